@@ -1,16 +1,15 @@
-// Makes the checkout ready to run: installs packages and builds what is missing or older than its source.
-// `--dev` insists on the development packages too, `--build` always builds. Everything it prints goes to stderr, so that
-// the stdout of the command that follows stays clean.
+// Prepares the checkout: installs the packages and builds dist/ if either is missing or stale.
+// `--build` always builds. All output goes to stderr, which keeps the stdout of the next command
+// clean.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync, rmSync } from 'node:fs';
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { root } from './root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19))
-  fail(`Node 20.19 or newer is needed, this is ${process.version}: install a current Node LTS and try again.`);
+  fail(`Node 20.19 or newer is needed, this is ${process.version}: install a current Node LTS release and try again.`);
 
 const always = process.argv.includes('--build');
 installIfStale();
@@ -26,7 +25,7 @@ function run(command, args, what) {
   if (result.status !== 0) fail(`${what} failed (${[command, ...args].join(' ')}): see the lines above.`);
 }
 
-/** The lock file decides: a stamp of its hash inside node_modules says what is installed. */
+/** Compares the hash of the lock file with the one that the last install left in node_modules. */
 function installIfStale() {
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))

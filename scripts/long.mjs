@@ -1,12 +1,11 @@
-// `npm run long [-- --seed N|random]`: the property tests again with twenty times as many cases, of a seed that stays the same unless another one
-// is given. A counterexample becomes a plain test. (The breakages of the hand-over protocol have a command of their own, `npm run mutations`: they
-// take longer than the rest together.)
+// `npm run long [-- --seed N|random]`: runs the property tests with twenty times as many cases,
+// then the mutation gate (`npm run mutations`). The seed is fixed unless one is given. Turn each
+// counterexample into a plain test.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { root } from './root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const files = propertyTests(root);
 process.stdout.write(`${files.length} files with properties\n`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
@@ -14,7 +13,8 @@ const at = process.argv.indexOf('--seed');
 const env = {
   ...process.env,
   DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_LONG_FACTOR ?? '20',
-  // Each reader of foreign input gets a million inputs, or as many as it reads in this time of the processor; it prints how many.
+  // CPU time for each parser of foreign input: it reads a million inputs or stops there, and prints
+  // how many it read.
   DRIFTLESS_FUZZ_SECONDS: process.env.DRIFTLESS_FUZZ_SECONDS ?? '6',
   ...(at > 0 && { DRIFTLESS_SEED: process.argv[at + 1] ?? 'random' }),
 };
@@ -42,7 +42,7 @@ function propertyTests(folder) {
   });
 }
 
-/** Properties, and what gives readers of foreign input inputs that nobody would write. */
+/** Whether a test file has properties, or fuzzes a parser of foreign input. */
 function isLong(text) {
   return text.includes("from 'fast-check'") || /import \{ [^}]*\bfuzz\b[^}]*\} from '#support'/.test(text);
 }

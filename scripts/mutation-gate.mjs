@@ -1,20 +1,21 @@
-// Breaks the hand-over protocol in small ways, one at a time, in a copy of sharding/, and runs the one test that is there to find each: what is
-// not killed is not tested, and what another test kills by chance is not tested for its own reason. A minute or two on two cores.
-//   npm run mutations [-- [--thorough] [PART OF A NAME]]
-// --thorough: of what survives, tells whether all tests of the protocol and the simulation together would find it.
-// Exits with 1 when one survives that is not listed as equivalent.
+// Mutation test of the hand-over protocol: applies small mutations, one at a time, to a copy of
+// sharding/ and runs the one test that must kill each. About two minutes on two cores.
+// npm run mutations [-- [--thorough] [PART OF A NAME]]
+// --thorough: for survivors, also runs all tests of the protocol and the simulation.
+// Exits with 1 if a mutation survives that is not listed as equivalent.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { mutations } from '../sharding/testing/mutations.mjs';
+import { root } from './root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const args = process.argv.slice(2);
 const isThorough = args.includes('--thorough');
 const part = args.find((arg) => !arg.startsWith('--')) ?? '';
-const everything = ['tenure', 'ownership', 'writes-under-way', 'simulation'].map(fileOf);
+const everything = ['protocol/lease-state', 'ownership/ownership', 'ownership/writes-under-way', 'simulation'].map(
+  fileOf,
+);
 const chosen = mutations.filter(({ name }) => name.includes(part));
 const copies = Array.from({ length: Math.min(2, availableParallelism()) }, copied);
 const results = new Map();
@@ -43,7 +44,7 @@ const survivors = [...of('survived'), ...of('by others')];
 for (const { name } of survivors) process.stdout.write(`SURVIVED: ${name}\n`);
 process.exit(survivors.length > 0 ? 1 : 0);
 
-/** The repository with a sharding/ of its own. */
+/** Copies sharding/ and links everything else of the repository. */
 function copied() {
   const copy = mkdtempSync(join(tmpdir(), 'driftless-mutants-'));
   for (const name of readdirSync(root)) {
@@ -72,7 +73,7 @@ async function judge(copy, { name, file, from, to, by, equivalent }) {
   }
 }
 
-/** Each mutation names a test that is there, and passes while nothing is broken: or everything would count as killed, or nothing. */
+/** Checks that each mutation names an existing test that passes without mutations. */
 async function checkNames() {
   const named = chosen.flatMap(({ by }) => (by === undefined ? [] : [by]));
   const files = [...new Set(named.map(({ file }) => fileOf(file)))];
@@ -86,7 +87,7 @@ async function checkNames() {
       .filter(({ name }) => name.endsWith(fileOf(file)))
       .flatMap(({ assertionResults }) => assertionResults)
       .filter(({ fullName, status }) => fullName.includes(test) && status !== 'pending');
-    if (found.length === 0) throw new Error(`there is no test "${test}" in ${fileOf(file)}`);
+    if (found.length === 0) throw new Error(`${fileOf(file)} has no test "${test}"`);
     if (found.some(({ status }) => status !== 'passed')) throw new Error(`"${test}" fails without any mutation`);
   }
 }
@@ -96,11 +97,14 @@ async function passes(copy, files, test) {
   return (await jest(copy, ['--bail', ...named, '--runTestsByPath', ...files])) === 0;
 }
 
-/** Its exit code; 1 when it takes too long: a replica that asks without end is found by that. In one process, so that nothing of it stays behind. */
+/**
+ * Returns jest's exit code; 1 after a timeout, which also kills endless loops. A single process
+ * leaves no children behind.
+ */
 function jest(cwd, rest) {
   const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
   const line = ['--experimental-vm-modules', '--no-warnings', program, '--ci', '--runInBand', ...rest];
-  // A hundred schedules of small fleets, where the simulation is asked at all.
+  // Without the long run's factor: the simulation tries its default number of schedules.
   const env = { ...process.env, DRIFTLESS_LONG_FACTOR: '1' };
   return new Promise((resolve) => {
     const child = spawn(process.execPath, line, { cwd, env, stdio: 'ignore', timeout: 300_000 });

@@ -1,12 +1,12 @@
-// `npm run test:lts`: the unit tests on the Node version of the image, from npm, in a cache folder outside the repository. Everything but test/
-// and bench/, which start processes of their own; patterns after `--` choose fewer.
+// `npm run test:lts`: runs the unit tests on the Node version of the image, which comes from npm
+// and is cached outside the repository. Leaves out test/ and bench/, which start their own
+// processes. Patterns after `--` select test files.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { imageNode, nodeVersion } from './image.mjs';
+import { join } from 'node:path';
+import { imageNode, nodeVersion } from './image/node.mjs';
+import { root, testsBelow } from './root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const others = new Set(['test', 'bench', 'node_modules', 'dist']);
 const modules = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !others.has(entry.name))
@@ -22,9 +22,9 @@ try {
 function runTests(node) {
   process.stdout.write(`unit tests on Node ${nodeVersion}\n`);
   const chosen = process.argv.slice(2);
-  const patterns = chosen.length > 0 ? chosen : modules.map((name) => `^${root}/${name}/`);
+  const patterns = chosen.length > 0 ? chosen : modules.map(testsBelow);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
-  // Four minutes in which no version of Node makes a difference.
-  const left = '--testPathIgnorePatterns=/node_modules/|/dist/|/diff/mutations[.]test[.]ts$';
+  // Left out: four minutes of pure comparisons, which do not depend on the version of Node.
+  const left = '--testPathIgnorePatterns=/node_modules/|/dist/|/diff/comparison/mutations[.]test[.]ts$';
   return spawnSync(node, [...args, ...patterns, left], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }

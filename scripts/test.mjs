@@ -1,15 +1,17 @@
-// `npm test`: types (by the build before), every test that needs nothing but Node and git, and, in the time that these leave over, lint,
-// architecture and format rules. `npm test -- queues` runs the tests of one folder only. `npm run test:slow` runs what would not fit into that time.
+// `npm test`: runs every test that needs only Node and git and is not slow, and the architecture
+// rules. The build before it checks the types. `npm test -- queues` runs the tests of one folder,
+// `npm run test:slow` the slow tests, `npm run test:tools` those that need the tools of
+// `npm run e2e:setup`, and `npm run lint` checks format and lint, two minutes of one core.
 import { spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
+import { root, testsBelow } from './root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /**
- * What starts processes (helm and kustomize too), waits for a lease, tries every await or changes every field: minutes, which `.ci/run` has and nobody else waits for. What they prove is proven
- * in small by the tests beside the code.
+ * Test files that take minutes together: they start processes, wait for leases, crash at every
+ * await or change every field. `.ci/run` runs them. The tests beside the code cover the same
+ * behaviour on a smaller scale.
  */
 const slow = [
   'bench/live/cold-start.test.ts',
@@ -19,17 +21,20 @@ const slow = [
   'controller/crash.test.ts',
   'controller/poison.test.ts',
   'controller/storm.test.ts',
-  'desired/fetch/verifier.test.ts',
-  'desired/generate/chart-sources.test.ts',
-  'desired/generate/helm.test.ts',
-  'desired/generate/jsonnet.test.ts',
-  'desired/generate/kustomize.test.ts',
-  'desired/generate/plugins.test.ts',
-  'diff/mutations.test.ts',
+  'desired/fetch/git/git-addresses.test.ts',
+  'desired/fetch/signatures/verifier.test.ts',
+  'desired/generate/plugins/plugins.test.ts',
+  'desired/render/server.test.ts',
+  'desired/thousand-applications.test.ts',
+  'diff/comparison/mutations.test.ts',
   'live/sim.test.ts',
   'test/acceptance/bad-input.test.ts',
+  'test/acceptance/capabilities.test.ts',
   'test/acceptance/cli.test.ts',
   'test/acceptance/demo.test.ts',
+  'test/acceptance/fair-rules.test.ts',
+  'test/acceptance/fair-shares.test.ts',
+  'test/acceptance/fair-tenants.test.ts',
   'test/acceptance/found.test.ts',
   'test/acceptance/hand-over.test.ts',
   'test/acceptance/ignore-differences.test.ts',
@@ -38,41 +43,83 @@ const slow = [
   'test/chaos/',
   'test/conformance/',
 ];
+/** A process with a small heap under attack: V8 gives up where other tests take its CPU time. */
+const alone = ['test/chaos/hostile-cluster.test.ts'];
+/** Test files that need helm, kustomize or jsonnet, and are slow with them. */
+const withTools = [
+  'desired/generate/directory/jsonnet.test.ts',
+  'desired/generate/helm/chart-sources.test.ts',
+  'desired/generate/helm/dependencies.test.ts',
+  'desired/generate/helm/helm.test.ts',
+  'desired/generate/helm/hostile.test.ts',
+  'desired/generate/helm/strvals.test.ts',
+  'desired/generate/kustomize/hostile.test.ts',
+  'desired/generate/kustomize/kustomize.test.ts',
+  'test/acceptance/hostile-sources.test.ts',
+];
+/** Other test files that leave tests out where helm, kustomize or jsonnet is missing. */
+const partlyWithTools = [
+  'desired/bad-input.test.ts',
+  'desired/fetch/network/kinds-of-sources.test.ts',
+  'desired/fetch/oci/oci-sources.test.ts',
+  'test/acceptance/capabilities.test.ts',
+];
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
 const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];
 const failures = [];
 
-if (names[0] === '--slow') await step('slow tests', [...jest, ...slow]);
-else if (names.length > 0) await step('tests', [...jest, ...names]);
+if (names[0] === '--slow') await slowTests();
+else if (names[0] === '--lint') await lint();
+else if (names[0] === '--tools') await testsWithTools();
+else if (names.length > 0) await step('tests', [...jest, ...names.map(patternOf)]);
 else await everything();
 if (failures.length > 0) {
   process.stderr.write(`FAILED: ${failures.join(', ')}\n`);
   process.exit(1);
 }
 
-async function everything() {
-  const aside = rules();
-  await tests();
-  await aside;
+/** The last step has the processors to itself. */
+async function slowTests() {
+  const others = ['/node_modules/', '/dist/', ...alone];
+  await step('slow tests', [...jest, ...slow, ...others.map((path) => `--testPathIgnorePatterns=${path}`)]);
+  await step('slow tests that run alone', [...jest, ...alone]);
 }
 
-/** What needs no answer soon: all of it takes one core for two minutes, and gets what the tests do not use. */
-async function rules() {
-  const linting = ['--max-old-space-size=4096', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.'];
-  await step('format', [bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'], { aside: true });
+/** A missing tool fails its tests here instead of leaving them out. */
+async function testsWithTools() {
+  process.env['DRIFTLESS_TOOLS'] = 'required';
+  await step('tests with helm, kustomize and jsonnet', [...jest, ...withTools, ...partlyWithTools]);
+}
+
+/** The architecture rules take seven seconds of one core, beside the tests. */
+async function everything() {
   const drawn = [bin('dependency-cruiser', 'bin/dependency-cruise.mjs'), '--config', '.dependency-cruiser.mjs'];
-  await step('architecture', [...drawn, ...layers.flat(), ...beside], { aside: true });
-  await step('lint', linting, { aside: true });
+  await Promise.all([step('architecture', [...drawn, ...layers.flat(), ...beside]), tests()]);
+}
+
+/** Arguments that name no folder go to jest unchanged: paths of files, patterns and options. */
+function patternOf(name) {
+  return statSync(join(root, name), { throwIfNoEntry: false })?.isDirectory() ? testsBelow(name) : name;
+}
+
+async function lint() {
+  await step('format', [bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']);
+  await step('lint', ['--max-old-space-size=4096', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.']);
 }
 
 async function tests() {
-  const elsewhere = ['/node_modules/', '/dist/', '<rootDir>/policy/', ...slow.map((path) => `<rootDir>/${path}`)];
+  const elsewhere = [
+    '/node_modules/',
+    '/dist/',
+    '<rootDir>/policy/',
+    ...[...slow, ...withTools].map((path) => `<rootDir>/${path}`),
+  ];
   await step('tests', [...jest, ...elsewhere.map((path) => `--testPathIgnorePatterns=${path}`)]);
-  // What decides about tenants is tested to its last branch: its tests run by themselves, and are measured.
+  // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
     ...jest,
-    `--testPathPatterns=^${join(root, 'policy').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}/`,
+    `--testPathPatterns=${testsBelow('policy')}`,
     '--coverage',
     '--collectCoverageFrom=policy/*.ts',
     '--coverageReporters=text-summary',
@@ -80,28 +127,15 @@ async function tests() {
   ]);
 }
 
-/** `aside`: at low priority, and told when it ends, so that it does not talk into what others print. */
-function step(name, args, { aside = false } = {}) {
-  if (!aside) process.stdout.write(`--- ${name}\n`);
+function step(name, args) {
+  process.stdout.write(`--- ${name}\n`);
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: aside ? ['ignore', 'pipe', 'pipe'] : 'inherit' });
-    const said = [];
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));
+    const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
     const end = (code) => {
-      if (aside) process.stdout.write(Buffer.concat([Buffer.from(`--- ${name}\n`), ...said]));
       if (code !== 0) failures.push(name);
       resolve();
     };
     child.on('error', () => end(1));
     child.on('close', end);
-    if (aside && child.pid !== undefined) lower(child.pid);
   });
-}
-
-function lower(pid) {
-  try {
-    setPriority(pid, 10);
-  } catch {
-    // It has ended, or the system has no priorities: then it takes its share.
-  }
 }

@@ -1,27 +1,31 @@
-// Writes what the chart says twice from where it is said once:
-//   charts/driftless/values.yaml (its comments)  -> values.schema.json, and the table of values in README.md
-//   cli/options.ts (THE table of options)         -> templates/_environment.tpl, the table of parameters in README.md, known keys in the schema
-//   manifests/crds/                               -> files/crds/
-// With --check it writes nothing, names what is stale, and exits with 1. Needs `npm ci` only.
+// Writes the derived files of the chart:
+//   charts/driftless/values.yaml (comments) -> values.schema.json, table of values in README.md
+//   cli/options/ -> templates/_environment.tpl, table of parameters in README.md, known keys in the
+//                   schema
+//   manifests/crds/ -> files/crds/
+// With --check it writes nothing, names stale files and exits with 1 if there are any. Needs only
+// `npm ci`.
 import { readdirSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { load } from 'js-yaml';
 import { format, resolveConfig } from 'prettier';
-import ts from 'typescript';
+import { defaultText, readOptions } from './option-table.mjs';
+import { root } from '../root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const chart = join(root, 'charts', 'driftless');
 const check = process.argv.includes('--check');
 
-/** Keys of argocd-cmd-params-cm that Argo CD mounts as files, for what is not here: allowed, so that a values file can stay. */
+/**
+ * Keys of argocd-cmd-params-cm without effect here. The schema allows them, so that values files of
+ * the community chart work unchanged.
+ */
 const foreign = ['controller.profile.enabled'];
 
 const scalar = { type: ['string', 'number', 'boolean'] };
 const texts = { type: 'object', additionalProperties: { type: [...scalar.type, 'null'] } };
 const keysOfMaps = { pattern: '^[-._a-zA-Z0-9]+$' };
 
-/** Values of the community chart's `controller` that this one lacks: as they are by default they ask for nothing. */
+/** Values of the community chart's `controller` that this chart lacks: only their defaults pass. */
 const switchedOff = {
   clusterRoleRules: {
     description: 'Not here: rbac.clusterWrite with a list, or rbac.extraClusterRules.',
@@ -32,7 +36,9 @@ const switchedOff = {
   vpa: { description: 'Not here: extraObjects.', type: 'object', properties: { enabled: { const: false } } },
 };
 
-/** One documented value: everything below it is its default. */
+/**
+ * Reads the documented values and their groups. Everything below a documented value is its default.
+ */
 function readValues(text) {
   const entries = [];
   const groups = [];
@@ -42,12 +48,12 @@ function readValues(text) {
   for (const [index, line] of text.split('\n').entries()) {
     const at = (why) => new Error(`charts/driftless/values.yaml:${index + 1}: ${why}`);
     if (line.trim() === '') comment = { words: [], schema: undefined };
-    const said = /^ *# ?(.*)$/.exec(line)?.[1];
-    if (said !== undefined) {
-      if (said.startsWith('-- ')) comment.words = [said.slice(3)];
-      else if (said === '@schema texts') comment.schema = texts;
-      else if (said.startsWith('@schema ')) comment.schema = load(said.slice(8));
-      else if (comment.words.length > 0) comment.words.push(said);
+    const remark = /^ *# ?(.*)$/.exec(line)?.[1];
+    if (remark !== undefined) {
+      if (remark.startsWith('-- ')) comment.words = [remark.slice(3)];
+      else if (remark === '@schema texts') comment.schema = texts;
+      else if (remark.startsWith('@schema ')) comment.schema = load(remark.slice(8));
+      else if (comment.words.length > 0) comment.words.push(remark);
       continue;
     }
     const [, space, key, rest] = /^( *)([^\s:#-][^:]*):(.*)$/.exec(line) ?? [];
@@ -81,7 +87,7 @@ function typeOf(value) {
 function schemaOf({ entries, groups }, values, options) {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    $comment: 'Written by scripts/generate-chart-docs.mjs from values.yaml: change it there.',
+    $comment: 'Written by scripts/generate/chart-docs.mjs from values.yaml: change it there.',
     title: 'Values of the chart driftless',
     type: 'object',
     additionalProperties: false,
@@ -94,7 +100,7 @@ function schemaOf({ entries, groups }, values, options) {
     parent(path).properties[path.at(-1)] = { type: 'object', additionalProperties: false, properties: {} };
   for (const { path, words, schema: more } of entries)
     parent(path).properties[path.at(-1)] = { description: words, ...typeOf(valueAt(values, path)), ...more };
-  // A chart above this one may put its own things there: what is unknown is refused by a template, which sees whether there is one.
+  // A parent chart may add its own globals. A template rejects unknown ones if there is no parent.
   schema.properties.global.additionalProperties = true;
   schema.properties.global.properties.networkPolicy.properties.defaultDenyIngress = {
     description: 'Not here: it would be a rule about pods of others.',
@@ -112,8 +118,7 @@ function schemaOf({ entries, groups }, values, options) {
     additionalProperties: scalar,
     propertyNames: {
       ...keysOfMaps,
-      $comment:
-        'Keys that begin with controller. must be known: a typing error would have no effect, and nobody would notice.',
+      $comment: 'Keys that begin with controller. must be known, because a typing error would silently have no effect.',
       anyOf: [
         { enum: known.filter((key) => key.startsWith('controller.')).sort() },
         { not: { pattern: '^controller\\.' } },
@@ -134,14 +139,6 @@ function valuesTable({ entries }, values) {
     return `| \`${path.join('.')}\` | ${cell(short)} | ${cell(words)} |`;
   });
   return ['| value | default | what it does |', '|---|---|---|', ...rows].join('\n');
-}
-
-function defaultText({ kind, default: value }) {
-  if (kind === 'seconds' && value % 1000 === 0) return String(value / 1000);
-  if (kind === 'seconds' || kind === 'duration') return value % 1000 === 0 ? `${value / 1000}s` : `${value}ms`;
-  if (kind === 'csv') return value.join(',');
-  if (kind === 'map') return '';
-  return String(value);
 }
 
 function paramsTable(options) {
@@ -170,38 +167,24 @@ function environmentTemplate(options, globals) {
       ].join('\n'),
     );
   const reads = options.filter(({ key }) => key?.startsWith('C:')).map(({ key }) => JSON.stringify(key.slice(2)));
-  return `{{- /* Written by scripts/generate-chart-docs.mjs from cli/options.ts: change it there. */ -}}
-{{- /* The environment that Argo CD's manifests fill from its two ConfigMaps. */ -}}
+  return `{{- /* Written by scripts/generate/chart-docs.mjs from cli/options/: change it there. */ -}}
+{{- /* Environment variables from Argo CD's two ConfigMaps, as in its own manifests. */ -}}
 {{- define "driftless.environment" -}}
 ${entries.join('\n')}
 {{- end }}
-{{- /* What the values of all charts may say. */ -}}
+{{- /* Known keys of the values below global. */ -}}
 {{- define "driftless.globalKeys" -}}
 ${JSON.stringify(globals)}
 {{- end }}
-{{- /* Keys of argocd-cm that come as environment, so that a change of them needs new pods. */ -}}
+{{- /* Keys of argocd-cm that become environment variables, so a change needs new pods. */ -}}
 {{- define "driftless.environmentKeysOfCm" -}}
 ${JSON.stringify(reads.map((text) => JSON.parse(text)))}
 {{- end }}
 `;
 }
 
-async function readOptions() {
-  const module = await import(moduleOf('options.ts'));
-  return Object.values(module.runOptions);
-}
-
-/** A file of cli/ as a module of its own, with the tables that it imports; what it imports of types only is gone by then. */
-function moduleOf(file) {
-  const { outputText } = ts.transpileModule(readFileSync(join(root, 'cli', file), 'utf8'), {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
-  });
-  const whole = outputText.replaceAll(/(?<=from ')\.\/([^']+)(?=')/g, (_, other) => moduleOf(other));
-  return `data:text/javascript;base64,${Buffer.from(whole).toString('base64')}`;
-}
-
 function between(text, name, content) {
-  const [begin, end] = [`<!-- ${name}: written by scripts/generate-chart-docs.mjs -->`, `<!-- end of ${name} -->`];
+  const [begin, end] = [`<!-- ${name}: written by scripts/generate/chart-docs.mjs -->`, `<!-- end of ${name} -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`charts/driftless/README.md lacks the lines "${begin}" and "${end}"`);
   return `${text.slice(0, from + begin.length)}\n\n${content}\n\n${text.slice(to)}`;
@@ -217,7 +200,7 @@ function put(path, text) {
   try {
     before = readFileSync(path, 'utf8');
   } catch {
-    // It is not there yet.
+    // The file does not exist yet.
   }
   if (before === text) return;
   if (!check) {
@@ -226,7 +209,7 @@ function put(path, text) {
     return;
   }
   process.stderr.write(
-    `${relative(root, path)} is not what scripts/generate-chart-docs.mjs writes: run it and commit the result.\n`,
+    `${relative(root, path)} is not what scripts/generate/chart-docs.mjs writes: run it and commit the result.\n`,
   );
   stale += 1;
 }
@@ -234,7 +217,7 @@ function put(path, text) {
 const valuesText = readFileSync(join(chart, 'values.yaml'), 'utf8');
 const values = load(valuesText);
 const documented = readValues(valuesText);
-const options = await readOptions();
+const options = await readOptions(root);
 const schemaPath = join(chart, 'values.schema.json');
 put(schemaPath, await pretty(schemaPath, JSON.stringify(schemaOf(documented, values, options), null, 2)));
 const globals = Object.keys(values.global).sort();

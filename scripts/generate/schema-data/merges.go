@@ -18,7 +18,8 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// Merge is one server-side apply: what is sent, what is there, and what the API server's field manager makes of both. Null: no change.
+// Merge is one server-side apply: the applied manifest, the live object and the result of the API
+// server's field manager. A null result means no change.
 type Merge struct {
 	Target map[string]any `json:"target"`
 	Live   map[string]any `json:"live"`
@@ -81,7 +82,8 @@ func writeMerges(encoder *json.Encoder) {
 	}
 }
 
-// We apply, another one applies, a third one updates; then we apply something else. Manifests that nobody may apply are passed over.
+// merge builds a live object (our apply, then at random an apply by a second manager and an update
+// by a third one), then applies a changed manifest. It returns false for invalid manifests.
 func (w *writer) merge(scheme *runtime.Scheme, manager *managedfields.FieldManager, gvk schema.GroupVersionKind) (Merge, bool) {
 	ours := w.applied(scheme, gvk)
 	live, err := scheme.New(gvk)
@@ -176,7 +178,7 @@ func integers(value any) any {
 	return value
 }
 
-// A copy in which some leaves differ, and some members and items are missing.
+// mutated returns a copy with some leaves changed, and some members and items removed.
 func (w *writer) mutated(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -215,7 +217,7 @@ func withoutTimes(object runtime.Object) map[string]any {
 	for i := range entries {
 		entries[i].Time = nil
 	}
-	// Those of one second have no order of their own.
+	// Entries of the same second have no defined order.
 	slices.SortFunc(entries, func(a, b metav1.ManagedFieldsEntry) int {
 		return strings.Compare(string(a.Operation)+a.Manager, string(b.Operation)+b.Manager)
 	})

@@ -1,6 +1,7 @@
-// What `npm run e2e` needs beside Node, npm and git: each tool with the version that we build, the oldest that we accept when the machine has
-// one of its own, and the ways to get it. `onlyFor`: where it cannot be had, these files are left out, and nothing else. `module` is the Go module
-// that the package lies in; `stamp` writes the version into the binary.
+// The tools that `npm run e2e` needs beside Node, npm and git: the version that we build, the
+// oldest version of the machine that we accept, and where to get them. `onlyFor`: without the tool
+// only these test files are left out. `module` is the Go module of `package`; `stamp` sets its
+// version.
 
 export const kubernetes = '1.36.3';
 
@@ -21,7 +22,7 @@ export const tools = [
   {
     name: 'kube-apiserver',
     version: kubernetes,
-    // The recorded answers of test/conformance are this minor's.
+    // The answers in test/conformance/recorded come from this minor version.
     accepts: (found) => found.startsWith(`${kubernetes.split('.').slice(0, 2).join('.')}.`),
     wanted: `${kubernetes.split('.').slice(0, 2).join('.')}.x`,
     ask: ['--version'],
@@ -31,7 +32,8 @@ export const tools = [
   {
     name: 'etcd',
     version: '3.6.6',
-    // Older ones cannot tell how far a watch has come: the API server then refuses to stream lists, which ours asks for.
+    // Older ones lack progress requests for watches; without them the API server cannot stream
+    // lists.
     accepts: atLeast(3, 5, 13),
     wanted: '3.5.13 or newer',
     ask: ['--version'],
@@ -44,7 +46,7 @@ export const tools = [
     },
   },
   {
-    // Turns a snapshot of etcd into a data folder: what an operator does who restores a cluster.
+    // Restores an etcd snapshot into a data folder, as an operator does.
     name: 'etcdutl',
     version: '3.6.6',
     accepts: atLeast(3, 5, 13),
@@ -94,7 +96,7 @@ export const tools = [
     },
   },
   {
-    // What Argo CD's components read from; its commands are those of any version since 6.
+    // Argo CD's components read from it; any version since 6 has the commands that they use.
     name: 'redis-server',
     accepts: atLeast(6, 0),
     wanted: '6.0 or newer',
@@ -103,7 +105,7 @@ export const tools = [
     apt: 'redis-server',
   },
   {
-    // go-jsonnet, which Argo CD has in it. (Debian has the C++ one, and an old one.)
+    // go-jsonnet, the implementation inside Argo CD. (Debian packages the C++ one.)
     name: 'jsonnet',
     version: '0.22.0',
     accepts: atLeast(0, 20),
@@ -117,7 +119,8 @@ export const tools = [
     },
   },
   {
-    // All of Argo CD: its CLI, servers and controllers are one binary of many names (ARGOCD_BINARY_NAME). Beside it lies the CRD of ApplicationSets.
+    // All components of Argo CD are one binary (ARGOCD_BINARY_NAME selects one). The CRD of
+    // ApplicationSets lies beside it.
     name: 'argocd',
     version: '3.6.1',
     accepts: (found) => found.startsWith('3.6.'),
@@ -136,7 +139,7 @@ export const tools = [
     name: 'sshd',
     accepts: atLeast(8, 0),
     wanted: '8.0 or newer',
-    // Old ones do not know this option, and say their version all the same.
+    // Old versions reject this option and print their version all the same.
     ask: ['-V'],
     answer: /OpenSSH_(\d[\d.]*)/,
     apt: 'openssh-server',

@@ -1,17 +1,19 @@
-// An ESLint rule of our own: a repeated group in which another repeat could take what the outer one takes. Such an expression tries every way to
-// share a text out between the two before it says no: `(a+)+b` on 40 letters takes hours. In `(?:\.[a-z]+)*` the dot ends each turn: no harm.
-// `@eslint-community/regexpp` comes with eslint. Where an expression needs more, write a scanner; for patterns that others write use compileLinearPattern of #base.
+// An ESLint rule: reports a repeated group that contains another repeat of the same characters.
+// Such an expression tries every way to split a text between the two before it fails: `(a+)+b`
+// takes hours on 40 letters. `(?:\.[a-z]+)*` is fine, because the dot delimits the iterations.
+// Instead, write a scanner; for patterns of users see compileLinearPattern of #base.
+// `@eslint-community/regexpp` comes with eslint.
 import { parseRegExpLiteral, visitRegExpAST } from '@eslint-community/regexpp';
 
 const message =
-  'A repeat in a repeat that can take the same text needs exponential time: end each turn with a character that the inner one does not take, or write a scanner.';
+  'Nested repeats that match the same text take exponential time: end each iteration with a character that the inner repeat does not match, or write a scanner.';
 
-/** More turns than this are as bad as any number. */
-const manyTurns = 10;
+/** A repeat with a higher maximum counts as unbounded. */
+const maxHarmlessRepeats = 10;
 const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
 
 function isLong(node) {
-  return node.type === 'Quantifier' && node.max > manyTurns;
+  return node.type === 'Quantifier' && node.max > maxHarmlessRepeats;
 }
 
 function isNullable(node) {
@@ -28,14 +30,14 @@ function isNullable(node) {
   }
 }
 
-/** The characters that an element of one character takes; undefined for any other element. */
+/** The ASCII characters that a single-character element matches; undefined for other elements. */
 function charactersOf(node, flags) {
   if (node.type !== 'Character' && node.type !== 'CharacterSet' && node.type !== 'CharacterClass') return undefined;
   const test = new RegExp(`^${node.raw}$`, flags.replace(/[gy]/g, ''));
   return new Set(ascii.filter((character) => test.test(character)));
 }
 
-/** The elements of a turn, with those of groups that are there exactly once. */
+/** The elements of an iteration, with groups without alternatives replaced by their elements. */
 function flat(elements) {
   return elements.flatMap((element) => {
     const isPlain =
@@ -44,7 +46,7 @@ function flat(elements) {
   });
 }
 
-/** Whether one turn can be cut in two, each a turn by itself. */
+/** Whether the text of one iteration can also be matched as two iterations. */
 function isAmbiguous({ elements }, flags) {
   const parts = flat(elements);
   const repeats = parts.filter(isLong);
@@ -57,7 +59,9 @@ function isAmbiguous({ elements }, flags) {
   });
 }
 
-/** True for an expression that no text may meet. @param {string} literal with its slashes and flags */
+/**
+ * Whether an expression may take exponential time. @param {string} literal with slashes and flags
+ */
 export function hasNestedQuantifiers(literal) {
   const ast = parseRegExpLiteral(literal);
   const flags = ast.flags.raw;
@@ -80,7 +84,7 @@ export const noNestedQuantifiers = {
       try {
         bad = hasNestedQuantifiers(literal);
       } catch {
-        // Not a regular expression at all: the compiler says so.
+        // Not a regular expression: the compiler reports it.
       }
       if (bad) context.report({ node, messageId: 'nested' });
     };

@@ -1,13 +1,14 @@
-// `npm run e2e:setup`: finds or makes what `npm run e2e` needs (see e2e-tools.mjs): a folder named by KUBEBUILDER_ASSETS (as envtest has it), PATH,
-// the cache of earlier runs, then Debian's packages where apt-get may be used, then a build with Go. Prints a table, with `-o json` JSON;
-// progress goes to stderr. Exit 1 when something is missing and cannot be made, with what to install.
+// `npm run e2e:setup`: finds or builds the tools of tools.mjs that `npm run e2e` needs. Looks into
+// the folder KUBEBUILDER_ASSETS (as envtest does), PATH and the cache of earlier runs, then tries
+// apt-get, then a build with Go. Prints a table, or JSON with `-o json`; progress goes to stderr.
+// Exits with 1 if a required tool cannot be provided, and names what to install.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { goBuild } from './e2e-build.mjs';
-import { goVersion } from './e2e-go.mjs';
-import { tools } from './e2e-tools.mjs';
+import { goBuild } from './go-build.mjs';
+import { goVersion } from './go.mjs';
+import { tools } from './tools.mjs';
 
 const json = process.argv.join(' ').includes('-o json');
 const cache =
@@ -28,18 +29,20 @@ else process.stdout.write(table(found));
 for (const tool of missing) process.stderr.write(`driftless: ${advice(tool)}\n`);
 process.exit(missing.every(({ onlyFor }) => onlyFor !== undefined) ? 0 : 1);
 
-/** Where the cached binary of a tool lies: a folder of its own for each version, that can also stand on PATH. */
+/**
+ * Path of a tool's cached binary. Each version has its own folder, so that it can be put on PATH.
+ */
 function cached(tool) {
   return join(cache, `${tool.name}-${tool.version}`, tool.name);
 }
 
-/** The first that is there and new enough. What does not fit is told: nobody shall wonder why their own is not used. */
+/** Returns the first binary of an accepted version, and reports each that is rejected. */
 function find(tool) {
   const places = [
     ...(process.env.KUBEBUILDER_ASSETS
       ? [['KUBEBUILDER_ASSETS', join(process.env.KUBEBUILDER_ASSETS, tool.name)]]
       : []),
-    // Debian keeps servers where only root's PATH leads.
+    // Debian installs servers into /usr/sbin, which only root has on PATH.
     ...[...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
       .filter(Boolean)
       .map((folder) => ['PATH', join(folder, tool.name)]),
@@ -51,7 +54,7 @@ function find(tool) {
     const alone = Object.values(tool.go?.beside ?? {}).some((name) => !existsSync(join(dirname(path), name)));
     if (version !== undefined && tool.accepts(version) && !alone) return { name: tool.name, version, source, path };
     say(
-      `${tool.name}: ${path} is ${version ?? 'of an unknown version'}${alone ? ', alone' : ''}, ${tool.wanted} is needed: looking further`,
+      `${tool.name}: skipping ${path} (${version ?? 'unknown version'}${alone ? ', without the files beside it' : ''}), ${tool.wanted} is needed`,
     );
   }
   return undefined;
@@ -66,7 +69,7 @@ function executable(path) {
   }
 }
 
-/** Some print their version as an error, or to stderr. */
+/** Some tools print their version to stderr, some exit with an error. */
 function versionOf(tool, path) {
   const options = { encoding: 'utf8', timeout: 60_000, stdio: ['ignore', 'pipe', 'pipe'] };
   const { stdout, stderr } = spawnSync(path, tool.ask, options);
@@ -92,8 +95,8 @@ async function make(tool) {
 }
 
 /**
- * Debian and its relatives, as root, where they have a version that will do. A service that the package starts is not wanted: only its
- * binary is.
+ * Installs a package on Debian and its relatives as root, if it has an accepted version. RUNLEVEL=1
+ * keeps its service from starting.
  */
 function aptGet(tool) {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
@@ -117,10 +120,10 @@ function advice(tool) {
     ...(tool.go === undefined
       ? []
       : [
-          `install Go${tool.go.module.language === undefined ? '' : ` ${tool.go.module.language} or newer`}, then it is built here`,
+          `install Go${tool.go.module.language === undefined ? '' : ` ${tool.go.module.language} or newer`} to build it`,
         ]),
   ];
-  const without = tool.onlyFor === undefined ? '' : ` Until then ${tool.onlyFor.join(', ')} of test/e2e are left out.`;
+  const without = tool.onlyFor === undefined ? '' : ` Until then ${tool.onlyFor.join(', ')} in test/e2e do not run.`;
   return `${tool.name} (${tool.wanted}) is missing: ${ways.join(', or ')}; then run npm run e2e:setup again.${without}`;
 }
 

@@ -1,15 +1,16 @@
-// `npm run image:check`: holds the Dockerfile to our rules, runs its steps on this machine as far as they go without an engine (image-steps.mjs),
-// and starts each command from the layout that they leave, with the image's Node, its user's rights and its environment.
+// `npm run image:check`: checks the Dockerfile against our rules, runs its steps on this machine as
+// far as possible without a container engine (steps.mjs), and starts each command from the
+// resulting files with the image's Node version, user and environment.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { tools } from './e2e-tools.mjs';
-import { finish, runStages } from './image-steps.mjs';
-import { imageNode, nodeVersion, pairsOf, parseDockerfile, stagesOf } from './image.mjs';
+import { join } from 'node:path';
+import { tools } from '../e2e/tools.mjs';
+import { finish, runStages } from './steps.mjs';
+import { pairsOf, parseDockerfile, stagesOf } from './dockerfile.mjs';
+import { imageNode, nodeVersion } from './node.mjs';
+import { root } from '../root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (name) => readFileSync(join(root, name), 'utf8');
 const { version } = JSON.parse(read('package.json'));
 const problems = [];
@@ -57,12 +58,12 @@ function checkBases() {
 function checkVersions() {
   check(
     argument('NODE_IMAGE')?.startsWith(`node:${nodeVersion}-`),
-    `NODE_IMAGE is not Node ${nodeVersion}, on which the tests run (scripts/image.mjs)`,
+    `NODE_IMAGE is not Node ${nodeVersion}, on which the tests run (scripts/image/node.mjs)`,
   );
   for (const name of ['helm', 'kustomize', 'jsonnet']) {
     const wanted = tools.find((tool) => tool.name === name)?.version;
     const given = argument(`${name.toUpperCase()}_VERSION`);
-    check(given === wanted, `${name} ${given}, but e2e runs with ${wanted} (scripts/e2e-tools.mjs)`);
+    check(given === wanted, `${name} ${given}, but e2e runs with ${wanted} (scripts/e2e/tools.mjs)`);
   }
   check(argument('VERSION') === version, `VERSION=${argument('VERSION')}, but package.json says ${version}`);
 }
@@ -74,25 +75,25 @@ function checkSteps() {
     if (name === 'ENV' || name === 'ARG')
       check(
         !/(PASSW|TOKEN|SECRET|CREDENTIAL|_KEY)\w*/i.test(text),
-        `${name} ${text}: layers and history keep secrets for ever`,
+        `${name} ${text}: no secrets, layers and history keep them`,
       );
     if (name === 'ENV')
       check(
         !/GO(NOSUMDB|PRIVATE|INSECURE)|GONOSUMCHECK|GOSUMDB=off/.test(text),
-        `ENV ${text}: checksums must be checked`,
+        `ENV ${text}: do not switch off Go's checksum database`,
       );
   }
   for (const text of all('RUN')) {
     const short = `RUN ${text.slice(0, 60)}…`;
-    check(!/\b(curl|wget)\b/.test(text), `${short}: nothing is fetched without a checksum`);
-    check(!/\bsudo\b|chmod (-R )?0?777/.test(text), `${short}: no sudo, no 777`);
-    check(!/npm (install|i)\b/.test(text), `${short}: npm ci, which keeps to the lock file`);
-    check(!/npm ci/.test(text) || /--ignore-scripts/.test(text), `${short}: --ignore-scripts`);
-    check(!/go install/.test(text) || !/@(latest|main|master)/.test(text), `${short}: a version`);
+    check(!/\b(curl|wget)\b/.test(text), `${short}: do not download without a checksum`);
+    check(!/\bsudo\b|chmod (-R )?0?777/.test(text), `${short}: no sudo, no mode 777`);
+    check(!/npm (install|i)\b/.test(text), `${short}: use npm ci, which obeys the lock file`);
+    check(!/npm ci/.test(text) || /--ignore-scripts/.test(text), `${short}: add --ignore-scripts`);
+    check(!/go install/.test(text) || !/@(latest|main|master)/.test(text), `${short}: pin the version`);
     if (/apt-get install/.test(text))
       check(
         /--no-install-recommends/.test(text) && /rm -rf [^&]*\/var\/lib\/apt\/lists/.test(text),
-        `${short}: --no-install-recommends, and remove the lists in the same step`,
+        `${short}: add --no-install-recommends, and remove the package lists in the same step`,
       );
   }
 }
@@ -103,12 +104,12 @@ function checkLast() {
   check(/^[1-9]\d*$/.test(user ?? ''), 'the last USER must be a number, and not 0');
   check(
     final('ENTRYPOINT').at(-1) === '["/usr/bin/tini", "--"]',
-    'ENTRYPOINT must be tini in exec form: signals and orphans',
+    'ENTRYPOINT must be tini in exec form: it forwards signals and reaps orphans',
   );
-  check(final('CMD').at(-1)?.startsWith('["/usr/local/bin/'), 'CMD must be ours, in exec form');
+  check(final('CMD').at(-1)?.startsWith('["/usr/local/bin/'), 'CMD must start a command of ours, in exec form');
   check(
     !final('RUN').some((text) => /npm ci|tsc|go install/.test(text)),
-    'the last stage must build and fetch nothing of ours',
+    'the last stage must not build or install packages',
   );
   const modules = final('COPY').filter((text) => /node_modules /.test(text));
   check(
@@ -122,10 +123,10 @@ function checkLast() {
   check(
     run.findIndex((text) => /useradd/.test(text)) <= run.findIndex((text) => /apt-get install/.test(text)) &&
       !run.some((text) => /apt-get install.*useradd/.test(text)),
-    'make the user before packages take its number',
+    'create the user before packages are installed: they may take its number',
   );
   const packages = run.flatMap((text) => /apt-get install ([^&]*)/.exec(text)?.[1]?.split(/\s+/) ?? []);
-  for (const name of ['ca-certificates', 'git', 'gnupg', 'openssh-client', 'tini'])
+  for (const name of ['ca-certificates', 'git', 'gnupg', 'libnss-wrapper', 'openssh-client', 'tini'])
     check(packages.includes(name), `apt-get install ${name} is missing: the controller runs it`);
   const wanted = /runAsUser: (\d+)/.exec(read('charts/driftless/values.yaml'))?.[1];
   check(user === wanted, `USER ${user}, but the chart runs it as ${wanted}`);
@@ -138,12 +139,12 @@ function isProduction(name) {
   );
 }
 
-/** A list of what belongs in: what somebody keeps in the checkout never gets into a layer by accident. */
+/** .dockerignore must be an allow list: no stray file of a checkout gets into a layer. */
 function checkContext() {
   const rules = read('.dockerignore')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
-  check(rules[0] === '*', '.dockerignore must begin with *: what is not named stays out');
+  check(rules[0] === '*', '.dockerignore must begin with *, so that it lists what belongs into the image');
 }
 
 async function checkLayout() {
@@ -154,7 +155,7 @@ async function checkLayout() {
     const node = imageNode();
     const image = runStages(dockerfile, { folder, context: root, ignore: read('.dockerignore'), node, say });
     finish(image, node, all('USER', last.instructions).at(-1));
-    if (image.skipped.length > 0) say(`needs an engine, not run here: ${[...new Set(image.skipped)].join(', ')}`);
+    if (image.skipped.length > 0) say(`skipped, needs a container engine: ${[...new Set(image.skipped)].join(', ')}`);
     checkFiles(image.root);
     startAll(image);
   } catch (error) {
@@ -166,18 +167,19 @@ async function checkLayout() {
 
 function checkFiles(image) {
   const there = (path) => existsSync(join(image, path));
-  const pod = read('charts/driftless/templates/_pod.tpl');
-  for (const [, path] of pod.matchAll(/^- (\/usr\/local\/bin\/\S+)/gm))
-    check(there(path), `the chart starts ${path}, which is not there`);
-  for (const [, path] of pod.matchAll(/mountPath: (\/\S+)/g))
+  const pod = ['_pod.tpl', '_renderer.tpl'].map((name) => read(`charts/driftless/templates/${name}`)).join('\n');
+  for (const [, path] of pod.matchAll(/^ *- (\/usr\/local\/bin\/\S+)/gm))
+    check(there(path), `the chart starts ${path}, which is missing`);
+  // The container runtime creates the folder of the ServiceAccount token.
+  for (const [, path] of pod.matchAll(/mountPath: (?!\/var\/run\/secrets\/)(\/\S+)/g))
     check(
       there(path) && statSync(join(image, path)).isDirectory(),
-      `the chart mounts ${path}, which is no folder here`,
+      `the chart mounts ${path}, which is not a folder in the image`,
     );
   for (const name of ['typescript', 'jest', 'eslint', 'fast-check', '@swc/core'])
-    check(!there(`/opt/driftless/node_modules/${name}`), `${name} is a development package`);
+    check(!there(`/opt/driftless/node_modules/${name}`), `${name} is a development package, but is in the image`);
   for (const path of ['dist/test', 'dist/bench', 'dist/.tsbuildinfo'])
-    check(!there(`/opt/driftless/${path}`), `${path} does not belong into the image`);
+    check(!there(`/opt/driftless/${path}`), `${path} does not belong in the image`);
   const bom = JSON.parse(readFileSync(join(image, 'opt/driftless/sbom.json'), 'utf8'));
   const installed = bom.components.filter(({ purl }) => purl.startsWith('pkg:npm/'));
   const known = new Set(installed.map(({ name }) => name));
@@ -195,7 +197,10 @@ function checkFiles(image) {
   }
 }
 
-/** Each command as a pod would start it: the user's rights, nothing writable but home and /tmp, no environment of this machine. */
+/**
+ * Starts each command as a pod does: as the image's user, with only home and /tmp writable, and
+ * without the environment of this machine.
+ */
 function startAll(image) {
   const pod = join(image.root, 'tmp', 'pod.yaml');
   writeFileSync(pod, 'apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nstatus: {phase: Running}\n');

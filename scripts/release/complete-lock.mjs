@@ -1,10 +1,11 @@
-// Run after a change of dependencies: a registry that does not carry the binaries of other platforms makes npm leave them out of the lock file, and
-// `npm ci` then refuses it. This adds what is missing (name, version, platform); nothing else is touched. `--check` only says.
+// Adds missing optional packages of other platforms to package-lock.json (name, version, platform).
+// Run it after a change of dependencies: a registry that does not carry those binaries makes npm
+// omit the entries, and `npm ci` then rejects the lock file. `--check` only reports them.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { root } from '../root.mjs';
 
-const path = join(dirname(dirname(fileURLToPath(import.meta.url))), 'package-lock.json');
+const path = join(root, 'package-lock.json');
 const lock = JSON.parse(readFileSync(path, 'utf8'));
 const systems = ['darwin', 'win32', 'android', 'freebsd', 'openharmony', 'linux', 'sunos'];
 const processors = {
@@ -35,7 +36,7 @@ for (const [parent, meta] of Object.entries(lock.packages)) {
 
 if (process.argv.includes('--check')) {
   if (missing.length > 0)
-    process.stderr.write(`package-lock.json lacks ${missing.join(', ')}: run node scripts/complete-lock.mjs\n`);
+    process.stderr.write(`package-lock.json lacks ${missing.join(', ')}: run node scripts/release/complete-lock.mjs\n`);
   process.exitCode = missing.length > 0 ? 1 : 0;
 } else if (missing.length > 0) {
   lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));

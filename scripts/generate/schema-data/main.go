@@ -1,7 +1,8 @@
-// Reads the shape of Kubernetes' built-in types, and what its API server fills in, from the server's own code and from the OpenAPI that it
-// publishes, and prints them as JSON for scripts/generate-schema-data.mjs. With the argument "corpus" it prints examples instead: raw
-// manifests of every kind, each with what a round trip through its type and the server's defaults make of it; with "merges", server-side
-// applies with what the server's field manager makes of them.
+// Prints the schemas and defaults of Kubernetes' built-in types as JSON for
+// scripts/generate/schema-data.mjs, read from the API server's own code and its OpenAPI document.
+// With the argument "corpus" it prints raw manifests of every kind, each with the result of a round
+// trip through its type and of defaulting; with "merges", server-side applies with the results of
+// the server's field manager.
 package main
 
 import (
@@ -35,7 +36,8 @@ import (
 	storagemigration "k8s.io/kubernetes/pkg/apis/storagemigration/install"
 )
 
-// The kinds are those that Argo CD's scheme knows (gitops-engine/pkg/utils/kube/scheme), without the ones that are no resources.
+// newScheme registers the kinds of Argo CD's scheme (gitops-engine/pkg/utils/kube/scheme), without
+// kinds that are not resources.
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, install := range []func(*runtime.Scheme){
@@ -49,7 +51,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// A kind that is kept: it has metadata, and belongs to a version that clients speak.
+// keptKinds returns the kinds that have metadata and an external version.
 func keptKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
 	var kept []schema.GroupVersionKind
 	for gvk := range scheme.AllKnownTypes() {
@@ -67,13 +69,13 @@ func keptKinds(scheme *runtime.Scheme) []schema.GroupVersionKind {
 	return kept
 }
 
-// Versions that no server has had since 1.22.
+// gone lists versions that no API server has served since 1.22.
 var gone = map[string]bool{
 	"apps/v1beta1": true, "apps/v1beta2": true, "apiextensions.k8s.io/v1beta1": true, "apiregistration.k8s.io/v1beta1": true,
 	"rbac.authorization.k8s.io/v1alpha1": true, "storage.k8s.io/v1alpha1": true,
 }
 
-// Kinds that nobody can store.
+// transient lists kinds that cannot be stored.
 var transient = map[string]bool{
 	"Binding": true, "DeleteOptions": true, "Eviction": true, "Scale": true, "RangeAllocation": true, "PodStatusResult": true,
 	"SerializedReference": true, "ComponentStatus": true, "WatchEvent": true, "DeploymentRollback": true, "TokenRequest": true, "Simple": true,

@@ -16,14 +16,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Example is one manifest as somebody may write it, and what the server would make of it: the round trip through its type that Argo CD does
-// (remarshal: only fields that were there), then the defaults (applyPatch: what they change, laid over the manifest).
+// Example is one manifest and the object that the server would store: the round trip through its
+// type as Argo CD does it (remarshal: only fields of the manifest), then the changes by defaulting
+// (applyPatch).
 type Example struct {
 	Raw    map[string]any `json:"raw"`
 	Stored map[string]any `json:"stored"`
 }
 
-// Every struct of every kind is written out once with all of its fields, where it is met first; and each kind some times by chance.
+// writeCorpus prints one manifest for every struct type, with all its fields set where the type
+// occurs first, and three random manifests of each kind.
 func writeCorpus(encoder *json.Encoder) {
 	scheme := newScheme()
 	kinds := keptKinds(scheme)
@@ -69,7 +71,7 @@ func emit(encoder *json.Encoder, scheme *runtime.Scheme, gvk schema.GroupVersion
 	}
 }
 
-// The value, without the fields that the manifest does not have.
+// only removes the fields that the manifest does not have.
 func only(value, manifest any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -101,7 +103,7 @@ func only(value, manifest any) any {
 	return value
 }
 
-// What changed from before to after, laid over the value.
+// over applies the changes between before and after to the value.
 func over(value, before, after any) any {
 	if asText(before) == asText(after) {
 		return value
@@ -138,7 +140,8 @@ func over(value, before, after any) any {
 
 type writer struct {
 	random *rand.Rand
-	// The way to the struct that is written with all its fields; elsewhere fields come by chance, or only this way when there is one.
+	// Path to the struct that is written with all its fields, nil for a random manifest. Other fields
+	// are chosen at random, less often if there is such a path.
 	whole []string
 }
 
@@ -149,7 +152,7 @@ func (w *writer) object(root reflect.Type) map[string]any {
 	return object
 }
 
-// Calls for each way to a struct that was not seen yet.
+// cover calls visit with the path to each struct type that was not seen before.
 func (w *writer) cover(t reflect.Type, path []string, above, seen map[reflect.Type]bool, visit func([]string)) {
 	t = inner(t)
 	if t.Kind() != reflect.Struct || scalar(t) != "" || above[t] {
@@ -168,7 +171,7 @@ func (w *writer) cover(t reflect.Type, path []string, above, seen map[reflect.Ty
 	delete(above, t)
 }
 
-// Is the struct at this path written with all fields, one on the way to it, or neither?
+// place reports whether the path is the one to the whole struct, or leads towards it.
 func (w *writer) place(path []string) (whole, onTheWay bool) {
 	if w.whole == nil || len(path) > len(w.whole) {
 		return false, false
@@ -228,12 +231,13 @@ func (w *writer) value(name string, t reflect.Type, path []string) any {
 	return members
 }
 
-// What no manifest leaves out, and what the server would make up.
+// required lists fields that every manifest has, and fields that the server would make up.
 var required = map[string]bool{
 	"spec": true, "template": true, "jobTemplate": true, "taint": true, "roleRef": true, "timeAdded": true, "signerName": true, "usages": true,
 }
 
-// The resources of a whole Pod are defaulted from sums over its containers; live keeps them, so that we need not know.
+// podOnly lists fields whose defaults are sums over the containers of a Pod. A comparison keeps their
+// live values, so diff/ need not compute them.
 var podOnly = map[string]bool{"spec.resources": true}
 
 func (w *writer) count() int {
@@ -285,7 +289,7 @@ func (w *writer) scalar(name, kind string, t reflect.Type) any {
 	return w.one("x", "y")
 }
 
-// Texts that defaults depend on.
+// texts lists values of fields on which defaults depend.
 var texts = map[string][]any{
 	"type":              {"RollingUpdate", "Recreate", "OnDelete", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "Container", "Container", "Pod", ""},
 	"kind":              {"User", "Group", "ServiceAccount", "Cat"},

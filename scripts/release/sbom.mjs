@@ -1,14 +1,14 @@
-// `npm run sbom`: what the image contains of ours, as CycloneDX JSON in build/sbom.json: the production packages of the lock file, Node, helm,
-// kustomize and jsonnet. Made from the lock itself, as `npm sbom --omit dev` leaves out packages that a development package needs too. The same lock
-// gives the same bytes, whichever npm is there.
+// `npm run sbom`: writes build/sbom.json, the SBOM of the image as CycloneDX JSON: the production
+// packages of the lock file, Node, helm, kustomize and jsonnet. It reads the lock file itself,
+// because `npm sbom --omit dev` omits packages that a development package needs too, and so that
+// the same lock file gives the same bytes with any npm.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { tools } from './e2e-tools.mjs';
-import { nodeVersion } from './image.mjs';
+import { join } from 'node:path';
+import { tools } from '../e2e/tools.mjs';
+import { nodeVersion } from '../image/node.mjs';
+import { root } from '../root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const text = readFileSync(join(root, 'package-lock.json'), 'utf8');
 const { packages } = JSON.parse(text);
 const shipped = Object.keys(packages).filter((path) => path !== '' && isShipped(packages[path]));
@@ -106,12 +106,12 @@ function component({ ref, type = 'library', name, version, license, integrity, p
   };
 }
 
-/** An expression of several licences is not an identifier. */
+/** CycloneDX distinguishes a licence identifier from an expression of several licences. */
 function licenseOf(license) {
   return /[\s(]/.test(license) ? { expression: license } : { license: { id: license } };
 }
 
-/** Who needs whom. npm finds a package in the nearest folder above: so do we. */
+/** The dependency graph. As in Node, a name resolves to the nearest node_modules folder above. */
 function dependencies() {
   const needs = new Map();
   for (const path of ['', ...shipped]) {
@@ -135,7 +135,7 @@ function find(path, name) {
   }
 }
 
-/** A number that belongs to this content, in the form of a UUID. */
+/** A UUID derived from the content. */
 function serialNumber(content) {
   const hash = createHash('sha256').update(content).digest('hex');
   const variant = ((Number.parseInt(hash[16], 16) & 0x3) | 0x8).toString(16);

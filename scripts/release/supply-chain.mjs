@@ -1,11 +1,11 @@
-// What comes with the production packages: `node scripts/supply-chain.mjs licences` (needs nothing but the lock file) and `... audit` (asks the
-// registry for known vulnerabilities). Exceptions are in scripts/audit-exceptions.json: each has an id, a reason and a day on which it ends.
+// Checks the production packages: `node scripts/release/supply-chain.mjs licences` reads the lock
+// file and the packages, `... audit` asks the registry for known vulnerabilities. Exceptions of the
+// audit are in audit-exceptions.json: each has an id, a reason and an end date.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '../root.mjs';
 
 /** Licences under which the image may contain a package. */
 const allowed = new Set([
@@ -21,7 +21,10 @@ const allowed = new Set([
   'BlueOak-1.0.0',
 ]);
 
-/** Packages of the lock file that are in the image under a licence that is not allowed, or under none. `readLicence` looks into a package. */
+/**
+ * Production packages without an allowed licence. `readLicence` looks into a package if the lock
+ * file names no licence.
+ */
 export function licenceFaults(packages, readLicence) {
   return Object.entries(packages)
     .filter(([path, { dev, devOptional, link }]) => path !== '' && !dev && !devOptional && !link)
@@ -30,25 +33,25 @@ export function licenceFaults(packages, readLicence) {
     .map(({ path, version, licence }) => `${path} ${version}: ${licence}`);
 }
 
-/** What a package says itself; old ones have a list of alternatives. */
+/** The licence in a package.json; old packages have a list of alternatives. */
 export function licenceOf({ license, licenses }) {
   return license ?? licenses?.map(({ type }) => type).join(' OR ');
 }
 
-/** Of alternatives one is enough; of several that hold together all are needed. */
+/** One allowed alternative of an OR is enough; all parts of an AND must be allowed. */
 function isAllowed(licence) {
   const text = licence.replaceAll(/[()]/g, '').trim();
   return text.split(' OR ').some((way) => way.split(' AND ').every((one) => allowed.has(one.trim())));
 }
 
 /**
- * What an answer of `npm audit --json` means: `faults` are vulnerabilities without an exception that still holds, and exceptions that do not; the
- * registry may not answer at all, which is no fault of ours, and is said.
+ * Judges an answer of `npm audit --json`. `faults`: vulnerabilities without a valid exception, and
+ * invalid or expired exceptions. `unanswered`: why the registry gave no answer, which is no fault.
  */
 export function judgeAudit(answer, exceptions, today) {
   const faults = exceptions.flatMap(({ id, reason, until }) => {
     if (typeof id !== 'string' || typeof reason !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(until ?? ''))
-      return [`an exception without id, reason or day: ${JSON.stringify({ id, reason, until })}`];
+      return [`an exception lacks id, reason or end date: ${JSON.stringify({ id, reason, until })}`];
     return until < today ? [`the exception for ${id} ended on ${until}: ${reason}`] : [];
   });
   if (answer?.vulnerabilities === undefined)
@@ -72,11 +75,11 @@ function licences() {
   const faults = licenceFaults(packages, (path) =>
     licenceOf(JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'))),
   );
-  end('licences: every production package has one that is allowed', faults);
+  end('licences: every production package has an allowed licence', faults);
 }
 
 function audit() {
-  const exceptions = JSON.parse(readFileSync(join(root, 'scripts', 'audit-exceptions.json'), 'utf8'));
+  const exceptions = JSON.parse(readFileSync(join(root, 'scripts', 'release', 'audit-exceptions.json'), 'utf8'));
   const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
     cwd: root,
     encoding: 'utf8',
@@ -86,15 +89,15 @@ function audit() {
   try {
     answer = JSON.parse(stdout);
   } catch {
-    // Judged as no answer.
+    // judgeAudit treats undefined as no answer.
   }
   const { faults, unanswered } = judgeAudit(answer, exceptions, new Date().toISOString().slice(0, 10));
   if (unanswered !== undefined)
     process.stdout.write(
-      `audit: NOT DONE, the registry offers none (${unanswered}): nobody knows of the vulnerabilities of today\n`,
+      `audit: NOT DONE, the registry gave no answer (${unanswered}): run it where the registry supports npm audit\n`,
     );
   end(
-    unanswered === undefined ? 'audit: no known vulnerability without an exception' : 'audit: exceptions are in order',
+    unanswered === undefined ? 'audit: no known vulnerability without an exception' : 'audit: the exceptions are valid',
     faults,
   );
 }

@@ -1,15 +1,17 @@
-// Builds a Go command at a pinned version, in a module of its own in a temporary folder: nothing of it reaches this repository.
+// Builds a Go command at a pinned version, in its own module in a temporary folder outside this
+// repository.
 import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { goCommand } from './e2e-go.mjs';
+import { goCommand } from './go.mjs';
 
 /**
- * Builds `tool.go.package` into `target`; tells each step to `say`. `tool.go.beside`: files of the module (path there to name here) that shall lie
- * beside the binary. `cache` may get a newer Go than the machine's, when the module wants one. The binary appears at once and whole, or not at all.
- * @throws Error with the last lines of what go printed
+ * Builds `tool.go.package` into `target` and reports progress to `say`. The binary is renamed into
+ * place when complete. `tool.go.beside` maps files of the module to names beside the binary. If the
+ * module needs a newer Go than the machine has, it is installed into `cache`.
+ * @throws Error with the last lines of Go's output
  */
 export async function goBuild(tool, { target, cache }, say) {
   const { module, package: name, stamp, beside = {} } = tool.go;
@@ -21,7 +23,8 @@ export async function goBuild(tool, { target, cache }, say) {
     const source = await fetchModule(module, go);
     writeFileSync(join(folder, 'go.mod'), goMod(module, source));
     writeFileSync(join(folder, 'tools.go'), `//go:build tools\n\npackage tools\n\nimport _ "${name}"\n`);
-    // Tidy fetches the modules that only the tests of others import, too: where those are many, the build fetches what it needs.
+    // `go mod tidy` also fetches what only tests of dependencies import. Skip it where that is a
+    // lot: the build fetches what it needs.
     if (module.replaced !== true) await go(['mod', 'tidy']);
     say(`${tool.name}: compiling ${name} (minutes on a small machine, once)`);
     mkdirSync(dirname(target), { recursive: true });
@@ -39,8 +42,9 @@ export async function goBuild(tool, { target, cache }, say) {
 }
 
 /**
- * Builds the Go program in the folder `sources` against a module, and gives what it prints for each list of arguments.
- * @throws Error with the last lines of what go or the program printed
+ * Builds the Go program in the folder `sources` against a module, runs it once for each list of
+ * arguments and returns the outputs.
+ * @throws Error with the last lines of output of Go or of the program
  */
 export async function goRun({ module, sources }, runs, say) {
   const folder = mkdtempSync(join(tmpdir(), 'driftless-run-'));
@@ -66,9 +70,10 @@ async function fetchModule({ path, version }, go) {
 }
 
 /**
- * k8s.io/kubernetes asks for its own parts as v0.0.0 and finds them in a folder beside itself. From outside that folder is not to be
- * seen: the same parts are published under v0.<minor>.<patch>. Replacements hold only for the module that is built, so those of a module that
- * relies on them (`replaced`) are repeated; a part of it that it replaces by a folder of its own is published under the version that it names.
+ * A go.mod that requires one module. k8s.io/kubernetes requires its staging modules as v0.0.0 and
+ * replaces them by local folders; outside its repository they are published as v0.<minor>.<patch>
+ * (`staging`). Go ignores the `replace` lines of dependencies, so those of a module that relies on
+ * them (`replaced`) are repeated, except for replacements by its own folders.
  */
 function goMod({ path, version, staging, replaced = false }, { GoMod }) {
   const text = readFileSync(GoMod, 'utf8');

@@ -1,5 +1,5 @@
 import type { Rule } from 'eslint';
 
 export declare const noNestedQuantifiers: Rule.RuleModule;
-/** True for an expression that no text may meet: a literal with its slashes and flags. */
+/** Whether an expression (a literal with slashes and flags) may take exponential time. */
 export declare function hasNestedQuantifiers(literal: string): boolean;

@@ -1,12 +1,11 @@
-// Writes manifests/crds/*.yaml: the CustomResourceDefinitions of Application and AppProject with full structural schemas.
-// One definition of each part (an Application source stands in five places), from the field tables of Argo CD's API, our own descriptions.
-// `node scripts/generate-crds.mjs --check` exits 1 when the files are not what this script writes.
+// Writes manifests/crds/*.yaml: the CustomResourceDefinitions of Application and AppProject with
+// structural schemas. The fields are those of Argo CD's API, the descriptions are our own; each
+// part is defined once (an Application has sources in five places). With --check it writes nothing,
+// names stale files and exits with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { dump } from 'js-yaml';
-
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+import { root } from '../root.mjs';
 
 const string = (description) => ({ type: 'string', ...(description ? { description } : {}) });
 const boolean = (description) => ({ type: 'boolean', ...(description ? { description } : {}) });
@@ -502,10 +501,10 @@ const files = {
 let stale = 0;
 for (const [name, value] of Object.entries(files)) {
   const path = join(root, 'manifests', 'crds', name);
-  const text = `# Written by scripts/generate-crds.mjs: change it there.\n${dump(value, { noRefs: true, lineWidth: 140 })}`;
+  const text = `# Written by scripts/generate/crds.mjs: change it there.\n${dump(value, { noRefs: true, lineWidth: 140 })}`;
   if (!process.argv.includes('--check')) writeFileSync(path, text);
   else if (readFileSync(path, 'utf8') !== text) {
-    process.stderr.write(`${path} is not what scripts/generate-crds.mjs writes: run it and commit the result.\n`);
+    process.stderr.write(`${path} is not what scripts/generate/crds.mjs writes: run it and commit the result.\n`);
     stale += 1;
   }
 }

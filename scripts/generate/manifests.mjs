@@ -1,49 +1,69 @@
-// Writes manifests/install.yaml, namespace-install.yaml and the rendered overlays from the chart, so that both ways to install are one thing.
-// With --check it writes nothing, names what is stale, and exits with 1. Needs helm 3.8 or newer: $HELM, else the one on PATH.
+// Writes manifests/install.yaml, namespace-install.yaml and the overlays from the chart, so that
+// both ways to install give the same objects. With --check it writes nothing, names stale files and
+// exits with 1 if there are any. Needs helm 3.8 or newer: $HELM, else the one on PATH.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { dump } from 'js-yaml';
+import { root } from '../root.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
 const home = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
 
-// The number of replicas is not in the files: to apply them again must not undo kubectl scale. The overlays are about that number.
+// install.yaml has no `replicas`: applying it again must not undo `kubectl scale`. Overlays set it.
 const cluster = { rbac: { clusterWrite: true }, controller: { replicas: 'live' } };
 const hashing = { sharding: { algorithm: 'consistent-hashing' } };
 const apart = { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'DoNotSchedule' };
 const files = {
   'install.yaml': {
-    what: `The whole cluster: CRDs, rights to change everything in this cluster, one replica. kubectl cannot make an AppProject in the run that brings
-# its CRD: apply crds/ first, or this file twice.`,
+    what: `The whole cluster: CRDs, rights to change everything in this cluster, one replica. kubectl cannot
+# create an AppProject in the same run as its CRD: apply crds/ first, or this file twice.`,
     values: cluster,
   },
   'namespace-install.yaml': {
-    what: 'Rights in the namespace argocd only. The CRDs are in crds/: whoever administers the cluster applies them first.',
+    what: 'Rights in the namespace argocd only. An administrator of the cluster must apply the CRDs in crds/ first.',
     values: { ...cluster, rbac: { namespaced: true }, crds: { install: false } },
   },
-  ...overlay('ha', 'Three replicas on three nodes, clusters spread by consistent hashing.', {
+  ...overlay('ha', 'Three replicas on three nodes, with consistent hashing.', {
     ...cluster,
     controller: { replicas: 3, ...hashing, topologySpreadConstraints: [apart] },
   }),
-  ...overlay('dynamic', 'A Deployment whose three replicas claim shards, clusters spread by consistent hashing.', {
+  ...overlay('dynamic', 'A Deployment with three replicas that claim shards, and consistent hashing.', {
     ...cluster,
     controller: { replicas: 3, ...hashing, dynamicClusterDistribution: true },
   }),
   ...overlay(
     'drop-in',
-    'In place of the application controller of an Argo CD in the namespace argocd; scale that to no replicas first.',
+    'Replaces the application controller of an Argo CD in the namespace argocd: scale that one to 0 first.',
     {
       ...cluster,
       dropIn: true,
     },
   ),
+  'cluster-names.yaml': {
+    what: `Kustomize replacements: name the ClusterRole and its binding after the namespace, so that
+# installations in two namespaces do not overwrite each other's.`,
+    text: dump(clusterNames(), { lineWidth: -1 }),
+  },
 };
 
-/** A kustomization; without the CRDs, which are the same for all and in crds/. */
+/** Kustomize replaces the namespace, but not the names that contain it. */
+function clusterNames() {
+  const target = (kind, ...fieldPaths) => ({
+    select: { kind, name: 'argocd-driftless' },
+    fieldPaths,
+    options: { delimiter: '-driftless', index: 0 },
+  });
+  return [
+    {
+      source: { kind: 'ServiceAccount', name: 'driftless', fieldPath: 'metadata.namespace' },
+      targets: [target('ClusterRole', 'metadata.name'), target('ClusterRoleBinding', 'metadata.name', 'roleRef.name')],
+    },
+  ];
+}
+
+/** A kustomization without CRDs: all overlays share those in crds/. */
 function overlay(name, what, values) {
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -52,7 +72,7 @@ function overlay(name, what, values) {
   };
   return {
     [`overlays/${name}/install.yaml`]: {
-      what: values.dropIn ? what : `${what} The CRDs come first: kubectl apply -f manifests/crds`,
+      what: values.dropIn ? what : `${what} Apply the CRDs first: kubectl apply -f manifests/crds`,
       values: { ...values, crds: { install: false } },
     },
     [`overlays/${name}/kustomization.yaml`]: { what, text: dump(kustomization) },
@@ -79,7 +99,7 @@ function helm(args, input) {
   );
 }
 
-/** Without what only Helm understands. */
+/** Removes comments, labels and annotations that only Helm understands. */
 function plain(document) {
   return document
     .replaceAll(/^# Source: .*\n/gm, '')
@@ -90,7 +110,7 @@ function plain(document) {
     .trim();
 }
 
-/** kubectl applies from top to bottom: kinds first, objects of these kinds last. */
+/** kubectl applies from top to bottom: CRDs come first, objects of their kinds last. */
 function inOrder(documents) {
   const rank = (document) =>
     /^kind: CustomResourceDefinition$/m.test(document) ? 0 : /^kind: AppProject$/m.test(document) ? 2 : 1;
@@ -100,7 +120,7 @@ function inOrder(documents) {
 let stale = 0;
 try {
   for (const [name, { what, values, text }] of Object.entries(files)) {
-    const head = `# ${what}\n# Written by scripts/generate-manifests.mjs from charts/driftless: change it there.\n`;
+    const head = `# ${what}\n# Written by scripts/generate/manifests.mjs from charts/driftless: change it there.\n`;
     put(
       join(root, 'manifests', name),
       head +
@@ -120,7 +140,7 @@ function put(path, text) {
   try {
     before = readFileSync(path, 'utf8');
   } catch {
-    // It is not there yet.
+    // The file does not exist yet.
   }
   if (before === text) return;
   if (!check) {
@@ -129,7 +149,7 @@ function put(path, text) {
     return;
   }
   process.stderr.write(
-    `${relative(root, path)} is not what scripts/generate-manifests.mjs writes: run it and commit the result.\n`,
+    `${relative(root, path)} is not what scripts/generate/manifests.mjs writes: run it and commit the result.\n`,
   );
   stale += 1;
 }

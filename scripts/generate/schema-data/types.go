@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// Description is what the generator writes into diff/schema-data.ts and diff/default-data.ts.
+// Description is what the generator writes into diff/schema/schema-data.ts and diff/normalize/default-data.ts.
 type Description struct {
 	Kinds     map[string]string                    `json:"kinds"`
 	Types     map[string]Type                      `json:"types"`
@@ -24,7 +24,7 @@ type Description struct {
 	Differing map[string]map[string]map[string]any `json:"differing"`
 }
 
-// Type is one struct: its fields in order, and whether server-side apply owns it as a whole.
+// Type is one struct: its fields in order, and whether it is atomic for server-side apply.
 type Type struct {
 	Atomic bool     `json:"atomic,omitempty"`
 	Fields []string `json:"fields"`
@@ -64,7 +64,9 @@ func describe() Description {
 	return out
 }
 
-// Types of core/v1 and meta/v1 have their own names, which knownTypeFields uses. Of the others the newest stable one has its own name, if it is free.
+// nameAll names the struct types. Types of core/v1 and meta/v1 keep their names, which
+// knownTypeFields uses; then stable types do, if the name is free. Others get their package as a
+// prefix.
 func (d *describer) nameAll(roots map[schema.GroupVersionKind]reflect.Type) {
 	seen := map[reflect.Type]bool{}
 	for _, root := range roots {
@@ -117,7 +119,7 @@ func (d *describer) collect(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// The fields of a struct as JSON sees them: embedded ones are its own.
+// fields returns the JSON fields of a struct, with those of embedded structs.
 func fields(t reflect.Type) []reflect.StructField {
 	var all []reflect.StructField
 	for i := range t.NumField() {
@@ -149,7 +151,8 @@ var scalars = map[reflect.Type]string{
 	reflect.TypeOf(metav1.FieldsV1{}):      "r",
 }
 
-// What writes its own JSON is not looked into.
+// scalar returns the kind of a type without fields, "" for other types. Structs that marshal
+// themselves are opaque.
 func scalar(t reflect.Type) string {
 	if kind, known := scalars[t]; known {
 		return kind
@@ -198,7 +201,7 @@ func (d *describer) kind(t reflect.Type) string {
 	panic("a field of " + t.String())
 }
 
-// `name?:kind~mergeKey^%keys=`, as diff/schema-data.ts explains it.
+// `name?:kind~mergeKey^%keys=`, as diff/schema/schema-data.ts explains it.
 func (d *describer) describe(t reflect.Type) Type {
 	definition := d.definition(t)
 	described := Type{Atomic: text(definition.Extensions, "x-kubernetes-map-type") == "atomic", Fields: []string{}}
@@ -230,8 +233,8 @@ func (d *describer) describe(t reflect.Type) Type {
 	return described
 }
 
-// How server-side apply owns the members: `%a,b` items of a list by keys, `%` items of a set, `=` a map as a whole. Nothing: lists as a
-// whole, maps by member.
+// ownership encodes how server-side apply owns a field: `%a,b` is a list by keys, `%` a set, `=` an
+// atomic map. Nothing: an atomic list, or a granular map.
 func ownership(extensions spec.Extensions, kind string) string {
 	switch text(extensions, "x-kubernetes-list-type") {
 	case "set":
@@ -255,7 +258,7 @@ func text(extensions spec.Extensions, key string) string {
 	return value
 }
 
-// The OpenAPI of a struct; an empty one where the server publishes none.
+// definition returns the OpenAPI schema of a struct, an empty one if the server publishes none.
 func (d *describer) definition(t reflect.Type) spec.Schema {
 	type named interface{ OpenAPIModelName() string }
 	if model, ok := reflect.New(t).Interface().(named); ok {

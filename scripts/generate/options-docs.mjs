@@ -1,0 +1,63 @@
+// Writes the tables of docs/options.md from cli/options/. With --check it writes nothing and exits
+// with 1 if the page is stale.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultText, readDriftlessOptions, readOptions } from './option-table.mjs';
+import { root } from '../root.mjs';
+
+const path = join(root, 'docs', 'options.md');
+const mark = '<!-- from here on: node scripts/generate/options-docs.mjs -->\n';
+
+const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '\\<');
+const code = (text) => (text === '' ? '' : `\`${text}\``);
+
+function mapKey({ key }) {
+  if (key === undefined) return '';
+  return `${key.startsWith('P:') ? 'argocd-cmd-params-cm' : 'argocd-cm'}: \`${key.slice(2)}\``;
+}
+
+/** The default as shown: empty (unset) if it is below the minimum. */
+function shownDefault(option) {
+  const { kind, default: value, min } = option;
+  if (value === Number.MAX_VALUE) return 'no limit';
+  if (typeof value === 'number' && value < (min ?? value)) return '';
+  const hours = kind === 'duration' && value > 0 && value % 3_600_000 === 0;
+  return code(hours ? `${value / 3_600_000}h` : defaultText(option));
+}
+
+function optionRow(option) {
+  const short = option.short === undefined ? '' : `, \`-${option.short}\``;
+  const choices = option.choices?.length > 0 ? ` One of ${option.choices.map(code).join(', ')}.` : '';
+  const effect = option.noEffect === undefined ? '' : ` **No effect:** ${option.noEffect}.`;
+  const cells = [`\`--${option.flag}\`${short}`, code(option.env ?? ''), mapKey(option), shownDefault(option)];
+  return `| ${[...cells, escapeCell(option.help) + choices + effect].join(' | ')} |`;
+}
+
+function section(title, options) {
+  const header = '| Flag | Environment variable | ConfigMap key | Default | Meaning |\n|---|---|---|---|---|';
+  return `## ${title}\n\n${header}\n${options.map(optionRow).join('\n')}\n`;
+}
+
+const ours = new Set((await readDriftlessOptions(root)).map(({ flag }) => flag).concat('help'));
+const all = await readOptions(root);
+const tables = [
+  section(
+    'Options of Argo CD and kubectl',
+    all.filter(({ flag }) => !ours.has(flag)),
+  ),
+  section(
+    'Options of Driftless',
+    all.filter(({ flag }) => ours.has(flag)),
+  ),
+].join('\n');
+const before = readFileSync(path, 'utf8');
+const [head] = before.split(mark);
+const after = `${head}${mark}\n${tables}`;
+if (after !== before) {
+  if (process.argv.includes('--check')) {
+    process.stderr.write(
+      'docs/options.md is stale: run node scripts/generate/options-docs.mjs and commit the result.\n',
+    );
+    process.exitCode = 1;
+  } else writeFileSync(path, after);
+}
