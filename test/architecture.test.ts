@@ -10,7 +10,7 @@ const publicInterfaces = Object.keys(
   (JSON.parse(read('package.json')) as { imports: Record<string, unknown> }).imports,
 );
 
-/** The list of layers, read as text: the file is the tool's configuration, not a module of ours. */
+/** Reads a list as text: the file is a tool's configuration, not one of our modules. */
 function listIn(name: string): string[][] {
   const source =
     new RegExp(`export const ${name} = (\\[[\\s\\S]*?\\n?\\]);`).exec(read('.dependency-cruiser.mjs'))?.[1] ?? '[]';
@@ -22,7 +22,7 @@ const layers = listIn('layers');
 const modules = layers.flat();
 const beside = listIn('beside').flat();
 
-/** Everything that people wrote: code, scripts and pages. */
+/** Code, scripts and pages below a folder. */
 function sourceFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = folder === '.' ? entry.name : `${folder}/${entry.name}`;
@@ -33,7 +33,7 @@ function sourceFiles(folder: string): string[] {
 }
 
 describe('the architecture', () => {
-  it('is drawn in ARCHITECTURE.md as the tool enforces it', () => {
+  it('is described in ARCHITECTURE.md as the tool enforces it', () => {
     const page = read('ARCHITECTURE.md');
     layers.forEach((names, layer) => {
       const line = page.split('\n').find((text) => text.startsWith(` layer ${layer} `)) ?? '';
@@ -43,24 +43,24 @@ describe('the architecture', () => {
     expect(beside.filter((name) => !line.includes(name))).toEqual([]);
   });
 
-  it('has no folder that is not on the plan', () => {
+  it('has no folder that ARCHITECTURE.md does not list', () => {
     const outside = /outside\s+(.*)/.exec(read('ARCHITECTURE.md'))?.[1]?.split(/\s+/) ?? [];
     expect(folders.filter((name) => ![...modules, ...beside, ...outside].includes(name))).toEqual([]);
   });
 
-  it('has a public interface for every module, and no other', () => {
+  it('has one public interface for every module, and no others', () => {
     const wanted = [...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'].map((name) => `#${name}`);
     expect(publicInterfaces.filter((name) => name !== '#support').sort()).toEqual(wanted.sort());
   });
 
   it.each([...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'])(
-    'says at the head of %s/index.ts what is inside',
+    'describes the module at the head of %s/index.ts',
     (name) => {
       expect(read(`${name}/index.ts`)).toMatch(new RegExp(`^/\\*\\*\\n \\* ${name}: \\S`));
     },
   );
 
-  it('gives every dependency its reason', () => {
+  it('documents a reason for every dependency', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
       'dependencies' | 'devDependencies',
       Record<string, string>
@@ -88,7 +88,7 @@ describe('the architecture', () => {
   });
 
   it('cites no document that is not in the repository', () => {
-    // The names are put together here, so that this line does not cite them.
+    // The names are concatenated, so that this line does not cite them.
     const foreign = ['feasi' + 'bility', 'user-' + 'pain', 'apply-' + 'cache', 'style-' + 'anchors', 'DESIGN' + ' D'];
     const found = sourceFiles('.').flatMap((path) =>
       foreign.filter((name) => read(path).includes(name)).map((name) => `${path}: ${name}`),
@@ -96,7 +96,7 @@ describe('the architecture', () => {
     expect(found).toEqual([]);
   });
 
-  it('names only files and folders that are there', () => {
+  it('names only files and folders that exist', () => {
     const page = read('ARCHITECTURE.md');
     const table = page.slice(page.indexOf('## Where to change what'));
     const named = [...table.matchAll(/`((?:[\w-]+\/)+(?:[\w.-]+)?)`/g)].map(([, path = '']) => path);
@@ -104,7 +104,15 @@ describe('the architecture', () => {
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('explains every error code in docs/errors.md, and no other', () => {
+  it('resolves every mention of a script', () => {
+    const named = sourceFiles('.').flatMap((path) =>
+      [...read(path).matchAll(/\bscripts\/(?:[\w-]+\/)*[\w-]+[.]mjs\b/g)].map(([script]) => ({ path, script })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ script }) => !existsSync(script))).toEqual([]);
+  });
+
+  it('documents every error code in docs/errors.md, and no others', () => {
     const thrown = modules
       .flatMap((name) => sourceFiles(name))
       .filter((path) => path.endsWith('.ts') && !/[.]test[.]ts$|\/testing\//.test(path))
@@ -120,7 +128,7 @@ describe('the architecture', () => {
     expect([...new Set(thrown)].sort()).toEqual([...explained].sort());
   });
 
-  it("uses the field's words, not names that only its builders know", () => {
+  it("uses the field's words, not private names", () => {
     const former = /Breath|homeless|Territory|\bSight\b|\bneglect|[pP]icture|rooms? and floors?/;
     const own = 'test/architecture.test.ts';
     expect(sourceFiles('.').filter((path) => path !== own && former.test(read(path)))).toEqual([]);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
@@ -7,18 +7,36 @@ const rows = [...page.matchAll(/^\| (T-[A-Z]+-\d+) \| `([^`]+)` \| (.+) \|$/gm)]
   ([, id = '', file = '', name = '']) => ({ id, file, name }),
 );
 const open = /^## Open\n([\s\S]*?)\n## /m.exec(page)?.[1]?.match(/T-[A-Z]+-\d+/g) ?? [];
+const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md'].concat(
+  readdirSync('docs', { recursive: true, encoding: 'utf8' }).flatMap((name) =>
+    name.endsWith('.md') ? [`docs/${name}`] : [],
+  ),
+);
 
-describe('14: docs/reliability.md', () => {
-  it('14: has each promise of the acceptance list once: as proven, or as open', () => {
+/** Whether a text is the first argument of `it`, `describe` or `each`, thus a title. */
+function hasTitle(source: string, title: string): boolean {
+  return ["'", '`', '"'].some((quote) => {
+    const text = title.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    return new RegExp(`(?:\\b(?:it|test|describe)|\\))\\(\\s*${quote}${text}${quote}`).test(source);
+  });
+}
+
+describe('docs/reliability.md', () => {
+  it('lists each promise of the acceptance list once, as proven or as open', () => {
     const promised = [...read('docs/acceptance.md').matchAll(/^\| (T-[A-Z]+-\d+) \|/gm)].map(([, id = '']) => id);
     expect(rows.length).toBeGreaterThan(40);
     expect([...rows.map(({ id }) => id), ...open].sort()).toEqual(promised.sort());
   });
 
-  it.each(rows)('14: $id: $file has the test that the page names', ({ file, name }) => {
+  it.each(rows)('$id: $file has the test that the page names', ({ file, name }) => {
     expect(file).toMatch(/\.(?:test|e2e)\.ts$/);
-    const text = read(file);
-    const isThere = ["'", '`', '"'].some((quote) => text.includes(quote + name + quote));
-    expect([name, isThere]).toEqual([name, true]);
+    expect([name, hasTitle(read(file), name)]).toEqual([name, true]);
+  });
+});
+
+describe('tests that pages name', () => {
+  it.each(pages)('exist for %s', (path) => {
+    const named = [...read(path).matchAll(/`((?:[\w-]+\/)+[\w-]+\.(?:test|e2e)\.ts)`/g)].map(([, file = '']) => file);
+    expect(named.filter((file) => !existsSync(file))).toEqual([]);
   });
 });

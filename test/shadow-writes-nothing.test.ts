@@ -3,53 +3,57 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
 /**
- * The static proof that `run --shadow` has no write path: from its composition root all imports are followed, name by name through the public interfaces
- * of the modules (an index names everything, but only what is asked for by name is used), and none may lead to a module that writes.
+ * Static proof that `run --shadow` has no write path: follows all imports from its composition
+ * root, through public interfaces only for the imported names. None may lead to a module that
+ * writes.
  */
-const root = 'cli/assemble-shadow.ts';
+const root = 'cli/run/assemble-shadow.ts';
 
-/** What writes, or hands out the right to. With the reason, so that nobody takes a line away for convenience. */
+/** Modules that write or grant the right to write, each with the reason why it must stay listed. */
 const writers: Readonly<Record<string, string>> = {
-  'cli/assemble.ts': 'puts the controller in charge together',
-  'controller/create-controller.ts': 'puts the controller in charge together',
-  'controller/cluster-labels.ts': 'labels Secrets of clusters',
-  'controller/syncer.ts': 'runs operations',
-  'controller/deletion.ts': 'deletes managed objects, takes finalizers off',
-  'controller/events.ts': 'creates Events',
-  'controller/migration.ts': 'changes who owns fields of managed objects, through the writer',
-  'controller/operation.ts': 'runs operations',
-  'controller/project-finalizers.ts': 'takes finalizers off AppProjects',
-  'controller/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',
-  'controller/application-store.ts': 'the only writer of Applications',
-  'controller/server-side-diff.ts':
-    'asks API servers by PATCH what an apply would change: dry runs, which write nothing, but whoever only reads does not send one',
-  'controller/unowned.ts': 'marks Applications',
-  'controller/writer.ts': 'the only writer of managed clusters',
+  'cli/run/assemble.ts': 'puts the controller in charge together',
+  'controller/assembly/create-controller.ts': 'puts the controller in charge together',
+  'controller/clusters/cluster-labels.ts': 'labels Secrets of clusters',
+  'controller/operation/syncer.ts': 'runs operations',
+  'controller/operation/deletion.ts': 'deletes managed objects, takes finalizers off',
+  'controller/application/events.ts': 'creates Events',
+  'controller/write/migration.ts': 'changes who owns fields of managed objects, through the writer',
+  'controller/operation/operation.ts': 'runs operations',
+  'controller/application/project-finalizers.ts': 'takes finalizers off AppProjects',
+  'controller/refresh/refresh-writes.ts': 'publishes, writes status and finalizers, starts automated syncs',
+  'controller/application/application-store.ts': 'the only writer of Applications',
+  'controller/comparison/server-side-diff.ts':
+    'sends dry-run PATCH requests: they write nothing, but a read-only process must not send them',
+  'controller/triggers/unowned.ts': 'marks Applications',
+  'controller/write/writer.ts': 'the only writer of managed clusters',
   'publish/memory.ts': 'what others read instead of Argo CD',
   'publish/redis/connection.ts': 'the only writer of Redis',
   'publish/redis/publisher.ts': 'what clients of Argo CD read',
-  'sharding/coordinator.ts': 'writes ConfigMaps of the hub',
-  'sharding/member.ts': 'holds leases',
-  'sharding/tenure.ts': 'holds leases',
-  'sharding/intents.ts': 'decides about writes to the hub',
-  'sharding/ownership.ts': 'gives the right to write',
+  'sharding/ownership/coordinator.ts': 'writes ConfigMaps of the hub',
+  'sharding/protocol/member.ts': 'holds leases',
+  'sharding/protocol/lease-state.ts': 'holds leases',
+  'sharding/protocol/intents.ts': 'decides about writes to the hub',
+  'sharding/ownership/ownership.ts': 'gives the right to write',
   'sync/run.ts': 'steps of operations',
   'sync/step.ts': 'steps of operations',
 };
 
-/** A call of a client's method that writes, or of one that makes it act as somebody: the last two are names of strings and maps, too. */
+/**
+ * A call of a client method that writes or impersonates. Strings and Maps also have `replace` and
+ * `delete`, hence their arguments.
+ */
 const writing = /\.(?:create|patch|impersonate)\(|\.(?:replace|delete)\(\s*(?:\w*[rR]esource\b|this\.)/;
 
 interface Import {
   readonly from: string;
-  /** Undefined: all of it. */
+  /** Undefined if everything is imported. */
   readonly names: readonly string[] | undefined;
 }
 
 const statement =
   /^(?:import|export)\s+(?<type>type\s+)?(?:(?<what>[^'";]*?)\s+from\s+)?'(?<from>[^']+)'|\bimport\('(?<late>[^']+)'\)/gm;
 
-/** The imports of a module that exist when it runs. */
+/** The imports of a module that exist at run time. */
 function importsOf(path: string): Import[] {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
   return [...text.matchAll(statement)].flatMap(({ groups = {} }): Import[] => {
@@ -68,7 +72,7 @@ function namesOf(clause: string): readonly string[] | undefined {
     .map((name) => name.split(/\s+as\s+/)[0] ?? '');
 }
 
-/** The modules behind a door that give these names. */
+/** The modules behind a public interface that export these names. */
 function behind(door: string, names: readonly string[] | undefined): string[] {
   const room = dirname(door);
   const exported = importsOf(door).map(({ from, names: given }) => ({ path: join(room, from), given }));
@@ -87,7 +91,7 @@ function targetsOf(path: string): string[] {
   });
 }
 
-/** Every module that is reached, with the one that leads to it. */
+/** Every reachable module, with its importer. */
 function walk(start: string): ReadonlyMap<string, string> {
   const reached = new Map([[start, '']]);
   for (const path of reached.keys())
@@ -101,7 +105,7 @@ function wayTo(path: string, reached: ReadonlyMap<string, string>): string {
   return way.join(' -> ');
 }
 
-describe('8.2.2: the imports of run --shadow', () => {
+describe('the imports of run --shadow', () => {
   const reached = walk(root);
 
   it('lead to no module that writes', () => {
@@ -110,14 +114,17 @@ describe('8.2.2: the imports of run --shadow', () => {
   });
 
   it('lead to everything that compares', () => {
-    const wanted = ['refresh', 'comparer', 'autosync', 'triggers', 'projects', 'judge', 'ledger', 'shadow'];
+    const wanted = [
+      ...['refresh/refresh', 'comparison/comparer', 'application/autosync', 'triggers/triggers', 'admission/projects'],
+      ...['shadow/judge', 'shadow/ledger', 'shadow/shadow'],
+    ];
     expect(wanted.filter((name) => !reached.has(`controller/${name}.ts`))).toEqual([]);
     expect([...reached.keys()]).toEqual(
       expect.arrayContaining([
         'compare/comparison.ts',
         'live/live-clusters.ts',
-        'sharding/static-ownership.ts',
-        'kube/transport.ts',
+        'sharding/ownership/static-ownership.ts',
+        'kube/transport/transport.ts',
       ]),
     );
   });
@@ -126,24 +133,28 @@ describe('8.2.2: the imports of run --shadow', () => {
     expect([...reached.keys()].filter((path) => writing.test(readFileSync(path, 'utf8')))).toEqual([]);
   });
 
-  it('make clients in one place only, which makes them read-only', () => {
+  it('create clients in one place only, which makes them read-only', () => {
     const makes = /createKubeClient\([\s\S]*?\n {4}\}\)/g;
     const made = [...reached.keys()]
       .filter((path) => path.startsWith('cli/') || path.startsWith('controller/'))
       .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(makes)].map(([text]) => [path, text] as const));
-    expect(made).toEqual([['cli/groundwork.ts', expect.stringContaining('readOnly: config.shadow,')]]);
+    expect(made).toEqual([['cli/run/infrastructure.ts', expect.stringContaining('readOnly: config.shadow,')]]);
   });
 
-  it('name only modules that are there', () => {
+  it('name only modules that exist', () => {
     expect([...Object.keys(writers), root].filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('are followed: from the controller in charge the same walk leads to every writer', () => {
-    const all = walk('cli/assemble.ts');
+  it('lead to every writer if the walk starts at the controller in charge', () => {
+    const all = walk('cli/run/assemble.ts');
     expect(Object.keys(writers).filter((path) => !all.has(path))).toEqual([]);
     const calling = [...all.keys()].filter((path) => writing.test(readFileSync(path, 'utf8')));
     expect(calling).toEqual(
-      expect.arrayContaining(['controller/application-store.ts', 'controller/events.ts', 'controller/writer.ts']),
+      expect.arrayContaining([
+        'controller/application/application-store.ts',
+        'controller/application/events.ts',
+        'controller/write/writer.ts',
+      ]),
     );
   });
 });

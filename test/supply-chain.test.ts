@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { judgeAudit, licenceFaults, licenceOf } from '../scripts/supply-chain.mjs';
-import type { AuditException } from '../scripts/supply-chain.mjs';
+import { judgeAudit, licenceFaults, licenceOf } from '../scripts/release/supply-chain.mjs';
+import type { AuditException } from '../scripts/release/supply-chain.mjs';
 
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
 
-describe('14.5: what comes with the packages', () => {
-  it('14.5: every production package has a licence that is allowed', () => {
+describe('what comes with the packages', () => {
+  it('every production package has an allowed licence', () => {
     const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, object>> };
-    const said = (path: string): string | undefined =>
+    const licenceIn = (path: string): string | undefined =>
       licenceOf(read(`${path}/package.json`) as Parameters<typeof licenceOf>[0]);
-    expect(licenceFaults(packages, said)).toEqual([]);
+    expect(licenceFaults(packages, licenceIn)).toEqual([]);
     const others = {
       '': {},
       'node_modules/a': { version: '1.0.0', license: 'GPL-3.0' },
@@ -26,7 +26,7 @@ describe('14.5: what comes with the packages', () => {
     ]);
   });
 
-  it('14.5: a known vulnerability fails the run, unless an exception holds; exceptions end', () => {
+  it('a known vulnerability fails the audit unless it has an exception that has not ended', () => {
     const via = [
       { name: 'x', range: '<2', title: 'bad', severity: 'high', url: 'https://h/advisories/GHSA-aaaa-bbbb-cccc' },
     ];
@@ -45,7 +45,7 @@ describe('14.5: what comes with the packages', () => {
       faults: [],
       unanswered: '405 Method Not Allowed',
     });
-    const kept = read('scripts/audit-exceptions.json') as readonly AuditException[];
+    const kept = read('scripts/release/audit-exceptions.json') as readonly AuditException[];
     expect(judgeAudit({ vulnerabilities: {} }, kept, '2026-11-22').faults).toEqual([]);
   });
 });

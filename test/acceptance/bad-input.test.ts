@@ -58,7 +58,7 @@ describe('bad input', () => {
     await world.until('good', synced);
   });
 
-  it('an API server that does not answer: the condition says so, and the neighbour is not disturbed', async () => {
+  it('an API server that does not answer leads to a condition, and other Applications are not delayed', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     world.addCluster('away', 'http://127.0.0.1:9');
     await world.replica();

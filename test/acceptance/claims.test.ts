@@ -9,7 +9,7 @@ import type { Replica } from './world.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
 
-/** What a tenant writes on objects so that an Application takes them for its own. */
+/** The annotation with which a tenant can claim an object for an Application. */
 const trackingId = (ref: string): Readonly<Record<string, string>> => ({
   'argocd.argoproj.io/tracking-id': `demo:${ref}`,
 });
@@ -35,7 +35,7 @@ function project(spec: object, name = 'tight', namespace = 'argocd'): void {
   world.hub.store.create({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AppProject', metadata, spec: all });
 }
 
-/** An Application that is Synced, and pruned what Git dropped. */
+/** Starts an Application that is Synced and prunes. */
 async function started(): Promise<void> {
   project({
     destinations: [{ server: '*', namespace: 'apps' }],
@@ -79,8 +79,10 @@ function forgeries(): readonly KubeObject[] {
   ];
 }
 
-describe('14.2: T-SEC-12: what an object says of itself', () => {
-  it('14.2: T-SEC-12: forged owners, tracking ids and labels have nothing pruned, patched, deleted or shown that the project forbids', async () => {
+// T-SEC-12
+describe('metadata that claims an object for an Application', () => {
+  // T-SEC-12
+  it('forged owners, tracking ids and labels have nothing pruned, patched, deleted or shown that the project forbids', async () => {
     await started();
     const { store } = world.cluster;
     const at = ({ apiVersion, kind, metadata }: KubeObject): KubeObject | undefined =>
@@ -90,7 +92,7 @@ describe('14.2: T-SEC-12: what an object says of itself', () => {
         metadata.namespace ?? '',
         metadata.name ?? '',
       );
-    // One that may be pruned, so that it is known when all of them have been looked at.
+    // Pruning this one is permitted: when it is gone, the forgeries have been compared too.
     const allowed = configMap('apps', 'allowed', { annotations: trackingId('/ConfigMap:apps/allowed') });
     const forged = forgeries().map((object) => store.create(object));
     store.create(allowed);
@@ -104,7 +106,7 @@ describe('14.2: T-SEC-12: what an object says of itself', () => {
     expect(forged.map(at)).toEqual(forged);
     const names = forged.map(({ metadata }) => metadata.name);
     const hidden = names.filter((name) => name !== 'copy');
-    // The copy stands in a permitted place: it is shown, as Argo CD does, and never pruned.
+    // The copy is in a permitted namespace: it is shown, as in Argo CD, and never pruned.
     expect(app.status?.resources?.map(({ name }) => name)).toEqual(['a', 'copy']);
     const shown = JSON.stringify([replica.publisher.tree('demo'), replica.publisher.managedResources('demo')]);
     expect(shown).toContain('"name":"a"');
@@ -112,12 +114,14 @@ describe('14.2: T-SEC-12: what an object says of itself', () => {
     world.hub.store.delete('argoproj.io', 'Application', 'argocd', 'demo');
     await eventually(() => expect(world.app('demo')).toBeUndefined());
     expect(world.live('', 'ConfigMap', 'a')).toBeUndefined();
-    // What says that `a` owns it goes with it (the cluster's collector of garbage does that), and so does the copy, which the project permits.
+    // The garbage collector of the cluster deletes the dependents of `a`. The copy is deleted too:
+    // the project permits it.
     const left = forged.filter(({ metadata }) => metadata.ownerReferences === undefined && metadata.name !== 'copy');
     expect(left.map(at)).toEqual(left);
   });
 
-  it('14.2: T-SEC-12: a project that may not write to the control namespace gets nothing into it', async () => {
+  // T-SEC-12
+  it('a project without permission for the control namespace cannot write there', async () => {
     world.addCluster('hub', world.hub.url);
     project({ destinations: [{ name: 'hub', namespace: 'apps' }] });
     const inArgo = { namespace: 'argocd', name: 'planted' };
@@ -151,10 +155,11 @@ describe('14.2: T-SEC-12: what an object says of itself', () => {
   });
 });
 
-describe('14.2: T-SEC-14, T-SEC-32: what an Application of a namespace of a tenant may refer to', () => {
+// T-SEC-14, T-SEC-32
+describe("references of an Application in a tenant's namespace", () => {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-  /** A Secret of a cluster as administrators write it, whose credential plugin leaves a file behind. */
+  /** A cluster Secret whose credential plugin creates a marker file. */
   function clusterSecret(namespace: string, name: string, marker: string): void {
     const args = ['-e', `require('node:fs').writeFileSync(${JSON.stringify(marker)}, '')`];
     const config = JSON.stringify({
@@ -168,7 +173,8 @@ describe('14.2: T-SEC-14, T-SEC-32: what an Application of a namespace of a tena
     });
   }
 
-  it('14.2: T-SEC-14, T-SEC-32: clusters, projects and settings of the control namespace only; no plugin of a tenant is run', async () => {
+  // T-SEC-14, T-SEC-32
+  it('clusters, projects and settings of the control namespace only; no plugin of a tenant is run', async () => {
     const marker = (name: string): string => join(world.root, `${name}-ran`);
     world.hub.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
     clusterSecret('team', 'of-the-tenant', marker('tenant'));
@@ -176,7 +182,7 @@ describe('14.2: T-SEC-14, T-SEC-32: what an Application of a namespace of a tena
     project({ destinations: [{ server: '*', namespace: '*' }], sourceNamespaces: ['team'] });
     project({ destinations: [{ server: '*', namespace: '*' }], sourceNamespaces: ['team'] }, 'loose', 'team');
     project({ destinations: [{ server: '*', namespace: '*' }] }, 'of-others');
-    // The switch that lets everybody sync at night would be the tenant's, if it were read there.
+    // These settings would exclude everything if they were read from the tenant's namespace.
     const data = { 'resource.exclusions': '- {apiGroups: ["*"], kinds: ["*"], clusters: ["*"]}' };
     world.hub.store.create({
       apiVersion: 'v1',
@@ -213,7 +219,7 @@ describe('14.2: T-SEC-14, T-SEC-32: what an Application of a namespace of a tena
       expect(said('project-of-others')).toContain(
         "application 'project-of-others' in namespace 'team' is not permitted to use project 'of-others'",
       );
-      // Plugins do run where administrators name them.
+      // The plugin of administrators runs.
       expect(existsSync(marker('administrators'))).toBe(true);
     });
     expect(existsSync(marker('tenant'))).toBe(false);

@@ -27,7 +27,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Bad usage: exit 2, one line on stderr, nothing on stdout, no stack trace. */
+/** Expects bad usage: exit code 2, one line on stderr, nothing on stdout, no stack trace. */
 async function refused(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const { code, stdout, stderr } = await driftless(args, {
     env: { KUBECONFIG: '', KUBERNETES_SERVICE_HOST: '', ...env },
@@ -49,26 +49,26 @@ describe('bad usage', () => {
       ['run', '--status-procesors', '3'],
       'unknown flag --status-procesors: did you mean --status-processors?',
     ],
-    ['a value of the wrong kind', ['run', '--status-processors=many'], '--status-processors: must be a whole number'],
+    ['a value of the wrong type', ['run', '--status-processors=many'], '--status-processors: must be a whole number'],
     [
       'a value out of range',
       ['demo', '--replicas', '0'],
       '--replicas: must be a whole number between 1 and 50, not "0"',
     ],
-    ['a choice that is none', ['run', '--logformat', 'xml'], '--logformat: must be one of json, text, not "xml"'],
-    ['a word where flags belong', ['run', 'fast'], 'run takes flags only, not "fast"'],
-    ['no cluster to work for', ['run'], 'no cluster to work for: name one with --kubeconfig'],
-    ['a kubeconfig that is not there', ['run', '--kubeconfig', '/nonexistent/config'], '/nonexistent/config'],
-    ['sim without a place for its kubeconfig', ['sim'], 'sim needs --kubeconfig FILE'],
+    ['an invalid choice', ['run', '--logformat', 'xml'], '--logformat: must be one of json, text, not "xml"'],
+    ['an argument instead of a flag', ['run', 'fast'], 'run takes flags only, not "fast"'],
+    ['no cluster', ['run'], 'no cluster configured: set --kubeconfig FILE'],
+    ['a missing kubeconfig', ['run', '--kubeconfig', '/nonexistent/config'], '/nonexistent/config'],
+    ['sim without a path for its kubeconfig', ['sim'], 'sim needs --kubeconfig FILE'],
     ['health without a file', ['health'], 'health needs -f FILE'],
-    ['health of a file that is not there', ['health', '-f', '/nonexistent.yaml'], 'cannot read /nonexistent.yaml'],
+    ['health of a missing file', ['health', '-f', '/nonexistent.yaml'], 'cannot read /nonexistent.yaml'],
     ['manifests without a source', ['manifests'], 'manifests needs -f APPLICATION.yaml, or --repo URL'],
     ['diff without its files', ['diff'], 'diff needs --live FILE and --target FILE'],
   ])('%s', async (_name, args, text) => {
     expect(await refused(args)).toContain(text);
   });
 
-  it('a kubeconfig that is no YAML, or has no such context', async () => {
+  it('a kubeconfig that is not YAML, or lacks the context', async () => {
     const broken = file('broken.yaml', 'clusters: [\n');
     expect(await refused(['run', '--kubeconfig', broken])).toContain(broken);
     expect(await refused(['run', '--kubeconfig', kubeconfig('http://127.0.0.1:1'), '--context', 'nowhere'])).toContain(
@@ -81,7 +81,7 @@ describe('bad usage', () => {
     expect(await refused(['health', '-f', path])).toMatch(/bad\.yaml is not valid YAML: line \d+, column \d+: /);
   });
 
-  it('a shard that cannot be told', async () => {
+  it('a shard that cannot be determined', async () => {
     const line = await refused([
       'run',
       '--kubeconfig',
@@ -107,7 +107,7 @@ describe('failed jobs', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('an API server that nobody answers at: said once per attempt, not ready, and it ends when asked', async () => {
+  it('an unreachable API server: one line per attempt, not ready, and it stops on a signal', async () => {
     const program = new Program([
       'run',
       '--kubeconfig',
@@ -160,7 +160,7 @@ describe('commands', () => {
     expect((await driftless(['run', '--help'])).stdout).toContain('--status-processors INT');
   });
 
-  it('sim says when it is ready, writes contexts, and ends on SIGTERM', async () => {
+  it('sim reports that it is ready, writes contexts, and ends on SIGTERM', async () => {
     const path = join(folder, 'sim-kubeconfig');
     const program = new Program(['sim', '--clusters', '2', '--kubeconfig', path]);
     await eventually(() => expect(program.stdout).toContain('"ready":true'), 15_000);
@@ -174,7 +174,7 @@ describe('commands', () => {
     expect((await program.stop('SIGTERM')).code).toBe(0);
   }, 30_000);
 
-  it('14.4: sim ends on SIGTERM while an object that a client stored holds its servers up', async () => {
+  it('sim ends on SIGTERM while a stored object blocks the event loop of its servers', async () => {
     const path = join(folder, 'poisoned-kubeconfig');
     const program = new Program(['sim', '--kubeconfig', path]);
     await eventually(() => expect(program.stdout).toContain('"ready":true'), 15_000);
@@ -208,7 +208,7 @@ describe('commands', () => {
     await api.close();
   }, 30_000);
 
-  it('health: one JSON line per object, null where a kind has no check', async () => {
+  it('health prints one JSON line per object, null for a kind without a check', async () => {
     const text =
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p, namespace: prod}\nstatus: {phase: Bound}\n';
     const { code, stdout } = await driftless(['health', '-f', '-', '-o', 'json'], { input: text });
@@ -224,7 +224,7 @@ describe('commands', () => {
     ]);
   });
 
-  it('diff: exit 0 the same, 1 different, 2 error', async () => {
+  it('diff exits with 0 for no difference, 1 for a difference, 2 for an error', async () => {
     const object = (value: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: prod}\ndata: {k: "${value}"}\n`;
     const [one, two] = [file('one.yaml', object('1')), file('two.yaml', object('2'))];

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('an Application that is deleted', () => {
-  it('takes its resources along when it has the finalizer', async () => {
+  it('deletes its resources if it has the finalizer', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'app/web.yaml': deployment() });
     await world.replica();
     const finalizers = ['resources-finalizer.argocd.argoproj.io'];
@@ -26,7 +26,7 @@ describe('an Application that is deleted', () => {
     expect(world.live('apps', 'Deployment', 'web')).toBeUndefined();
   });
 
-  it('leaves them without it, and leaves alone what says Delete=false', async () => {
+  it('keeps its resources without the finalizer, and always those with Delete=false', async () => {
     const keep = { 'argocd.argoproj.io/sync-options': 'Delete=false' };
     repo.commit({ 'app/a.yaml': config('a'), 'kept/b.yaml': config('b', '1', keep), 'kept/c.yaml': config('c') });
     await world.replica();

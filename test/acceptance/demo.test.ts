@@ -29,15 +29,18 @@ interface Deployment {
   readonly spec: { readonly replicas: number };
 }
 
-/** What has been done to an Application so far: the same before and after means that no operation was repeated. */
-function deeds(app: Application): unknown {
+/** Operation and history of an Application: if they are unchanged, no operation was repeated. */
+function operationsOf(app: Application): unknown {
   return [app.metadata.name, app.status?.history?.map(({ id }) => id), app.status?.operationState?.startedAt];
 }
 
 const isGood = (app: Application): boolean =>
   app.status?.sync?.status === 'Synced' && app.status.health?.status === 'Healthy';
 
-/** Three samples on each of three clusters, one of two sources, and one for each program that renders sources, where that is on this machine. */
+/**
+ * Three samples on each of three clusters, one with two sources, and one for each rendering program
+ * on this machine.
+ */
 function sampleCount(): number {
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   const folders = [process.env['DRIFTLESS_E2E_CACHE'] ?? join(cache, 'driftless', 'e2e')];
@@ -46,7 +49,7 @@ function sampleCount(): number {
 }
 
 describe('the demo', () => {
-  it('10.2: with --once -o json ends by itself and says so in its last line', async () => {
+  it('with --once -o json ends by itself and prints a JSON summary as its last line', async () => {
     const wanted = sampleCount();
     const all = { applications: wanted, synced: wanted, healthy: wanted };
     const { code, stdout, stderr } = await driftless(['demo', '--once', '-o', 'json', '--timeout', '90s']);
@@ -70,7 +73,7 @@ describe('a running demo', () => {
   beforeAll(async () => {
     work = mkdtempSync(join(tmpdir(), 'driftless-acceptance-'));
     demo = new Program(['demo', '--port', '0', '--timeout', '90s']);
-    await eventually(() => expect(demo.stdout).toContain('Ctrl-C ends everything.'), 100_000);
+    await eventually(() => expect(demo.stdout).toContain('Press Ctrl-C to stop.'), 100_000);
     const kubeconfig = /KUBECONFIG=(\S+)/.exec(demo.stdout)?.[1] ?? '';
     folder = dirname(kubeconfig);
     const servers = serversOf(kubeconfig);
@@ -104,7 +107,7 @@ describe('a running demo', () => {
     });
   });
 
-  it('puts back what was deleted', async () => {
+  it('recreates a deleted object', async () => {
     const before = await cluster.get<Deployment>(deployment);
     const begin = performance.now();
     await cluster.delete(deployment);
@@ -117,7 +120,7 @@ describe('a running demo', () => {
     await eventually(allGood, limitMs);
   }, 90_000);
 
-  it('undoes what was edited', async () => {
+  it('reverts an edited object', async () => {
     const wanted = (await cluster.get<Deployment>(deployment))?.spec.replicas;
     const begin = performance.now();
     await cluster.mergePatch(deployment, { spec: { replicas: 7 } });
@@ -129,7 +132,7 @@ describe('a running demo', () => {
     await eventually(allGood, limitMs);
   }, 90_000);
 
-  it('brings a commit after a refresh was asked for', async () => {
+  it('deploys a commit after a refresh request', async () => {
     const { repoURL } = (await app('guestbook-sim-0')).spec.source;
     const tree = join(work, 'guestbook');
     await run('git', ['clone', '-q', repoURL, tree]);
@@ -154,21 +157,21 @@ describe('a running demo', () => {
     }, limitMs);
   }, 90_000);
 
-  it('loses nothing and repeats nothing when a replica is killed', async () => {
+  it('loses no object and repeats no operation when a replica is killed', async () => {
     await eventually(allGood, limitMs);
-    const before = (await hub.list<Application>(apps)).map(deeds);
+    const before = (await hub.list<Application>(apps)).map(operationsOf);
     const pid = Number(/driftless-1 {3}pid (\d+)/.exec(demo.stdout)?.[1]);
     process.kill(pid, 'SIGKILL');
-    await eventually(() => expect(demo.stderr).toContain('driftless-1 ended (SIGKILL) and is started again'), limitMs);
+    await eventually(() => expect(demo.stderr).toContain('driftless-1 ended (SIGKILL) and is restarted'), limitMs);
     const ready = (): number =>
       readFileSync(join(folder, 'driftless-1.log'), 'utf8').split('Cluster cache is complete').length;
     const seen = ready();
     await eventually(() => expect(ready()).toBeGreaterThan(seen), limitMs);
     await eventually(allGood, limitMs);
-    expect((await hub.list<Application>(apps)).map(deeds)).toEqual(before);
+    expect((await hub.list<Application>(apps)).map(operationsOf)).toEqual(before);
   }, 90_000);
 
-  it('removes what an Application brought when it is deleted', async () => {
+  it('deletes the resources of a deleted Application', async () => {
     await hub.delete(`${apps}/waves-sim-0`);
     await eventually(async () => {
       expect(await hub.get(`${apps}/waves-sim-0`)).toBeUndefined();
@@ -177,7 +180,7 @@ describe('a running demo', () => {
     }, limitMs);
   }, 90_000);
 
-  it('ends within five seconds of Ctrl-C and leaves nothing behind', async () => {
+  it('ends within five seconds of Ctrl-C and leaves no files behind', async () => {
     const pids = [...demo.stdout.matchAll(/pid (\d+)/g)].map((match) => Number(match[1]));
     const end = await demo.stop('SIGINT');
     process.stdout.write(`the demo ended after ${end.tookMs} ms\n`);

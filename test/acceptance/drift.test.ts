@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('drift', () => {
-  it('with self-heal: what was deleted comes back, and what was edited becomes as Git has it', async () => {
+  it('with self-heal is reverted: deleted objects are recreated, edited ones restored', async () => {
     repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -28,7 +28,7 @@ describe('drift', () => {
     await world.until('demo', synced);
   });
 
-  it('without self-heal: it is seen at once and left alone', async () => {
+  it('without self-heal is reported at once and left alone', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), syncPolicy: { automated: {} } });
@@ -43,7 +43,7 @@ describe('drift', () => {
     expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: 'tampered' } });
   });
 
-  it("what Git never said is nobody's drift: fields and objects that others add stay", async () => {
+  it('does not include fields and objects that others add and Git does not mention', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });

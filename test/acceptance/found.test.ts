@@ -12,8 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('what was found by trying', () => {
-  it('11.6: a hook with a generated name runs, under a new name in each operation', async () => {
+describe('findings of exploratory testing', () => {
+  it('a hook with a generated name runs, under a new name in each operation', async () => {
     const hook = `apiVersion: batch/v1
 kind: Job
 metadata: { generateName: migrate-, annotations: { argocd.argoproj.io/hook: PreSync } }
@@ -35,7 +35,7 @@ spec: { template: { spec: { restartPolicy: Never, containers: [{ name: main, ima
     expect(app.status?.conditions ?? []).toEqual([]);
   });
 
-  it('11.6: a version that the cluster does not have is told with the one that it has', async () => {
+  it('a version that the cluster does not serve leads to a message with the served version', async () => {
     const crd = (versions: readonly string[]): string => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: { name: fakes.argoproj.io }
@@ -68,7 +68,7 @@ ${versions.map((name) => `  - { name: ${name}, served: true, storage: true, sche
     );
   });
 
-  it('11.6: with managedNamespaceMetadata, a Namespace whose manifest leaves Git does not keep the Application OutOfSync', async () => {
+  it('a Namespace with managedNamespaceMetadata does not stay OutOfSync when its manifest leaves Git', async () => {
     const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: { name: apps, labels: { from: git } }\n';
     repo.commit({ 'app/a.yaml': config('a'), 'app/ns.yaml': namespace });
     await world.replica();

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('an automated Application', () => {
-  it('becomes what Git says, and follows it', async () => {
+  it('deploys what is in Git and follows new commits', async () => {
     const first = repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -42,12 +42,12 @@ describe('an automated Application', () => {
     expect(after.status?.history?.map((entry) => entry.revision)).toEqual([first, second]);
   });
 
-  it('at rest writes nothing', async () => {
+  it('causes no writes when idle', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     const replica = await world.replica({ appResyncMs: 300, jitterMs: 0 });
     world.application('demo', { ...repo.source(), ...automated });
     await world.until('demo', synced);
-    // The Events and the last status write trail a little.
+    // Events and the last status write arrive a little later.
     await eventually(() =>
       expect(replica.controller.snapshot().queues.every((queue) => queue.running === 0)).toBe(true),
     );

@@ -15,12 +15,12 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** A replica that has gone is waited for as long as its lease, 16.5 s at least. */
+/** Long enough for the lease of a stopped replica to expire, which takes at least 16.5 s. */
 const leases = 60_000;
 
 describe('two replicas', () => {
   it(
-    'share nothing, and when the owner stops the other one goes on where it was',
+    'share no Application, and when the owner stops the other one resumes its work',
     async () => {
       repo.commit({ 'app/a.yaml': config('a') });
       world.hub.store.create({
@@ -57,7 +57,8 @@ describe('two replicas', () => {
 });
 
 describe('an Application whose cluster had no owner', () => {
-  it('loses the mark of that when a replica looks after it (T-SHARD-3)', async () => {
+  // T-SHARD-3
+  it('loses the UnownedClusterWarning when a replica takes it over', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });

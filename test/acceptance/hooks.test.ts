@@ -18,7 +18,7 @@ const hook = (type: string, more: Readonly<Record<string, string>> = {}): Readon
 });
 
 describe('hooks', () => {
-  it('run before and after the sync that they belong to, and go when they have succeeded', async () => {
+  it('run before and after their sync, and are deleted as their delete policy says', async () => {
     repo.commit({
       'app/a.yaml': config('a'),
       'app/before.yaml': hookJob(
@@ -47,7 +47,7 @@ describe('hooks', () => {
     ]);
   });
 
-  it('one that fails before the sync keeps everything as it is, and SyncFail runs', async () => {
+  it('stop the sync if a PreSync hook fails: no object changes, and SyncFail hooks run', async () => {
     repo.commit({
       'app/a.yaml': config('a'),
       'app/before.yaml': hookJob('before', hook('PreSync'), true),

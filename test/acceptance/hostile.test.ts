@@ -13,7 +13,10 @@ import type { GitFixture } from './world.ts';
 const levels = 5000;
 const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
-/** Stands before a simulated server and says what that cannot hold: where an object has the text `@deep@`, 5,000 levels. */
+/**
+ * A proxy before a simulated server that replaces the text `@deep@` in objects by 5,000 nested
+ * levels, which the simulator cannot store.
+ */
 async function deepening(target: string): Promise<Server> {
   const relay = (asked: IncomingMessage, answer: ServerResponse): void => {
     const passed = request(
@@ -54,7 +57,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-describe('14.1: an object nested 5,000 levels deep', () => {
+describe('an object nested 5,000 levels deep', () => {
   const destination = { name: 'deep', namespace: 'apps' };
   const statusOf = (app: Application, name: string): string | undefined =>
     app.status?.resources?.find((resource) => resource.name === name)?.status;
@@ -72,11 +75,11 @@ describe('14.1: an object nested 5,000 levels deep', () => {
     await world.until('good', synced);
     await world.until('bad', synced);
     await first.stop();
-    // A tenant puts it where a list has it between the objects of another Application.
+    // By its name the object is between the objects of another Application in a list.
     world.tamper('', 'ConfigMap', 'm', { data: { key: '1', deep: '@deep@' } });
   };
 
-  it('14.1: costs no other object of its list its row, and is not Missing itself', async () => {
+  it('hides no other object of its list, and is not Missing itself', async () => {
     await started();
     const replica = await world.replica();
     world.refresh('good', 'hard');
@@ -92,13 +95,13 @@ describe('14.1: an object nested 5,000 levels deep', () => {
     expect(replica.controller.snapshot().degraded).toEqual([
       expect.stringContaining('ConfigMap apps/m cannot be read: nested deeper than 500 levels'),
     ]);
-    // The same by a watch: the object changes, and the next one is seen.
+    // The same by a watch: the event of this object does not hide that of the next one.
     world.tamper('', 'ConfigMap', 'm', { data: { key: '2', deep: '@deep@' } });
     world.tamper('', 'ConfigMap', 'a', { data: { key: 'by hand' } });
     await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }));
   });
 
-  it('14.1: is not forgotten by a cascading deletion', async () => {
+  it('blocks a cascading deletion with a condition until it can be read', async () => {
     await started();
     await world.replica();
     world.hub.store.delete('argoproj.io', 'Application', 'argocd', 'bad');

@@ -14,7 +14,7 @@ afterEach(() => world.close());
 
 describe('RespectIgnoreDifferences', () => {
   it.each([[], ['ServerSideApply=true'], ['Replace=true']])(
-    '8.1.6: a sync (%s) brings what is new in Git and leaves what is ignored as it is live',
+    'a sync (%s) applies changes of Git and keeps ignored fields as they are live',
     async (...more: string[]) => {
       repo.commit({ 'app/web.yaml': deployment() });
       await world.replica();
@@ -38,7 +38,7 @@ describe('RespectIgnoreDifferences', () => {
     },
   );
 
-  it('12.4: jq programs that only jq can run are ignored as any other, and kept by a sync', async () => {
+  it('works with jq programs that need jq itself: their fields are ignored, and kept by a sync', async () => {
     repo.commit({ 'app/web.yaml': deployment() });
     await world.replica();
     world.application('demo', {

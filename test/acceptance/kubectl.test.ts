@@ -9,7 +9,7 @@ import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { eventually } from '#support';
 
-/** The judge of the simulated API server is the real kubectl. */
+/** Tests the simulated API server with the real kubectl. */
 const present = ((): boolean => {
   try {
     execFileSync('kubectl', ['version', '--client'], { stdio: 'ignore' });
@@ -19,7 +19,7 @@ const present = ((): boolean => {
   }
 })();
 const suite = present ? describe : describe.skip;
-const title = present ? 'kubectl' : 'kubectl (left out: there is no kubectl on PATH, install it to run these)';
+const title = present ? 'kubectl' : 'kubectl (skipped: install kubectl on PATH to run these tests)';
 
 const deployment = (name: string, extra = ''): string => `apiVersion: apps/v1
 kind: Deployment
@@ -81,14 +81,14 @@ suite(title, () => {
     });
   }
 
-  /** Runs to success and gives what was printed. */
+  /** Runs kubectl, which must succeed, and returns its output. */
   async function ok(args: string, input?: string): Promise<string> {
     const result = await kubectl(args, input);
     expect({ args, ...result }).toMatchObject({ args, code: 0 });
     return result.out;
   }
 
-  /** Fails, and gives the error. */
+  /** Runs kubectl, which must fail, and returns the error. */
   async function fails(args: string, input?: string): Promise<string> {
     const result = await kubectl(args, input);
     expect({ args, ...result }).toMatchObject({ args, code: expect.any(Number) });
@@ -132,7 +132,7 @@ suite(title, () => {
       );
     }, 30_000);
 
-    it('get -w shows changes as they come', async () => {
+    it('get -w shows changes as they happen', async () => {
       await ok('create configmap watched --from-literal=a=1');
       const child = spawn('kubectl', ['get', 'configmap', '-w', '--output-watch-events'], {
         env: environment,
@@ -252,7 +252,7 @@ suite(title, () => {
       }
     }, 60_000);
 
-    it('a namespace goes with all that is in it', async () => {
+    it('delete a namespace with all its objects', async () => {
       await ok('create namespace leaving');
       await ok('create -n leaving configmap inside --from-literal=k=1');
       await ok('delete namespace leaving --timeout=10s');
@@ -298,20 +298,20 @@ suite(title, () => {
       expect(error).not.toContain('InternalError');
     });
 
-    it('a change of what cannot change', async () => {
+    it('a change of an immutable field', async () => {
       await ok('apply -f -', deployment('fixed'));
       const other = deployment('fixed').replaceAll('app: fixed}', 'app: fixed, more: yes1}');
       expect(await fails('apply -f -', other)).toContain('spec.selector: Invalid value');
     });
 
-    it('a kind that it does not know', async () => {
+    it('an unknown kind', async () => {
       expect(await fails('apply -f -', 'apiVersion: nope.example.com/v1\nkind: Nope\nmetadata: {name: x}\n')).toContain(
         'no matches for kind "Nope" in version "nope.example.com/v1"',
       );
     });
   });
 
-  it('a CustomResourceDefinition makes its kind, and takes it away again', async () => {
+  it('serves the kind of a CustomResourceDefinition until that is deleted', async () => {
     const crd = {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',

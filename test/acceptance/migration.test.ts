@@ -18,7 +18,7 @@ const serverSide = (...options: string[]): object => ({
 });
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** What a client-side apply of two keys has left. */
+/** Creates an object as a client-side apply of two keys leaves it. */
 const leftBy = (manager: string): void =>
   void world.cluster.store.create(
     {
@@ -30,7 +30,7 @@ const leftBy = (manager: string): void =>
     manager,
   );
 
-/** A sync that is asked for, as its Application asks. */
+/** Syncs with these options and returns the live object. */
 async function applied(name: string, ...options: string[]): Promise<KubeObject | undefined> {
   world.sync(name, { syncOptions: ['ServerSideApply=true', ...options] });
   await world.until(
@@ -49,8 +49,8 @@ const managersOf = (object: KubeObject | undefined): unknown =>
     ({ manager, operation }) => `${manager} ${operation}`,
   );
 
-describe('12.1: from client-side to server-side apply', () => {
-  it('12.1: what kubectl has applied and Git has dropped goes, and so does its note', async () => {
+describe('from client-side to server-side apply', () => {
+  it('removes fields that kubectl applied and Git dropped, and the last-applied annotation', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     leftBy('kubectl-client-side-apply');
@@ -62,7 +62,7 @@ describe('12.1: from client-side to server-side apply', () => {
     await world.until('demo', synced, 60_000);
   });
 
-  it('12.1: the manager that the annotation names instead; none with ClientSideApplyMigration=false', async () => {
+  it('migrates the manager that the annotation names, and none with ClientSideApplyMigration=false', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     leftBy('helm');

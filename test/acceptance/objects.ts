@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Application } from '#model';
 
-/** Manifests and expectations that the promises share. */
+/** Manifests and expectations that acceptance tests share. */
 export const deployment = (
   image = 'nginx:1',
   more: { readonly wave?: number; readonly name?: string } = {},

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('an operation', () => {
-  it('is what a manual Application waits for; who asked is remembered', async () => {
+  it('syncs an Application without automated sync, and records who started it', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     world.application('manual', repo.source());
@@ -28,7 +28,7 @@ describe('an operation', () => {
     });
   });
 
-  it('goes on after a restart, also one that was set meanwhile', async () => {
+  it('that was requested while no replica ran starts with the next replica', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     const replica = await world.replica();
     world.application('manual', repo.source());
@@ -39,7 +39,7 @@ describe('an operation', () => {
     await world.until('manual', synced);
   });
 
-  it('goes back to an earlier revision (rollback), and touches only the resources that it names', async () => {
+  it('can roll back to an earlier revision, and changes only the resources that it names', async () => {
     const first = repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
     await world.replica();
     world.application('manual', repo.source());

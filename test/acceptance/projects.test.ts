@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-/** An AppProject beside `default`; whoever names it is held to it. */
+/** Creates an AppProject beside `default`. */
 function project(name: string, spec: object): void {
   world.hub.store.create({
     apiVersion: 'argoproj.io/v1alpha1',
@@ -37,7 +37,7 @@ describe('a project', () => {
       { destinations: [{ server: '*', namespace: 'other' }] },
       'do not match any of the allowed destinations',
     ],
-  ])('keeps an Application out of %s that it does not permit: nothing is written', async (_what, spec, message) => {
+  ])('stops an Application with %s that it does not permit: nothing is written', async (_what, spec, message) => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     project('tight', spec);
@@ -46,7 +46,7 @@ describe('a project', () => {
     expect(world.live('', 'ConfigMap', 'a')).toBeUndefined();
   });
 
-  it('keeps kinds out that it does not permit, and the sync says which', async () => {
+  it('stops kinds that it does not permit, and the sync names them', async () => {
     repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a') });
     await world.replica();
     project('tight', { namespaceResourceBlacklist: [{ group: 'apps', kind: 'Deployment' }] });
@@ -56,7 +56,7 @@ describe('a project', () => {
     expect(world.live('apps', 'Deployment', 'web')).toBeUndefined();
   });
 
-  it('takes a permission back while it works: the next sync is refused', async () => {
+  it('can withdraw a permission at any time: the next sync is refused', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     project('team', {});
@@ -73,7 +73,7 @@ describe('a project', () => {
     expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: 'tampered' } });
   });
 
-  it('closes a window: automated syncs wait, and the Application says so', async () => {
+  it('delays automated syncs outside its sync windows, and a condition reports it', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     project('calm', {

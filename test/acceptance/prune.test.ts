@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('what leaves Git', () => {
+describe('an object that leaves Git', () => {
   it('is pruned by an automated sync that may prune', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
     await world.replica();
@@ -27,7 +27,7 @@ describe('what leaves Git', () => {
     expect(world.live('', 'ConfigMap', 'b')).toBeUndefined();
   });
 
-  it('stays, and is shown, where pruning is not allowed: by the policy, or by the object itself', async () => {
+  it('stays and is reported if the sync policy or the object itself does not allow pruning', async () => {
     const keep = { 'argocd.argoproj.io/sync-options': 'Prune=false' };
     repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b'), 'app/c.yaml': config('c', '1', keep) });
     await world.replica();

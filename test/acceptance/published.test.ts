@@ -27,7 +27,7 @@ stringData: { password: hunter2 }
 `;
 
 describe('what clients of Argo CD read', () => {
-  it('11.2: the tree has parents with their versions, lines, networks, images, health and versions', async () => {
+  it('the tree has parents, info lines, networking, images, health and versions', async () => {
     repo.commit({ 'app/web.yaml': deployment(), 'app/svc.yaml': service });
     const { publisher } = await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -72,7 +72,7 @@ describe('what clients of Argo CD read', () => {
     expect(world.app('demo')?.status?.summary?.externalURLs).toEqual(['https://web.example.com']);
   });
 
-  it('11.2: managed resources show all four states, and of Secrets no value', async () => {
+  it('managed resources have all four states, without values of Secrets', async () => {
     repo.commit({ 'app/key.yaml': secret });
     const { publisher } = await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -88,7 +88,7 @@ describe('what clients of Argo CD read', () => {
     expect(text).not.toMatch(new RegExp(`hunter2|${Buffer.from('hunter2').toString('base64')}`));
   });
 
-  it('11.2: where the spec is invalid there are no managed resources, and the tree is empty', async () => {
+  it('an invalid spec has no managed resources and an empty tree', async () => {
     repo.commit({ 'app/web.yaml': deployment() });
     const { publisher } = await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -101,7 +101,7 @@ describe('what clients of Argo CD read', () => {
     });
   });
 
-  it('11.2: a cluster is reported with its version, what it serves, and how many applications go to it', async () => {
+  it('the info of a cluster has its version, its API versions and its number of Applications', async () => {
     repo.commit({ 'app/web.yaml': deployment() });
     world.application('demo', { ...repo.source(), ...automated });
     const { publisher } = await world.replica({ clusterInfoMs: 50 });
@@ -117,7 +117,7 @@ describe('what clients of Argo CD read', () => {
     });
   });
 
-  it('11.2: the Secret of a cluster that asks for it is labelled with the version of the cluster', async () => {
+  it('a cluster Secret that requests it is labelled with the version of the cluster', async () => {
     repo.commit({ 'app/web.yaml': deployment() });
     world.application('demo', { ...repo.source(), ...automated });
     const secretOfCluster = (): KubeObject | undefined => world.hub.store.get('', 'Secret', 'argocd', 'cluster-dest');

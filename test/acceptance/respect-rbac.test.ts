@@ -26,8 +26,8 @@ function resource(name: string): unknown {
   return world.app('demo')?.status?.resources?.find((one) => one.name === name);
 }
 
-describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed', () => {
-  it('12.7: objects are synced, healed, kept when Git has dropped them, and deleted with the application', async () => {
+describe('resource.respectRBAC: normal, with a kind that may not be listed', () => {
+  it('objects are synced, healed, kept when Git drops them, and deleted with the Application', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
     const { controller } = await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -35,7 +35,7 @@ describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed',
     expect(app.status?.conditions ?? []).toEqual([]);
     expect(controller.snapshot()).toMatchObject({
       degraded: [],
-      leftOut: [expect.stringMatching(/ ConfigMap: left out, as resource.respectRBAC says: configmaps is forbidden/)],
+      leftOut: [expect.stringMatching(/ ConfigMap: left out because of resource.respectRBAC: configmaps is forbidden/)],
     });
 
     world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
@@ -53,9 +53,9 @@ describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed',
     });
     expect(resource('b')).toMatchObject({ status: 'OutOfSync', requiresPruning: true });
     expect(dropped.status?.conditions?.find(({ type }) => type === 'StaleResourceWarning')?.message).toMatch(
-      /^The live state of \/ConfigMap is not up to date, nothing of this kind is pruned: left out, as resource\.respectRBAC says/,
+      /^The live state of \/ConfigMap is not up to date, nothing of this kind is pruned: left out because of resource\.respectRBAC/,
     );
-    // A second look has no cache to find it in either.
+    // A second comparison has no cache with the object either.
     world.refresh('demo');
     await world.until('demo', (now) =>
       expect(now.metadata.annotations?.['argocd.argoproj.io/refresh']).toBeUndefined(),
@@ -71,7 +71,7 @@ describe('12.7: resource.respectRBAC: normal, of a kind that may not be listed',
     expect(['a', 'b'].map((name) => world.live('', 'ConfigMap', name))).toEqual([undefined, undefined]);
   });
 
-  it('12.7: what may not be read either is Unknown with a condition, neither Missing nor made again', async () => {
+  it('an object that may not be read either is Unknown with a condition, not Missing, and not recreated', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });

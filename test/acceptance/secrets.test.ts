@@ -13,8 +13,9 @@ import { World } from './world.ts';
 import type { GitFixture, Replica } from './world.ts';
 
 /**
- * A canary in every place that holds a secret, each place through a failure that could bring it out, and then everything that this process has
- * written, published, logged or would answer, searched for all of them in all the forms that they may take on the way (T-SEC-1 to T-SEC-6).
+ * Every place of a secret gets a canary and a failure that could reveal it. The tests then search
+ * everything that this process wrote, published, logged or would answer for all canaries in all
+ * their encodings (T-SEC-1 to T-SEC-6).
  */
 const places = [
   ...(['cluster-token', 'cluster-userinfo', 'cluster-exec', 'cluster-exec-arg', 'cluster-key'] as const),
@@ -22,11 +23,11 @@ const places = [
   ...(['helm-parameter', 'helm-values', 'secret-data', 'secret-string-data', 'secret-live', 'secret-refused'] as const),
   ...(['secret-ssd', 'secret-type', 'secret-alias', 'secret-cut', 'secret-json', 'secret-dropped'] as const),
 ] as const;
-type Place = (typeof places)[number];
-const canary = (place: Place): string => `c4nary-${place}-hunter2`;
+type CanaryPlace = (typeof places)[number];
+const canary = (place: CanaryPlace): string => `c4nary-${place}-hunter2`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** A piece of base64 that is there wherever in a longer text the value stands. */
+/** Pieces of base64, one of which occurs if the value is anywhere inside an encoded text. */
 function piecesOf(value: string): string[] {
   return [0, 1, 2].map((shift) =>
     base64(`${'x'.repeat(shift)}${value}`)
@@ -34,9 +35,9 @@ function piecesOf(value: string): string[] {
       .slice(0, 20),
   );
 }
-const forms = (place: Place): string[] => [canary(place), ...piecesOf(canary(place))];
+const forms = (place: CanaryPlace): string[] => [canary(place), ...piecesOf(canary(place))];
 
-/** Stands before the simulated server: a webhook that quotes what it refuses, and a proxy that repeats the credentials it was shown. */
+/** A proxy before the simulated server whose refusals quote the object or the credentials. */
 async function hostile(target: string): Promise<Server> {
   const relay = (asked: IncomingMessage, answer: ServerResponse): void => {
     const body: Buffer[] = [];
@@ -70,7 +71,7 @@ async function hostile(target: string): Promise<Server> {
   return listening(createServer(relay));
 }
 
-/** A server of repositories that repeats in its refusal what it was shown; git prints that. */
+/** A Git server whose refusals repeat the credentials; git prints them. */
 async function repeating(): Promise<Server> {
   return listening(
     createServer((asked, answer) => {
@@ -189,8 +190,8 @@ function applications(): void {
 const conditionsOf = (app: Application): string => JSON.stringify(app.status?.conditions ?? []);
 const operationOf = (app: Application): string => JSON.stringify(app.status?.operationState ?? {});
 
-/** What each failure says; that it says something is how we know that it happened. */
-const said: Readonly<Record<string, (app: Application) => string>> = {
+/** The message of each failure, which proves that the failure happened. */
+const messages: Readonly<Record<string, (app: Application) => string>> = {
   refused: operationOf,
   type: operationOf,
   'echo-token': operationOf,
@@ -211,21 +212,21 @@ beforeAll(async () => {
   sources();
   repositories(portOf(remote));
   applications();
-  // Argo CD and kubectl leave the values in a note; somebody's Secret is here already.
+  // Argo CD and kubectl store values in the last-applied annotation. This Secret exists already.
   const live = { ...secretObject('live'), stringData: { word: canary('secret-live'), gone: canary('secret-dropped') } };
   const note = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(live) };
   world.cluster.store.create({ ...live, metadata: { ...live.metadata, annotations: note } });
   world.cluster.store.create({ ...secretObject('refused-dry-run'), data: { word: '' } });
   replica = await world.replica();
   await eventually(() => {
-    const silent = Object.entries(said).filter(([name, of]) => {
+    const silent = Object.entries(messages).filter(([name, of]) => {
       const app = world.app(name);
       return app === undefined || !/Error|Failed|failed|refuse/.test(of(app));
     });
     expect(silent.map(([name]) => name)).toEqual([]);
   }, 60_000);
   await world.until('good', (app) => expect(app.status?.sync?.status).toBe('Synced'), 60_000);
-  // Out of sync, so that a difference is published.
+  // OutOfSync, so that a difference is published.
   world.edit('good', (object) => Object.assign(object['spec'] as object, { syncPolicy: {} }));
   world.tamper('', 'Secret', 'data', { data: { word: base64(canary('secret-live')) } });
   await eventually(() => expect(differenceOf('data')).toBeDefined(), 30_000);
@@ -252,7 +253,10 @@ function differenceOf(name: string): unknown {
 const text = (value: unknown): string =>
   JSON.stringify(value, (_key, member: unknown) => (typeof member === 'bigint' ? String(member) : member));
 
-/** What a spec says is the author's own; Argo CD copies sources word for word into these places, and compares by them. */
+/**
+ * Removes copies of the spec: Argo CD stores sources in these fields unchanged and compares with
+ * them.
+ */
 function withoutSpec(app: Application | undefined): unknown {
   const { status = {} } = app ?? {};
   const { sync, operationState } = status;
@@ -273,10 +277,10 @@ function withoutSources({ syncResult, ...state }: OperationState): unknown {
   };
 }
 
-/** By where it can be read. Secrets themselves are left out but for their metadata. */
+/** All outputs by place. Of Secrets only the metadata. */
 async function outputs(): Promise<Readonly<Record<string, string>>> {
   const { hub, cluster } = world;
-  const names = ['good', ...Object.keys(said)];
+  const names = ['good', ...Object.keys(messages)];
   const { publisher, controller, metrics } = replica;
   return {
     Applications: text(names.map((name) => withoutSpec(world.app(name)))),
@@ -293,47 +297,51 @@ async function outputs(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-describe('14.3: canaries in all places, through all failures', () => {
-  it('14.3: T-SEC-1: no canary is in any output', async () => {
+describe('canaries in all places, through all failures', () => {
+  // T-SEC-1
+  it('no canary is in any output', async () => {
     const found = Object.entries(await outputs()).flatMap(([where, output]) =>
       places
         .filter((place) => forms(place).some((form) => output.includes(form)))
         .map((place) => `${place} in ${where}`),
     );
     expect(found).toEqual([]);
-    // The search means something only where there is much to search.
+    // Searching an empty output would prove nothing.
     for (const [where, output] of Object.entries(await outputs()))
       expect([where, output.length > 100]).toEqual([where, true]);
   });
 
-  it('14.3: T-SEC-1: the failures are told all the same, with what happened and where', () => {
-    const tells = (name: string, ...parts: readonly string[]): void => {
+  // T-SEC-1
+  it('the messages of the failures still say what happened and where', () => {
+    const reports = (name: string, ...parts: readonly string[]): void => {
       const app = world.app(name);
-      const message = app === undefined ? '' : (said[name]?.(app) ?? '');
+      const message = app === undefined ? '' : (messages[name]?.(app) ?? '');
       for (const part of parts) expect([name, message]).toEqual([name, expect.stringContaining(part)]);
     };
-    tells('refused', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
-    tells('ssd', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
-    tells('type', 'the API server refuses this Secret with HTTP 400 (BadRequest; data: illegal base64)');
-    tells('echo-token', 'the credentials Bearer *** are not enough');
-    tells('echo-userinfo', 'the credentials Basic *** are not enough');
-    tells('alias', 's.yaml', 'unidentified alias ***');
-    tells('cut', 's.yaml', 'line ');
-    tells('json', 's.json', 'not valid JSON');
-    tells('exec', 'credential plugin \\"sh\\" failed with exit code 7');
-    tells('helm', 'helm template', 'db.password=***');
-    tells('repo-password', '127.0.0.1');
-    tells('repo-app', 'its private key cannot be read');
+    reports('refused', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
+    reports('ssd', 'the admission webhook w.example.com refuses this Secret with HTTP 403');
+    reports('type', 'the API server refuses this Secret with HTTP 400 (BadRequest; data: illegal base64)');
+    reports('echo-token', 'the credentials Bearer *** are not enough');
+    reports('echo-userinfo', 'the credentials Basic *** are not enough');
+    reports('alias', 's.yaml', 'unidentified alias ***');
+    reports('cut', 's.yaml', 'line ');
+    reports('json', 's.json', 'not valid JSON');
+    reports('exec', 'credential plugin \\"sh\\" failed with exit code 7');
+    reports('helm', 'helm template', 'db.password=***');
+    reports('repo-password', '127.0.0.1');
+    reports('repo-app', 'its private key cannot be read');
   });
 
-  it('14.3: T-SEC-2: the difference of a Secret is published with masks on both sides', () => {
+  // T-SEC-2
+  it('the difference of a Secret is published with masks on both sides', () => {
     const difference = text(differenceOf('data'));
     expect(difference).toContain('++++++++');
     expect(difference).toContain('++++++++++++');
     for (const place of places) for (const form of forms(place)) expect(difference).not.toContain(form);
   });
 
-  it('14.3: T-SEC-3: what is applied leaves no value in a note, and takes away the one that was there', () => {
+  // T-SEC-3
+  it('what is applied leaves no value in a note, and takes away the one that was there', () => {
     const live = world.live('', 'Secret', 'live');
     expect(live?.['data']).toEqual({
       word: base64(canary('secret-string-data')),
@@ -343,14 +351,16 @@ describe('14.3: canaries in all places, through all failures', () => {
     expect((JSON.parse(note) as KubeObject)['stringData']).toEqual({ word: '', gone: '' });
   });
 
-  it('14.3: T-SEC-4: credentials print as ***, and addresses have no user', async () => {
+  // T-SEC-4
+  it('credentials print as ***, and addresses have no user', async () => {
     const { log = '', metrics = '', Applications: applications_ = '' } = await outputs();
     expect(applications_).toContain('Basic *** are not enough');
     for (const output of [log, metrics, applications_]) expect(output).not.toMatch(/:\/\/(?!\*\*\*@)[^/\s"@]*@/);
     expect(metrics).toMatch(/server="http:\/\/localhost:\d+"/);
   });
 
-  it('14.3: T-SEC-5: no internal answer has a field for credentials', () => {
+  // T-SEC-5
+  it('no internal answer has a field for credentials', () => {
     const credentials = /^(?:.*password|.*token|.*privateKey|keyData|certData|credentials|exec|config)$/i;
     const walk = (value: Json): string[] => {
       if (Array.isArray(value)) return (value as readonly Json[]).flatMap(walk);
@@ -365,12 +375,14 @@ describe('14.3: canaries in all places, through all failures', () => {
     expect(walk(JSON.parse(text([controller.snapshot(), servers_])) as Json)).toEqual([]);
   });
 
-  it('14.3: T-SEC-6: an Application has of secrets what its own spec has, and nothing of a Secret', () => {
-    const ofSpec: readonly Place[] = ['helm-parameter', 'helm-values', 'plugin-env', 'repo-url'];
+  // T-SEC-6
+  it('an Application has of secrets what its own spec has, and nothing of a Secret', () => {
+    const ofSpec: readonly CanaryPlace[] = ['helm-parameter', 'helm-values', 'plugin-env', 'repo-url'];
     const whole = text(world.hub.store.list('argoproj.io', 'Application'));
     const found = places.filter((place) => forms(place).some((form) => whole.includes(form)));
     expect(found.filter((place) => !ofSpec.includes(place))).toEqual([]);
-    // The decision: comparedTo is the source word for word, as in Argo CD, or an Application would be compared without end.
+    // comparedTo is the unchanged source, as in Argo CD: otherwise the Application would be
+    // compared without end.
     const app = world.app('repo-url');
     expect(app?.status?.sync?.comparedTo?.source.repoURL).toBe(app?.spec.source?.repoURL);
   });

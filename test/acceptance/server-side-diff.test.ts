@@ -6,7 +6,7 @@ import type { GitFixture } from './world.ts';
 
 let world: World;
 let repo: GitFixture;
-/** Requests that would change something, as dry runs, and those that do. */
+/** Write requests with dry run, and real ones. */
 let dryRuns: string[];
 let writes: string[];
 
@@ -30,8 +30,8 @@ const refreshed = async (name: string, check: (app: Application) => void): Promi
   });
 };
 
-describe('12.2: server-side diff', () => {
-  it('12.2: what the API server would change is what differs, it is asked once for each change, and writes nothing', async () => {
+describe('server-side diff', () => {
+  it('reports what the API server would change, with one dry run for each change and no write', async () => {
     repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...applied }, compared('ServerSideDiff=true'));
@@ -53,7 +53,7 @@ describe('12.2: server-side diff', () => {
     expect([dryRuns, writes]).toEqual([['patch configmaps a'], []]);
   });
 
-  it('12.2: by the flag for all, and not where an application says no', async () => {
+  it('is enabled for all by the flag, except for an Application that disables it', async () => {
     repo.commit({ 'app/a.yaml': config('a') });
     await world.replica({ serverSideDiff: true });
     world.application('no', { ...repo.source() }, compared('ServerSideDiff=false'));
@@ -71,7 +71,7 @@ describe('12.2: server-side diff', () => {
     expect([dryRuns, writes]).toEqual([['patch configmaps a'], []]);
   });
 
-  it('12.2: what the API server refuses makes its resource Unknown, with a condition that names it; the rest is compared', async () => {
+  it('makes a resource that the API server refuses Unknown, with a condition; the others are compared', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...applied }, compared('ServerSideDiff=true'));

@@ -15,7 +15,7 @@ const tracked = { 'argocd.argoproj.io/tracking-id': 'demo:/ConfigMap:apps/one' }
 let world: World;
 let program: Program | undefined;
 let port: number;
-/** Every request that reached a simulated API server from outside. */
+/** Every external request to a simulated API server. */
 let seen: SimRequest[];
 let commit: string;
 
@@ -38,7 +38,7 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-/** The state that Argo CD leaves behind: objects with its mark, a status, and things that it would act upon. */
+/** Creates the state that Argo CD leaves: tracked objects, a status, and pending work. */
 function leaveInOrder(): void {
   const repo = world.repository('sample');
   commit = repo.commit({ 'app/one.yaml': manifest });
@@ -65,7 +65,7 @@ function says(status: object): void {
   world.edit('demo', (object) => Object.assign(object, { status: { ...(object['status'] as object), ...status } }));
 }
 
-/** Starts `driftless run --shadow` with an account that may do anything. */
+/** Starts `driftless run --shadow` with all permissions. */
 function start(...flags: string[]): void {
   const kubeconfig = join(world.root, 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigFor([world.hub]));
@@ -97,8 +97,8 @@ function lines(text: string): Record<string, unknown>[] {
 
 const sync = 'driftless_shadow_disagreements{field="sync"}';
 
-describe('8.2.2: driftless run --shadow', () => {
-  it('counts and logs once what Argo CD does not see, and sends no write at all', async () => {
+describe('driftless run --shadow', () => {
+  it('counts a disagreement with Argo CD, logs it once, and sends no write', async () => {
     leaveInOrder();
     start('--shadow-grace', '300ms', '--app-resync', '1', '--app-resync-jitter', '0');
     await eventually(async () => expect(await metric('driftless_shadow_applications')).toBe(1), 30_000);
@@ -108,7 +108,7 @@ describe('8.2.2: driftless run --shadow', () => {
     const live = world.cluster.store.get('', 'ConfigMap', 'apps', 'one');
     world.cluster.store.update({ ...live, data: { key: 'tampered' } } as unknown as KubeObject);
     await eventually(async () => expect(await metric(sync)).toBe(1), 15_000);
-    // Some more comparisons: the line does not come again.
+    // The line does not appear again after more comparisons.
     const done = lines('Reconciliation completed').length;
     await eventually(() => expect(lines('Reconciliation completed').length).toBeGreaterThan(done + 2), 15_000);
     expect(lines('Disagrees').map(({ field, application }) => [field, application])).toEqual([

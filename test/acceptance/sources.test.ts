@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('several sources', () => {
-  it('make one Application, the later one wins where two have the same object, and each has its revision', async () => {
+  it('are merged: the later one wins for the same object, and each has its revision', async () => {
     const other = world.repository('other');
     const first = repo.commit({ 'app/a.yaml': config('a', 'first'), 'app/b.yaml': config('b', 'first') });
     const second = other.commit({ 'more/b.yaml': config('b', 'second'), 'more/c.yaml': config('c', 'second') });
@@ -39,7 +39,7 @@ describe('several sources', () => {
 });
 
 describe('a folder', () => {
-  it('is read with its subfolders when it says so, and without what it excludes', async () => {
+  it('is read with subfolders if it recurses, and without excluded files', async () => {
     repo.commit({
       'app/a.yaml': config('a'),
       'app/deep/b.yaml': config('b'),
@@ -60,7 +60,7 @@ describe('a folder', () => {
 });
 
 describe('a commit outside the path of an Application', () => {
-  it('changes its revision and nothing else', async () => {
+  it('changes only its revision', async () => {
     repo.commit({ 'app/a.yaml': config('a'), 'docs/readme.md': '1' });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated });
@@ -77,7 +77,7 @@ describe('a commit outside the path of an Application', () => {
   });
 });
 
-/** Takes connections and never says a word. */
+/** Accepts connections and never answers. */
 class SilentServer {
   readonly sockets: Socket[] = [];
   readonly #server: Server = createServer((socket) => {
@@ -97,7 +97,7 @@ class SilentServer {
 }
 
 describe('repositories that never answer', () => {
-  it('10.1, 14.1: more of them than there are status processors do not hold up other Applications', async () => {
+  it('do not delay other Applications, even if there are more of them than status processors', async () => {
     const server = new SilentServer();
     const url = await server.start();
     try {

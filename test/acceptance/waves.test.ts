@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 describe('sync waves', () => {
-  it('a wave begins when the one before is applied and healthy, and not before', async () => {
+  it('start only when the previous wave is applied and healthy', async () => {
     repo.commit({
       'app/db.yaml': deployment('postgres:does-not-exist', { name: 'db', wave: 0 }),
       'app/web.yaml': deployment('nginx:1', { name: 'web', wave: 1 }),
@@ -34,7 +34,7 @@ describe('sync waves', () => {
     });
     expect(world.live('apps', 'Deployment', 'web')).toBeUndefined();
 
-    // Somebody pushes the image that was missing: the first wave becomes healthy, the others follow.
+    // The missing image is pushed: the first wave becomes healthy, and the others follow.
     const db = world.live('apps', 'Deployment', 'db');
     const spec = JSON.parse(JSON.stringify(db?.['spec']).replace('postgres:does-not-exist', 'postgres:1')) as object;
     world.tamper('apps', 'Deployment', 'db', { spec });

@@ -3,14 +3,15 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
-import { runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock } from '#base';
+import { runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { Controller, ControllerConfig } from '#controller';
-import { createDesiredSource, createInProcessRunner } from '#desired';
+import { createDesiredSource, createInProcessRenderer, createInProcessRunner, programsFrom } from '#desired';
+import type { DesiredSource } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
-import { createLiveClusters } from '#live';
+import { ApiVersionFiles, createLiveClusters } from '#live';
 import type { Application, ClusterConnection, KubeObject } from '#model';
 import { createMemoryPublisher } from '#publish';
 import type { MemoryPublisher } from '#publish';
@@ -34,7 +35,7 @@ export class GitFixture {
     this.#git('init', '--quiet', '--initial-branch=main');
   }
 
-  /** Writes (or, with null, removes) files and commits; returns the commit. */
+  /** Writes files (null removes one), commits, and returns the commit. */
   commit(files: Readonly<Record<string, string | null>>): string {
     for (const [name, content] of Object.entries(files)) {
       const path = join(this.path, name);
@@ -94,14 +95,14 @@ export function argoCrds(): KubeObject[] {
   );
 }
 
-/** How replicas know which shard they are. The default is one replica that has everything. */
+/** How replicas determine their shard. The default is a single replica. */
 export interface ReplicaIdentity {
   readonly dynamic: boolean;
   readonly hostname: string;
   readonly replicas: number;
 }
 
-/** A replica of the controller: everything that `driftless run` puts together, in this process. */
+/** A replica of the controller, assembled in this process as `driftless run` does. */
 export interface Replica {
   readonly controller: Controller;
   readonly publisher: MemoryPublisher;
@@ -109,15 +110,25 @@ export interface Replica {
   stop(): Promise<void>;
 }
 
-/** A hub, a destination cluster, Git, and replicas; all real but the API servers, which are simulated. */
+/** A hub, a destination cluster, Git, and replicas. Only the API servers are simulated. */
 export class World {
   readonly root = mkdtempSync(join(tmpdir(), 'driftless-world-'));
   readonly hub: SimCluster;
   readonly cluster: SimCluster;
-  /** Every line of the logs, down to debug, where a test has set this to a list before it starts a replica. */
+  /**
+   * Collects all log lines, including debug, if a test sets it to a list before it starts a
+   * replica.
+   */
   log: string[] | undefined;
-  /** Where helm and kustomize lie; nowhere, unless a test says so. */
+  /** Looks up helm and kustomize. Finds nothing unless a test replaces it. */
   tools: (name: string) => string | undefined = () => undefined;
+  /**
+   * Folder in which replicas keep lists of API versions. If set, successive replicas share it, like
+   * restarts of one pod; otherwise each has its own.
+   */
+  keptLists: string | undefined;
+  /** Wraps the sources of replicas. */
+  sources: (desired: DesiredSource) => DesiredSource = (desired) => desired;
   readonly #replicas: Replica[] = [];
   readonly #random = seededRandom(1);
 
@@ -152,7 +163,7 @@ export class World {
     this.cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
   }
 
-  /** A cluster Secret. */
+  /** Adds a cluster Secret. */
   addCluster(name: string, server: string): void {
     this.hub.store.create({
       apiVersion: 'v1',
@@ -170,7 +181,7 @@ export class World {
     return new GitFixture(this.root, name);
   }
 
-  /** Starts a replica and waits until it works. */
+  /** Starts a replica and waits until it is ready. */
   async replica(
     over: Partial<ControllerConfig> = {},
     identity: ReplicaIdentity = { dynamic: false, hostname: 'test-0', replicas: 1 },
@@ -212,14 +223,26 @@ export class World {
       controllerName: 'test',
     });
     const clients = new SharedClients(connect);
-    const live = createLiveClusters({ ...common, clients, metrics });
-    const desired = createDesiredSource({
-      ...common,
-      cacheDir: mkdtempSync(join(this.root, 'cache-')),
-      commands: createInProcessRunner({ clock: systemClock, env }),
-      keys: (signal) => settings.gpgKeys(signal),
-      tools: (name) => this.tools(name),
+    const cacheDir = mkdtempSync(join(this.root, 'cache-'));
+    const apiVersions = new ApiVersionFiles({ ...common, folder: this.keptLists ?? join(cacheDir, 'api-versions') });
+    const live = createLiveClusters({ ...common, clients, metrics, apiVersions });
+    const commands = createInProcessRunner({ clock: systemClock, env });
+    const programs = programsFrom((name) => this.tools(name));
+    const renderer = createInProcessRenderer({
+      commands,
+      programs,
+      folder: join(cacheDir, 'render'),
+      random: systemRandom,
     });
+    const embedded = createDesiredSource({
+      ...common,
+      reach: { allowLocal: true },
+      cacheDir,
+      commands,
+      keys: (signal) => settings.gpgKeys(signal),
+      renderer,
+    });
+    const desired = this.sources(embedded);
     const publisher = createMemoryPublisher();
     const controller = createController(
       {
@@ -255,7 +278,7 @@ export class World {
     return replica;
   }
 
-  /** Creates an Application that goes to the destination cluster. */
+  /** Creates an Application that deploys to the destination cluster. */
   application(name: string, spec: object, metadata: object = {}): void {
     this.hub.store.create({
       apiVersion: 'argoproj.io/v1alpha1',
@@ -269,7 +292,7 @@ export class World {
     return this.hub.store.get('argoproj.io', 'Application', 'argocd', name) as unknown as Application | undefined;
   }
 
-  /** Changes an Application as a person with kubectl would: reads, changes, writes, and again when someone was faster. */
+  /** Changes an Application as `kubectl edit` does, and retries on a conflict. */
   edit(name: string, change: (object: Record<string, unknown> & KubeObject) => void): void {
     const object = structuredClone(this.hub.store.get('argoproj.io', 'Application', 'argocd', name));
     if (object === undefined) throw new Error(`no application ${name}`);
@@ -282,14 +305,14 @@ export class World {
     return this.cluster.store.get(group, kind, 'apps', name);
   }
 
-  /** Somebody changes a live object by hand, past Git. */
+  /** Changes a live object behind Git's back. */
   tamper(group: string, kind: string, name: string, change: object): void {
     const object = this.live(group, kind, name);
     if (object === undefined) throw new Error(`no ${kind} ${name}`);
     this.cluster.store.update({ ...structuredClone(object), ...change });
   }
 
-  /** What `argocd app get --refresh` writes. */
+  /** Requests a refresh as `argocd app get --refresh` does. */
   refresh(name: string, how: 'normal' | 'hard' = 'normal'): void {
     this.edit(name, ({ metadata }) => {
       const annotations = { ...metadata.annotations, 'argocd.argoproj.io/refresh': how };
@@ -297,12 +320,12 @@ export class World {
     });
   }
 
-  /** What `argocd app sync` writes. */
+  /** Starts a sync as `argocd app sync` does. */
   sync(name: string, sync: object = {}): void {
     this.edit(name, (object) => Object.assign(object, { operation: { sync, initiatedBy: { username: 'me' } } }));
   }
 
-  /** Waits until an Application answers `check` without throwing. */
+  /** Waits until `check` does not throw for an Application. */
   async until(name: string, check: (app: Application) => void, withinMs = 10_000): Promise<Application> {
     return eventually(() => {
       const app = this.app(name);

@@ -1,30 +1,36 @@
 import { createServer, request as ask } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions, Server, ServerResponse } from 'node:http';
 import { systemClock } from '#base';
-import type { Random } from '#base';
+import type { RandomSource } from '#base';
 
-/** What is still on its way when its sender has heard of a reset lands within this time: less than an admission webhook takes at most. */
-const latestMs = 8000;
+/**
+ * Maximum delay of a write whose connection was reset: less than the timeout of an admission
+ * webhook.
+ */
+const maxDelayMs = 8000;
 
-/** Stands before an API server: of the writes that pass, some are reset for their senders, and carried out some seconds later. */
+/**
+ * A proxy before an API server. It resets the connections of some writes and forwards those writes
+ * seconds later.
+ */
 export class DroppingProxy {
   readonly #target: URL;
-  readonly #random: Random;
+  readonly #random: RandomSource;
   readonly #server: Server;
   readonly #end = new AbortController();
   readonly #late = new Set<Promise<void>>();
-  /** How many writes landed after their senders had heard of a reset. */
+  /** Number of writes that reached the server after their connection was reset. */
   landedLate = 0;
-  /** Of a hundred writes. */
+  /** Percentage of writes whose connections are reset. */
   dropped = 0;
 
-  private constructor(target: URL, random: Random) {
+  private constructor(target: URL, random: RandomSource) {
     this.#target = target;
     this.#random = random;
     this.#server = createServer((request, response) => void this.#pass(request, response).catch(() => undefined));
   }
 
-  static async start(target: string, random: Random): Promise<DroppingProxy> {
+  static async start(target: string, random: RandomSource): Promise<DroppingProxy> {
     const proxy = new DroppingProxy(new URL(target), random);
     await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
     return proxy;
@@ -70,7 +76,7 @@ export class DroppingProxy {
     readonly headers: IncomingHttpHeaders;
     readonly body: Buffer;
   }): Promise<void> {
-    await systemClock.sleep(this.#random.next() * latestMs, this.#end.signal).catch(() => undefined);
+    await systemClock.sleep(this.#random.next() * maxDelayMs, this.#end.signal).catch(() => undefined);
     if (this.#end.signal.aborted) return;
     await new Promise<void>((done) => {
       const late = ask(this.#wire(what.method, what.url, what.headers), (answer) => {

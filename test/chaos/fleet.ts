@@ -2,56 +2,64 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isObject, seededRandom, systemClock } from '#base';
-import type { Json, JsonObject, Random } from '#base';
+import type { Json, JsonObject, RandomSource } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 import { eventually, Program } from '#support';
+import { askDebugSocket } from '#telemetry';
 import { argoCrds, GitFixture } from '../acceptance/world.ts';
 import { DroppingProxy } from './dropping-proxy.ts';
 
 export const workload = 'argocd-application-controller';
 const namespace = 'argocd';
-/** In seconds, unless a test changes it. */
-const usualHeartbeat = 1;
-/** With that heartbeat: a write that waits for an admission webhook fits into its margin (sharding/timing.ts). */
+const defaultHeartbeatSeconds = 1;
+/**
+ * The lease duration with that heartbeat. Its margin covers a write that waits for an admission
+ * webhook (sharding/timing/timing.ts).
+ */
 export const leaseMs = 16_500;
 const mutating = ['create', 'update', 'patch', 'delete'];
 const appsPerCluster = 3;
 
-/** What the hub holds about ownership, read without any code of ours. */
-interface Books {
+/** The ownership documents of the hub, parsed without production code. */
+interface OwnershipRecords {
   /** Holder of each shard. */
   readonly holders: ReadonlyMap<number, string>;
   /** Shard of each cluster. */
   readonly shards: ReadonlyMap<string, number>;
-  /** The number of the table. */
+  /** Version of the table. */
   readonly epoch: number;
 }
 
 /**
- * Replicas of `driftless run` as processes, a simulated hub and simulated clusters in this one, and somebody who disturbs objects all the
- * time, so that owners always have something to write. Every write to a cluster is judged when it arrives: once the holder of a cluster's
- * shard has written for an application, nobody else may.
+ * Runs replicas of `driftless run` as child processes; the hub and the clusters are simulated in
+ * this process. `disturb` deletes objects continuously, so that owners always have something to
+ * write. Every write to a cluster is checked on arrival: after the holder of the cluster's shard
+ * has written, a write by any other replica is a violation.
  */
 export class ChaosFleet {
-  readonly random: Random;
+  readonly random: RandomSource;
   readonly #folder = mkdtempSync(join(tmpdir(), 'driftless-chaos-'));
+  readonly #git = new GitFixture(this.#folder, 'repository');
   readonly #dynamic: boolean;
   readonly #hub: SimCluster;
   readonly #clusters: readonly SimCluster[];
   readonly #replicas = new Map<string, Program>();
   readonly #writers = new Map<string, string>();
   readonly #stopped: Program[] = [];
-  /** Before each cluster. */
+  /** The proxy before each cluster. */
   readonly #proxies = new Map<SimCluster, DroppingProxy>();
-  /** Of the replicas that are started from now on, in seconds. */
-  heartbeat = usualHeartbeat;
-  /** By replica and cluster: whether somebody else had the cluster when it read that for the first time. */
+  /** Heartbeat in seconds of replicas that are started from now on. */
+  heartbeat = defaultHeartbeatSeconds;
+  /** Options of Node for replicas that are started from now on. */
+  runtime: readonly string[] = [];
+  /** By replica and cluster: whether another replica held the cluster at its first list request. */
   readonly #prepared = new Map<string, boolean>();
   readonly violations: string[] = [];
   /** Writes by replica. */
   readonly writes = new Map<string, number>();
+  readonly #added: string[] = [];
   #born = 0;
   #disturbing: NodeJS.Timeout | undefined;
 
@@ -79,7 +87,7 @@ export class ChaosFleet {
 
   #prepare(): void {
     const { store } = this.#hub;
-    const git = new GitFixture(this.#folder, 'repository');
+    const git = this.#git;
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     store.create(projectObject());
     for (const cluster of this.#clusters) {
@@ -99,7 +107,7 @@ export class ChaosFleet {
     writeFileSync(join(this.#folder, 'kubeconfig'), kubeconfigFor([this.#hub]));
   }
 
-  /** `kubectl scale`, and what the cluster's own controllers make of it. */
+  /** Does what `kubectl scale` and the workload controller do. */
   async scale(replicas: number): Promise<void> {
     const kind = this.#dynamic ? 'Deployment' : 'StatefulSet';
     const known = this.#hub.store.get('apps', kind, namespace, workload);
@@ -115,7 +123,7 @@ export class ChaosFleet {
     await Promise.all(surplus.map((name) => this.#endOne(name)));
   }
 
-  /** SIGKILL; what the workload's controller does about it comes with {@link restart}. */
+  /** Sends SIGKILL. Call {@link restart} to do the workload controller's part. */
   kill(name: string): void {
     const program = this.#replicas.get(name);
     this.#replicas.delete(name);
@@ -136,8 +144,8 @@ export class ChaosFleet {
   }
 
   /**
-   * Nothing of this replica reaches the hub any more; or everything but what tells it who owns what: then only its own clock can stop it.
-   * Returns how to end that.
+   * Cuts a replica off from the hub, or only from the ConfigMaps of ownership: then only its own
+   * clock can stop it. Returns a function that heals the partition.
    */
   partition(name: string, from: 'hub' | 'leases'): () => void {
     const agent = `driftless ${name})`;
@@ -150,17 +158,17 @@ export class ChaosFleet {
     return end;
   }
 
-  /** Of a hundred writes so many are reset for their senders, and carried out some seconds later. */
+  /** Resets this percentage of writes and carries them out seconds later. */
   drop(percent: number): void {
     for (const proxy of this.#proxies.values()) proxy.dropped = percent;
   }
 
-  /** How many writes landed after their senders had heard of a reset. */
+  /** Number of writes that reached a cluster after their connection was reset. */
   landedLate(): number {
     return [...this.#proxies.values()].reduce((sum, { landedLate }) => sum + landedLate, 0);
   }
 
-  /** The replica that plans hears of no Secret any more. Returns how to end that. */
+  /** Hides events of Secrets from the planning replica. Returns a function that ends this. */
   blindPlanner(): () => void {
     const rule = { agent: `driftless ${workload}-0)`, resource: 'secrets', fault: { kind: 'loseEvents' } } as const;
     const end = this.#hub.addFault(rule);
@@ -170,22 +178,39 @@ export class ChaosFleet {
     };
   }
 
-  /** Adds the Secret of one more cluster, which is not there. */
+  /** Adds a cluster, with an Application that has an object there. */
+  addCluster(name: string, url: string): void {
+    this.#added.push(name);
+    this.#hub.store.create(secretOf(name, url));
+    this.#git.commit({ [`${name}-0/cm.yaml`]: manifestOf(`${name}-0`) });
+    this.#hub.store.create(applicationOf(`${name}-0`, this.#git.url, url));
+  }
+
+  /** The conditions of an Application, as JSON. */
+  conditionsOf(app: string): string {
+    const status = this.#hub.store.get('argoproj.io', 'Application', namespace, app)?.['status'];
+    return JSON.stringify(isObject(status) ? status['conditions'] : undefined);
+  }
+
+  /** Adds the Secret of a cluster that does not exist. */
   addHidden(name: string): string {
     const url = 'http://127.0.0.1:9';
     this.#hub.store.create(secretOf(name, url));
     return url;
   }
 
-  /** Of the clusters that a replica has by the table now: those that it began to read while somebody else had them. */
+  /**
+   * The clusters that a replica owns by the table, and those of them that it began to list while
+   * another replica owned them.
+   */
   preparedBy(name: string): { readonly has: readonly string[]; readonly prepared: readonly string[] } {
-    const { holders, shards } = this.#books();
+    const { holders, shards } = this.#ownershipRecords();
     const has = this.#clusters.filter((cluster) => holders.get(shards.get(this.#urlOf(cluster)) ?? -1) === name);
     const prepared = has.filter((cluster) => this.#prepared.get(`${name} ${cluster.name}`) === true);
     return { has: has.map((cluster) => cluster.name), prepared: prepared.map((cluster) => cluster.name) };
   }
 
-  /** Ends a replica in order and starts it again, as a rolling update does. */
+  /** Stops a replica with SIGTERM and starts it again, as a rolling update does. */
   async roll(name: string): Promise<void> {
     await this.#endOne(name);
     this.restart(name);
@@ -201,31 +226,31 @@ export class ChaosFleet {
 
   /** The replica that owns the first cluster. */
   ownerOfFirst(): string {
-    const { holders, shards } = this.#books();
+    const { holders, shards } = this.#ownershipRecords();
     return holders.get(shards.get(this.#urlOf(this.#clusters[0])) ?? -1) ?? '';
   }
 
-  /** Each cluster has one owner among the living, by their own word. */
+  /** Waits until the running replicas report exactly one owner for each cluster. */
   async owned(withinMs = 30_000): Promise<void> {
     await eventually(async () => {
       const states = await Promise.all([...this.#replicas.values()].map(ownedBy));
       const owned = states.flat().sort();
-      expectEqual(owned, [...this.#clusters.map(({ name }) => name), 'in-cluster'].sort(), 'owners');
+      expectEqual(owned, [...this.#clusters.map(({ name }) => name), ...this.#added, 'in-cluster'].sort(), 'owners');
     }, withinMs);
   }
 
-  /** What each of them exposes to Prometheus. */
+  /** The metrics of each running replica. */
   metrics(): Promise<string[]> {
     return Promise.all([...this.#replicas.values()].map(async (program) => (await ask(program, '/metrics')).text()));
   }
 
-  /** The same, and that owner heals. */
+  /** Waits until each cluster has one owner, and deleted objects of every Application are back. */
   async settled(withinMs = 30_000): Promise<void> {
     await this.owned(withinMs);
     const before = new Map(this.writes);
     let missing = this.#clusters.flatMap((cluster) => this.#disturbAll(cluster));
     await eventually(() => {
-      // Once back is enough: it may be gone again, since the disturbance goes on.
+      // Recreated once is enough: `disturb` may have deleted it again.
       missing = missing.filter(({ cluster, name, uid }) => {
         const found = cluster.store.get('', 'ConfigMap', 'apps', name);
         return found === undefined || found.metadata.uid === uid;
@@ -238,11 +263,11 @@ export class ChaosFleet {
     }, withinMs);
   }
 
-  /** What the hub knows of an Application, and who should look after it: for the message of a failed test. */
+  /** Status and intended owner of an Application, for the message of a failed test. */
   #statusOf(name: string): string {
     const app = this.#hub.store.get('argoproj.io', 'Application', namespace, name);
     const status = { operation: app?.['operation'], ...(app?.['status'] as object | undefined), history: undefined };
-    const { holders, shards } = this.#books();
+    const { holders, shards } = this.#ownershipRecords();
     const logs = [...this.#replicas].map(([replica, { stderr, stdout }]) => {
       const lines = (stdout + stderr)
         .split('\n')
@@ -252,7 +277,7 @@ export class ChaosFleet {
     return `${JSON.stringify(status)} ${JSON.stringify([[...holders], [...shards]])}\n${logs.join('\n')}`;
   }
 
-  /** Removes a random object every 50 ms. */
+  /** Deletes a random object every 50 ms. */
   disturb(): void {
     this.#disturbing = setInterval(() => {
       const cluster = this.#clusters[Math.floor(this.random.next() * this.#clusters.length)];
@@ -266,16 +291,19 @@ export class ChaosFleet {
     clearInterval(this.#disturbing);
   }
 
-  /** What a replica has logged, for the message of a failed test. */
+  /** The log of a replica, for the message of a failed test. */
   log(name: string): string {
     return this.#replicas.get(name)?.stderr ?? '';
   }
 
-  /** Where the credentials of a cluster can be read (T-SEC-1): logs of all replicas that ever were, what the living answer, what is in the hub. */
+  /**
+   * Outputs that contain the credentials of a cluster (T-SEC-1): logs of all replicas, answers of
+   * the running ones, objects of the hub.
+   */
   async canaries(): Promise<string[]> {
     const living = [...this.#replicas.values()];
     const answers = living.flatMap((program) =>
-      ['/metrics', '/debug/state'].map(async (path) => (await ask(program, path)).text()),
+      [async () => (await ask(program, '/metrics')).text(), () => debugStateOf(program)].map((answer) => answer()),
     );
     const kinds = [
       ['argoproj.io', 'Application'],
@@ -305,14 +333,17 @@ export class ChaosFleet {
   #startOne(ordinal: number | undefined): void {
     this.#born += 1;
     const name = `${workload}-${ordinal ?? `x${this.#born}`}`;
-    const program = new Program([
-      'run',
-      ...[`--kubeconfig=${join(this.#folder, 'kubeconfig')}`, '--context=hub', `--namespace=${namespace}`],
-      ...[`--hostname=${name}`, `--heartbeat-seconds=${this.heartbeat}`, '--sharding-method=round-robin'],
-      `--dynamic-cluster-distribution-enabled=${this.#dynamic}`,
-      ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--self-heal-backoff-timeout-seconds=0'],
-      ...['--sync-wave-delay-seconds=0', `--cache-dir=${join(this.#folder, name)}`],
-    ]);
+    const program = new Program(
+      [
+        'run',
+        ...[`--kubeconfig=${join(this.#folder, 'kubeconfig')}`, '--context=hub', `--namespace=${namespace}`],
+        ...[`--hostname=${name}`, `--heartbeat-seconds=${this.heartbeat}`, '--sharding-method=round-robin'],
+        `--dynamic-cluster-distribution-enabled=${this.#dynamic}`,
+        ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--self-heal-backoff-timeout-seconds=0'],
+        ...['--sync-wave-delay-seconds=0', `--cache-dir=${join(this.#folder, name)}`],
+      ],
+      this.runtime,
+    );
     this.#replicas.set(name, program);
   }
 
@@ -337,10 +368,11 @@ export class ChaosFleet {
     if (!mutating.includes(verb) || dryRun || resource !== 'configmaps' || !agent.includes('driftless')) return;
     const writer = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
     this.writes.set(writer, (this.writes.get(writer) ?? 0) + 1);
-    const { holders, shards, epoch } = this.#books();
+    const { holders, shards, epoch } = this.#ownershipRecords();
     const holder = holders.get(shards.get(this.#urlOf(cluster)) ?? -1);
-    // A create says no name in its path: judged for the whole cluster, which is stricter. To have written under an earlier table is not to
-    // have taken over: a cluster may have gone to a stand-in since, whose last writes are on their way when it comes back.
+    // The path of a create has no name, so writers are checked for the whole cluster, which is
+    // stricter. A write under an earlier table does not count as taking over: since then a stand-in
+    // may have owned the cluster, and its last writes are still in flight when the owner returns.
     const tenure = `${holder ?? ''} under table ${epoch}`;
     if (writer === holder) this.#writers.set(cluster.name, tenure);
     else if (this.#writers.get(cluster.name) === tenure && holder !== undefined)
@@ -351,17 +383,17 @@ export class ChaosFleet {
     const reader = /driftless (\S+)\)/.exec(agent)?.[1] ?? '';
     const key = `${reader} ${cluster.name}`;
     if (verb !== 'list' || this.#prepared.has(key)) return;
-    const { holders, shards } = this.#books();
+    const { holders, shards } = this.#ownershipRecords();
     const holder = holders.get(shards.get(this.#urlOf(cluster)) ?? -1);
     this.#prepared.set(key, holder !== undefined && holder !== reader);
   }
 
-  /** By which replicas know a cluster. */
+  /** The URL under which replicas know a cluster. */
   #urlOf(cluster: SimCluster | undefined): string {
     return cluster === undefined ? '' : (this.#proxies.get(cluster)?.url ?? cluster.url);
   }
 
-  #books(): Books {
+  #ownershipRecords(): OwnershipRecords {
     const mapping = this.#data('argocd-app-controller-shard-cm', 'shardControllerMapping');
     const table = this.#data('driftless-ownership', 'table');
     const holders = new Map<number, string>();
@@ -388,14 +420,18 @@ function expectEqual(got: readonly string[], wanted: readonly string[], what: st
     throw new Error(`${what}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
 }
 
-/** What a replica says that it owns. */
+/** The clusters that a replica reports as its own. */
 async function ownedBy(program: Program): Promise<string[]> {
-  const answer = await ask(program, '/debug/state');
-  return ((await answer.json()) as { ownedClusters: string[] }).ownedClusters;
+  return (JSON.parse(await debugStateOf(program)) as { ownedClusters: string[] }).ownedClusters;
+}
+
+function debugStateOf(program: Program): Promise<string> {
+  const socket = /"socket":"([^"]+)"/.exec(program.stdout + program.stderr)?.[1] ?? '';
+  return askDebugSocket(socket, new AbortController().signal);
 }
 
 function ask(program: Program, path: string): Promise<Response> {
-  const port = /"port":(\d+)[^\n]*serving metrics|serving metrics[^\n]*"port":(\d+)/.exec(
+  const port = /"port":(\d+)[^\n]*Serving metrics|Serving metrics[^\n]*"port":(\d+)/.exec(
     program.stdout + program.stderr,
   );
   return fetch(`http://127.0.0.1:${port?.[1] ?? port?.[2] ?? '0'}${path}`);
@@ -422,7 +458,7 @@ function secretOf(name: string, url: string): KubeObject {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `cluster-${name}`, namespace, labels },
-    // The first has its credentials in its address, the others in their configuration.
+    // The first cluster has its credentials in the URL, the others in `config`.
     stringData: name.endsWith('0')
       ? { name, server: url.replace('://', `://admin:${canary}@`), config: '{}' }
       : { name, server: url, config: JSON.stringify({ bearerToken: canary }) },

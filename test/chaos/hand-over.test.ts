@@ -4,7 +4,7 @@ import { ChaosFleet, leaseMs, workload } from './fleet.ts';
 
 const limitMs = 120_000;
 
-describe('replicas as processes that hand over', () => {
+describe('replicas as processes that hand clusters over', () => {
   let fleet: ChaosFleet;
   afterEach(() => fleet.close());
 
@@ -15,7 +15,7 @@ describe('replicas as processes that hand over', () => {
     fleet.disturb();
   };
 
-  it('13.1: who gains clusters has begun to read them while the owner before still had them', async () => {
+  it('start to list clusters that they will gain while the previous owner still has them', async () => {
     await start(1);
     await fleet.scale(2);
     await fleet.settled(limitMs);
@@ -27,7 +27,7 @@ describe('replicas as processes that hand over', () => {
     expect(fleet.violations).toEqual([]);
   }, 400_000);
 
-  it('13.2: writes whose answers get lost, and that land seconds later, have one writer each through hand-overs', async () => {
+  it('have one writer per cluster although writes without an answer land seconds later', async () => {
     await start(2);
     fleet.drop(30);
     for (const replicas of [3, 2, 3, 1]) {
@@ -38,7 +38,7 @@ describe('replicas as processes that hand over', () => {
     expect(fleet.violations).toEqual([]);
   }, 600_000);
 
-  it('13.3: replicas are rolled from one heartbeat to a longer one and back, one after another, and one is killed in between', async () => {
+  it('keep one owner per cluster while a rolling update changes the heartbeat and one of them is killed', async () => {
     await start(3);
     for (const heartbeat of [4, 1]) {
       fleet.heartbeat = heartbeat;
@@ -55,24 +55,24 @@ describe('replicas as processes that hand over', () => {
     expect(fleet.violations).toEqual([]);
   }, 900_000);
 
-  it('13.5: a cluster that the planner does not see is told by the others, and has an owner when the planner sees it', async () => {
+  it('report a cluster that the planner does not see, and own it once the planner sees it', async () => {
     await start(3);
     const see = fleet.blindPlanner();
     const url = fleet.addHidden('hidden');
-    const tellers = async (line: string): Promise<boolean[]> =>
+    const reporting = async (line: string): Promise<boolean[]> =>
       (await fleet.metrics()).map((text) => text.includes(line));
     await eventually(
       async () =>
-        expect(await tellers(`driftless_cluster_unowned_seconds{server="${url}"}`)).toEqual([false, true, true]),
+        expect(await reporting(`driftless_cluster_unowned_seconds{server="${url}"}`)).toEqual([false, true, true]),
       2 * leaseMs + limitMs,
     );
-    expect(await tellers('driftless_shard_clusters_off_table 1')).toEqual([false, true, true]);
+    expect(await reporting('driftless_shard_clusters_off_table 1')).toEqual([false, true, true]);
     see();
     await eventually(
-      async () => expect(await tellers('driftless_shard_clusters_off_table 0')).toEqual([true, true, true]),
+      async () => expect(await reporting('driftless_shard_clusters_off_table 0')).toEqual([true, true, true]),
       limitMs,
     );
-    expect(await tellers(`driftless_cluster_unowned_seconds{server="${url}"}`)).toEqual([false, false, false]);
+    expect(await reporting(`driftless_cluster_unowned_seconds{server="${url}"}`)).toEqual([false, false, false]);
     expect(fleet.violations).toEqual([]);
   }, 400_000);
 });

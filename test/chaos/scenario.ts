@@ -3,14 +3,14 @@ import { systemClock } from '#base';
 import { leaseMs } from './fleet.ts';
 import type { ChaosFleet } from './fleet.ts';
 
-/** Long enough for a lease to end, and for others to stand in. */
+/** Long enough for a lease to expire and for stand-ins to take over. */
 const beyondLease = (): Promise<void> => systemClock.sleep(leaseMs + 3000);
 
-/** The name of the promise, for the tests. */
+/** Title of the tests that play this scenario (T-SHARD-4, T-FENCE-1, T-FENCE-2, T-SEC-1). */
 export const promise =
-  'are scaled, killed, stopped and cut off while they heal: one owner each, no second writer, no restart, no credential in any output (T-SHARD-4, T-FENCE-1, T-FENCE-2, T-SEC-1, 13.1, 13.3, 14.3)';
+  'heal drift while they are scaled, killed, frozen and cut off: one writer per cluster, no restart, no credential in any output';
 
-/** Replicas come, go, die, freeze and lose the hub while objects are disturbed all the time. */
+/** Scales, kills, freezes and partitions replicas while objects are deleted continuously. */
 export async function play(fleet: ChaosFleet): Promise<void> {
   await fleet.scale(2);
   await fleet.settled();
@@ -25,7 +25,8 @@ export async function play(fleet: ChaosFleet): Promise<void> {
   fleet.kill(killed);
   const killedAt = systemClock.monotonic();
   fleet.restart(killed);
-  // 13.1: the machine can tell that the earlier process is gone, so nobody waits for its lease. (Unless it is so busy that the start took longer.)
+  // The restarted replica can see that the earlier process on this machine is gone, and claims
+  // without waiting for its lease, unless a busy machine made the start take longer than the lease.
   await fleet.owned();
   const tookLong = systemClock.monotonic() - killedAt > leaseMs;
   const restartClaims = (await fleet.metrics()).filter((text) => text.includes('write="claim after a restart"'));
@@ -35,10 +36,11 @@ export async function play(fleet: ChaosFleet): Promise<void> {
   const frozen = fleet.ownerOfFirst();
   fleet.freeze(frozen);
   await beyondLease();
-  // It comes back believing what it believed, and cannot look it up: only its own clock tells it to write nothing.
+  // The thawed replica still believes that it owns its clusters and cannot read the table: only its
+  // own clock can keep it from writing.
   const blind = fleet.partition(frozen, 'leases');
   fleet.thaw(frozen);
-  // Time enough to write, if it would.
+  // Long enough for a wrong write to happen.
   await systemClock.sleep(5000);
   blind();
   await fleet.settled();
@@ -57,6 +59,6 @@ export async function play(fleet: ChaosFleet): Promise<void> {
   expect(last).toEqual([last?.[0], before.get(last?.[0] ?? '')]);
   expect(fleet.violations).toEqual([]);
   expect(await fleet.canaries()).toEqual([]);
-  // The promise means something only if there was much to write.
+  // Without many writes the scenario would prove nothing.
   expect([...fleet.writes.values()].reduce((a, b) => a + b, 0)).toBeGreaterThan(100);
 }

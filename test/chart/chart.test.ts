@@ -9,7 +9,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const chart = join(root, 'charts', 'driftless');
 const read = (...path: readonly string[]): string => readFileSync(join(...path), 'utf8');
 
-/** All production code as one text: names of metrics, flags and variables stand in it literally. */
+/** All production code: names of metrics, flags and variables occur in it literally. */
 const code = [
   'cli',
   'controller',
@@ -29,8 +29,8 @@ const code = [
     .join('\n'),
 );
 
-/** Metrics that Prometheus itself adds. */
-const ofPrometheus = new Set(['up']);
+/** Metrics of Prometheus itself, and of kube-state-metrics. */
+const ofOthers = new Set(['up', 'kube_pod_container_status_restarts_total']);
 
 interface Alert {
   readonly alert: string;
@@ -58,7 +58,7 @@ const dashboards = readdirSync(join(chart, 'files', 'dashboards')).map(
   (name) => JSON.parse(read(chart, 'files', 'dashboards', name)) as Dashboard,
 );
 
-/** The metrics that an expression of PromQL reads: names before a selector, and names that stand alone as an argument. */
+/** The metrics of a PromQL expression: names before a selector. */
 function metricsIn(expression: string): string[] {
   const bare = expression
     .replaceAll(/"[^"]*"/g, '""')
@@ -70,7 +70,7 @@ function metricsIn(expression: string): string[] {
 function isKnown(metric: string): boolean {
   const base = metric.replace(/_(?:bucket|sum|count)$/, '');
   const literal = (name: string): boolean => code.some((text) => text.includes(`'${name}'`));
-  return ofPrometheus.has(metric) || literal(metric) || (base !== metric && literal(base));
+  return ofOthers.has(metric) || literal(metric) || (base !== metric && literal(base));
 }
 
 describe('the alerts', () => {
@@ -80,10 +80,10 @@ describe('the alerts', () => {
     expect(names.filter((name) => !isKnown(name))).toEqual([]);
   });
 
-  it('look at one release, and say what to do', () => {
+  it('select one release, and have a runbook', () => {
     for (const { alert, expr, for: duration, labels, annotations } of alerts) {
       expect(alert).toMatch(/^Driftless[A-Z]/);
-      expect((expr.match(/\{/g) ?? []).length).toBe((expr.match(/\{JOB\b/g) ?? []).length);
+      expect((expr.match(/\{/g) ?? []).length).toBe((expr.match(/\{(?:JOB|RENDERER)\b/g) ?? []).length);
       expect(duration).toMatch(/^[0-9]+[mh]$/);
       expect(['critical', 'warning']).toContain(labels.severity);
       for (const text of [annotations.summary, annotations.description, annotations.runbook])
@@ -94,7 +94,7 @@ describe('the alerts', () => {
 });
 
 describe('the conditions of ownership', () => {
-  it('that somebody else causes are in the runbook and in the troubleshooting page', () => {
+  it('that an administrator must resolve are in the runbook and on the troubleshooting page', () => {
     const runbook = alerts.find(({ alert }) => alert === 'DriftlessOwnershipCondition')?.annotations.runbook;
     const page = read(root, 'docs', 'troubleshooting.md');
     for (const type of ['HubUnreadable', 'ReplicasMismatch', 'ForeignHolder', 'PinOutOfRange']) {
@@ -104,8 +104,8 @@ describe('the conditions of ownership', () => {
   });
 });
 
-describe('what the parameters of Argo CD do here', () => {
-  it('is said in the table of the README, also when they do nothing', () => {
+describe('parameters of Argo CD', () => {
+  it('are in the table of the README, even if they have no effect', () => {
     const readme = read(chart, 'README.md');
     const silent = ['k8s.tcp.timeout', 'k8s.client.max.idle.connections', 'k8sclient.retry.max'];
     for (const key of silent)
@@ -123,7 +123,7 @@ describe.each(dashboards)('the dashboard $title', (dashboard) => {
     expect([...names, ...variables].filter((name) => !isKnown(name))).toEqual([]);
   });
 
-  it('has panels side by side, each with a name', () => {
+  it('has panels that do not overlap, each with a name', () => {
     const { panels } = dashboard;
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h }, title }) => {
@@ -136,8 +136,12 @@ describe.each(dashboards)('the dashboard $title', (dashboard) => {
 });
 
 describe('the templates', () => {
-  const pod = read(chart, 'templates', '_pod.tpl');
-  const options = read(root, 'cli', 'options.ts');
+  const pod = ['_pod.tpl', '_renderer.tpl'].map((name) => read(chart, 'templates', name)).join('\n');
+  const optionFiles = readdirSync(join(root, 'cli', 'options')).filter((name) => !name.includes('.test.'));
+  const options = [
+    ...optionFiles.map((name) => read(root, 'cli', 'options', name)),
+    read(root, 'cli', 'render', 'options.ts'),
+  ].join('\n');
 
   it('use only flags and variables that the program reads', () => {
     const flags = [...pod.matchAll(/^- --([a-z-]+)=/gm)].map(([, flag]) => flag ?? '');
@@ -148,7 +152,7 @@ describe('the templates', () => {
     expect(variables.filter((name) => !options.includes(`env: '${name}'`))).toEqual([]);
   });
 
-  it('ask for the probes that the program serves', () => {
+  it('use the probes that the program serves', () => {
     const paths = [...pod.matchAll(/path: (\/\S+)/g)].map(([, path]) => path);
     expect(paths).toEqual(['/livez', '/livez', '/readyz']);
     for (const path of paths) expect(code.join('\n')).toContain(`case '${path ?? ''}':`);
@@ -164,19 +168,21 @@ describe('the templates', () => {
   });
 });
 
-describe('what is written by scripts', () => {
-  it.each(['generate-chart-docs.mjs', 'generate-crds.mjs'])('is as %s writes it', (script) => {
-    const result = spawnSync(process.execPath, [join(root, 'scripts', script), '--check'], { encoding: 'utf8' });
+describe('generated files', () => {
+  it.each(['chart-docs.mjs', 'crds.mjs'])('are what %s writes', (script) => {
+    const result = spawnSync(process.execPath, [join(root, 'scripts', 'generate', script), '--check'], {
+      encoding: 'utf8',
+    });
     expect(result).toMatchObject({ status: 0, stderr: '' });
   });
 });
 
-describe('14.4: what a pod may take', () => {
+describe('resource limits', () => {
   const files = readdirSync(join(root, 'manifests'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('install.yaml'),
   );
 
-  it.each(files)('14.4: %s limits memory and disk', (name) => {
+  it.each(files)('exist for memory and disk in %s', (name) => {
     const pods = loadAll(read(root, 'manifests', name)).flatMap((object) => {
       const { kind, spec } = object as { readonly kind: string; readonly spec?: { readonly template?: Template } };
       return (kind === 'StatefulSet' || kind === 'Deployment') && spec?.template !== undefined
@@ -185,11 +191,16 @@ describe('14.4: what a pod may take', () => {
     });
     expect(pods).toHaveLength(1);
     for (const { containers, volumes } of pods) {
-      for (const { resources } of containers) expect(resources?.limits?.['memory']).toBe('4Gi');
+      expect(containers.map(({ name: container, resources }) => [container, resources?.limits])).toEqual([
+        ['application-controller', { memory: '3Gi' }],
+        ['renderer', { cpu: '2', memory: '2Gi' }],
+      ]);
       const folders = volumes.filter(({ emptyDir }) => emptyDir !== undefined);
       expect(folders.map(({ name: volume, emptyDir }) => [volume, emptyDir?.sizeLimit])).toEqual([
         ['home', '20Gi'],
         ['tmp', '2Gi'],
+        ['renderer-staging', '4Gi'],
+        ['renderer-socket', '1Mi'],
       ]);
     }
   });
@@ -197,7 +208,10 @@ describe('14.4: what a pod may take', () => {
 
 interface Template {
   readonly spec: {
-    readonly containers: readonly { readonly resources?: { readonly limits?: Readonly<Record<string, string>> } }[];
+    readonly containers: readonly {
+      readonly name: string;
+      readonly resources?: { readonly limits?: Readonly<Record<string, string>> };
+    }[];
     readonly volumes: readonly { readonly name: string; readonly emptyDir?: { readonly sizeLimit?: string } }[];
   };
 }

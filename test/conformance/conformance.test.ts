@@ -6,14 +6,14 @@ import { ApiClient } from '#support';
 import { knownDifferences } from './differences.ts';
 import type { KnownDifference } from './differences.ts';
 import { differences } from './normal.ts';
-import type { Difference } from './normal.ts';
+import type { AnswerDifference } from './normal.ts';
 import { play } from './play.ts';
 import { readRecording } from './recorded.ts';
 import { groups } from './scenarios/index.ts';
 
 /**
- * The simulated API server against the recorded answers of a real one. `npm run e2e -- conformance` holds the recordings and a real server
- * together, and makes them anew with `--record`.
+ * Compares the simulated API server with recorded answers of a real one. `npm run e2e --
+ * conformance` compares the recordings with a real server, and updates them with `--record`.
  */
 describe.each(Object.entries(groups))('the simulator answers as a real API server: %s', (group, scenarios) => {
   const recording = readRecording(group);
@@ -39,11 +39,11 @@ describe.each(Object.entries(groups))('the simulator answers as a real API serve
     const recorded = recording.scenarios[name] ?? [];
     const known = knownDifferences.filter((one) => one.group === group && one.scenario === name);
     const found = differences(recorded, played);
-    const covers = ({ steps, at }: KnownDifference, { at: place }: Difference): boolean => {
+    const covers = ({ steps, at }: KnownDifference, { at: place }: AnswerDifference): boolean => {
       const [, index = '', ...rest] = place.split('/');
       return steps.includes(Number(index) + 1) && `/${rest.join('/')}`.startsWith(at);
     };
-    // Of each step that an entry names something must differ.
+    // Each step of an entry must still differ.
     const isGone = (one: KnownDifference): boolean =>
       one.steps.some((step) => !found.some((difference) => covers({ ...one, steps: [step] }, difference)));
     const unknown = found.filter((difference) => !known.some((one) => covers(one, difference)));
@@ -55,13 +55,13 @@ describe.each(Object.entries(groups))('the simulator answers as a real API serve
         simulated: seen,
       })),
     ).toEqual([]);
-    // A difference that is gone must go from the list too.
+    // Entries without a difference must be removed from the list.
     expect(known.filter(isGone)).toEqual([]);
   });
 });
 
 describe('the list of known differences', () => {
-  it('names scenarios that exist, and says why', () => {
+  it('names existing scenarios and gives reasons', () => {
     const strays = knownDifferences.filter(
       ({ group, scenario, why }) => why.length < 20 || !(groups[group] ?? []).some(({ name }) => name === scenario),
     );

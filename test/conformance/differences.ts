@@ -1,10 +1,10 @@
-/** A difference between the simulator and a real API server that we know and leave: which answers it touches, and why. */
+/** An accepted difference between the simulator and a real API server: where it occurs, and why. */
 export interface KnownDifference {
   readonly group: string;
   readonly scenario: string;
-  /** Numbers of the steps in the recording. */
+  /** Step numbers in the recording. */
   readonly steps: readonly number[];
-  /** The start of the place in the answer, as a JSON pointer; "" is the whole of it. */
+  /** Prefix of the JSON pointer into the answer; "" covers all of it. */
   readonly at: string;
   readonly why: string;
 }
@@ -25,7 +25,7 @@ const otherSelectorWords =
 const goReflection =
   'the patch is refused alike (422, patch: Invalid value); the words come from the reflection of Go types on the real side';
 
-/** Each must still be seen by the suite: one that is gone fails it, as does one that is new. */
+/** The suite fails for a difference that is not listed, and for an entry without a difference. */
 export const knownDifferences: readonly KnownDifference[] = [
   { group: 'apply', scenario: 'apply that is refused', steps: [9, 10], at: '/answer/message', why: otherYaml },
   { group: 'custom', scenario: 'rules in CEL', steps: [2, 3], at: '', why: noCel },

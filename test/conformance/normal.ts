@@ -1,39 +1,39 @@
-type Plain = null | boolean | number | string | readonly Plain[] | { readonly [key: string]: Plain };
+type PlainJson = null | boolean | number | string | readonly PlainJson[] | { readonly [key: string]: PlainJson };
 
 const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 
 /**
- * An answer without what differs from one run to the next: UIDs, versions, times, ages, tokens, addresses that are given out, random name endings.
- * What is masked stays visible as `<uid>`, `<time>` ...: whether it is there at all is compared.
+ * Masks values that differ between runs: UIDs, versions, times, ages, tokens, allocated addresses,
+ * random name suffixes. They become `<uid>`, `<time>` …, so that their presence is still compared.
  */
-export function normal(value: unknown): Plain {
-  return walk(value as Plain, '');
+export function normal(value: unknown): PlainJson {
+  return walk(value as PlainJson, '');
 }
 
-function walk(value: Plain, key: string): Plain {
+function walk(value: PlainJson, key: string): PlainJson {
   if (typeof value === 'string') return text(value, key);
   if (key === 'nodePort' && typeof value === 'number') return '<nodePort>';
   if (Array.isArray(value)) {
-    const items = (value as readonly Plain[]).map((item) => walk(item, key));
-    // Sorted by second: the order of what was written one after the other depends on when the second ended.
+    const items = (value as readonly PlainJson[]).map((item) => walk(item, key));
+    // The server sorts entries by second, so the order of writes in quick succession is random.
     return key === 'managedFields' ? items.sort((a, b) => (managerOf(a) < managerOf(b) ? -1 : 1)) : items;
   }
   if (value === null || typeof value !== 'object') return value;
   const members = Object.entries(value).map(([name, member]) => [name, walk(member, name)] as const);
-  // What explains a column is nobody's contract, and theirs is long.
+  // Descriptions of columns are not part of the API contract.
   const isColumn = 'format' in value && 'priority' in value;
   return Object.fromEntries(
     members.map(([name, member]) => [name, isColumn && name === 'description' ? '<text>' : member]),
   );
 }
 
-function managerOf(entry: Plain): string {
-  const { operation, manager, subresource = '', apiVersion } = entry as Readonly<Record<string, Plain>>;
+function managerOf(entry: PlainJson): string {
+  const { operation, manager, subresource = '', apiVersion } = entry as Readonly<Record<string, PlainJson>>;
   return JSON.stringify([operation, manager, subresource, apiVersion]);
 }
 
-/** The same of one text. */
+/** Masks such values inside a text. */
 export function normalText(value: string): string {
   return text(value, '');
 }
@@ -58,15 +58,15 @@ function text(value: string, key: string): string {
     .replace(/(resource version: )\d+, current: \d+/, '$1<version>, current: <version>');
 }
 
-export interface Difference {
+export interface AnswerDifference {
   /** JSON pointer into the answer. */
   readonly at: string;
   readonly expected: unknown;
   readonly found: unknown;
 }
 
-/** Where two plain values differ, as deep as they can be compared. */
-export function differences(expected: unknown, found: unknown, at = ''): Difference[] {
+/** The deepest places where two JSON values differ. */
+export function differences(expected: unknown, found: unknown, at = ''): AnswerDifference[] {
   if (Object.is(expected, found)) return [];
   if (!isBranch(expected) || !isBranch(found) || Array.isArray(expected) !== Array.isArray(found)) {
     return [{ at, expected, found }];

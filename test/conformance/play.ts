@@ -1,10 +1,10 @@
 import type { ApiAnswer, ApiClient, ApiEvent, ApiRequest } from '#support';
 import { eventually } from '#support';
 import { normal, normalText } from './normal.ts';
-import type { Call, Scenario, Watch } from './scenario.ts';
+import type { ScenarioCall, ConformanceScenario, ScenarioWatch } from './scenario.ts';
 
-/** One answer as it is compared and recorded. */
-export interface Played {
+/** An answer as compared and recorded. */
+export interface PlayedStep {
   /** `2: PATCH /api/v1/...`: number and request. */
   readonly step: string;
   readonly status: number;
@@ -13,11 +13,15 @@ export interface Played {
   readonly answer: unknown;
 }
 
-/** Plays a scenario against a server: first makes its namespace, last takes away what it can. */
-export async function play(scenario: Scenario, api: ApiClient, compact: () => Promise<void>): Promise<Played[]> {
+/** Plays a scenario against a server: creates its namespace first and cleans up at the end. */
+export async function play(
+  scenario: ConformanceScenario,
+  api: ApiClient,
+  compact: () => Promise<void>,
+): Promise<PlayedStep[]> {
   const namespace = `c-${scenario.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`.slice(0, 60).replace(/-$/, '');
   await prepare(api, namespace);
-  const player = new Player(api, namespace);
+  const player = new ScenarioPlayer(api, namespace);
   for (const step of scenario.steps) {
     if (step.kind === 'compact') await compact();
     else await player.step(step);
@@ -25,7 +29,7 @@ export async function play(scenario: Scenario, api: ApiClient, compact: () => Pr
   return player.played;
 }
 
-/** A namespace as controllers leave it: with its default ServiceAccount. */
+/** Creates a namespace with its default ServiceAccount, as controllers do. */
 async function prepare(api: ApiClient, name: string): Promise<void> {
   await api.create('/api/v1/namespaces', { metadata: { name } });
   const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
@@ -37,8 +41,8 @@ async function prepare(api: ApiClient, name: string): Promise<void> {
   if (answer.status !== 201 && answer.status !== 409) throw new Error(answer.text);
 }
 
-class Player {
-  readonly played: Played[] = [];
+class ScenarioPlayer {
+  readonly played: PlayedStep[] = [];
   readonly #api: ApiClient;
   readonly #namespace: string;
   readonly #seen: ApiAnswer[] = [];
@@ -48,11 +52,11 @@ class Player {
     this.#namespace = namespace;
   }
 
-  async step(step: Call | Watch): Promise<void> {
+  async step(step: ScenarioCall | ScenarioWatch): Promise<void> {
     await (step.kind === 'call' ? this.#call(step) : this.#watch(step));
   }
 
-  async #call(call: Call): Promise<void> {
+  async #call(call: ScenarioCall): Promise<void> {
     const request = this.#request(call);
     const answer = await this.#answer(request, call.until);
     this.#seen.push(answer);
@@ -65,7 +69,7 @@ class Player {
     this.#keep(request, answer, shown);
   }
 
-  #answer(request: ApiRequest, until: Call['until']): Promise<ApiAnswer> {
+  #answer(request: ApiRequest, until: ScenarioCall['until']): Promise<ApiAnswer> {
     if (until === undefined) return this.#api.exchange(request);
     return eventually(async () => {
       const answer = await this.#api.exchange(request);
@@ -74,7 +78,7 @@ class Player {
     }, 15_000);
   }
 
-  async #watch(step: Watch): Promise<void> {
+  async #watch(step: ScenarioWatch): Promise<void> {
     const request = this.#request(step);
     const events: ApiEvent[] = [];
     const stop = new AbortController();
@@ -102,7 +106,7 @@ class Player {
     return 200;
   }
 
-  #request(step: Call | Watch): ApiRequest {
+  #request(step: ScenarioCall | ScenarioWatch): ApiRequest {
     const asked = typeof step.ask === 'function' ? step.ask(this.#seen) : step.ask;
     return JSON.parse(JSON.stringify(asked).replaceAll('{ns}', this.#namespace)) as ApiRequest;
   }
@@ -122,7 +126,9 @@ class Player {
   }
 }
 
-/** A custom resource's schema is checked property by property in no order: the causes of such a refusal are compared as a set. */
+/**
+ * Sorts the causes of a rejected custom resource: the server validates properties in random order.
+ */
 function unordered(shown: unknown): unknown {
   if (typeof shown !== 'object' || shown === null) return shown;
   const status = shown as {

@@ -1,23 +1,23 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Played } from './play.ts';
+import type { PlayedStep } from './play.ts';
 
 const folder = 'test/conformance/recorded';
 
-/** The answers of a real API server to one group of scenarios, and which server that was. */
-export interface Recording {
+/** Answers of a real API server to a group of scenarios, with the server's version. */
+export interface ConformanceRecording {
   readonly server: string;
-  readonly scenarios: Readonly<Record<string, readonly Played[]>>;
+  readonly scenarios: Readonly<Record<string, readonly PlayedStep[]>>;
 }
 
-/** @throws Error that says how to record when there is nothing */
-export function readRecording(group: string): Recording {
+/** @throws Error that explains how to record if there is no recording */
+export function readRecording(group: string): ConformanceRecording {
   const path = join(folder, `${group}.json`);
   if (!existsSync(path)) throw new Error(`${path} is missing: record it with npm run e2e -- conformance --record`);
-  return JSON.parse(readFileSync(path, 'utf8')) as Recording;
+  return JSON.parse(readFileSync(path, 'utf8')) as ConformanceRecording;
 }
 
-export function writeRecording(group: string, recording: Recording): void {
+export function writeRecording(group: string, recording: ConformanceRecording): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, `${group}.json`), `${JSON.stringify(recording, null, 1)}\n`);
 }

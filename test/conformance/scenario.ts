@@ -1,54 +1,62 @@
 import type { ApiAnswer, ApiRequest } from '#support';
 
-/** What has been answered so far in a scenario, as it came; the newest last. */
-export type Seen = readonly ApiAnswer[];
+/** The answers in a scenario so far, the newest last. */
+export type SeenAnswers = readonly ApiAnswer[];
 
-type Ask = ApiRequest | ((seen: Seen) => ApiRequest);
+type RequestSource = ApiRequest | ((seen: SeenAnswers) => ApiRequest);
 
-/** One request, and what is compared of its answer. */
-export interface Call {
+/** A request, and which part of its answer is compared. */
+export interface ScenarioCall {
   readonly kind: 'call';
-  readonly ask: Ask;
-  /** Asked again until this holds (things that a server does a moment later); the last answer counts. */
+  readonly ask: RequestSource;
+  /** The request is repeated until this holds, for asynchronous effects. The last answer counts. */
   readonly until?: (answer: ApiAnswer) => boolean;
-  /** What of the answer is compared; default its whole body. */
+  /** The part of the body that is compared, by default all of it. */
   readonly show?: (body: Record<string, unknown>) => unknown;
-  /** The answer is not compared: the call only prepares the ground. */
+  /** The answer is not compared: the call is only a preparation. */
   readonly silent?: boolean;
 }
 
-/** A watch: its first `events` events, or fewer when the server ends it before. */
-export interface Watch {
+/** A watch: its first `events` events, or fewer if the server ends it earlier. */
+export interface ScenarioWatch {
   readonly kind: 'watch';
-  readonly ask: Ask;
+  readonly ask: RequestSource;
   readonly events: number;
   /** Calls that are made while the watch is open. */
-  readonly during?: readonly Call[];
+  readonly during?: readonly ScenarioCall[];
 }
 
-/** The server forgets its history up to now, as etcd's compaction does every few minutes. */
-export interface Compact {
+/** Drops the server's history, as etcd's compaction does every few minutes. */
+export interface ScenarioCompaction {
   readonly kind: 'compact';
 }
 
-export type Step = Call | Watch | Compact;
+export type ScenarioStep = ScenarioCall | ScenarioWatch | ScenarioCompaction;
 
-/** Requests in one fresh namespace, `{ns}` in their paths and bodies. The answers of a real server are in recorded/. */
-export interface Scenario {
+/**
+ * Requests in a new namespace, which is `{ns}` in paths and bodies. recorded/ has the answers of a
+ * real server.
+ */
+export interface ConformanceScenario {
   readonly name: string;
-  readonly steps: readonly Step[];
+  readonly steps: readonly ScenarioStep[];
 }
 
-export function scenario(name: string, steps: readonly Step[]): Scenario {
+export function scenario(name: string, steps: readonly ScenarioStep[]): ConformanceScenario {
   return { name, steps };
 }
 
-type Extra = Omit<Call, 'kind' | 'ask'> & Omit<Partial<ApiRequest>, 'method' | 'path' | 'body'>;
+type CallExtras = Omit<ScenarioCall, 'kind' | 'ask'> & Omit<Partial<ApiRequest>, 'method' | 'path' | 'body'>;
 
-function call(method: string, path: string | ((seen: Seen) => string), body: unknown, extra: Extra): Call {
+function call(
+  method: string,
+  path: string | ((seen: SeenAnswers) => string),
+  body: unknown,
+  extra: CallExtras,
+): ScenarioCall {
   const { until, show, silent, ...request } = extra;
-  const what = (seen: Seen): ApiRequest => {
-    const given: unknown = typeof body === 'function' ? (body as (seen: Seen) => unknown)(seen) : body;
+  const what = (seen: SeenAnswers): ApiRequest => {
+    const given: unknown = typeof body === 'function' ? (body as (seen: SeenAnswers) => unknown)(seen) : body;
     const asked = typeof path === 'function' ? path(seen) : path;
     return { method, path: asked, ...(given === undefined ? {} : { body: given }), ...request };
   };
@@ -61,12 +69,15 @@ function call(method: string, path: string | ((seen: Seen) => string), body: unk
   };
 }
 
-type Path = string | ((seen: Seen) => string);
+type PathSource = string | ((seen: SeenAnswers) => string);
 
-export const get = (path: Path, extra: Extra = {}): Call => call('GET', path, undefined, extra);
-export const post = (path: Path, body: unknown, extra: Extra = {}): Call => call('POST', path, body, extra);
-export const put = (path: Path, body: unknown, extra: Extra = {}): Call => call('PUT', path, body, extra);
-export const remove = (path: Path, body?: unknown, extra: Extra = {}): Call => call('DELETE', path, body, extra);
+export const get = (path: PathSource, extra: CallExtras = {}): ScenarioCall => call('GET', path, undefined, extra);
+export const post = (path: PathSource, body: unknown, extra: CallExtras = {}): ScenarioCall =>
+  call('POST', path, body, extra);
+export const put = (path: PathSource, body: unknown, extra: CallExtras = {}): ScenarioCall =>
+  call('PUT', path, body, extra);
+export const remove = (path: PathSource, body?: unknown, extra: CallExtras = {}): ScenarioCall =>
+  call('DELETE', path, body, extra);
 
 export const patchTypes = {
   json: 'application/json-patch+json',
@@ -75,28 +86,32 @@ export const patchTypes = {
   apply: 'application/apply-patch+yaml',
 } as const;
 
-export const patch = (type: keyof typeof patchTypes, path: Path, body: unknown, extra: Extra = {}): Call =>
-  call('PATCH', path, body, { contentType: patchTypes[type], ...extra });
+export const patch = (
+  type: keyof typeof patchTypes,
+  path: PathSource,
+  body: unknown,
+  extra: CallExtras = {},
+): ScenarioCall => call('PATCH', path, body, { contentType: patchTypes[type], ...extra });
 
-export const watch = (path: Path, events: number, during: readonly Call[] = []): Watch => ({
+export const watch = (path: PathSource, events: number, during: readonly ScenarioCall[] = []): ScenarioWatch => ({
   kind: 'watch',
   ask: (seen) => ({ method: 'GET', path: typeof path === 'function' ? path(seen) : path }),
   events,
   during,
 });
 
-export const compact: Compact = { kind: 'compact' };
+export const compact: ScenarioCompaction = { kind: 'compact' };
 
 /** The same call, not compared. */
-export const quietly = (step: Call): Call => ({ ...step, silent: true });
+export const quietly = (step: ScenarioCall): ScenarioCall => ({ ...step, silent: true });
 
-/** resourceVersion of the newest answer, or of the nth. */
-export function versionOf(seen: Seen, index = -1): string {
+/** resourceVersion of an answer, by default the newest. */
+export function versionOf(seen: SeenAnswers, index = -1): string {
   const metadata = seen.at(index)?.body?.['metadata'] as { readonly resourceVersion?: string } | undefined;
   return metadata?.resourceVersion ?? '';
 }
 
-export function metadataOf(seen: Seen, index = -1): Readonly<Record<string, string>> {
+export function metadataOf(seen: SeenAnswers, index = -1): Readonly<Record<string, string>> {
   return (seen.at(index)?.body?.['metadata'] ?? {}) as Record<string, string>;
 }
 

@@ -14,7 +14,7 @@ export interface OperationState {
   };
 }
 
-export interface Application {
+export interface SyncedApplication {
   readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
   readonly operation?: unknown;
   readonly status?: {
@@ -25,7 +25,10 @@ export interface Application {
   };
 }
 
-/** An Application of a test, in the namespace `argocd`, with a repository of its own; to this cluster and a namespace of its name unless said otherwise. */
+/**
+ * An Application in the namespace `argocd` with its own repository. By default it deploys to this
+ * cluster, into a namespace of its name.
+ */
 export class TestApplication {
   readonly git: GitFixture;
   readonly name: string;
@@ -61,13 +64,13 @@ export class TestApplication {
     return app;
   }
 
-  async read(): Promise<Application> {
-    const found = await this.#hub.api.get<Application>(this.path);
+  async read(): Promise<SyncedApplication> {
+    const found = await this.#hub.api.get<SyncedApplication>(this.path);
     if (found === undefined) throw new Error(`the Application ${this.name} is not there`);
     return found;
   }
 
-  /** Starts a sync as the API server does when somebody asks for one, and waits for its end, good or bad. */
+  /** Starts a sync as Argo CD's API server does, and waits until it ends, successful or not. */
   async sync(operation: object = {}, { withinMs = 60_000, tail = (): string => '' } = {}): Promise<OperationState> {
     await this.#hub.api.patch(this.path, {
       operation: { initiatedBy: { username: 'admin' }, sync: operation },
@@ -82,7 +85,7 @@ export class TestApplication {
     }, withinMs);
   }
 
-  /** Waits until it is Synced and Healthy, at a commit if one is named. */
+  /** Waits until it is Synced and Healthy, at `revision` if given. */
   async isGood(revision?: string, { withinMs = 60_000, tail = (): string => '' } = {}): Promise<void> {
     await eventually(async () => {
       const { status, operation } = await this.read();
@@ -95,9 +98,10 @@ export class TestApplication {
 }
 
 /**
- * Somebody who writes to an object all the time: whoever writes with the resourceVersion of a cache loses. With pauses, which are longer than
- * writes also on a slow machine, who reads first and tries again gets through. Begins when the object is there.
- * @returns how often it has written, and what stops it, which tells the same when it has ended
+ * Writes to an object continuously once it exists, so that writes with a cached resourceVersion
+ * conflict. Its pauses are longer than a write takes, even on a slow machine: read and retry
+ * succeeds.
+ * @returns the number of writes so far, and a function that stops it and returns the final number
  */
 export function hammer(
   server: Server,

@@ -15,7 +15,10 @@ import { sumOf, UnderTest } from './under-test.ts';
 const limitMs = 180_000;
 const clusterCount = 6;
 const heartbeatMs = 2000;
-/** Of each cluster at most; with one of each a single replica has less to do than it should have, with all of them three have enough. */
+/**
+ * Maximum number of Applications per cluster. With one each, the load is below the target of one
+ * replica; with all of them it needs three replicas.
+ */
 const appsPerCluster = 5;
 const argocd = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 const table = '/api/v1/namespaces/argocd/configmaps/driftless-ownership';
@@ -28,21 +31,21 @@ const spec = (behavior: Partial<AutoscalerSpec['behavior']> = {}): AutoscalerSpe
   behavior: { scaleUp: {}, scaleDown: { stabilizationWindowSeconds: 0 }, ...behavior },
 });
 
-describe('13.9: the double of the autoscaler decides as Kubernetes documents', () => {
+describe('the double of the autoscaler decides as Kubernetes documents', () => {
   it.each([
-    ['as many as make the average what it should be, rounded up', 1, [31], 4],
-    ['fewer, in the same way', 4, [3, 3, 3, 3], 2],
-    ['nothing within a tenth', 2, [10.9, 10.9], 2],
-    ['no more than the most', 2, [90, 90], 5],
-    ['no fewer than the fewest', 2, [0, 0], 1],
-    ['pods without a metric are idle on the way up', 3, [20, undefined, undefined], 3],
-    ['and as loaded as wanted on the way down', 3, [2, 2, undefined], 2],
-    ['nothing when nobody says anything', 3, [undefined, undefined, undefined], 3],
-  ] satisfies [string, number, PodMetric[], number][])('13.9: %s', (_what, current, pods, wanted) => {
+    ['as many as bring the average to the target, rounded up', 1, [31], 4],
+    ['fewer replicas by the same rule', 4, [3, 3, 3, 3], 2],
+    ['no change within a tolerance of 10 %', 2, [10.9, 10.9], 2],
+    ['no more than maxReplicas', 2, [90, 90], 5],
+    ['no fewer than minReplicas', 2, [0, 0], 1],
+    ['pods without a metric count as idle when scaling up', 3, [20, undefined, undefined], 3],
+    ['pods without a metric count as on target when scaling down', 3, [2, 2, undefined], 2],
+    ['no change without any metric', 3, [undefined, undefined, undefined], 3],
+  ] satisfies [string, number, PodMetric[], number][])('%s', (_what, current, pods, wanted) => {
     expect(new AutoscalerDouble(spec()).decide(0, current, pods)).toBe(wanted);
   });
 
-  it('13.9: of the numbers wanted within the window the most careful one, and no more in a period than the policies allow', () => {
+  it('the most conservative recommendation within the window, limited by the policies per period', () => {
     const slow = spec({
       scaleUp: { stabilizationWindowSeconds: 10, policies: [{ type: 'Pods', value: 1, periodSeconds: 20 }] },
       scaleDown: { stabilizationWindowSeconds: 30 },
@@ -58,7 +61,7 @@ describe('13.9: the double of the autoscaler decides as Kubernetes documents', (
   });
 });
 
-describe('13.9: the chart scaled by the load of its shards', () => {
+describe('the chart scaled by the load of its shards', () => {
   let world: Servers<'hub'>;
   let hub: Server;
   let clusters: readonly SimCluster[] = [];
@@ -83,12 +86,12 @@ describe('13.9: the chart scaled by the load of its shards', () => {
       params: { 'controller.self.heal.backoff.timeout.seconds': '0', 'controller.sync.wave.delay.seconds': '0' },
     },
   };
-  /** The pods that wrote to each cluster, one after another. */
+  /** The sequence of pods that wrote to each cluster. */
   const writers = new Map<string, string[]>();
-  /** The shards that each cluster had by the tables, one after another. */
+  /** The sequence of shards of each cluster, by the tables. */
   const shards = new Map<string, number[]>();
   const replicas: number[] = [];
-  /** The longest time that each cluster had no owner, by the replicas' own word. */
+  /** The longest time in which no replica reported to own a cluster. */
   const alone = new Map<string, number>();
   const stop = new AbortController();
   let watching: readonly Promise<void>[] = [];
@@ -145,7 +148,10 @@ describe('13.9: the chart scaled by the load of its shards', () => {
     for (const cluster of clusters)
       for (let i = from; i < to; i += 1) await hub.api.delete(`${argocd}/${nameOf(cluster, i)}`);
   };
-  /** What kube-controller-manager does once in fifteen seconds, here as often as it can: the object, the metric and the scale are the real ones. */
+  /**
+   * Does the work of kube-controller-manager, continuously instead of every 15 s, with the real
+   * HorizontalPodAutoscaler, metric and scale subresource.
+   */
   const autoscale = async (): Promise<void> => {
     const autoscalers = '/apis/autoscaling/v2/namespaces/argocd/horizontalpodautoscalers/driftless';
     const found = await hub.api.get<{ spec: AutoscalerSpec }>(autoscalers);
@@ -203,7 +209,7 @@ describe('13.9: the chart scaled by the load of its shards', () => {
       await systemClock.sleep(20);
     }
   };
-  /** Removes what was applied, all the time, so that owners always have something to write. */
+  /** Deletes applied objects continuously, so that owners always have something to write. */
   const disturb = async (): Promise<void> => {
     for (let i = 0; !stop.signal.aborted; i += 1) {
       for (const { name, store } of clusters)
@@ -220,14 +226,14 @@ describe('13.9: the chart scaled by the load of its shards', () => {
       expect(counts).toEqual(clusters.map(() => 1));
       expect(new Set([...owners.values()].flat()).size).toBe(count);
     }, limitMs);
-  /** Long enough for each window and period to end twice: if it flapped, it would by then. */
+  /** Waits for two windows and periods: long enough for flapping to show. */
   const staysSo = async (): Promise<void> => {
     const before = [...replicas];
     await systemClock.sleep(20_000);
     expect(replicas).toEqual(before);
   };
 
-  it('13.9: goes up under load and down after it without flapping; each cluster has one owner all the time, and writes are its owner’s (a double of the autoscaler)', async () => {
+  it('scales up under load and down afterwards without flapping; each cluster has one owner, and only the owner writes', async () => {
     await addApps(0, 1);
     await eventually(async () => {
       const owners = await driftless.pods.owners();
@@ -245,13 +251,13 @@ describe('13.9: the chart scaled by the load of its shards', () => {
     await staysSo();
     stop.abort();
     await Promise.all(watching);
-    // Up, then down, and never back: each step in one direction.
+    // The number of replicas only rises until its peak and only falls after it.
     const peak = replicas.indexOf(Math.max(...replicas));
     expect(replicas.slice(0, peak + 1)).toEqual([...replicas.slice(0, peak + 1)].sort((a, b) => a - b));
     expect(replicas.slice(peak)).toEqual([...replicas.slice(peak)].sort((a, b) => b - a));
     expect(replicas[peak]).toBe(3);
     expect(driftless.pods.all()[0]?.pid).toBe(first);
-    // Event by event: who wrote to a cluster, in this order, are those who had it, in that order.
+    // The sequence of writers of a cluster equals the sequence of its owners.
     for (const { name } of clusters) {
       const owned = (shards.get(name) ?? []).map((shard) => `driftless-${shard}`);
       const wrote = writers.get(name) ?? [];
@@ -259,7 +265,8 @@ describe('13.9: the chart scaled by the load of its shards', () => {
       expect(wrote.length).toBeGreaterThan(0);
     }
     expect([...shards.values()].filter((list) => list.length > 1).length).toBeGreaterThan(0);
-    // A lease is what a gap would take. A hand-over takes a moment, and what is seen of it as long as this machine takes to ask all of them.
+    // A lost owner would leave a gap of a lease. A hand-over is shorter, but its measurement takes
+    // as long as this machine needs to ask all replicas.
     for (const { name } of clusters) expect(alone.get(name)).toBeLessThan(timingOf(heartbeatMs).leaseMs);
     process.stdout.write(
       `replicas ${replicas.join(' ')}; longest time without an owner as seen from outside: ${Math.round(Math.max(...alone.values()))} ms\n`,
@@ -267,7 +274,7 @@ describe('13.9: the chart scaled by the load of its shards', () => {
   }, 900_000);
 });
 
-/** The next of a list of different ones. */
+/** Appends a value to a list unless it is the last one already. */
 function next<T>(lists: Map<string, T[]>, key: string, value: T): void {
   const list = lists.get(key) ?? [];
   lists.set(key, list);

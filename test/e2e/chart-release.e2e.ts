@@ -11,7 +11,9 @@ interface Workload {
   readonly spec: { readonly replicas: number };
 }
 
-/** Lines of the shell examples of a page, those that wait for pods left out: there is no kubelet. */
+/**
+ * Commands of the shell examples of a page, except those that wait for pods: there is no kubelet.
+ */
 function commandsOf(page: string, pattern: RegExp): string[] {
   const text = readFileSync(join(repository, page), 'utf8');
   const examples = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
@@ -27,7 +29,9 @@ describe('a release of the chart over time', () => {
   let world: Servers<'hub'>;
   let hub: Server;
 
-  /** Values travel in a file, as `--values -` does not go with a second helm in one line. */
+  /**
+   * Runs helm with values in a file: `--values -` does not work with a second helm in a pipeline.
+   */
   const helm = (command: string, values?: object): Promise<string> =>
     hub.helm([...command.split(' '), ...(values === undefined ? [] : ['--values', '-'])], {
       input: JSON.stringify(values ?? {}),
@@ -36,7 +40,7 @@ describe('a release of the chart over time', () => {
     (await hub.api.get<Workload>(`/apis/apps/v1/namespaces/${namespace}/statefulsets/driftless`))?.spec.replicas;
   const scale = (namespace: string, number: number): Promise<string> =>
     hub.kubectl(['scale', '-n', namespace, 'sts/driftless', `--replicas=${number}`]);
-  /** Runs a line of the documentation as a person would, in a checkout. */
+  /** Runs a command of the documentation in a checkout. */
   const asWritten = (line: string): { readonly status: number | null; readonly output: string } => {
     const folder = mkdtempSync(join(world.folder, 'checkout-'));
     for (const name of ['charts', 'manifests']) symlinkSync(join(repository, name), join(folder, name));
@@ -59,25 +63,28 @@ describe('a release of the chart over time', () => {
   const install = `install driftless ${chartFolder} --create-namespace --set crds.install=false`;
   const upgrade = `upgrade driftless ${chartFolder} --reuse-values`;
 
-  it.each(['live', 'null'])('leaves a number that is %s alone: at upgrades, and back', async (word) => {
-    await helm(`${install} -n theirs --set controller.replicas=${word}`);
-    expect(await replicas('theirs')).toBe(1);
-    await scale('theirs', 3);
-    await helm(`${upgrade} -n theirs --set controller.statusProcessors=30`);
-    expect(await replicas('theirs')).toBe(3);
-    await scale('theirs', 5);
-    await helm(`${upgrade} -n theirs --set controller.statusProcessors=40`);
-    expect(await replicas('theirs')).toBe(5);
-    await helm('rollback driftless 2 -n theirs');
-    expect(await replicas('theirs')).toBe(5);
-    await helm('rollback driftless 1 -n theirs');
-    expect(await replicas('theirs')).toBe(5);
-    await helm('uninstall driftless -n theirs');
-  });
+  it.each(['live', 'null'])(
+    'keeps the live number of replicas for replicas=%s, at upgrades and rollbacks',
+    async (word) => {
+      await helm(`${install} -n theirs --set controller.replicas=${word}`);
+      expect(await replicas('theirs')).toBe(1);
+      await scale('theirs', 3);
+      await helm(`${upgrade} -n theirs --set controller.statusProcessors=30`);
+      expect(await replicas('theirs')).toBe(3);
+      await scale('theirs', 5);
+      await helm(`${upgrade} -n theirs --set controller.statusProcessors=40`);
+      expect(await replicas('theirs')).toBe(5);
+      await helm('rollback driftless 2 -n theirs');
+      expect(await replicas('theirs')).toBe(5);
+      await helm('rollback driftless 1 -n theirs');
+      expect(await replicas('theirs')).toBe(5);
+      await helm('uninstall driftless -n theirs');
+    },
+  );
 
-  it('hands its number over, and takes it back when told to', async () => {
+  it('gives up its number of replicas, and sets it again if the values say so', async () => {
     await helm(`${install} -n mine --set controller.replicas=2`);
-    // From Helm, who alone has said 2.
+    // From Helm, the only manager of the value 2.
     await helm(`${upgrade} -n mine --set controller.replicas=live`);
     expect(await replicas('mine')).toBe(2);
     await scale('mine', 4);
@@ -86,7 +93,7 @@ describe('a release of the chart over time', () => {
     await expect(helm(`${upgrade} -n mine --set controller.replicas=3`)).rejects.toThrow('.spec.replicas');
     await helm(`${upgrade} -n mine --set controller.replicas=3 --force-conflicts`);
     expect(await replicas('mine')).toBe(3);
-    // The usual way, from then on.
+    // The usual values, from then on.
     await helm(`${upgrade} -n mine --set controller.replicas=6`);
     expect(await replicas('mine')).toBe(6);
     await helm('rollback driftless -n mine');
@@ -94,7 +101,7 @@ describe('a release of the chart over time', () => {
     await helm('uninstall driftless -n mine');
   });
 
-  it('leaves the number of an autoscaler alone, and that of a release that helm 3 would have made', async () => {
+  it('keeps the number of replicas of an autoscaler, and of a release by helm 3', async () => {
     await helm(`${install} -n client --server-side=false --set controller.replicas=live`);
     await scale('client', 3);
     await helm(`${upgrade} -n client --server-side=false --set controller.statusProcessors=30`);
@@ -104,7 +111,7 @@ describe('a release of the chart over time', () => {
     await helm('uninstall driftless -n client');
   });
 
-  it('does what the pages install, upgrade and scale say', async () => {
+  it('works as the pages install, upgrade and scale document', async () => {
     const [first = ''] = commandsOf('docs/install.md', /^helm install/);
     expect(asWritten(`${first} --set crds.install=false --set controller.statusProcessors=30`)).toMatchObject({
       status: 0,
@@ -113,7 +120,7 @@ describe('a release of the chart over time', () => {
     expect(upgrading).toHaveLength(4);
     const [get = '', again = '', back = '', handOver = ''] = upgrading;
     expect(back).toMatch(/^helm rollback/);
-    // One checkout for both, as the first writes what the second reads.
+    // One checkout for both: the second command reads what the first one writes.
     expect(asWritten(`${get}\n${again} --set crds.install=false`)).toMatchObject({ status: 0 });
     expect(await hub.kubectl(['get', 'sts', '-n', 'argocd', 'driftless', '-o', 'yaml'])).toContain(
       '--status-processors=30',
@@ -142,7 +149,7 @@ describe('a release of the chart over time', () => {
     expect(await replicas('argocd')).toBe(4);
   });
 
-  it('does what docs/migrate-from-argocd.md says about the way back', async () => {
+  it('can be rolled back as docs/migrate-from-argocd.md documents', async () => {
     const [down = ''] = commandsOf('docs/migrate-from-argocd.md', /^helm upgrade.*replicas=0/);
     await helm(`${upgrade} -n argocd --set controller.replicas=2 --force-conflicts`);
     expect(asWritten(down)).toMatchObject({ status: 0 });
@@ -152,7 +159,7 @@ describe('a release of the chart over time', () => {
     expect(await replicas('joined')).toBe(3);
   });
 
-  it('leaves the settings when it joins an Argo CD, and when it goes', async () => {
+  it('keeps the settings when it joins an Argo CD and when it is uninstalled', async () => {
     const settings = async (): Promise<unknown> =>
       (await hub.api.get<{ data?: unknown }>('/api/v1/namespaces/argocd/configmaps/argocd-cmd-params-cm'))?.data;
     await helm(`${upgrade} -n argocd`, { configs: { params: { 'application.namespaces': 'team-a' } } });
@@ -172,7 +179,7 @@ describe('a release of the chart over time', () => {
     expect(await settings()).toEqual(said);
   });
 
-  it('goes beside another one in the same cluster', async () => {
+  it('installs beside another release in the same cluster', async () => {
     for (const kind of ['ServiceMonitor', 'PrometheusRule']) {
       const names = { kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase(), listKind: `${kind}List` };
       const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };

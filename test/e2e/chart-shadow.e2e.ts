@@ -10,8 +10,8 @@ async function refusal(values: object): Promise<string> {
   );
 }
 
-describe('8.2.2: controller.shadow.enabled', () => {
-  it('starts the controller with --shadow, its grace and its share of a fixed number', async () => {
+describe('controller.shadow.enabled', () => {
+  it('starts the controller with --shadow, its grace period and its share of a fixed number', async () => {
     const values = { ...on, controller: { shadow: { enabled: true, grace: '2m' }, replicas: 3 } };
     const { args, env, replicas, workload } = await renderedController(values);
     expect(args).toEqual(expect.arrayContaining(['--shadow', '--shadow-grace=2m']));
@@ -37,7 +37,7 @@ describe('8.2.2: controller.shadow.enabled', () => {
     expect([...new Set(rules.flatMap(({ verbs }) => verbs))].sort()).toEqual(['get', 'list', 'watch']);
   });
 
-  it('reads Applications, projects, settings and what is deployed', async () => {
+  it('may read Applications, projects, settings and deployed objects', async () => {
     const { granted } = await renderedController(on);
     const texts = permissionsOf(granted).map(({ verb, group, resource }) => `${verb} ${group}/${resource}`);
     for (const wanted of ['list argoproj.io/applications', 'watch argoproj.io/appprojects', 'list /secrets', 'get */*'])
@@ -45,7 +45,7 @@ describe('8.2.2: controller.shadow.enabled', () => {
   });
 
   it.each([{}, { fullnameOverride: 'argocd-application-controller', nameOverride: 'argocd-application-controller' }])(
-    'has names and labels of its own, beside a release with %j',
+    'has its own names and labels beside a release with %j',
     async (names) => {
       const shadow = await renderedController({ ...on, ...names });
       const real = await renderedController({ dropIn: true, ...names });
@@ -73,7 +73,7 @@ describe('8.2.2: controller.shadow.enabled', () => {
     [
       'with more rights to write',
       { ...on, rbac: { extraClusterRules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'delete'] }] } },
-      'has no use for the right to delete',
+      'does not need the right to delete',
     ],
   ])('is refused %s', async (_name, values, text) => {
     expect(await refusal(values)).toContain(text);

@@ -1,19 +1,19 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chartFolder, renderChart, renderedController, repository } from './rendered-controller.ts';
-import type { Rendered, RenderOptions } from './rendered-controller.ts';
+import type { RenderedObject, RenderOptions } from './rendered-controller.ts';
 import { mustRun, startServers } from './support/index.ts';
 import type { Server, Servers } from './support/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The one object of a kind (and name). */
-function find(objects: readonly Rendered[], kind: string, name?: string): Rendered | undefined {
+/** The only object of a kind (and name). */
+function find(objects: readonly RenderedObject[], kind: string, name?: string): RenderedObject | undefined {
   return objects.find((object) => object.kind === kind && (name === undefined || object.metadata.name === name));
 }
 
 /** The content of a Secret as text. */
-function decoded(secret: Rendered | undefined): Record<string, string> {
+function decoded(secret: RenderedObject | undefined): Record<string, string> {
   const data = (secret?.['data'] ?? {}) as Readonly<Record<string, string>>;
   return Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
 }
@@ -23,7 +23,10 @@ const podOf = async (values: object, options?: RenderOptions): Promise<Json> =>
 const containerOf = async (values: object): Promise<Json> =>
   (await renderedController(values)).podTemplate.spec.containers[0] as unknown as Json;
 
-/** The whole block `controller` of the community chart as it is by default, and what its `global` and `configs.params` say of the controller. */
+/**
+ * The defaults of `controller`, and those of `global` and `configs.params` for it, in the community
+ * chart.
+ */
 const community = {
   global: {
     domain: 'argocd.example.com',
@@ -144,7 +147,7 @@ const community = {
   },
 };
 
-describe('values that are not as they should be written, and are meant well', () => {
+describe('values of unusual types with a clear meaning', () => {
   let world: Servers<'hub'>;
   let hub: Server;
 
@@ -211,11 +214,11 @@ describe('values that are not as they should be written, and are meant well', ()
       },
     ],
     ['a namespace that is a number', {}, { namespace: '123' }],
-    ['an account that is a number', { controller: { serviceAccount: { name: '123' } } }],
+    ['a ServiceAccount name that is a number', { controller: { serviceAccount: { name: '123' } } }],
     ['a release with a dot', {}, { release: 'git.ops' }],
     ['a name that is a number', { nameOverride: '7' }],
     ['a tag that is a number', { global: { image: { tag: 20_240_101 } } }],
-    ['the network of the node', { controller: { hostNetwork: true } }],
+    ['the host network', { controller: { hostNetwork: true } }],
     [
       'a Service of another type, for both families',
       {
@@ -245,7 +248,7 @@ describe('values that are not as they should be written, and are meant well', ()
         },
       },
     ],
-    ['a short farewell', { controller: { terminationGracePeriodSeconds: 5 } }],
+    ['a short grace period', { controller: { terminationGracePeriodSeconds: 5 } }],
     ['a project without a spec', { defaultProject: { spec: null } }],
     [
       'rights for Applications elsewhere, beside an Argo CD',
@@ -253,7 +256,7 @@ describe('values that are not as they should be written, and are meant well', ()
     ],
   ];
 
-  it.each(cases)('%s: taken by the server', async (_what, values, options = {}) => {
+  it.each(cases)('%s: accepted by the server', async (_what, values, options = {}) => {
     const objects = await renderChart(values, options);
     const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
     const args = ['apply', '--dry-run=server', '--validate=strict', '-o', 'name', '-f', '-'];
@@ -263,20 +266,20 @@ describe('values that are not as they should be written, and are meant well', ()
   });
 });
 
-describe('texts', () => {
-  it('are what was meant', async () => {
+describe('text values', () => {
+  it('are rendered with their intended meaning', async () => {
     const objects = await renderChart({
       controller: { podLabels: { big: 12_345_678, live: true, none: null }, env: [{ name: 'SIZE', value: 1_000_000 }] },
       configs: { clusterCredentials: { a: { server: 'https://a', config: {}, labels: { tier: 1 } } } },
     });
-    const template = (find(objects, 'StatefulSet')?.['spec'] as { readonly template: Rendered }).template;
+    const template = (find(objects, 'StatefulSet')?.['spec'] as { readonly template: RenderedObject }).template;
     expect(template.metadata.labels).toMatchObject({ big: '12345678', live: 'true' });
     expect(template.metadata.labels).not.toHaveProperty('none');
     expect(find(objects, 'Secret', 'driftless-cluster-a')?.metadata.labels).toMatchObject({ tier: '1' });
     expect(JSON.stringify(objects)).toContain('{"name":"SIZE","value":"1000000"}');
   });
 
-  it('that are null are not there', async () => {
+  it('that are null are left out', async () => {
     const objects = await renderChart({
       configs: {
         repositories: { r: { url: 'https://g', username: 'u', password: null } },
@@ -292,7 +295,7 @@ describe('texts', () => {
 });
 
 describe('labels', () => {
-  it('are there once each, also those that are said again', async () => {
+  it('occur once each, even if values repeat them', async () => {
     const again = { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/instance': 'other', team: 'a' };
     const values = {
       global: { additionalLabels: again },
@@ -325,7 +328,7 @@ describe('labels', () => {
   });
 });
 
-describe('what global says', () => {
+describe('values of global', () => {
   const all = {
     nodeSelector: { a: 'g' },
     tolerations: [{ key: 'g', operator: 'Exists' }],
@@ -343,14 +346,14 @@ describe('what global says', () => {
     topologySpreadConstraints: [{ maxSkew: 2, topologyKey: 'c', whenUnsatisfiable: 'DoNotSchedule' }],
   };
 
-  it.each(Object.keys(all) as (keyof typeof all)[])('%s holds, unless controller says otherwise', async (field) => {
+  it.each(Object.keys(all) as (keyof typeof all)[])('%s applies unless controller overrides it', async (field) => {
     expect(await podOf({ global: { [field]: all[field] } })).toMatchObject({ [field]: all[field] });
     expect(await podOf({ global: { [field]: all[field] }, controller: { [field]: own[field] } })).toMatchObject({
       [field]: own[field],
     });
   });
 
-  it('about pods is joined with what controller says', async () => {
+  it('for pods are merged with those of controller', async () => {
     const { podTemplate, workload } = await renderedController({
       global: {
         podAnnotations: { a: 'g', b: 'g' },
@@ -372,7 +375,7 @@ describe('what global says', () => {
     expect(workload.metadata.annotations).toEqual({ kind: 'StatefulSet' });
   });
 
-  it('about security is joined field by field', async () => {
+  it('for security are merged field by field', async () => {
     const values = {
       global: { securityContext: { fsGroup: 7, runAsUser: null } },
       controller: { podSecurityContext: { runAsGroup: 8, seccompProfile: null } },
@@ -380,7 +383,7 @@ describe('what global says', () => {
     expect((await podOf(values))['securityContext']).toEqual({ fsGroup: 7, runAsGroup: 8, runAsNonRoot: true });
   });
 
-  it('about logs goes into the parameters, and where there are none of ours, into the flags', async () => {
+  it('for logs become parameters, and flags if the chart has no ConfigMap of parameters', async () => {
     const logging = { format: 'text', level: 'debug' };
     const { env, args } = await renderedController({
       global: { logging },
@@ -393,7 +396,7 @@ describe('what global says', () => {
     expect(flags).toEqual(expect.arrayContaining(['--logformat=text', '--loglevel=debug']));
   });
 
-  it('about revisions, strategy, policy and affinity holds', async () => {
+  it('for revision history, strategy, policy and affinity apply', async () => {
     const dynamic = { dynamicClusterDistribution: true };
     const spec = async (values: object): Promise<unknown> => (await renderedController(values)).workload['spec'];
     expect(await spec({ global: { revisionHistoryLimit: 3 } })).toMatchObject({ revisionHistoryLimit: 3 });
@@ -425,14 +428,14 @@ describe('what global says', () => {
 });
 
 describe('the pod', () => {
-  it('finds Services in spite of the network of the node', async () => {
+  it('resolves Services although it uses the host network', async () => {
     expect(await podOf({})).toMatchObject({ dnsPolicy: 'ClusterFirst' });
     const hostNetwork = true;
     expect(await podOf({ controller: { hostNetwork } })).toMatchObject({ dnsPolicy: 'ClusterFirstWithHostNet' });
     expect(await podOf({ controller: { hostNetwork, dnsPolicy: 'Default' } })).toMatchObject({ dnsPolicy: 'Default' });
   });
 
-  it('has what the community chart lets people say', async () => {
+  it('supports the values of the community chart', async () => {
     const controller = {
       name: 'mine',
       automountServiceAccountToken: false,
@@ -452,7 +455,7 @@ describe('the pod', () => {
     });
   });
 
-  it('has the image that was written', async () => {
+  it('has the image of the values', async () => {
     const image = async (tag: unknown): Promise<unknown> =>
       (await containerOf({ global: { image: { tag } } }))['image'];
     expect(await image('1.10')).toBe('driftless/driftless:1.10');
@@ -472,12 +475,12 @@ describe('Redis', () => {
     valueFrom: { secretKeyRef: { name: secret, key, optional: true } },
   });
 
-  it('11.4: is none by default, that of Argo CD with dropIn', async () => {
+  it('is not used by default, and is that of Argo CD with dropIn', async () => {
     expect(await redisOf({})).toEqual([[], []]);
     expect(await redisOf({ dropIn: true })).toEqual([[], [from('REDIS_PASSWORD', 'argocd-redis', 'auth')]]);
   });
 
-  it('11.4: is the one that is named, with the Secret that is named', async () => {
+  it('is the one of the values, with the Secret of the values', async () => {
     const externalRedis = { host: 'redis.example.com', port: 6380, existingSecret: 'own' };
     expect(await redisOf({ dropIn: true, externalRedis })).toEqual([
       ['--redis=redis.example.com:6380'],
@@ -495,7 +498,7 @@ describe('the repo-server', () => {
   const flagsOf = async (values: object): Promise<readonly string[]> =>
     ((await containerOf(values))['args'] as readonly string[]).filter((flag) => flag.startsWith('--repo-server'));
 
-  it('10.4: is the one of argocd-cmd-params-cm unless one is named, or none at all', async () => {
+  it('is that of argocd-cmd-params-cm unless the values name another one or none', async () => {
     expect(await flagsOf({})).toEqual([]);
     expect(await flagsOf({ dropIn: true, repoServer: { address: 'argocd-repo-server:8081' } })).toEqual([
       '--repo-server=argocd-repo-server:8081',
@@ -504,7 +507,7 @@ describe('the repo-server', () => {
     await expect(flagsOf({ repoServer: { address: 'argocd-repo-server' } })).rejects.toThrow('/repoServer/address');
   });
 
-  it('10.4: its Secrets are where Argo CD has them, without the private key of the server', async () => {
+  it('has its Secrets at the paths of Argo CD, without the private key of the server', async () => {
     const { volumes, containers } = (await podOf({ repoServer: { mtlsSecret: 'own' } })) as {
       readonly volumes: readonly Json[];
       readonly containers: readonly { readonly volumeMounts: readonly Json[] }[];
@@ -533,7 +536,7 @@ describe('beside an Argo CD', () => {
     return [podTemplate.metadata.labels, selector.matchLabels];
   };
 
-  it("11.3, 11.4: pods have the labels by which Argo CD's tools and NetworkPolicies know the controller", async () => {
+  it("pods have the labels by which Argo CD's tools and NetworkPolicies select the controller", async () => {
     const name = 'app.kubernetes.io/name';
     const instance = 'app.kubernetes.io/instance';
     const [pod] = await labelsOf({ dropIn: true });
@@ -546,7 +549,7 @@ describe('beside an Argo CD', () => {
     expect((await labelsOf(shadow))[0]).toMatchObject({ [name]: 'driftless-shadow', [instance]: 'driftless' });
   });
 
-  it('11.3: the workload selects the same pods with and without, so that a release can join an Argo CD', async () => {
+  it('the workload selects the same pods with and without dropIn, so that a release can join an Argo CD', async () => {
     const all = [{}, { dropIn: true }, { dropIn: true, dropInInstance: 'argo' }, { nameOverride: 'x' }];
     for (const values of all) {
       const [pod, selector] = await labelsOf(values);
@@ -560,7 +563,7 @@ describe('beside an Argo CD', () => {
     expect(shadow).toMatchObject({ 'app.kubernetes.io/component': 'application-controller-shadow' });
   });
 
-  it('11.4: what may go out is never kept from Redis and the repo-server', async () => {
+  it('egress to Redis and the repo-server is always allowed', async () => {
     interface Rule {
       readonly ports?: readonly { readonly port: number }[];
     }
@@ -577,20 +580,20 @@ describe('beside an Argo CD', () => {
 });
 
 describe('monitoring', () => {
-  const metrics = async (values: object): Promise<readonly Rendered[]> =>
+  const metrics = async (values: object): Promise<readonly RenderedObject[]> =>
     renderChart({ controller: { metrics: { ...values } } });
 
-  it('has no alerts about metrics that are off', async () => {
+  it('has no alerts if metrics are disabled', async () => {
     expect(find(await metrics({ enabled: false, rules: { enabled: true } }), 'PrometheusRule')).toBeUndefined();
     expect(find(await metrics({ rules: { enabled: true } }), 'PrometheusRule')).toBeDefined();
   });
 
-  it('looks at the job that is said', async () => {
+  it('selects the job of the values', async () => {
     const rules = await metrics({ rules: { enabled: true, job: 'mine' } });
     expect(JSON.stringify(find(rules, 'PrometheusRule')?.['spec'])).toContain('{job=\\"mine\\"}');
   });
 
-  it('takes what the community chart lets people say', async () => {
+  it('accepts the values of the community chart', async () => {
     const objects = await metrics({
       scrapeTimeout: '7s',
       serviceMonitor: {
@@ -619,7 +622,7 @@ describe('monitoring', () => {
   });
 });
 
-describe('the budget', () => {
+describe('the PodDisruptionBudget', () => {
   it.each([
     [{}, { maxUnavailable: 1 }],
     [{ minAvailable: '50%' }, { minAvailable: '50%' }],
@@ -636,8 +639,8 @@ describe('the budget', () => {
   });
 });
 
-describe('what outlives the release', () => {
-  it('is left alone by Argo CD, which would take the hook for its own and delete first', async () => {
+describe('objects that outlive the release', () => {
+  it('are ignored by Argo CD, which would take the hook for its own and delete first', async () => {
     const project = find(await renderChart(), 'AppProject');
     expect(project?.metadata.annotations).toMatchObject({
       'argocd.argoproj.io/hook': 'Skip',
@@ -656,7 +659,7 @@ describe('what outlives the release', () => {
 });
 
 describe('names', () => {
-  it('of Roles in namespaces of others tell whose they are', async () => {
+  it('of Roles in other namespaces contain the namespace and name of the release', async () => {
     const values = { rbac: { writeNamespaces: ['argocd', 'team-a'], applicationNamespaces: ['team-b'] } };
     const roles = (await renderChart(values)).filter(({ kind }) => kind === 'Role' || kind === 'RoleBinding');
     expect(new Set(roles.map(({ metadata: { namespace, name } }) => `${namespace ?? ''}/${name}`))).toEqual(
@@ -669,15 +672,15 @@ describe('names', () => {
     );
   });
 
-  it('have no dots', async () => {
+  it('contain no dots', async () => {
     expect((await renderedController({}, { release: 'git.ops' })).workload.metadata.name).toBe('git-ops-driftless');
   });
 
   it.each([
-    ['a name that is no name', { fullnameOverride: 'Driftless' }, /fullnameOverride/],
-    ['a Service that begins with a digit', { nameOverride: '7' }, /has to begin with a letter/, '1'],
-    ['a key that is none', { configs: { cm: { 'a/b': 'c' } } }, /a\/b/],
-    ['a parameter that is none', { configs: { params: { 'server/x': 'c' } } }, /server\/x/],
+    ['an invalid name', { fullnameOverride: 'Driftless' }, /fullnameOverride/],
+    ['a Service name that begins with a digit', { nameOverride: '7' }, /must begin with a letter/, '1'],
+    ['an invalid key', { configs: { cm: { 'a/b': 'c' } } }, /a\/b/],
+    ['an invalid parameter', { configs: { params: { 'server/x': 'c' } } }, /server\/x/],
     [
       'a repository that cannot be the name of a Secret',
       { configs: { repositories: { My_Repo: { url: 'u' } } } },
@@ -689,13 +692,13 @@ describe('names', () => {
       { configs: { clusterCredentials: { 'a b': { server: 's', config: {} } } } },
       /a b/,
     ],
-    ['a certificate that is no text', { configs: { tls: { certificates: { 'a.b': 7 } } } }, /certificates/],
-    ['annotations in annotations', { controller: { podAnnotations: { a: { b: 'c' } } } }, /podAnnotations/],
+    ['a certificate that is not a string', { configs: { tls: { certificates: { 'a.b': 7 } } } }, /certificates/],
+    ['nested annotations', { controller: { podAnnotations: { a: { b: 'c' } } } }, /podAnnotations/],
     ['pull secrets by name only', { global: { imagePullSecrets: ['a'] } }, /imagePullSecrets/],
-    ['a project that is no object', { defaultProject: { spec: [] } }, /defaultProject/],
-    ['a class that is no name', { controller: { priorityClassName: 'High!' } }, /priorityClassName/],
-    ['an account that is no name', { controller: { serviceAccount: { name: 'My Account' } } }, /serviceAccount/],
-    ['replicas by word', { controller: { replicas: 'many' } }, /replicas/],
+    ['a project that is not an object', { defaultProject: { spec: [] } }, /defaultProject/],
+    ['an invalid priority class', { controller: { priorityClassName: 'High!' } }, /priorityClassName/],
+    ['an invalid ServiceAccount name', { controller: { serviceAccount: { name: 'My Account' } } }, /serviceAccount/],
+    ['a word as number of replicas', { controller: { replicas: 'many' } }, /replicas/],
     [
       'rules of the community chart',
       { controller: { clusterRoleRules: { enabled: true, rules: [] } } },

@@ -1,14 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '#support';
 import { chartFolder, renderChart, renderedController, repository } from './rendered-controller.ts';
-import type { Rendered } from './rendered-controller.ts';
+import type { RenderedObject } from './rendered-controller.ts';
 import { mustRun, runTool, startServers, toolPath } from './support/index.ts';
 import type { Server, Servers } from './support/index.ts';
 
-/** Values that between them reach every branch of the templates. */
+/** Values that together reach every branch of the templates. */
 const matrix: Readonly<Record<string, object>> = {
   defaults: {},
   'three shards, tuned': {
@@ -137,7 +138,7 @@ const matrix: Readonly<Record<string, object>> = {
   },
 };
 
-/** Kinds of the Prometheus operator, as open as they need to be for objects to be looked up and stored. */
+/** CRDs of the Prometheus operator without validation, so that objects can be stored. */
 const foreignKinds = ['ServiceMonitor', 'PrometheusRule'].map((kind) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -182,7 +183,7 @@ describe('the chart on a real API server', () => {
     await world.close();
   });
 
-  it('installs on an empty cluster, scales without new pods, goes, and leaves what people would miss', async () => {
+  it('installs on an empty cluster, scales without new pods, and keeps CRDs, projects and settings when uninstalled', async () => {
     await install('argocd', {}, '--create-namespace');
     const before = await statefulSet('argocd');
     expect(before?.spec.replicas).toBe(1);
@@ -196,7 +197,7 @@ describe('the chart on a real API server', () => {
     const after = await statefulSet('argocd');
     expect(after?.spec).toEqual({ ...before?.spec, replicas: 3 });
     expect(notes).toContain('--set controller.replicas=3');
-    // What is there already is the user's: not made anew, not changed.
+    // Existing objects belong to the user: they are not changed.
     expect(await hub.kubectl(['get', '-n', 'argocd', 'appproject', '-l', 'mine=yes', '-o', 'name'])).toContain(
       'default',
     );
@@ -208,14 +209,14 @@ describe('the chart on a real API server', () => {
       expect.arrayContaining(['configmap/argocd-cm', 'configmap/argocd-cmd-params-cm']),
     );
     expect(await hub.kubectl(['get', 'crd', '-o', 'name'])).toContain('applications.argoproj.io');
-    // And comes back over what was kept; the other kind of workload takes the place of the first.
+    // It installs again over the kept objects; the other kind of workload replaces the first one.
     await install('argocd', {});
     await install('argocd', { controller: { dynamicClusterDistribution: true } });
     expect(await names('argocd', 'statefulsets,deployments')).toEqual(['deployment.apps/driftless']);
     await hub.helm(['uninstall', 'driftless', '-n', 'argocd']);
   });
 
-  it('keeps the number of an autoscaler through an upgrade', async () => {
+  it('keeps the number of replicas of an autoscaler at an upgrade', async () => {
     const values = { crds: { install: false }, controller: { autoscaling: { enabled: true } } };
     await install('scaled', values, '--create-namespace');
     await hub.kubectl(['scale', '-n', 'scaled', 'sts/driftless', '--replicas=4']);
@@ -224,7 +225,7 @@ describe('the chart on a real API server', () => {
     await hub.helm(['uninstall', 'driftless', '-n', 'scaled']);
   });
 
-  it('stands in for the controller of an Argo CD, but not beside it', async () => {
+  it('replaces the controller of an Argo CD, but refuses to run beside it', async () => {
     const theirs = {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
@@ -260,14 +261,14 @@ describe('the chart on a real API server', () => {
     await hub.helm(['uninstall', 'driftless', '-n', 'existing']);
   });
 
-  it('takes manifests/ from kubectl', async () => {
+  it('installs from manifests/ with kubectl', async () => {
     const manifests = join(repository, 'manifests');
     await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(manifests, 'crds')]);
     await eventually(async () => expect(await hub.api.get('/apis/argoproj.io/v1alpha1/appprojects')).toBeDefined());
     for (const file of ['install.yaml', 'namespace-install.yaml'])
       await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(manifests, file)]);
     expect(await names('argocd', 'statefulsets')).toEqual(['statefulset.apps/driftless']);
-    // To apply the file again does not undo kubectl scale, in either way to apply.
+    // Applying the file again does not undo `kubectl scale`, client-side or server-side.
     await hub.kubectl(['scale', '-n', 'argocd', 'sts/driftless', '--replicas=3']);
     const again = join(manifests, 'namespace-install.yaml');
     await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', again]);
@@ -280,7 +281,7 @@ describe('the chart on a real API server', () => {
     await hub.kubectl(['delete', '-f', join(manifests, 'namespace-install.yaml')]);
   });
 
-  describe('with every kind at hand', () => {
+  describe('with the CRDs of every kind', () => {
     beforeAll(async () => {
       await hub.kubectl(['apply', '--server-side', '--force-conflicts', '-f', join(repository, 'manifests', 'crds')]);
       for (const kind of foreignKinds) await hub.kubectl(['create', '-f', '-'], { input: JSON.stringify(kind) });
@@ -292,7 +293,7 @@ describe('the chart on a real API server', () => {
       for (const name of ['matrix', 'team-a', 'team-b']) await hub.kubectl(['create', 'namespace', name]);
     });
 
-    it.each(Object.entries(matrix))('renders what the server accepts: %s', async (_name, values) => {
+    it.each(Object.entries(matrix))('renders objects that the server accepts: %s', async (_name, values) => {
       const lint = ['lint', '--strict', '--quiet', chartFolder, '--values', '-'];
       expect(await runTool('helm', lint, { input: JSON.stringify(values) })).toMatchObject({ code: 0 });
       const objects = await renderChart(values, { namespace: 'matrix' });
@@ -304,7 +305,7 @@ describe('the chart on a real API server', () => {
     });
 
     it.each([{}, { controller: { dynamicClusterDistribution: true } }])(
-      'asks for no more than the restricted pod security standard: %j',
+      'meets the restricted pod security standard: %j',
       async (values) => {
         const { podTemplate } = await renderedController(values, { namespace: 'matrix' });
         await hub.kubectl([
@@ -352,14 +353,14 @@ describe('the chart on a real API server', () => {
     });
   });
 
-  it('tells the controller who it is, and nothing about how many there are', async () => {
+  it('passes its identity to the controller, but not the number of replicas', async () => {
     const values = {
       configs: { params: { 'controller.status.processors': 7 }, cm: { 'timeout.reconciliation': '60s' } },
     };
     const { args, env, workload, replicas } = await renderedController(values, { release: 'r' });
     expect(env('r-driftless-1')).toEqual({
       HOSTNAME: 'r-driftless-1',
-      // From the downward API, which is the kubelet's.
+      // From the downward API, which the kubelet implements.
       DRIFTLESS_POD_UID: '',
       ARGOCD_APPLICATION_CONTROLLER_NAME: workload.metadata.name,
       ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION: 'false',
@@ -391,8 +392,8 @@ describe('the chart on a real API server', () => {
     ['a negative replica count', { controller: { replicas: -1 } }, /replicas/],
     ['a wrong pull policy', { global: { image: { imagePullPolicy: 'Sometimes' } } }, /imagePullPolicy/],
     ['a cluster without a server', { configs: { clusterCredentials: { a: { config: {} } } } }, /server/],
-    ['settings of an Argo CD that has its own', { dropIn: true, configs: { cm: { a: 'b' } } }, /dropIn: true leaves/],
-    ['rights outside of namespaced mode', { rbac: { namespaced: true, clusterWrite: true } }, /rbac.clusterWrite/],
+    ['settings beside an Argo CD with its own', { dropIn: true, configs: { cm: { a: 'b' } } }, /dropIn: true leaves/],
+    ['cluster permissions in namespaced mode', { rbac: { namespaced: true, clusterWrite: true } }, /rbac.clusterWrite/],
     ['managed namespaces without namespaced mode', { rbac: { namespaces: ['a'] } }, /rbac.writeNamespaces/],
     [
       'Applications everywhere in namespaced mode',
@@ -405,37 +406,61 @@ describe('the chart on a real API server', () => {
       /follows the replicas/,
     ],
     [
-      'an autoscaler upside down',
+      'an autoscaler with minReplicas above maxReplicas',
       { controller: { autoscaling: { enabled: true, minReplicas: 9 } } },
       /more than maxReplicas/,
     ],
-    ['a foreign account without a name', { controller: { serviceAccount: { create: false } } }, /serviceAccount.name/],
+    [
+      'an existing ServiceAccount without a name',
+      { controller: { serviceAccount: { create: false } } },
+      /serviceAccount.name/,
+    ],
   ])('refuses %s', async (_what, values, message) => {
     await expect(renderChart(values)).rejects.toThrow(message);
   });
 });
 
 describe('manifests/', () => {
-  it('are what the chart renders, and so are the documents of the chart', () => {
-    for (const script of ['generate-manifests.mjs', 'generate-chart-docs.mjs', 'generate-crds.mjs']) {
+  it('are what the chart renders, and the generated files of the chart are up to date', () => {
+    for (const script of ['manifests.mjs', 'chart-docs.mjs', 'crds.mjs']) {
       const env = { ...process.env, HELM: toolPath('helm') };
-      const args = [join(repository, 'scripts', script), '--check'];
+      const args = [join(repository, 'scripts', 'generate', script), '--check'];
       expect(spawnSync(process.execPath, args, { env, encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
     }
   });
 
-  it.each(['ha', 'dynamic', 'drop-in'])('kustomize builds the overlay %s as it is written', async (name) => {
+  it.each(['ha', 'dynamic', 'drop-in'])('kustomize builds the overlay %s with all its objects', async (name) => {
     const folder = join(repository, 'manifests', 'overlays', name);
     const built = await mustRun('kustomize', ['build', folder]);
     const kinds = (text: string): number => text.match(/^kind: /gm)?.length ?? 0;
     expect(kinds(built)).toBe(kinds(readFileSync(join(folder, 'install.yaml'), 'utf8')));
   });
 
-  it('hold nothing that only Helm understands', async () => {
+  it.each([
+    ['install.yaml', 3],
+    ['overlays/drop-in/install.yaml', 3],
+    ['namespace-install.yaml', 0],
+  ])('kustomize names the cluster-scoped objects of %s after the namespace', async (file, names) => {
+    const folder = mkdtempSync(join(tmpdir(), 'driftless-kustomize-'));
+    try {
+      copyFileSync(join(repository, 'manifests', file), join(folder, 'install.yaml'));
+      copyFileSync(join(repository, 'manifests', 'cluster-names.yaml'), join(folder, 'cluster-names.yaml'));
+      const kustomization = 'namespace: two\nresources: [install.yaml]\nreplacements: [{ path: cluster-names.yaml }]\n';
+      writeFileSync(join(folder, 'kustomization.yaml'), kustomization);
+      const built = await mustRun('kustomize', ['build', folder]);
+      expect(built.match(/ name: two-driftless$/gm) ?? []).toHaveLength(names);
+      expect(built).not.toMatch(/ name: argocd-driftless$/m);
+      expect(built).not.toMatch(/namespace: argocd$/m);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('contain nothing that only Helm understands', async () => {
     const objects = await renderChart({ rbac: { clusterWrite: true } });
     const text = readFileSync(join(repository, 'manifests', 'install.yaml'), 'utf8');
     expect(/helm\.sh|managed-by: Helm/.test(text)).toBe(false);
     expect(text.match(/^kind: /gm)).toHaveLength(objects.length);
-    expect(objects.map(({ kind }: Rendered) => kind)).toContain('AppProject');
+    expect(objects.map(({ kind }: RenderedObject) => kind)).toContain('AppProject');
   });
 });

@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { play } from '../conformance/play.ts';
-import type { Played } from '../conformance/play.ts';
+import type { PlayedStep } from '../conformance/play.ts';
 import { readRecording, writeRecording } from '../conformance/recorded.ts';
 import { groups } from '../conformance/scenarios/index.ts';
 import { startServers } from './support/index.ts';
 import type { Server, Servers } from './support/index.ts';
 
-/** `npm run e2e -- conformance --record` writes the answers of this server down; otherwise they must be what is written. */
+/**
+ * `npm run e2e -- conformance --record` records the answers; otherwise they must equal the
+ * recording.
+ */
 const recording = process.env['DRIFTLESS_E2E_RECORD'] === 'true';
 
 let world: Servers<'real'>;
@@ -21,11 +24,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 describe.each(Object.entries(groups))('a real API server answers as recorded: %s', (group, scenarios) => {
-  const fresh: Record<string, readonly Played[]> = {};
+  const fresh: Record<string, readonly PlayedStep[]> = {};
 
   afterAll(() => {
     if (!recording) return;
-    // With a part of the names chosen (-t), or a failure, the others keep what they have.
+    // Scenarios that did not run (-t, or a failure) keep their recorded answers.
     const names = scenarios.map(({ name }) => name);
     const known = names.every((name) => fresh[name] !== undefined) ? {} : readRecording(group).scenarios;
     const all = names.map((name) => [name, fresh[name] ?? known[name] ?? []] as const);

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import { eventually } from '#support';
-import { Pods } from './pods.ts';
+import { WorkloadPods } from './pods.ts';
 import { chartFolder, renderedController } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
 import { startDouble, startServers } from './support/index.ts';
-import type { Double, Server, Servers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
 const limitMs = 60_000;
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
@@ -53,7 +53,7 @@ data: {colour: blue}
 `,
 };
 
-/** A repository in a folder; returns its URL. */
+/** Creates a repository in a folder; returns its URL. */
 function repositoryIn(folder: string, files: Readonly<Record<string, string>>): string {
   const path = join(folder, 'repository');
   mkdirSync(path);
@@ -99,9 +99,9 @@ describe.each([
   let world: Servers<'hub' | 'managed'>;
   let hub: Server;
   let managed: Server;
-  let doubles: Double[] = [];
+  let doubles: ClusterDouble[] = [];
   let rendered: RenderedController;
-  let pods: Pods;
+  let pods: WorkloadPods;
   const values = {
     controller: { dynamicClusterDistribution: dynamic, heartbeatTime: 2, sharding: { algorithm: 'round-robin' } },
     rbac: { clusterWrite: true },
@@ -115,7 +115,7 @@ describe.each([
     ({ hub, managed } = world.servers);
     doubles = await Promise.all([hub, managed].map((server) => startDouble(server.access)));
     rendered = await renderedController(values);
-    pods = new Pods(hub, rendered, world.folder);
+    pods = new WorkloadPods(hub, rendered, world.folder);
   }, 120_000);
   afterAll(async () => {
     await pods.stop();
@@ -138,7 +138,7 @@ describe.each([
       await Promise.all(['here', 'there'].map(isGood));
     }, limitMs);
   };
-  /** Deletes what was applied to both clusters, and waits until it is back. */
+  /** Deletes applied objects in both clusters and waits until they are recreated. */
   const heals = async (): Promise<void> => {
     for (const server of [hub, managed]) {
       const uid = async (): Promise<string | undefined> =>
@@ -158,14 +158,15 @@ describe.each([
       const counts = [...(await pods.owners())].map(([name, owners]) => `${name} ${owners.length}`).sort();
       expect(counts).toEqual(['in-cluster 1', 'managed 1']);
     }, limitMs);
-  /** Looks who owns what, all the time, until stopped; tells of clusters that two said to own at once. */
+  /** Polls the owners of clusters until stopped; returns clusters that had two owners at once. */
   const watchOwners = (): (() => Promise<string[]>) => {
     const stop = new AbortController();
     const watching = (async () => {
       const doubled: string[] = [];
       while (!stop.signal.aborted) {
         const seen = [...(await pods.owners())].filter(([, owners]) => owners.length > 1);
-        // Replicas are asked one after another, and a hand-over takes a moment only: the first counts if it still owns after the others did.
+        // Replicas are asked in sequence, and a hand-over may happen meanwhile: two owners count
+        // only if a second look confirms them.
         const again = seen.length === 0 ? new Map<string, readonly string[]>() : await pods.owners();
         for (const [name, owners] of seen)
           if (again.get(name)?.includes(owners[0] ?? '') === true) doubled.push(`${name}: ${owners.join(' and ')}`);
@@ -179,7 +180,7 @@ describe.each([
     };
   };
 
-  /** Every status that the Applications have from now on, until stopped. */
+  /** Collects every status of the Applications until stopped. */
   const watchStatuses = (): (() => Promise<ReadonlySet<string>>) => {
     const stop = new AbortController();
     const seen = new Set<string>();
@@ -199,7 +200,7 @@ describe.each([
     };
   };
 
-  it('is installed by helm and syncs to the cluster that it runs in and to another one', async () => {
+  it('is installed by helm and syncs to its own cluster and to another one', async () => {
     await helm('install', '--create-namespace', '--wait=false');
     await register(hub, managed);
     await pods.match();
@@ -211,7 +212,7 @@ describe.each([
     expect(await pods.all()[0]?.probe('/livez')).toBe(200);
   }, 180_000);
 
-  it('heals what is deleted and what is edited', async () => {
+  it('heals deleted and edited objects', async () => {
     await heals();
     await managed.kubectl(['scale', 'deployment/web', '-n', 'shop', '--replicas=5']);
     await hub.kubectl(['patch', 'configmap/settings', '-n', 'shop', '--type=merge', '-p', '{"data":{"colour":"red"}}']);
@@ -224,7 +225,7 @@ describe.each([
     await bothGood();
   }, 180_000);
 
-  it('survives restarts of API servers and of etcd, on both sides', async () => {
+  it('survives restarts of the API server and etcd of both clusters', async () => {
     const before = pids();
     for (const server of [hub, managed])
       for (const part of ['apiserver', 'etcd'] as const) {
@@ -235,7 +236,7 @@ describe.each([
     expect(pods.all().every(({ isRunning }) => isRunning)).toBe(true);
   }, 400_000);
 
-  it('goes from one replica to three by helm upgrade, and to two by kubectl, with one owner for each cluster and no restart', async () => {
+  it('scales to three replicas by helm upgrade and to two by kubectl, with one owner per cluster and no restart', async () => {
     await oneOwnerEach();
     const stop = watchOwners();
     const [first] = pids();
@@ -243,7 +244,7 @@ describe.each([
     await pods.match();
     await pods.ready();
     await oneOwnerEach();
-    // Two clusters on three shards: two of the replicas have one each.
+    // Two clusters on three shards: two of the replicas own one each.
     await eventually(async () => expect(new Set([...(await pods.owners()).values()].flat()).size).toBe(2), limitMs);
     await oneOwnerEach();
     await heals();

@@ -2,8 +2,9 @@ import { parseYamlDocuments } from '#base';
 import type { KubeObject } from '#model';
 
 /**
- * Manifests that a real API server takes, one or more of each family of built-in kinds, written as people write them: defaults left out, quantities in
- * odd forms, items of lists without all of their keys. And a custom resource with lists by key, sets, defaults and maps that are owned as a whole.
+ * Valid manifests of each family of built-in kinds, as people write them: without defaults, with
+ * quantities in odd forms and list items without all their keys. And a custom resource with keyed
+ * lists, sets, defaults and atomic maps.
  */
 const namespacedText = `
 apiVersion: v1
@@ -201,7 +202,7 @@ spec:
   versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
 `;
 
-/** The definition of the custom resource of the corpus. */
+/** The CRD of the custom resource of the corpus. */
 export const widgetDefinition = parseYamlDocuments(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -236,7 +237,7 @@ spec:
                 nested: { type: object, default: {}, properties: { deep: { type: string, default: value } } }
 `)[0] as unknown as KubeObject;
 
-/** The corpus for one namespace; what has none gets the namespace's name behind its own. */
+/** The corpus for a namespace. Names of cluster-scoped objects get the namespace as a suffix. */
 export function corpus(namespace: string): readonly KubeObject[] {
   const read = (text: string): readonly KubeObject[] => parseYamlDocuments(text) as unknown as readonly KubeObject[];
   const inside = read(namespacedText).map((object) => ({ ...object, metadata: { ...object.metadata, namespace } }));

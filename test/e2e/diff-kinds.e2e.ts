@@ -9,12 +9,12 @@ import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { widgetDefinition } from './diff-corpus.ts';
 import { explained } from './kinds/explained.ts';
-import { holdersOf, kindsCorpus, LeafTrial, leavesOf, PublishedWords, Tally } from './kinds/index.ts';
-import type { Steps } from './kinds/index.ts';
+import { holdersOf, kindsCorpus, LeafTrial, leavesOf, PublishedWords, TrialTally } from './kinds/index.ts';
+import type { ValuePath } from './kinds/index.ts';
 import { clientOf, startServers } from './support/index.ts';
 import type { Servers } from './support/index.ts';
 
-/** `DRIFTLESS_E2E_LEAVES=all`: each value of each object; else some of each object. */
+/** `DRIFTLESS_E2E_LEAVES=all` tries each value of each object; by default some of each object. */
 const every = process.env['DRIFTLESS_E2E_LEAVES'] === 'all';
 const someLeaves = 2;
 const { signal } = new AbortController();
@@ -25,13 +25,13 @@ let client: KubeClient;
 let discovery: ApiDiscovery;
 let corpus: readonly KubeObject[];
 let schemas: ReadonlyMap<string, KindSchema>;
-const tally = new Tally();
+const tally = new TrialTally();
 const words = new PublishedWords();
 const trials = new Map<KubeObject, LeafTrial>();
 const refused: { readonly object: KubeObject; readonly message: string }[] = [];
 
 beforeAll(async () => {
-  // All that this server knows, also what is young.
+  // All APIs of this server, including alpha and beta.
   const apiserver = ['--runtime-config=api/all=true', '--feature-gates=AllAlpha=true,AllBeta=true'];
   world = await startServers({ names: ['real'], apiserver });
   const { access } = world.servers.real;
@@ -84,7 +84,7 @@ async function begin(object: KubeObject): Promise<void> {
   else trials.set(target, trial);
 }
 
-/** Served, and no manifest of it is in the corpus. */
+/** Served kinds without a manifest in the corpus, with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   'v1 Binding': 'asks for something, and is stored nowhere',
   'v1 ComponentStatus': 'cannot be written',
@@ -97,8 +97,8 @@ const leftOut: Readonly<Record<string, string>> = {
   'certificates.k8s.io/v1beta1 PodCertificateRequest': 'only a kubelet can sign one, for a Pod that it runs',
 };
 
-describe('12.1: every built-in kind on a real API server', () => {
-  it('12.1: the corpus has each kind that the server serves', () => {
+describe('every built-in kind on a real API server', () => {
+  it('the corpus has every kind that the server serves', () => {
     const served = discovery.served.map(({ group, version, kind }) =>
       kindKey({ apiVersion: apiVersionOf(group, version), kind }),
     );
@@ -106,23 +106,25 @@ describe('12.1: every built-in kind on a real API server', () => {
     expect([...missing].sort()).toEqual(Object.keys(leftOut).sort());
   });
 
-  it('12.1: T-DIFF-1: what was applied is no difference, client-side, server-side, and by server-side diff', async () => {
+  // T-DIFF-1
+  it('an applied manifest has no difference, client-side, server-side and by server-side diff', async () => {
     await mapLimit(corpus, 8, begin);
-    // What refers to something else may have come before it.
+    // Retry: an object may have been applied before one that it refers to.
     await mapLimit(refused.splice(0), 8, ({ object }) => begin(object));
     expect(refused.map(({ message }) => message)).toEqual([]);
     await mapLimit([...trials.values()], 8, (trial) => trial.atRest());
-    process.stdout.write(`12.1: ${corpus.length} manifests of ${new Set(corpus.map(kindKey)).size} kinds at rest\n`);
+    process.stdout.write(`kinds: ${corpus.length} manifests of ${new Set(corpus.map(kindKey)).size} kinds at rest\n`);
     expect(tally.wrong).toEqual([]);
   });
 
-  it('12.1: T-DIFF-2: each value that is changed, removed or added is found, in Git and in the cluster', async () => {
+  // T-DIFF-2
+  it('every changed, removed or added value is found, in Git and in the cluster', async () => {
     const work = [...trials].map(([object, trial]) => ({
       trial,
       leaves: some(leavesOf(jsonOf(object)).filter(isSaid)),
       holders: some(holdersOf(jsonOf(object)).filter(isSaid)),
     }));
-    // The longest first: none is left over at the end, alone.
+    // The longest first, so that no long one runs alone at the end.
     work.sort((a, b) => b.leaves.length - a.leaves.length);
     const progress = new Progress(work.reduce((sum, { leaves, holders }) => sum + leaves.length + holders.length, 0));
     await mapLimit(work, 8, async ({ trial, leaves, holders }) => {
@@ -134,7 +136,7 @@ describe('12.1: every built-in kind on a real API server', () => {
     for (const { why } of wrong) if (why !== undefined) counts.set(why, (counts.get(why) ?? 0) + 1);
     const reasons = [...counts].map(([why, count]) => `  ${count} ${why}\n`).join('');
     process.stdout.write(
-      `12.1: ${every ? 'all' : 'some'} values\n${tally.text()}  unlike the server, explained:\n${reasons}`,
+      `${every ? 'all' : 'some'} values\n${tally.text()}  unlike the server, explained:\n${reasons}`,
     );
     expect(wrong.filter(({ why }) => why === undefined).map(({ text }) => text)).toEqual([]);
   }, 3_600_000);
@@ -144,7 +146,7 @@ function reasonOf(row: string): string | undefined {
   return explained.find(([pattern]) => pattern.test(row))?.[1];
 }
 
-/** Says how far the work is, and each row without an explanation as soon as it is found: all values take their time. */
+/** Prints the progress and each unexplained row at once, because trying all values takes long. */
 class Progress {
   readonly #all: number;
   #done = 0;
@@ -157,19 +159,19 @@ class Progress {
   one(): void {
     this.#done += 1;
     for (const row of tally.wrong.slice(this.#rows))
-      if (reasonOf(row) === undefined) process.stdout.write(`12.1: unexplained: ${row}\n`);
+      if (reasonOf(row) === undefined) process.stdout.write(`kinds: unexplained: ${row}\n`);
     this.#rows = tally.wrong.length;
     const [before, now] = [this.#done - 1, this.#done].map((done) => Math.floor((20 * done) / this.#all));
-    if (before !== now) process.stdout.write(`12.1: ${this.#done} of ${this.#all} values\n`);
+    if (before !== now) process.stdout.write(`kinds: ${this.#done} of ${this.#all} values\n`);
   }
 }
 
-function isSaid([first, second]: Steps): boolean {
+function isSaid([first, second]: ValuePath): boolean {
   if (first === 'metadata') return ['labels', 'annotations', 'finalizers'].includes(String(second));
   return first !== undefined && first !== 'apiVersion' && first !== 'kind';
 }
 
-function some(paths: readonly Steps[]): readonly Steps[] {
+function some(paths: readonly ValuePath[]): readonly ValuePath[] {
   const step = every ? 1 : Math.max(1, paths.length / someLeaves);
   return paths.filter((_path, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
 }

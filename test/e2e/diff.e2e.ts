@@ -19,7 +19,7 @@ const rules: DiffRules = { settings: defaultSettings, ignoreDifferences: [] };
 let world: Servers<'real'>;
 let client: KubeClient;
 let discovery: ApiDiscovery;
-/** Rules with what this server publishes. */
+/** Rules with the schemas that this server publishes. */
 let structured: DiffRules;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ function create(object: KubeObject): Promise<KubeObject> {
   return client.create(resourceOf(object), object, { signal, fieldManager: 'kubectl-client-side-apply' });
 }
 
-/** A server-side apply, as a sync sends it and as a dry run of server-side diff. */
+/** A server-side apply as a sync sends it, or as a dry run of server-side diff. */
 function apply(target: KubeObject, dryRun: boolean): Promise<KubeObject> {
   const { name = '', namespace = '' } = target.metadata;
   const body = dryRun ? dryRunTarget(target) : target;
@@ -83,17 +83,17 @@ async function published(): Promise<ReadonlyMap<string, KindSchema>> {
   return kinds;
 }
 
-type Steps = readonly (string | number)[];
+type LeafPath = readonly (string | number)[];
 const identity = new Set(['apiVersion', 'kind', 'metadata']);
 
-function leaves(value: Json, path: Steps = []): readonly Steps[] {
+function leaves(value: Json, path: LeafPath = []): readonly LeafPath[] {
   if (Array.isArray(value)) return value.flatMap((item: Json, i) => leaves(item, [...path, i]));
   if (value === null || typeof value !== 'object') return [path];
   return Object.entries(value).flatMap(([key, member]) => leaves(member as Json, [...path, key]));
 }
 
-/** With one leaf changed, or with `gone` without it. */
-function mutated(value: Json, path: Steps, gone: boolean): Json {
+/** Changes a leaf, or removes it if `gone`. */
+function mutated(value: Json, path: LeafPath, gone: boolean): Json {
   const [step, ...rest] = path;
   if (step === undefined) {
     if (typeof value === 'boolean') return !value;
@@ -119,8 +119,8 @@ function mutations(target: KubeObject): readonly { readonly name: string; readon
   );
 }
 
-describe('12.2: the corpus on a real API server', () => {
-  it('12.1: applied client-side, compared client-side: no difference, and any field that is changed is found', async () => {
+describe('the corpus on a real API server', () => {
+  it('client-side: no difference after an apply, and every changed field is found', async () => {
     const missed: string[] = [];
     let count = 0;
     for (const target of corpus('client').filter(({ kind }) => kind !== 'CustomResourceDefinition')) {
@@ -132,12 +132,12 @@ describe('12.2: the corpus on a real API server', () => {
         if (!diffObjects(object, live, rules).modified) missed.push(name);
       }
     }
-    process.stdout.write(`12.1: client-side: ${count} changed fields, ${missed.length} missed\n`);
+    process.stdout.write(`client-side: ${count} changed fields, ${missed.length} missed\n`);
     expect(missed).toEqual([]);
     expect(count).toBeGreaterThan(150);
   });
 
-  it('12.2: applied server-side: the structured comparison agrees with server-side diff, field by field', async () => {
+  it('server-side: the structured comparison agrees with server-side diff for every field', async () => {
     const [unlike, missed]: [string[], string[]] = [[], []];
     const counts = { objects: 0, compared: 0, refused: 0, different: 0 };
     for (const target of corpus('server')) {
@@ -146,7 +146,7 @@ describe('12.2: the corpus on a real API server', () => {
       const same = { target, live, predicted: await apply(target, true) };
       const found = [
         diffObjects(target, live, structured).paths,
-        diffDryRun(same, structured, 'left out').paths,
+        diffDryRun(same, structured, 'excluded').paths,
         diffDryRun(same, structured, 'included').paths,
       ];
       expect([target.kind, ...found]).toEqual([target.kind, [], [], []]);
@@ -155,20 +155,18 @@ describe('12.2: the corpus on a real API server', () => {
         counts[predicted === undefined ? 'refused' : 'compared'] += 1;
         if (predicted === undefined) continue;
         const here = diffObjects(object, live, structured).modified;
-        const there = diffDryRun({ target: object, live, predicted }, structured, 'left out').modified;
+        const there = diffDryRun({ target: object, live, predicted }, structured, 'excluded').modified;
         if (there) counts.different += 1;
         if (here !== there) unlike.push(`${name}: ${here ? 'only here' : 'only there'}`);
         if (!name.includes(' without ') && !there) missed.push(name);
       }
     }
-    process.stdout.write(
-      `12.2: server-side: ${JSON.stringify(counts)}, ${unlike.length} unlike, ${missed.length} missed\n`,
-    );
+    process.stdout.write(`server-side: ${JSON.stringify(counts)}, ${unlike.length} unlike, ${missed.length} missed\n`);
     expect({ unlike, missed }).toEqual({ unlike: [], missed: [] });
     expect(counts.compared).toBeGreaterThan(150);
   });
 
-  it('12.2: what an admission policy changes is a difference only with IncludeMutationWebhook', async () => {
+  it('changes by an admission policy are a difference only with IncludeMutationWebhook', async () => {
     const target: KubeObject = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -210,10 +208,10 @@ describe('12.2: the corpus on a real API server', () => {
       predicted = await apply(target, true);
       expect(predicted['data']).toEqual({ key: '1', injected: 'yes' });
     }, 60_000);
-    expect(diffDryRun({ target, live, predicted }, structured, 'left out').paths).toEqual([]);
+    expect(diffDryRun({ target, live, predicted }, structured, 'excluded').paths).toEqual([]);
     expect(diffDryRun({ target, live, predicted }, structured, 'included').paths).toEqual(['/data/injected']);
     const other = { ...target, data: { key: '2' } };
     const answer = { target: other, live, predicted: await apply(other, true) };
-    expect(diffDryRun(answer, structured, 'left out').paths).toEqual(['/data/key']);
+    expect(diffDryRun(answer, structured, 'excluded').paths).toEqual(['/data/key']);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ApiClient, eventually } from '#support';
 import { isBy, startDouble, startServers } from './support/index.ts';
-import type { Double, Server, Servers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
 const deployment = {
   apiVersion: 'apps/v1',
@@ -40,7 +40,7 @@ const job = {
 describe('the servers of e2e', () => {
   let world: Servers<'hub' | 'managed'>;
   let hub: Server;
-  let double: Double;
+  let double: ClusterDouble;
 
   beforeAll(async () => {
     world = await startServers({ names: ['hub', 'managed'] });
@@ -52,14 +52,14 @@ describe('the servers of e2e', () => {
     await world.close();
   });
 
-  it('are two, share nothing, and say who they are', async () => {
+  it('are two separate clusters with names', async () => {
     await hub.kubectl(['create', 'configmap', 'only-here']);
     expect(await world.servers.managed.api.get('/api/v1/namespaces/default/configmaps/only-here')).toBeUndefined();
     expect(await hub.kubectl(['config', 'current-context'])).toBe('hub\n');
     expect((await hub.api.get<{ major: string }>('/version'))?.major).toBe('1');
   });
 
-  it('know ServiceAccounts by their tokens and allow them what RBAC allows', async () => {
+  it('authenticate ServiceAccounts by token and authorize them by RBAC', async () => {
     await hub.kubectl(['create', 'serviceaccount', 'reader']);
     const api = new ApiClient(await hub.as('default', 'reader'));
     const ask = async (path: string): Promise<number> => (await api.exchange({ method: 'GET', path })).status;
@@ -78,7 +78,7 @@ describe('the servers of e2e', () => {
     ).toContain('RoleBinding "reader/default"');
   });
 
-  it('bring workloads to ready with the double, and take them away', async () => {
+  it('make workloads ready and delete them with the test double', async () => {
     await hub.kubectl(['create', 'namespace', 'work']);
     for (const object of [deployment, statefulSet, job])
       await hub.kubectl(['apply', '-n', 'work', '-f', '-'], { input: JSON.stringify(object) });
@@ -93,7 +93,7 @@ describe('the servers of e2e', () => {
   });
 
   it.each(['apiserver', 'etcd'] as const)(
-    'go on after a restart of the %s, with the same address and data',
+    'work after a restart of the %s, with the same address and data',
     async (part) => {
       await hub.kubectl(['create', 'configmap', `before-${part}`]);
       await hub.restart(part);
@@ -105,7 +105,7 @@ describe('the servers of e2e', () => {
     },
   );
 
-  it('come with helm and kustomize', async () => {
+  it('have helm and kustomize', async () => {
     const chart = await hub.helm(['create', 'sample'], { cwd: world.folder });
     expect(chart).toContain('Creating sample');
     await hub.helm(['install', 'first', './sample', '--wait', '--timeout', '60s'], { cwd: world.folder });

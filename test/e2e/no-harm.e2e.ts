@@ -3,7 +3,7 @@ import { eventually } from '#support';
 import { TestApplication, hammer } from './applications.ts';
 import { crd, instance } from './argo/manifests.ts';
 import { describeRequest, isDryRun, startDouble, startServers } from './support/index.ts';
-import type { Double, Server, Servers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
 import { refreshed, UnderTest } from './under-test.ts';
 
 const values = {
@@ -45,7 +45,7 @@ kind: Job
 metadata: {name: ${name}, annotations: {argocd.argoproj.io/hook: PreSync}}
 spec: {suspend: ${suspend}, template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}}}
 `;
-/** Asks for nothing that anybody does. */
+/** A webhook configuration that matches no request. */
 const webhook = (failurePolicy: string): string => `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: nobody}
@@ -61,7 +61,7 @@ webhooks:
 describe('a controller that does no harm', () => {
   let world: Servers<'hub'>;
   let hub: Server;
-  let double: Double;
+  let double: ClusterDouble;
   let controller: UnderTest;
 
   const create = (name: string, files: Readonly<Record<string, string>>, spec: object): Promise<TestApplication> =>
@@ -80,12 +80,12 @@ describe('a controller that does no harm', () => {
     await world.close();
   });
 
-  it('8.1.2: what Force=true deleted is put back when the server refuses the new manifest, and the error is told', async () => {
+  it('an object that Force=true deleted is restored if the server refuses the new manifest, with an error', async () => {
     const options = 'Force=true';
     const path = '/apis/apps/v1/namespaces/forced/deployments/web';
     const app = await create('forced', { 'web.yaml': deployment({ options }) }, createNamespace);
     expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
-    // The selector cannot be changed, which is what Force is for; the name of the container is refused by any means.
+    // The selector is immutable, which is what Force is for. The name of the container is invalid.
     app.git.commit({ 'web.yaml': deployment({ options, app: 'other', container: 'Not_A_Name' }) });
     const state = await app.sync(createNamespace.syncPolicy, { tail });
 
@@ -95,13 +95,13 @@ describe('a controller that does no harm', () => {
     expect(live?.metadata.deletionTimestamp).toBeUndefined();
     expect(live?.spec.selector.matchLabels).toEqual({ app: 'web' });
     await hub.kubectl(['rollout', 'status', '-n', 'forced', 'deploy/web', '--timeout=30s']);
-    // And what is not refused goes through.
+    // A valid manifest is applied.
     app.git.commit({ 'web.yaml': deployment({ options, app: 'other' }) });
     expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
     expect((await hub.api.get<Deployment>(path))?.spec.selector.matchLabels).toEqual({ app: 'other' });
   }, 120_000);
 
-  it('8.1.3: a dry run writes nothing, in no wave: not a namespace, definition, instance, hook or prune', async () => {
+  it('a dry run writes nothing in any wave: no namespace, CRD, custom resource, hook or prune', async () => {
     await hub.kubectl(['create', 'namespace', 'elsewhere']);
     const tracked = (name: string, options: string): string =>
       map(
@@ -132,7 +132,7 @@ describe('a controller that does no harm', () => {
     expect(before.map((version) => version === '')).toEqual([true, true, false, false]);
   }, 120_000);
 
-  /** Versions of what the dry run would make or take away. */
+  /** Versions of the objects that the dry run would create or delete. */
   function places(): Promise<string[]> {
     const paths = [
       '/api/v1/namespaces/dry',
@@ -148,7 +148,7 @@ describe('a controller that does no harm', () => {
     );
   }
 
-  it('8.1.6: RespectIgnoreDifferences leaves what others have set: by pointer, jq, field manager and argocd-cm', async () => {
+  it('RespectIgnoreDifferences keeps fields of others: by pointer, jq, field manager and argocd-cm', async () => {
     const syncOptions = ['CreateNamespace=true', 'RespectIgnoreDifferences=true'];
     const ignoreDifferences = [
       { group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] },
@@ -188,7 +188,7 @@ describe('a controller that does no harm', () => {
 
   const nobody = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/nobody';
 
-  /** An autoscaler, somebody with kubectl, an injector of certificates, and a manager of one field. */
+  /** Writes as an autoscaler, with kubectl, as a CA injector, and as the manager of one field. */
   async function othersWrite(): Promise<void> {
     const web = '/apis/apps/v1/namespaces/respect/deployments/web';
     await hub.api.patch(`${web}/scale?fieldManager=autoscaler`, { spec: { replicas: 5 } });
@@ -200,13 +200,13 @@ describe('a controller that does no harm', () => {
     await hub.api.patch(path, paint, 'apply');
   }
 
-  it("8.1.8: a finished hook's finalizer comes off although something writes to the Job all the time", async () => {
+  it("a finished hook's finalizer is removed although something writes to the Job continuously", async () => {
     const files = { 'hook.yaml': hook('before', true), 'map.yaml': map('after', '') };
     const app = await create('hooked', files, createNamespace);
     const job = '/apis/batch/v1/namespaces/hooked/jobs/before';
     const hammering = hammer(hub, job);
     const syncing = app.sync(createNamespace.syncPolicy, { tail });
-    // The Job runs when it is being written to, however quick or slow the machine is.
+    // Wait until the Job exists and is being written to, on any machine.
     await eventually(() => {
       if (hammering.written() < 3) throw new Error(`written ${hammering.written()} times\n${tail()}`);
     }, 60_000);
@@ -220,7 +220,7 @@ describe('a controller that does no harm', () => {
     expect([live?.metadata.finalizers, live?.metadata.deletionTimestamp]).toEqual([undefined, undefined]);
   }, 120_000);
 
-  it('8.1.14: Replace=true goes through although something writes to the object all the time', async () => {
+  it('Replace=true succeeds although something writes to the object continuously', async () => {
     const replaced = 'argocd.argoproj.io/sync-options: Replace=true';
     const app = await create('replacing', { 'map.yaml': map('busy', 'count: "0"', replaced) }, createNamespace);
     expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');

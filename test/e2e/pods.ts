@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#base';
+import { askDebugSocket } from '#telemetry';
 import { eventually } from '#support';
 import { repository } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
@@ -10,17 +11,21 @@ import type { Server } from './support/index.ts';
 
 const program = join(repository, 'dist', 'cli', 'argocd-application-controller.js');
 
-interface State {
+interface PodState {
   readonly ownedClusters: readonly string[];
   readonly shard?: number;
   readonly leftOut: readonly string[];
 }
 
-/** One pod of the chart's workload, as a process of this machine: same arguments, environment, name, and rights of its ServiceAccount. */
-export class Pod {
+/**
+ * A pod of the chart's workload as a local process with the same arguments, environment, name and
+ * permissions of its ServiceAccount.
+ */
+export class PodProcess {
   readonly name: string;
   readonly #child: ChildProcess;
   readonly #log: string;
+  readonly #socket: string;
   readonly #ended: Promise<number | null>;
   #port: number | undefined;
 
@@ -28,9 +33,10 @@ export class Pod {
     this.name = name;
     const home = join(options.folder, name);
     mkdirSync(home, { recursive: true });
+    this.#socket = join(home, 'debug', 'state.sock');
     this.#log = join(options.folder, `${name}-${process.hrtime.bigint()}.log`);
     const here = [`--kubeconfig=${options.kubeconfig}`, `--namespace=${rendered.namespace}`];
-    // Only what a container has to itself is different: the port, and where it may write.
+    // Only what is private to a container differs: the port and the writable folders.
     const args = [program, ...rendered.args, ...here, '--metrics-host=127.0.0.1', '--metrics-port=0'];
     this.#child = spawn(process.execPath, args, {
       env: {
@@ -39,6 +45,7 @@ export class Pod {
         ...rendered.env(name),
         DRIFTLESS_CACHE_DIR: home,
         DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',
+        DRIFTLESS_ALLOW_LOCAL_SOURCES: 'true',
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -47,7 +54,7 @@ export class Pod {
       stream?.on('data', (chunk) => {
         log.write(chunk as Buffer);
         const port = /"port":(\d+)/.exec(String(chunk))?.[1];
-        if (String(chunk).includes('serving metrics and health') && port !== undefined) this.#port = Number(port);
+        if (String(chunk).includes('Serving metrics and health') && port !== undefined) this.#port = Number(port);
       });
     }
     this.#ended = new Promise((resolve) => this.#child.once('close', resolve));
@@ -61,22 +68,22 @@ export class Pod {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** What it says of itself; undefined while it does not answer. */
-  async state(): Promise<State | undefined> {
-    const answer = await this.#ask('/debug/state');
-    return answer === undefined ? undefined : ((await answer.json()) as State);
+  /** The debug state; undefined if the pod does not answer. */
+  async state(): Promise<PodState | undefined> {
+    const text = await this.#debugState();
+    return text === undefined ? undefined : (JSON.parse(text) as PodState);
   }
 
   async metrics(): Promise<string> {
     return (await (await this.#ask('/metrics'))?.text()) ?? '';
   }
 
-  /** As the kubelet asks: the status of a probe; 0 while nobody answers. */
+  /** The HTTP status of a probe, as the kubelet sees it; 0 without an answer. */
   async probe(path: '/livez' | '/readyz'): Promise<number> {
     return (await this.#ask(path))?.status ?? 0;
   }
 
-  /** As the kubelet ends a pod. */
+  /** Stops the pod like the kubelet, and checks its outputs for secrets. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const answers = await this.#lastAnswers();
     if (this.isRunning) this.#child.kill(signal);
@@ -85,19 +92,19 @@ export class Pod {
     return code;
   }
 
-  /** What can be read of it over HTTP before it ends; a pod that is frozen or gone says nothing. */
+  /** Its HTTP answers before it ends; empty for a frozen or dead pod. */
   async #lastAnswers(): Promise<Readonly<Record<string, string>>> {
     const all = async (): Promise<Readonly<Record<string, string>>> => ({
       metrics: await this.metrics(),
-      state: (await (await this.#ask('/debug/state'))?.text()) ?? '',
+      state: (await this.#debugState()) ?? '',
     });
     return Promise.race([all().catch(() => ({})), systemClock.sleep(3000).then(() => ({}))]);
   }
 
-  /** T-SEC-1: whatever a test did to it, it shows no token, no private key, no address with a password, and no value that says it is secret. */
-  #refuseSecrets(said: Readonly<Record<string, string>>): void {
+  /** T-SEC-1: no output has a token, a private key, a URL with a password or a canary. */
+  #refuseSecrets(outputs: Readonly<Record<string, string>>): void {
     const secret = /eyJ[\w-]{8,}\.[\w-]{8,}\.|PRIVATE KEY|c4nary|:\/\/[^/\s"@*]+:[^/\s"@]+@/;
-    for (const [where, text] of Object.entries(said)) {
+    for (const [where, text] of Object.entries(outputs)) {
       const shown = text.split('\n').filter((line) => secret.test(line));
       if (shown.length > 0)
         throw new Error(`a secret in the ${where} of ${this.name}: ${shown.slice(0, 3).join('\n').slice(0, 2000)}`);
@@ -108,6 +115,11 @@ export class Pod {
     return readFileSync(this.#log, 'utf8');
   }
 
+  async #debugState(): Promise<string | undefined> {
+    if (!this.isRunning) return undefined;
+    return askDebugSocket(this.#socket, new AbortController().signal).catch(() => undefined);
+  }
+
   async #ask(path: string): Promise<Response | undefined> {
     if (this.#port === undefined || !this.isRunning) return undefined;
     return fetch(`http://127.0.0.1:${this.#port}${path}`).catch(() => undefined);
@@ -115,14 +127,14 @@ export class Pod {
 }
 
 /**
- * What the workload's controller and the kubelet would do about the chart's StatefulSet or Deployment: as many pods as `spec.replicas` says,
- * names as Kubernetes gives them, highest ordinal first on the way down.
+ * Acts as the workload controller and the kubelet for the chart's StatefulSet or Deployment: runs
+ * `spec.replicas` pods with the names of Kubernetes, and scales down from the highest ordinal.
  */
-export class Pods {
+export class WorkloadPods {
   readonly #hub: Server;
   readonly #rendered: RenderedController;
   readonly #folder: string;
-  readonly #pods: Pod[] = [];
+  readonly #pods: PodProcess[] = [];
   #kubeconfig = '';
   #born = 0;
 
@@ -132,11 +144,11 @@ export class Pods {
     this.#folder = folder;
   }
 
-  all(): readonly Pod[] {
+  all(): readonly PodProcess[] {
     return this.#pods;
   }
 
-  /** Makes the pods match the workload in the cluster. */
+  /** Starts and stops pods to match the workload in the cluster. */
   async match(): Promise<void> {
     const { workload, namespace, serviceAccount } = this.#rendered;
     if (this.#kubeconfig === '')
@@ -148,7 +160,9 @@ export class Pods {
     await Promise.all(surplus.map((pod) => pod.stop()));
   }
 
-  /** Each by a successor, one after another and without surge: a rolling update by the chart's strategies. */
+  /**
+   * A rolling update by the chart's strategies: replaces one pod after the other, without surge.
+   */
   async roll(): Promise<void> {
     for (const [i, old] of [...this.#pods].entries()) {
       await old.stop();
@@ -157,15 +171,15 @@ export class Pods {
     }
   }
 
-  #start(ordinal: number): Pod {
+  #start(ordinal: number): PodProcess {
     const { workload } = this.#rendered;
     this.#born += 1;
     const suffix = workload.kind === 'StatefulSet' ? String(ordinal) : `5d9c7-x${this.#born}`;
     const options = { kubeconfig: this.#kubeconfig, folder: this.#folder };
-    return new Pod(`${workload.metadata.name}-${suffix}`, this.#rendered, options);
+    return new PodProcess(`${workload.metadata.name}-${suffix}`, this.#rendered, options);
   }
 
-  /** Owners of each cluster by the replicas' own word. */
+  /** The replicas that report to own each cluster. */
   async owners(): Promise<ReadonlyMap<string, readonly string[]>> {
     const owners = new Map<string, string[]>();
     for (const pod of this.#pods)
@@ -181,7 +195,7 @@ export class Pods {
     }, withinMs);
   }
 
-  /** The end of every log, for failures. */
+  /** The end of every log, for error messages. */
   tail(): string {
     return this.#pods.map((pod) => `--- ${pod.name}\n${pod.log().split('\n').slice(-15).join('\n')}`).join('\n');
   }

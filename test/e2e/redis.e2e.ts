@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { OwnershipLost, Secret, seededRandom, Shutdown, systemClock } from '#base';
+import { OwnershipLost, SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import { createRedisPublisher } from '#publish';
 import type { ApplicationTree, Publisher, PublishTerms, RedisSettings } from '#publish';
 import { eventually } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
-import { Authority } from './support/certificates.ts';
+import { CertificateAuthority } from './support/certificates.ts';
 import { freePort, temporaryFolder, toolPath } from './support/index.ts';
-import { Daemon } from './support/processes.ts';
+import { ServerProcess } from './support/processes.ts';
 
 const signal = new AbortController().signal;
 const mine: PublishTerms = { signal, fence: (send) => send(signal) };
@@ -33,12 +33,12 @@ afterEach(async () => {
 
 interface RealRedis {
   readonly port: number;
-  readonly daemon: Daemon;
-  /** As another program would ask it. */
+  readonly daemon: ServerProcess;
+  /** An independent client. */
   readonly client: Redis;
 }
 
-/** A real Redis on loopback that keeps nothing on disk. */
+/** Starts a real Redis on loopback without persistence. */
 async function startRedis(
   config: Readonly<Record<string, string>> = {},
   mode: readonly string[] = [],
@@ -46,7 +46,7 @@ async function startRedis(
   const port = await freePort();
   const dir = { dir: folder.path, port: String(port), bind: '127.0.0.1', save: '', appendonly: 'no' };
   const settings = Object.entries({ ...dir, ...config }).flatMap(([name, value]) => [`--${name}`, ...value.split(' ')]);
-  const daemon = new Daemon(toolPath('redis-server'), [...settings, ...mode], join(folder.path, `${port}.log`));
+  const daemon = new ServerProcess(toolPath('redis-server'), [...settings, ...mode], join(folder.path, `${port}.log`));
   daemon.start();
   ends.push(() => daemon.stop());
   const password = config['requirepass'];
@@ -65,7 +65,7 @@ async function publish(
 ): Promise<{ readonly publisher: Publisher; readonly lines: string[]; readonly metrics: PromMetrics }> {
   const lines: string[] = [];
   const metrics = new PromMetrics();
-  const none = new Secret('');
+  const none = new SecretValue('');
   const publisher = createRedisPublisher(
     {
       connection: {
@@ -120,17 +120,17 @@ async function namesIn({ client }: RealRedis, key: string): Promise<readonly str
 }
 
 describe('a real Redis', () => {
-  it('11.1: holds what Argo CD reads, with its life, and wakes who waits for it', async () => {
+  it('gets the keys that Argo CD reads, with their expiration and notifications', async () => {
     const redis = await startRedis({ requirepass: 'hunter2' });
     const heard: string[] = [];
     const listener = redis.client.duplicate();
     ends.push(() => closed(listener));
     listener.on('message', (channel: string, text: string) => heard.push(`${channel} "${text}"`));
     await listener.subscribe('app|managed-resources|team-a_web|1.8.3');
-    const none = new Secret('');
+    const none = new SecretValue('');
     const credentials = {
       username: 'default',
-      password: new Secret('hunter2'),
+      password: new SecretValue('hunter2'),
       sentinelUsername: '',
       sentinelPassword: none,
     };
@@ -152,7 +152,8 @@ describe('a real Redis', () => {
     expect(await redis.client.keys('p:app*')).toEqual([]);
   });
 
-  it('11.1, T-REDIS-2: values with and without compression stand side by side', async () => {
+  // T-REDIS-2
+  it('can hold compressed and uncompressed values side by side', async () => {
     const redis = await startRedis();
     const address = `127.0.0.1:${redis.port}`;
     const [zipped, plain] = [await publish({ address }), await publish({ address }, { compression: 'none' })];
@@ -164,7 +165,8 @@ describe('a real Redis', () => {
     );
   });
 
-  it('11.1, T-REDIS-1: at rest 1,000 Applications write nothing; flushed, everything is back within 5 s', async () => {
+  // T-REDIS-1
+  it('gets no writes from 1,000 idle Applications, and is complete again within 5 s after a flush', async () => {
     const redis = await startRedis();
     const { publisher } = await publish({ address: `127.0.0.1:${redis.port}` });
     const all = async (): Promise<void> => {
@@ -186,7 +188,7 @@ describe('a real Redis', () => {
     expect(await namesIn(redis, treeKey('app-999'))).toEqual(['a-999']);
   });
 
-  it('11.1: that was killed and comes back empty is filled again, and one line tells of each', async () => {
+  it('that was killed and restarts empty is filled again, with one log line for each event', async () => {
     const redis = await startRedis();
     const { publisher, lines } = await publish({ address: `127.0.0.1:${redis.port}` });
     await publisher.setTree('web', tree('a'), mine);
@@ -198,12 +200,12 @@ describe('a real Redis', () => {
     redis.daemon.start();
     await eventually(async () => expect(await namesIn(redis, treeKey('web'))).toEqual(['b']), 15_000);
     expect(lines).toEqual([
-      expect.stringContaining('Redis takes no writes'),
-      expect.stringContaining('Redis takes writes again'),
+      expect.stringContaining('Redis rejects writes'),
+      expect.stringContaining('Redis accepts writes again'),
     ]);
   });
 
-  it('11.1: that is full lets passes go on, and gets everything when it has room', async () => {
+  it('that is full does not block comparisons, and gets everything once it has space', async () => {
     const redis = await startRedis({ maxmemory: '1' });
     const { publisher, lines, metrics } = await publish({ address: `127.0.0.1:${redis.port}` });
     for (let i = 0; i < 50; i += 1) await publisher.setTree(`app-${i}`, tree('a'), mine);
@@ -213,7 +215,7 @@ describe('a real Redis', () => {
     await eventually(async () => expect(await redis.client.dbsize()).toBe(50), 15_000);
   });
 
-  it('11.1: with a user who may do no more than Argo CD needs', async () => {
+  it('works with a user that has only the permissions that Argo CD needs', async () => {
     const redis = await startRedis();
     await redis.client.acl(
       'SETUSER',
@@ -228,8 +230,13 @@ describe('a real Redis', () => {
       '+del',
       '+publish',
     );
-    const none = new Secret('');
-    const credentials = { username: 'argo', password: new Secret('pw'), sentinelUsername: '', sentinelPassword: none };
+    const none = new SecretValue('');
+    const credentials = {
+      username: 'argo',
+      password: new SecretValue('pw'),
+      sentinelUsername: '',
+      sentinelPassword: none,
+    };
     const { publisher, metrics } = await publish({ address: `127.0.0.1:${redis.port}`, credentials });
     await publisher.setTree('web', tree('a'), mine);
     expect(await namesIn(redis, treeKey('web'))).toEqual(['a']);
@@ -239,8 +246,8 @@ describe('a real Redis', () => {
     expect(await metrics.expose()).toMatch(/^driftless_publish_up 1$/m);
   });
 
-  it('11.1: over TLS, with a certificate of ours', async () => {
-    const authority = await Authority.create(folder.path);
+  it('works over TLS with a client certificate', async () => {
+    const authority = await CertificateAuthority.create(folder.path);
     await authority.keyPair('redis');
     await authority.server('redis');
     await authority.keyPair('controller');
@@ -265,7 +272,7 @@ describe('a real Redis', () => {
     expect(strange.lines).toEqual([expect.stringMatching(/self.signed|unable to verify|certificate/i)]);
   });
 
-  it('11.1: behind sentinels: after a failover the new master has everything, and takes what comes', async () => {
+  it('behind sentinels is complete after a failover, and gets new values', async () => {
     const [first, second] = [await startRedis(), await startRedis()];
     await second.client.replicaof('127.0.0.1', first.port);
     const sentinelPort = await freePort();
@@ -275,7 +282,11 @@ describe('a real Redis', () => {
       `port ${sentinelPort}\nbind 127.0.0.1\ndir ${folder.path}\nsentinel monitor main 127.0.0.1 ${first.port} 1\n` +
         'sentinel down-after-milliseconds main 500\nsentinel failover-timeout main 2000\n',
     );
-    const sentinel = new Daemon(toolPath('redis-server'), [conf, '--sentinel'], join(folder.path, 'sentinel.log'));
+    const sentinel = new ServerProcess(
+      toolPath('redis-server'),
+      [conf, '--sentinel'],
+      join(folder.path, 'sentinel.log'),
+    );
     sentinel.start();
     ends.push(() => sentinel.stop());
     const sentinelClient = new Redis({ port: sentinelPort, maxRetriesPerRequest: null });
@@ -288,7 +299,7 @@ describe('a real Redis', () => {
     const { publisher } = await publish({ sentinels: [`127.0.0.1:${sentinelPort}`], sentinelMaster: 'main' });
     await publisher.setTree('web', tree('a'), mine);
     expect(await namesIn(first, treeKey('web'))).toEqual(['a']);
-    // What the replica had not got yet when the master died.
+    // The replica may lack the latest writes when the master dies.
     await second.client.replicaof('NO', 'ONE');
     await second.client.flushall();
     await second.client.replicaof('127.0.0.1', first.port);
@@ -300,7 +311,7 @@ describe('a real Redis', () => {
     }, 30_000);
   });
 
-  it('11.1: a hand-over: the old owner writes no key after it let go, and takes none away', async () => {
+  it('gets no write and no deletion from a former owner after a hand-over', async () => {
     const redis = await startRedis();
     const address = `127.0.0.1:${redis.port}`;
     const [before, after] = [await publish({ address }), await publish({ address })];
@@ -320,7 +331,7 @@ describe('a real Redis', () => {
     await eventually(async () => expect(await namesIn(redis, treeKey('web'))).toEqual(['new']), 10_000);
   });
 
-  it('11.1: a tree of 20,000 nodes, in parts', async () => {
+  it('gets a tree of 20,000 nodes in parts', async () => {
     const redis = await startRedis();
     const { publisher } = await publish({ address: `127.0.0.1:${redis.port}` }, { treeShardSize: 1000 });
     const names = Array.from({ length: 20_000 }, (_, i) => `node-${i}`);

@@ -7,8 +7,8 @@ import type { AuditEvent } from './support/index.ts';
 export const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 export const chartFolder = join(repository, 'charts', 'driftless');
 
-/** An object of a rendered chart: as loose as YAML is. */
-export interface Rendered {
+/** An object of a rendered chart. */
+export interface RenderedObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: {
@@ -20,19 +20,19 @@ export interface Rendered {
   readonly [field: string]: unknown;
 }
 
-export interface Rule {
+export interface RbacRule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
   readonly resourceNames?: readonly string[];
   readonly verbs: readonly string[];
 }
 
-/** The rules that the ServiceAccount has: in one namespace, or everywhere. */
-export interface Granted {
-  /** Undefined: a ClusterRole. */
+/** Rules of the ServiceAccount in a namespace or in the whole cluster. */
+export interface GrantedRules {
+  /** Undefined for a ClusterRole. */
   readonly namespace: string | undefined;
   readonly role: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly RbacRule[];
 }
 
 interface EnvironmentEntry {
@@ -44,7 +44,7 @@ interface EnvironmentEntry {
   };
 }
 
-interface Container {
+interface RenderedContainer {
   readonly name: string;
   readonly image: string;
   readonly args: readonly string[];
@@ -61,7 +61,7 @@ interface PodTemplate {
   };
   readonly spec: {
     readonly serviceAccountName: string;
-    readonly containers: readonly [Container, ...Container[]];
+    readonly containers: readonly [RenderedContainer, ...RenderedContainer[]];
     readonly [field: string]: unknown;
   };
 }
@@ -73,42 +73,57 @@ export interface RenderOptions {
   readonly namespace?: string;
 }
 
-/** How the chart would run the controller. */
+/** The controller as the chart runs it. */
 export interface RenderedController {
-  /** Everything that the chart makes, in Helm's order; to be applied before the controller starts. */
-  readonly objects: readonly Rendered[];
+  /** All objects of the chart in Helm's order. Apply them before the controller starts. */
+  readonly objects: readonly RenderedObject[];
   readonly namespace: string;
   /** The StatefulSet or Deployment. */
-  readonly workload: Rendered;
-  /** Undefined: the autoscaler's business. */
+  readonly workload: RenderedObject;
+  /** Undefined if an autoscaler sets it. */
   readonly replicas: number | undefined;
   readonly podTemplate: PodTemplate;
-  /** For `node dist/cli/argocd-application-controller.js`: the container's arguments without the executable. */
+  /**
+   * Arguments for `node dist/cli/argocd-application-controller.js`: those of the container without
+   * the renderer of the pod, which does not run here.
+   */
   readonly args: readonly string[];
-  /** The environment of a pod, as the kubelet would make it: references to ConfigMaps and to fields of the pod resolved. */
+  /**
+   * The environment of a pod, with references to ConfigMaps and fields resolved as the kubelet
+   * does.
+   */
   readonly env: (podName: string) => Record<string, string>;
   readonly serviceAccount: string;
-  readonly granted: readonly Granted[];
-}
-
-/** `helm template` of the chart. @throws Error with helm's message when the values are refused */
-export async function renderChart(values: object = {}, options: RenderOptions = {}): Promise<readonly Rendered[]> {
-  const { release = 'driftless', namespace = 'argocd' } = options;
-  const args = ['template', release, chartFolder, '--namespace', namespace, '--values', '-'];
-  const text = await mustRun('helm', args, { input: JSON.stringify(values) });
-  return loadAll(text).filter((document) => document !== null && document !== undefined) as Rendered[];
+  readonly granted: readonly GrantedRules[];
 }
 
 /**
- * Renders the chart and takes from it what a kubelet would take: arguments, environment, ServiceAccount; and what that account may do. A
- * StatefulSet's pods are named `<workload>-0`, `<workload>-1`, …; a Deployment's as you like.
+ * Renders the chart with `helm template`. @throws Error with helm's message if it rejects the
+ * values
+ */
+export async function renderChart(
+  values: object = {},
+  options: RenderOptions = {},
+): Promise<readonly RenderedObject[]> {
+  const { release = 'driftless', namespace = 'argocd' } = options;
+  const args = ['template', release, chartFolder, '--namespace', namespace, '--values', '-'];
+  const text = await mustRun('helm', args, { input: JSON.stringify(values) });
+  return loadAll(text).filter((document) => document !== null && document !== undefined) as RenderedObject[];
+}
+
+/**
+ * Renders the chart and extracts what the kubelet uses: arguments, environment and ServiceAccount;
+ * and the RBAC rules of that account. Pods of a StatefulSet are named `<workload>-0`, …; those of a
+ * Deployment can have any name.
  */
 export async function renderedController(
   values: object = {},
   options: RenderOptions = {},
 ): Promise<RenderedController> {
   const objects = await renderChart(values, options);
-  const workload = objects.find(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment');
+  const workload = objects.find(
+    ({ kind, metadata }) => (kind === 'StatefulSet' || kind === 'Deployment') && !metadata.name.endsWith('-renderer'),
+  );
   if (workload === undefined) throw new Error('the chart renders neither a StatefulSet nor a Deployment');
   const spec = workload['spec'] as { readonly replicas?: number; readonly template: PodTemplate };
   const namespace = workload.metadata.namespace ?? '';
@@ -120,7 +135,7 @@ export async function renderedController(
     workload,
     replicas: spec.replicas,
     podTemplate: spec.template,
-    args: container.args.slice(1),
+    args: container.args.slice(1).filter((arg) => !arg.startsWith('--renderer')),
     env: (podName) => environment(container.env, { objects, podName, namespace }),
     serviceAccount: pod.serviceAccountName,
     granted: grantedTo(pod.serviceAccountName, objects),
@@ -129,7 +144,7 @@ export async function renderedController(
 
 function environment(
   entries: readonly EnvironmentEntry[],
-  pod: { readonly objects: readonly Rendered[]; readonly podName: string; readonly namespace: string },
+  pod: { readonly objects: readonly RenderedObject[]; readonly podName: string; readonly namespace: string },
 ): Record<string, string> {
   const fields: Readonly<Record<string, string>> = {
     'metadata.name': pod.podName,
@@ -146,16 +161,16 @@ function environment(
   return found;
 }
 
-function grantedTo(account: string, objects: readonly Rendered[]): Granted[] {
-  interface Binding {
+function grantedTo(account: string, objects: readonly RenderedObject[]): GrantedRules[] {
+  interface RenderedBinding {
     readonly roleRef: { readonly kind: string; readonly name: string };
     readonly subjects: readonly { readonly name: string }[];
   }
   return objects
     .filter(({ kind }) => kind === 'RoleBinding' || kind === 'ClusterRoleBinding')
-    .filter((object) => (object as unknown as Binding).subjects.some(({ name }) => name === account))
+    .filter((object) => (object as unknown as RenderedBinding).subjects.some(({ name }) => name === account))
     .map((object) => {
-      const { roleRef } = object as unknown as Binding;
+      const { roleRef } = object as unknown as RenderedBinding;
       const { namespace } = object.metadata;
       const role = objects.find(
         ({ kind, metadata }) =>
@@ -164,21 +179,21 @@ function grantedTo(account: string, objects: readonly Rendered[]): Granted[] {
           (kind === 'ClusterRole' || metadata.namespace === namespace),
       );
       if (role === undefined) throw new Error(`${roleRef.kind} ${roleRef.name} of a binding is not rendered`);
-      return { namespace, role: roleRef.name, rules: role['rules'] as readonly Rule[] };
+      return { namespace, role: roleRef.name, rules: role['rules'] as readonly RbacRule[] };
     });
 }
 
-/** One thing that a rule allows: `list apps/deployments`, `update configmaps argocd-cm`. */
-export interface Permission {
-  readonly granted: Granted;
-  readonly rule: Rule;
+/** One permission of a rule: `list apps/deployments`, `update configmaps argocd-cm`. */
+export interface GrantedPermission {
+  readonly granted: GrantedRules;
+  readonly rule: RbacRule;
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
 }
 
-/** Every verb on every resource of every rule, one by one. */
-export function permissionsOf(granted: readonly Granted[]): Permission[] {
+/** All combinations of verb and resource of all rules. */
+export function permissionsOf(granted: readonly GrantedRules[]): GrantedPermission[] {
   return granted.flatMap((one) =>
     one.rules.flatMap((rule) =>
       rule.verbs.flatMap((verb) =>
@@ -190,8 +205,8 @@ export function permissionsOf(granted: readonly Granted[]): Permission[] {
   );
 }
 
-/** Whether a request of the audit log used, or could have used, a permission. */
-export function uses(event: AuditEvent, { granted, rule, verb, group, resource }: Permission): boolean {
+/** Whether a permission allows a request of the audit log. */
+export function uses(event: AuditEvent, { granted, rule, verb, group, resource }: GrantedPermission): boolean {
   const asked = event.objectRef;
   if (asked === undefined || event.verb !== verb) return false;
   const full = asked.subresource === undefined ? asked.resource : `${asked.resource}/${asked.subresource}`;

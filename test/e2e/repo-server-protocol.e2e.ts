@@ -7,12 +7,13 @@ import { createRemoteSource } from '#desired';
 import type { DesiredSource, ManifestsRequest, RepoServerTls, SignatureDemand, SourceManifests } from '#desired';
 import { bareRepository } from '#model';
 import type { ApplicationSource } from '#model';
-import { Authority } from './support/certificates.ts';
+import { CertificateAuthority } from './support/certificates.ts';
 import { temporaryFolder } from './support/index.ts';
 import { startRepoServer } from './support/repo-server.ts';
 import type { RepoServer } from './support/repo-server.ts';
 
-// What the protocol of Argo CD's own repo-server does beside rendering: revisions, paths, signatures, certificates, errors.
+// The protocol of Argo CD's own repo-server beside rendering: revisions, paths, signatures,
+// certificates, errors.
 
 const never = new AbortController().signal;
 const stops: AbortController[] = [];
@@ -42,8 +43,8 @@ function source(address: string, tls?: RepoServerTls, timeoutMs = 60_000): Desir
   return desired;
 }
 
-/** A repository in a folder, with a key that signs. */
-class Repository {
+/** A repository in a folder, with a signing key. */
+class SignedRepository {
   readonly url: string;
   readonly keyId: string;
   readonly publicKey: string;
@@ -62,7 +63,7 @@ class Repository {
     this.publicKey = this.#gpg('--armor', '--export', this.keyId);
   }
 
-  /** A commit with this file; its SHA. */
+  /** Commits a file; returns the SHA. */
   commit(file: string, text: string, sign = false): string {
     const path = join(this.#path, file);
     mkdirSync(join(path, '..'), { recursive: true });
@@ -97,15 +98,14 @@ class Repository {
 
 const configMap = (name: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\n`;
 
-/** As a controller asks. */
+/** A request of the controller. */
 function ask(of: ApplicationSource, revision: string, more: Partial<ManifestsRequest> = {}): ManifestsRequest {
   return {
     sources: [{ source: of, repository: bareRepository(of.repoURL), revision }],
     cluster: { kubeVersion: 'v1.33.1', apiVersions: ['v1', 'v1/ConfigMap'] },
     repositories: { repositories: [], credentials: [] },
     options: { kustomizeBuildOptions: '', kustomizeVersions: {}, valuesFileSchemes: ['https'], enabledTypes: {} },
-    noRevisionCache: true,
-    noCache: false,
+    cache: { revision: 'current', manifests: 'cached' },
     appName: 'app',
     namespace: 'apps',
     project: 'default',
@@ -114,22 +114,22 @@ function ask(of: ApplicationSource, revision: string, more: Partial<ManifestsReq
   };
 }
 
-describe('one without TLS', () => {
+describe('a repo-server without TLS', () => {
   let server: RepoServer;
   let desired: DesiredSource;
-  let repository: Repository;
+  let repository: SignedRepository;
   let plain: ApplicationSource;
 
   beforeAll(async () => {
     const place = join(folder.path, 'plain');
     mkdirSync(place);
-    repository = new Repository(place);
+    repository = new SignedRepository(place);
     plain = { repoURL: repository.url, path: 'app', targetRevision: 'main' };
     const gpg = { home: join(place, 'server-keys'), source: join(place, 'server-keys-source') };
     for (const path of Object.values(gpg)) mkdirSync(path, { mode: 0o700 });
     writeFileSync(join(gpg.source, repository.keyId), repository.publicKey);
     chmodSync(gpg.source, 0o700);
-    // Its image has a program of this name around gpg.
+    // The image of Argo CD has a wrapper of this name around gpg.
     mkdirSync(join(place, 'bin'));
     writeFileSync(join(place, 'bin', 'gpg-wrapper.sh'), '#!/bin/sh\ngpg --no-permission-warning --logger-fd 1 "$@"\n', {
       mode: 0o755,
@@ -153,18 +153,18 @@ describe('one without TLS', () => {
   const names = ({ objects }: SourceManifests): readonly (string | undefined)[] =>
     objects.map(({ metadata }) => metadata.name);
 
-  it('10.4: resolves branches, tags and what is not there', async () => {
+  it('resolves branches and tags, and reports unknown revisions', async () => {
     const commit = repository.commit('app/a.yaml', configMap('a'));
     repository.git('tag', '-a', '-m', 'v1', 'v1');
     const at = { source: plain, repository: bareRepository(repository.url) };
-    expect(await desired.resolve({ ...at, revision: 'main' }, true, never)).toBe(commit);
-    expect(await desired.resolve({ ...at, revision: 'v1' }, true, never)).toBe(commit);
-    await expect(desired.resolve({ ...at, revision: 'gone' }, true, never)).rejects.toThrow(
+    expect(await desired.resolve({ ...at, revision: 'main' }, 'current', never)).toBe(commit);
+    expect(await desired.resolve({ ...at, revision: 'v1' }, 'current', never)).toBe(commit);
+    await expect(desired.resolve({ ...at, revision: 'gone' }, 'current', never)).rejects.toThrow(
       "rpc error: code = Unknown desc = unable to resolve 'gone' to a commit SHA: revision not found",
     );
   });
 
-  it('10.4: objects come with the tracking that was asked for', async () => {
+  it('returns objects with the requested tracking method', async () => {
     const tracking = { method: 'annotation', labelKey: 'app.kubernetes.io/instance', installationId: '' } as const;
     const [object] = (await one(ask(plain, 'main', { tracking }))).objects;
     expect(object?.metadata.annotations).toEqual({ 'argocd.argoproj.io/tracking-id': 'app:/ConfigMap:apps/a' });
@@ -172,7 +172,7 @@ describe('one without TLS', () => {
     expect(bare?.metadata.annotations).toBeUndefined();
   });
 
-  it('10.4: a commit elsewhere is taken for the one before, one in the paths is rendered', async () => {
+  it('reuses the rendering after a commit outside the paths, and renders after one inside', async () => {
     const before = repository.commit('app/a.yaml', `${configMap('a')}data: {}\n`);
     expect(names(await one(ask(plain, 'main')))).toEqual(['a']);
     const elsewhere = repository.commit('README', 'words');
@@ -195,7 +195,7 @@ describe('one without TLS', () => {
       good = { mode: 'head', keys: [repository.keyId] };
     });
 
-    it('10.4: a signed commit is rendered, an unsigned one is not', async () => {
+    it('are required: a signed commit is rendered, an unsigned one is not', async () => {
       const signed = repository.commit('app/c.yaml', configMap('c'), true);
       const answer = await one(demanded(plain, 'main', good));
       expect([answer.revision, answer.problems ?? [], names(answer)]).toEqual([signed, [], ['a', 'b', 'c']]);
@@ -213,13 +213,13 @@ describe('one without TLS', () => {
       });
     });
 
-    it('10.4: strict looks at all that led there', async () => {
+    it('are checked for the whole history in strict mode', async () => {
       repository.commit('app/e.yaml', configMap('e'), true);
       expect((await one(demanded(plain, 'main', good))).problems ?? []).toEqual([]);
       expect((await one(demanded(plain, 'main', { ...good, mode: 'strict' }))).problems).not.toEqual([]);
     });
 
-    it('10.4: a signed tag counts for its commit, also when that is asked for', async () => {
+    it('of a tag count for its commit, even if the request names the commit', async () => {
       const commit = repository.commit('app/f.yaml', configMap('f'));
       repository.git('tag', '--sign', '-m', 'v2', 'v2');
       const tagged = { ...plain, targetRevision: 'v2' };
@@ -228,7 +228,7 @@ describe('one without TLS', () => {
       expect([pinned.revision, pinned.problems ?? []]).toEqual([commit, []]);
     });
 
-    it('10.4: of a source that is only referred to, the commit is verified', async () => {
+    it('are checked for the commit of a source that is only referenced', async () => {
       const values = { repoURL: repository.url, targetRevision: 'main', ref: 'values' };
       repository.commit('values.yaml', 'a: 1\n', true);
       expect((await one(demanded(values, 'main', good))).problems ?? []).toEqual([]);
@@ -237,7 +237,7 @@ describe('one without TLS', () => {
     });
   });
 
-  it('10.4: errors are those of Argo CD', async () => {
+  it('returns the errors of Argo CD', async () => {
     await expect(one(ask({ ...plain, path: 'gone' }, 'main'))).rejects.toThrow(
       'rpc error: code = Unknown desc = gone: app path does not exist',
     );
@@ -247,9 +247,9 @@ describe('one without TLS', () => {
   });
 });
 
-describe('one with TLS', () => {
+describe('a repo-server with TLS', () => {
   let server: RepoServer;
-  let authority: Authority;
+  let authority: CertificateAuthority;
   let request: ManifestsRequest;
   const outcome = (tls: RepoServerTls | undefined): Promise<unknown> =>
     source(server.address, tls)
@@ -262,14 +262,14 @@ describe('one with TLS', () => {
   beforeAll(async () => {
     const place = join(folder.path, 'tls');
     mkdirSync(join(place, 'conf', 'reposerver', 'tls'), { recursive: true });
-    authority = await Authority.create(place);
+    authority = await CertificateAuthority.create(place);
     await authority.keyPair('server');
     await authority.server('server');
     await authority.keyPair('client');
     await authority.client('client', 'controller', []);
     for (const end of ['crt', 'key'])
       symlinkSync(authority.path(`server.${end}`), join(place, 'conf', 'reposerver', 'tls', `tls.${end}`));
-    const repository = new Repository(place);
+    const repository = new SignedRepository(place);
     repository.commit('app/a.yaml', configMap('a'));
     request = ask({ repoURL: repository.url, path: 'app' }, 'main');
     server = await startRepoServer({
@@ -282,11 +282,11 @@ describe('one with TLS', () => {
   });
   afterAll(async () => server.close());
 
-  it('10.4: strict and mutual TLS, as administrators set them up for Argo CD', async () => {
+  it('works with strict and mutual TLS as administrators configure it for Argo CD', async () => {
     const identity = { certificate: authority.path('client.crt'), key: authority.path('client.key') };
     expect(await outcome({ identity })).toBe(1);
     expect(await outcome({ identity, authorities: [authority.path('ca.crt')] })).toBe(1);
-    // The certificate itself is enough, as in Go.
+    // The server certificate itself is enough as an authority, as in Go.
     expect(await outcome({ identity, authorities: [authority.path('server.crt')] })).toBe(1);
     expect(await outcome({ identity, authorities: [authority.path('client.crt')] })).toMatch(/code = Unavailable/);
     expect(await outcome({})).toMatch(/^rpc error: code = Unavailable/);

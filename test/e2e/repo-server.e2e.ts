@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, systemRandom } from '#base';
 import {
   createDesiredSource,
+  createInProcessRenderer,
   createInProcessRunner,
   createRemoteSource,
   createToolLookup,
+  programsFrom,
   SourceFailed,
 } from '#desired';
 import type { DesiredSource, Manifests } from '#desired';
@@ -13,17 +15,18 @@ import { silentLogger } from '#telemetry';
 import { brokenCases, differingCases, goodCases } from './corpus/index.ts';
 import type { CorpusCase } from './corpus/index.ts';
 import { startPlaces } from './corpus/places.ts';
-import type { Places } from './corpus/places.ts';
+import type { SourceServers } from './corpus/places.ts';
 import { requestOf } from './corpus/requests.ts';
 import { startRepoServer } from './support/repo-server.ts';
 import type { RepoServer } from './support/repo-server.ts';
 import { temporaryFolder, toolsPath } from './support/index.ts';
 
-// One corpus, rendered twice: by the embedded way and by Argo CD's own repo-server, with the same helm, kustomize and git.
+// Renders one corpus twice: with the embedded renderer and with Argo CD's own repo-server, using
+// the same helm, kustomize and git.
 
 const signal = new AbortController().signal;
 let folder: ReturnType<typeof temporaryFolder>;
-let places: Places;
+let places: SourceServers;
 let server: RepoServer;
 let embedded: DesiredSource;
 let remote: DesiredSource;
@@ -34,13 +37,20 @@ beforeAll(async () => {
   const { sshData, tlsData } = places;
   server = await startRepoServer({ folder: folder.path, sshData, tlsData });
   const path = toolsPath();
+  const commands = createInProcessRunner({ clock: systemClock, env: { ...process.env, PATH: path } });
   embedded = createDesiredSource({
     clock: systemClock,
+    reach: { allowLocal: true },
     random: systemRandom,
     logger: silentLogger,
-    commands: createInProcessRunner({ clock: systemClock, env: { ...process.env, PATH: path } }),
+    commands,
     cacheDir: join(folder.path, 'cache'),
-    tools: createToolLookup({ path }),
+    renderer: createInProcessRenderer({
+      commands,
+      programs: programsFrom(createToolLookup({ path })),
+      folder: join(folder.path, 'render'),
+      random: systemRandom,
+    }),
     trust: { sshKnownHosts: join(sshData, 'ssh_known_hosts'), tlsCertificates: tlsData },
   });
   remote = createRemoteSource({
@@ -59,7 +69,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** The answer, or what is wrong with which source. */
+/** The manifests, or the error of a source. */
 async function outcome(desired: DesiredSource, one: CorpusCase): Promise<Manifests | { readonly problem: string }> {
   try {
     return await desired.manifests(requestOf(one, places), signal);
@@ -69,8 +79,8 @@ async function outcome(desired: DesiredSource, one: CorpusCase): Promise<Manifes
   }
 }
 
-describe('what renders', () => {
-  it.each(goodCases)('10.4 10.e2e: $name: equal objects, kind and revision', async (one) => {
+describe('a source that renders', () => {
+  it.each(goodCases)('$name: has equal objects, source type and revision', async (one) => {
     const own = await outcome(embedded, one);
     const theirs = await outcome(remote, one);
     expect(own).toEqual(theirs);
@@ -79,15 +89,15 @@ describe('what renders', () => {
   });
 });
 
-describe('what does not', () => {
-  it.each(brokenCases)('10.4 10.e2e: $name: conditions of one meaning', async (one) => {
+describe('a source that does not render', () => {
+  it.each(brokenCases)('$name: leads to conditions with the same meaning', async (one) => {
     for (const desired of [embedded, remote])
       expect(await outcome(desired, one)).toEqual({ problem: expect.stringMatching(one.says) });
   });
 });
 
-describe('what docs/compatibility.md says that differs', () => {
-  it.each(differingCases)('10.4 10.e2e: $name', async (one) => {
+describe('a documented difference of docs/compatibility.md', () => {
+  it.each(differingCases)('$name', async (one) => {
     for (const [desired, says] of [
       [embedded, one.own],
       [remote, one.theirs],

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually, SocksProxy } from '#support';
 import { TestApplication } from './applications.ts';
 import { isBy, startDouble, startServers } from './support/index.ts';
-import type { AuditEvent, Double, Server, Servers } from './support/index.ts';
+import type { AuditEvent, ClusterDouble, Server, Servers } from './support/index.ts';
 import { refreshed, UnderTest } from './under-test.ts';
 
 const account = 'limited';
@@ -16,7 +16,7 @@ const files = {
 };
 const secretAt = `/api/v1/namespaces/${namespace}/secrets/login`;
 
-/** All of ConfigMaps; of Secrets what a sync needs, and no list. */
+/** Full access to ConfigMaps; for Secrets only the verbs that a sync needs, without list. */
 const few = [
   { apiGroups: [''], resources: ['configmaps', 'namespaces'], verbs: ['*'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
@@ -38,7 +38,7 @@ interface Application {
 let world: Servers<'hub' | 'managed'>;
 let hub: Server;
 let managed: Server;
-let doubles: readonly Double[] = [];
+let doubles: readonly ClusterDouble[] = [];
 let controller: UnderTest | undefined;
 let proxy: SocksProxy;
 
@@ -61,7 +61,7 @@ afterEach(async () => {
   await world.close();
 }, 120_000);
 
-/** The controller of the chart, with the setting, and the cluster in its Secret. */
+/** Installs the chart with the setting, and adds the managed cluster. */
 async function install(respectRBAC: string, proxyUrl?: string): Promise<void> {
   controller = await UnderTest.install({
     server: hub,
@@ -85,22 +85,22 @@ function tail(): string {
   return controller?.pods.tail() ?? '';
 }
 
-/** What the controller asked of the managed cluster. */
+/** Requests of the controller to the managed cluster. */
 function asked(): readonly AuditEvent[] {
   return managed.audit().filter((event) => isBy(event, 'kube-system', account));
 }
 
 async function leftOut(): Promise<readonly string[]> {
   const all = (await controller?.pods.all()[0]?.state())?.leftOut ?? [];
-  return all.map((line) => line.replace(/: left out, .*$/, '').replace(/^.* /, ''));
+  return all.map((line) => line.replace(/: left out because of .*$/, '').replace(/^.* /, ''));
 }
 
 async function statusOf(app: TestApplication): Promise<NonNullable<Application['status']>> {
   return (await hub.api.get<Application>(app.path))?.status ?? {};
 }
 
-describe('12.7: a service account that may list some kinds only, on a real API server', () => {
-  it('12.7: without resource.respectRBAC the Application is told which kind may not be listed', async () => {
+describe('a ServiceAccount that may list only some kinds, on a real API server', () => {
+  it('without resource.respectRBAC a condition names the kind that may not be listed', async () => {
     await install('');
     const app = await create('told');
     await eventually(async () => {
@@ -119,7 +119,7 @@ describe('12.7: a service account that may list some kinds only, on a real API s
     ['normal', false],
     ['strict', true],
   ])(
-    '12.7: with %s its objects are synced, healed, kept, and pruned once the kind may be listed',
+    'with %s objects of other kinds are synced, healed, kept, and pruned once the kind may be listed',
     async (mode, reviews) => {
       await install(mode);
       const app = await create(mode);
@@ -159,7 +159,7 @@ describe('12.7: a service account that may list some kinds only, on a real API s
           requiresPruning: true,
         });
         expect(conditions.find(({ type }) => type === 'StaleResourceWarning')?.message).toMatch(
-          /^The live state of \/Secret is not up to date, nothing of this kind is pruned: left out, as resource\.respectRBAC says: secrets is forbidden/,
+          /^The live state of \/Secret is not up to date, nothing of this kind is pruned: left out because of resource\.respectRBAC: secrets is forbidden/,
         );
       }, 60_000);
       expect(await user()).toBeDefined();
@@ -173,13 +173,13 @@ describe('12.7: a service account that may list some kinds only, on a real API s
     480_000,
   );
 
-  it('12.7: all of it through a SOCKS proxy with user and password, and nothing beside it', async () => {
+  it('works through a SOCKS proxy with user and password, and without direct connections', async () => {
     await install('normal', `socks5://me:${canary}@127.0.0.1:${proxy.port}`);
     const app = await create('tunnelled');
     await app.isGood(undefined, { tail });
     const { host } = new URL(managed.url);
     expect(new Set(proxy.asked)).toEqual(new Set([`address ${host}`]));
-    // A change of the ConfigMap comes by the watch.
+    // The watch reports a change of the ConfigMap.
     await managed.kubectl([
       'patch',
       'configmap/settings',
@@ -193,7 +193,8 @@ describe('12.7: a service account that may list some kinds only, on a real API s
       const path = `/api/v1/namespaces/${namespace}/configmaps/settings`;
       expect((await managed.api.get<{ data: object }>(path))?.data).toEqual({ colour: 'blue' });
     }, 60_000);
-    // The pod is asked for all that it says when it ends, and no password may be in it.
+    // The outputs of the pod must not contain the password; UnderTest checks the others when it
+    // ends.
     expect(tail()).not.toContain(canary);
     const { port } = proxy;
     await proxy.close();

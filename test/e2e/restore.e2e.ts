@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '#support';
 import { TestApplication } from './applications.ts';
 import { startDouble, startServers } from './support/index.ts';
-import type { Double, Server, Servers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
 import { refreshed, UnderTest } from './under-test.ts';
 
 const limitMs = 90_000;
@@ -29,12 +29,15 @@ spec:
 const first = { 'web.yaml': web, 'changes.yaml': map('changes', 'blue'), 'goes.yaml': map('goes', 'blue') };
 const second = { 'changes.yaml': map('changes', 'green'), 'goes.yaml': null, 'comes.yaml': map('comes', 'green') };
 
-/** The data of etcd go back to an earlier day while the controller runs: numbers go back, other objects have the old names. */
-describe('8.1.11: a cluster whose resourceVersions went back', () => {
+/**
+ * etcd is restored from an older snapshot while the controller runs: resourceVersions go back, and
+ * other objects have the same names.
+ */
+describe('a cluster whose resourceVersions went back', () => {
   let world: Servers<'hub' | 'managed'>;
   let hub: Server;
   let managed: Server;
-  let doubles: Double[] = [];
+  let doubles: ClusterDouble[] = [];
   let controller: UnderTest;
 
   const tail = (): string => controller.pods.tail();
@@ -59,7 +62,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     await world.close();
   });
 
-  /** What stands for Kubernetes' own controllers is started anew with the cluster, as they would be. */
+  /** Restores a server, and restarts the test double of Kubernetes' own controllers with it. */
   async function restored(server: Server, snapshot: string | undefined): Promise<void> {
     await stopDoubles();
     await server.restore(snapshot);
@@ -72,7 +75,9 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     await Promise.all(doubles.splice(0).map((double) => double.stop()));
   }
 
-  /** By client certificate: a cluster that is built anew does not know the tokens of the one before. */
+  /**
+   * Registers the cluster with a client certificate: a rebuilt cluster does not know former tokens.
+   */
   function register(): Promise<unknown> {
     const { ca = '', cert = '', key = '' } = managed.access;
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -83,7 +88,9 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     });
   }
 
-  /** Many numbers further, so that nothing that is written after the restore comes near those of before. */
+  /**
+   * Raises the resourceVersion far, so that writes after the restore stay below the former values.
+   */
   async function manyWrites(server: Server): Promise<void> {
     const path = '/api/v1/namespaces/default/configmaps';
     const { metadata } = await server.api.create<{ metadata: { name: string } }>(path, {
@@ -92,7 +99,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     for (let n = 0; n < 500; n += 1) await server.api.patch(`${path}/${metadata.name}`, { data: { n: String(n) } });
   }
 
-  /** Colours of the ConfigMaps of a namespace, by name; what the cluster itself puts there left out. */
+  /** Colours of the ConfigMaps of a namespace by name, without those of the cluster itself. */
   async function colours(server: Server, namespace: string): Promise<Record<string, string>> {
     const maps = await server.api.list<{ metadata: { name: string }; data: { colour?: string } }>(
       `/api/v1/namespaces/${namespace}/configmaps`,
@@ -106,7 +113,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
       if (JSON.stringify(found) !== '{"changes":"green","comes":"green"}')
         throw new Error(`${namespace}: ${JSON.stringify(found)}\n${tail()}`);
     }, limitMs);
-  /** Its watches tell the controller of what happens from now on. */
+  /** Checks that the controller still receives watch events and heals. */
   async function heals(server: Server, namespace: string): Promise<void> {
     for (const path of [
       `/api/v1/namespaces/${namespace}/configmaps/comes`,
@@ -134,7 +141,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
   }
   const pid = (): number | undefined => controller.pods.all()[0]?.pid;
 
-  it('8.1.11: the cluster of the Applications themselves: all of them become what they should be, without a restart', async () => {
+  it('as the hub: all Applications are repaired without a restart', async () => {
     const stays = await create('stays', hub, first);
     const deleted = await create('deleted', hub, first);
     const edited = await create('edited', hub, first);
@@ -170,7 +177,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     expect([pid(), controller.pods.all()[0]?.isRunning]).toEqual([before, true]);
   }, 400_000);
 
-  it('8.1.11: a managed cluster: what was made, changed and deleted since becomes what Git says, without a restart', async () => {
+  it('as a managed cluster: all objects are repaired without a restart', async () => {
     const app = await create('far', managed, first);
     await app.isGood(undefined, options);
     const before = pid();
@@ -188,7 +195,7 @@ describe('8.1.11: a cluster whose resourceVersions went back', () => {
     expect([pid(), controller.pods.all()[0]?.isRunning]).toEqual([before, true]);
   }, 400_000);
 
-  it('8.1.11: a managed cluster that was built anew behind the same URL: everything is made again', async () => {
+  it('as a managed cluster that was rebuilt empty behind the same URL: all objects are created again', async () => {
     const before = pid();
     const files = { 'web.yaml': web, 'changes.yaml': map('changes', 'green'), 'comes.yaml': map('comes', 'green') };
     const app = await create('again', managed, files);

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { driftless } from '#support';
 import { temporaryFolder, toolPath, toolsPath } from './support/index.ts';
 
-// The programs themselves, through the built `driftless manifests`: the unit tests beside desired/generate skip where they are missing; here
-// they must be there.
+// Tests the built `driftless manifests` with real helm and kustomize. Unit tests in
+// desired/generate skip without these programs; here they are required.
 
 const configMap = (name: string, value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {value: "${value}"}\n`;
@@ -49,7 +49,7 @@ const manifests = (...args: string[]): ReturnType<typeof driftless> =>
   driftless(['manifests', ...args], { env: { PATH: toolsPath() } });
 
 describe('sources that programs render', () => {
-  it('10.2: finds kustomize and helm on PATH, sees what a directory is, and renders it', async () => {
+  it('are detected and rendered with kustomize and helm on PATH', async () => {
     expect([toolPath('helm'), toolPath('kustomize')].every((path) => path.startsWith('/'))).toBe(true);
     const overlay = await manifests('--repo', repository, '--path', 'overlay');
     expect([overlay.stderr, overlay.code]).toEqual(['', 0]);
@@ -59,7 +59,7 @@ describe('sources that programs render', () => {
     expect(chart.stdout).toContain('value: grey');
   });
 
-  it('10.2: an Application of several sources takes values from another repository', async () => {
+  it('can use values of another repository in an Application with several sources', async () => {
     const values = commit('values', { 'prod.yaml': 'colour: green\n' });
     const app = join(root, 'app.yaml');
     const sources = [
@@ -76,7 +76,7 @@ describe('sources that programs render', () => {
     expect(made.stdout).toContain('name: p-base-s');
   });
 
-  it('10.2: where the program is missing, it says which and how to get it', async () => {
+  it('report a missing program and how to install it', async () => {
     const folder = join(root, 'bin');
     mkdirSync(folder, { recursive: true });
     const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();

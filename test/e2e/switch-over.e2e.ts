@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { driftless, eventually, Program } from '#support';
-import type { Finished } from '#support';
+import type { ProgramResult } from '#support';
 import { ArgoInstallation } from './argo/installation.ts';
 import type { LeftApplication } from './argo/installation.ts';
 import { asArgoSends, withMark } from './argo/objects.ts';
@@ -17,12 +17,12 @@ import {
   simple,
 } from './argo/manifests.ts';
 import { describeRequest, freePort, isBy, isWrite, startDouble, startServers, toolsPath } from './support/index.ts';
-import type { Double, Server, Servers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
 import { refreshed, sumOf, UnderTest } from './under-test.ts';
 
 const limitMs = 60_000;
 
-/** `driftless preflight -o json`, as far as it matters here. */
+/** The fields of `driftless preflight -o json` that the tests use. */
 interface Report {
   readonly summary?: object;
   readonly applications?: readonly { readonly name: string; readonly state: string }[];
@@ -35,7 +35,7 @@ interface Application {
   readonly status: {
     readonly sync: { readonly status: string; readonly revision: string };
     readonly health: { readonly status: string };
-    /** Goes for a moment when an operation starts. */
+    /** Missing for a moment when an operation starts. */
     readonly operationState?: { readonly phase: string; readonly message: string };
     readonly history?: readonly unknown[];
     readonly conditions?: readonly { readonly type: string; readonly message: string }[];
@@ -43,16 +43,16 @@ interface Application {
   };
 }
 
-/** Written by hand as `recurse: true`; Argo CD writes back the whole structure. */
+/** The user writes `recurse: true`; Argo CD writes back the whole structure. */
 const recursing = { spec: { directory: { recurse: true } }, status: { directory: { jsonnet: {}, recurse: true } } };
-/** Says nothing at all, in many words; or says it only there. */
+/** Empty structures in spec and status, or only in the status. */
 const empty = {
   spec: { directory: { include: '*.yaml', jsonnet: {}, recurse: false } },
   status: { directory: { include: '*.yaml', jsonnet: {} } },
 };
 const createNamespace = { syncOptions: ['CreateNamespace=true'] };
 
-/** An earlier Driftless tracked CustomResourceDefinitions too. */
+/** Earlier versions of Driftless tracked CRDs too. */
 const markedByDriftless: LeftApplication = {
   name: 'gadgets',
   files: {
@@ -83,13 +83,13 @@ const left: readonly LeftApplication[] = [
     files: {},
     serverSide: { ...simple, 'crd.yaml': crd('tenants', 'Tenant') },
     syncPolicy: {
-      // Else preflight says that it takes over no fields of client-side apply, which is a difference.
+      // Otherwise preflight reports that it does not migrate fields of client-side apply.
       syncOptions: ['CreateNamespace=true', 'ServerSideApply=true', 'ClientSideApplyMigration=false'],
       managedNamespaceMetadata: { labels: { team: 'a' }, annotations: { note: 'ours' } },
     },
     finalizers: [],
   },
-  // Not as Git says, synced at this commit, and without self-heal: it stays as it is.
+  // OutOfSync, synced at this commit, without self-heal: it must not change.
   {
     name: 'tried',
     files: { 'settings.yaml': settings('blue') },
@@ -98,7 +98,7 @@ const left: readonly LeftApplication[] = [
     source: recursing,
     outOfSync: ['settings'],
   },
-  // Synced at this commit without success: it stays as it is, self-heal or not.
+  // The sync of this commit failed: it must not change, with or without self-heal.
   {
     name: 'failing',
     files: { 'settings.yaml': settings('blue') },
@@ -109,7 +109,7 @@ const left: readonly LeftApplication[] = [
   },
 ];
 const names = [...left.map(({ name }) => name), markedByDriftless.name];
-/** Resyncs often, so that two of them are soon over. */
+/** Short resync periods, so that two of them pass quickly. */
 const values = {
   dropIn: true,
   rbac: { clusterWrite: true },
@@ -119,13 +119,13 @@ const values = {
   },
 };
 
-describe('an installation that Argo CD has left', () => {
+describe('the switch from an Argo CD installation', () => {
   let world: Servers<'hub'>;
   let hub: Server;
-  let double: Double;
+  let double: ClusterDouble;
   let argo: ArgoInstallation;
   let controller: UnderTest | undefined;
-  /** A kubeconfig with which everything can be read, and nothing be written. */
+  /** A kubeconfig with read-only access to everything. */
   let looker: string;
 
   const app = async (name: string): Promise<Application> => {
@@ -156,8 +156,8 @@ describe('an installation that Argo CD has left', () => {
     await world.close();
   });
 
-  /** What it is asked for reading, and what the audit log has of its writing. */
-  const preflight = async (...args: string[]): Promise<Finished> => {
+  /** Runs preflight with read-only access. */
+  const preflight = async (...args: string[]): Promise<ProgramResult> => {
     const env = { DRIFTLESS_CACHE_DIR: join(world.folder, 'preflight'), PATH: toolsPath(), HOME: world.folder };
     return driftless(['preflight', '--kubeconfig', looker, '-n', 'argocd', ...args], { env });
   };
@@ -167,13 +167,13 @@ describe('an installation that Argo CD has left', () => {
       .filter((event) => isWrite(event) && isBy(event, 'argocd', 'looker'))
       .map(describeRequest);
 
-  it('8.2.1: preflight prints no difference, and writes nothing', async () => {
+  it('preflight prints no difference, and writes nothing', async () => {
     const { code, stdout, stderr } = await preflight('-o', 'json');
     const report = JSON.parse(stdout === '' ? '{}' : stdout) as Report;
-    const told = report.applications?.filter(({ state }) => state !== 'same');
+    const changed = report.applications?.filter(({ state }) => state !== 'same');
     const features = report.features?.filter(({ severity }) => severity !== 'info');
-    expect({ told, features, stderr: code === 2 ? stderr : '' }).toEqual({
-      told: [],
+    expect({ changed, features, stderr: code === 2 ? stderr : '' }).toEqual({
+      changed: [],
       features: [],
       stderr: '',
     });
@@ -183,7 +183,7 @@ describe('an installation that Argo CD has left', () => {
     expect(writesOfLooker()).toEqual([]);
   }, 120_000);
 
-  it('8.2.1: preflight tells of what Argo CD has not seen, by path and without values', async () => {
+  it('preflight reports differences that Argo CD has not seen, by path and without values', async () => {
     await hub.kubectl(['scale', 'deployment/web', '-n', 'labelled', '--replicas=5']);
     const changed = 'another-battery';
     const credentials = '/api/v1/namespaces/shop/secrets/credentials';
@@ -205,7 +205,7 @@ describe('an installation that Argo CD has left', () => {
     expect(writesOfLooker()).toEqual([]);
   }, 120_000);
 
-  it('8.2.2: run --shadow compares beside Argo CD, tells where both disagree, and writes nothing', async () => {
+  it('run --shadow compares beside Argo CD, reports disagreements, and writes nothing', async () => {
     const port = await freePort();
     const here = ['--kubeconfig', looker, '--namespace=argocd', '--metrics-host=127.0.0.1', `--metrics-port=${port}`];
     const shadow = new Program(['run', '--shadow', ...here, ...values.controller.extraArgs]);
@@ -217,7 +217,7 @@ describe('an installation that Argo CD has left', () => {
     };
     const disagreeing = async (count: number): Promise<void> => {
       await eventually(async () => {
-        // Argo CD has compared again, and says the same again: by then it is no matter of a moment.
+        // Argo CD has compared again with the same result, so the disagreement is not temporary.
         await hub.api.patch(argo.applications('both'), {
           status: { reconciledAt: new Date().toISOString().replace(/\.\d+/, '') },
         });
@@ -241,7 +241,7 @@ describe('an installation that Argo CD has left', () => {
     expect(hub.audit().some((event) => isBy(event, 'argocd', 'looker') && event.verb === 'watch')).toBe(true);
   }, 180_000);
 
-  it('8 done when, 8.1.1, 8.1.7: our controller takes its place without a write to a managed object, and starts nothing', async () => {
+  it('our controller takes over without a write to a managed object, and starts no operation', async () => {
     const before = await apps();
     const stop = watchApplications(hub, argo.applications());
     controller = await UnderTest.install({ server: hub, folder: world.folder, values });
@@ -259,7 +259,7 @@ describe('an installation that Argo CD has left', () => {
     expect([...seen].sort()).toEqual([...new Set(before.map(line))].sort());
   }, 180_000);
 
-  it('8 done when: afterwards it heals, syncs and prunes', async () => {
+  it('our controller then heals, syncs and prunes', async () => {
     const web = '/apis/apps/v1/namespaces/labelled/deployments/web';
     await hub.kubectl(['scale', 'deployment/web', '-n', 'labelled', '--replicas=5']);
     await hub.kubectl(['delete', 'service/web', '-n', 'both']);
@@ -288,7 +288,7 @@ describe('an installation that Argo CD has left', () => {
     ['that Argo CD made', 'shop', 'widgets', ['first']],
     ['that an earlier Driftless marked', 'gadgets', 'gadgets', ['from-git', 'of-somebody']],
   ])(
-    '8.1.1: a CustomResourceDefinition %s stays with its instances when Git no longer has it',
+    'a CustomResourceDefinition %s and its instances stay when it leaves Git',
     async (_, name, plural, instances) => {
       const paths = [
         `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.example.com`,
@@ -320,7 +320,7 @@ describe('an installation that Argo CD has left', () => {
   }
 });
 
-/** A ServiceAccount that may read everything. @returns a kubeconfig for it */
+/** Creates a ServiceAccount with read-only access to everything. @returns its kubeconfig */
 async function readingOnly(hub: Server): Promise<string> {
   await hub.kubectl(['create', 'serviceaccount', 'looker', '-n', 'argocd']);
   await hub.kubectl(['create', 'clusterrole', 'looker', '--verb=get,list,watch', '--resource=*.*']);
@@ -329,7 +329,7 @@ async function readingOnly(hub: Server): Promise<string> {
   return hub.kubeconfigFor(await hub.as('argocd', 'looker'), 'argocd');
 }
 
-/** What must not move while controllers change. */
+/** The fields that must not change during the switch. */
 function summary({ metadata, operation, status }: Application): object {
   const { health, operationState, history, conditions, resources } = status;
   const sync = { status: status.sync.status, revision: status.sync.revision };
@@ -337,13 +337,13 @@ function summary({ metadata, operation, status }: Application): object {
   return { name: metadata.name, operation, sync, health, operationState, history, errors, resources };
 }
 
-/** One line for each state that an Application is seen in. */
+/** The state of an Application as one line. */
 function line({ metadata, operation, status }: Application): string {
   const running = (operation ?? undefined) === undefined ? '' : ' (operation)';
   return `${metadata.name} ${status.sync.status} ${status.health.status} ${status.operationState?.phase ?? 'none'}${running}`;
 }
 
-/** Every state that the Applications are in from now on, until stopped. */
+/** Collects every state of the Applications until stopped. */
 function watchApplications(server: Server, path: string): () => Promise<ReadonlySet<string>> {
   const stop = new AbortController();
   const seen = new Set<string>();

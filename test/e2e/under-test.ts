@@ -1,5 +1,5 @@
 import { eventually } from '#support';
-import { Pods } from './pods.ts';
+import { WorkloadPods } from './pods.ts';
 import { chartFolder, renderedController } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
 import { isBy, isDryRun, isWrite } from './support/index.ts';
@@ -7,40 +7,46 @@ import type { AuditEvent, Server } from './support/index.ts';
 
 export interface InstallOptions {
   readonly server: Server;
-  /** For caches and logs. */
+  /** Folder for caches and logs. */
   readonly folder: string;
   readonly values: object;
   readonly namespace?: string;
   readonly release?: string;
 }
 
-/** What a controller writes for itself and about Applications; everything else that it writes is a write to what Applications manage. */
+/**
+ * Objects that the controller writes for itself and about Applications. All others are managed
+ * objects.
+ */
 const ownBusiness: Readonly<Record<string, readonly string[] | 'any'>> = {
   events: 'any',
   applications: 'any',
   configmaps: ['argocd-app-controller-shard-cm', 'driftless-ownership'],
 };
 
-/** The controller as the chart installs it on a real server: one pod, which is a process of this machine, and what the audit log has of it. */
+/**
+ * The controller as the chart installs it on a real server: one pod as a local process, and its
+ * audit log.
+ */
 export class UnderTest {
-  readonly pods: Pods;
+  readonly pods: WorkloadPods;
   readonly #server: Server;
   readonly #rendered: RenderedController;
 
-  private constructor(server: Server, rendered: RenderedController, pods: Pods) {
+  private constructor(server: Server, rendered: RenderedController, pods: WorkloadPods) {
     this.#server = server;
     this.#rendered = rendered;
     this.pods = pods;
   }
 
-  /** `helm install`, then the pod; resolves when that is ready. */
+  /** Runs `helm install` and starts the pod; resolves when it is ready. */
   static async install(options: InstallOptions): Promise<UnderTest> {
     const { server, folder, values, namespace = 'argocd', release = 'driftless' } = options;
     const input = JSON.stringify(values);
     const args = ['install', release, chartFolder, '--namespace', namespace, '--create-namespace', '--wait=false'];
     await server.helm([...args, '--values', '-'], { input });
     const rendered = await renderedController(values, { release, namespace });
-    const found = new UnderTest(server, rendered, new Pods(server, rendered, folder));
+    const found = new UnderTest(server, rendered, new WorkloadPods(server, rendered, folder));
     await found.pods.match();
     await found.pods.ready();
     return found;
@@ -59,13 +65,13 @@ export class UnderTest {
     return sumOf(await this.metrics(), name);
   }
 
-  /** All that it asked of a server to change; `from` of the log's length before. */
+  /** All write requests of the controller to a server. */
   writes(server: Server = this.#server): AuditEvent[] {
     const { namespace, serviceAccount } = this.#rendered;
     return server.audit().filter((event) => isWrite(event) && isBy(event, namespace, serviceAccount));
   }
 
-  /** Those to objects that Applications manage, without dry runs. */
+  /** Write requests to managed objects, without dry runs. */
   managedWrites(server: Server = this.#server): AuditEvent[] {
     return this.writes(server).filter((event) => !isDryRun(event) && !this.#isOwnBusiness(event));
   }
@@ -73,18 +79,21 @@ export class UnderTest {
   #isOwnBusiness({ objectRef }: AuditEvent): boolean {
     if (objectRef?.namespace !== this.#rendered.namespace) return false;
     const names = ownBusiness[objectRef.resource ?? ''];
-    // A creation has its name in the body only.
+    // The name of a created object is only in the body.
     return names === 'any' || names?.includes(objectRef.name ?? names[0] ?? '') === true;
   }
 }
 
-/** Sum of a metric over all its labels (or those that are part of the name) in the text of `/metrics`; 0 when there is none. */
+/**
+ * Sum of a metric over all labels, or those in `name`, in the text of `/metrics`; 0 if it is
+ * missing.
+ */
 export function sumOf(metrics: string, name: string): number {
   const lines = metrics.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-/** Asks for a comparison as `argocd app get --refresh` does, and waits until it has been made. */
+/** Requests a refresh as `argocd app get --refresh` does, and waits until it is done. */
 export async function refreshed(
   server: Server,
   path: string,

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 
-/** How to reach an API server; everything is PEM text. Without TLS material it is spoken to as it is (the simulator). */
+/** How to reach an API server. TLS material is PEM text; the simulator needs none. */
 export interface ApiAccess {
   readonly server: string;
   readonly ca?: string;
@@ -13,7 +13,7 @@ export interface ApiAccess {
 export interface ApiRequest {
   readonly method: string;
   readonly path: string;
-  /** A string is sent as it is, everything else as JSON. */
+  /** A string is sent unchanged, everything else as JSON. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
@@ -24,7 +24,7 @@ export interface ApiAnswer<T = Record<string, unknown>> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The body as JSON; undefined when it is none. */
+  /** The parsed body; undefined if it is not JSON. */
   readonly body: T | undefined;
 }
 
@@ -41,8 +41,9 @@ const patchTypes = {
 } as const;
 
 /**
- * Plain HTTP calls to an API server, simulated or real: no client of ours, so that it cannot hide our faults. `exchange` gives every answer as
- * it came; the short forms throw on any answer but a good one (`get` gives undefined for 404).
+ * Plain HTTP calls to a simulated or real API server, without production code that could hide its
+ * own bugs. `exchange` returns every answer; the other methods throw on an error status, except
+ * that `get` returns undefined for 404.
  */
 export class ApiClient {
   readonly access: ApiAccess;
@@ -88,13 +89,15 @@ export class ApiClient {
     return good(await this.exchange<T>({ method: 'PATCH', path, body, contentType }), `PATCH ${path}`);
   }
 
-  /** Gone already is as good. */
+  /** A 404 counts as success. */
   async delete(path: string, options?: unknown): Promise<void> {
     const answer = await this.exchange({ method: 'DELETE', path, ...(options === undefined ? {} : { body: options }) });
     if (answer.status !== 404) good(answer, `DELETE ${path}`);
   }
 
-  /** A watch as the server sends it, until it ends or `signal` does. @throws Error when it is refused */
+  /**
+   * Yields the events of a watch until it ends or `signal` aborts. @throws Error if it is refused
+   */
   async *watch(path: string, signal: AbortSignal): AsyncGenerator<ApiEvent> {
     const { statusCode, body } = await this.#send({ method: 'GET', path }, signal);
     if (statusCode !== 200) throw new Error(`GET ${path}: ${statusCode} ${await body.text()}`);
@@ -108,7 +111,7 @@ export class ApiClient {
     }
   }
 
-  /** Ends all connections, watches too. */
+  /** Closes all connections, those of watches too. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }

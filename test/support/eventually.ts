@@ -1,6 +1,6 @@
 /**
- * Waits, in real time, until `check` stops throwing, and returns what it returns; gives up after `withinMs` with the last error. For
- * tests against real sockets and processes only; tests of decisions and waits use FakeClock.
+ * Retries `check` in real time until it does not throw, and returns its result. Throws the last
+ * error after `withinMs`. For tests with real sockets and processes; others use FakeClock.
  */
 export async function eventually<T>(check: () => T | Promise<T>, withinMs = 10_000): Promise<T> {
   const end = performance.now() + withinMs;

@@ -1,21 +1,21 @@
 import { sleepOn } from '#base';
-import type { Clock, Timer } from '#base';
+import type { Clock, ClockTimer } from '#base';
 
-interface Pending {
+interface PendingTimer {
   readonly at: number;
   readonly order: number;
   readonly fire: () => void;
 }
 
 /**
- * Virtual time. Nothing fires until the test calls `advance`; due timers then fire in order of their time, and everything that they wake
- * runs before the next one. `settle` lets pending promises finish without moving time.
+ * A clock with virtual time. Timers fire only during `advance`, in order of their time, and the
+ * promises that one resolves run before the next one fires.
  */
 export class FakeClock implements Clock {
   #now: number;
   readonly #origin: number;
   #order = 0;
-  readonly #pending = new Set<Pending>();
+  readonly #pending = new Set<PendingTimer>();
 
   constructor(now: number = Date.UTC(2026, 0, 1)) {
     this.#now = now;
@@ -30,9 +30,9 @@ export class FakeClock implements Clock {
     return this.#now - this.#origin;
   }
 
-  timer(delayMs: number, fire: () => void): Timer {
+  timer(delayMs: number, fire: () => void): ClockTimer {
     this.#order += 1;
-    const entry: Pending = { at: this.#now + Math.max(0, delayMs), order: this.#order, fire };
+    const entry: PendingTimer = { at: this.#now + Math.max(0, delayMs), order: this.#order, fire };
     this.#pending.add(entry);
     return { cancel: () => void this.#pending.delete(entry) };
   }
@@ -41,12 +41,12 @@ export class FakeClock implements Clock {
     return sleepOn(this, delayMs, signal);
   }
 
-  /** Timers that wait. A test may check at its end that none leaked. */
+  /** Number of pending timers. A test can check at its end that none leaked. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** Moves time by `ms`, firing what becomes due on the way. */
+  /** Moves time by `ms` and fires the timers that become due. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await this.settle();
@@ -62,13 +62,13 @@ export class FakeClock implements Clock {
     await this.settle();
   }
 
-  /** Lets promises and immediates that are ready run, without moving time. */
+  /** Runs promises and immediates that are ready, without moving time. */
   async settle(rounds = 5): Promise<void> {
     for (let i = 0; i < rounds; i += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #nextDue(end: number): Pending | undefined {
-    let best: Pending | undefined;
+  #nextDue(end: number): PendingTimer | undefined {
+    let best: PendingTimer | undefined;
     for (const entry of this.#pending) {
       if (entry.at > end) continue;
       if (best === undefined || entry.at < best.at || (entry.at === best.at && entry.order < best.order)) best = entry;

@@ -1,5 +1,5 @@
-// What tests get when they import fast-check (jest.config.mjs): the same library with the seed of the run. One seed makes a red test of a
-// change that change's own fault; new cases come from `npm run long -- --seed random`, by whoever looks for them.
+// Stands for fast-check in tests (jest.config.mjs): the same library with a fixed seed, so that a
+// change that turns a test red is its cause. `npm run long -- --seed random` looks for new cases.
 import fc from '../../node_modules/fast-check/lib/fast-check.js';
 
 const { DRIFTLESS_SEED: seed = '20261122', DRIFTLESS_LONG_FACTOR: factor = '1' } = process.env;

@@ -1,13 +1,13 @@
 import { cpuUsage, env, stdout } from 'node:process';
 import { seededRandom } from '#base';
 
-/** A reader of texts that others write. */
+/** A parser of foreign input. */
 export interface FuzzTarget {
   readonly name: string;
-  /** Texts that it understands, and such that did harm: the inputs are made of them. */
+  /** Valid inputs, and inputs that did harm before. All inputs are made of them. */
   readonly seeds: readonly (string | Uint8Array)[];
   read(input: Buffer): unknown;
-  /** Errors that are fine, beside those with a code of ours. */
+  /** Whether an error is expected. Errors with one of our codes always are. */
   readonly refuses?: (error: unknown) => boolean;
 }
 
@@ -16,28 +16,28 @@ export interface FuzzReport {
   readonly slowestMs: number;
 }
 
-/** What one input may take of the processor. */
+/** CPU time that one input may take. */
 const budgetMs = 1000;
-const longest = 64 * 1024;
+const maxInputBytes = 64 * 1024;
 const seconds = Number(env['DRIFTLESS_FUZZ_SECONDS'] ?? '0');
-/** `npm test` tries up to ten thousand inputs of each reader, as long as that takes little; the long run a million. */
-const most = seconds > 0 ? 1_000_000 : 10_000;
+/** `npm test` tries up to 10,000 inputs within a short CPU time, the long run up to a million. */
+const maxInputs = seconds > 0 ? 1_000_000 : 10_000;
 const totalMs = seconds > 0 ? seconds * 1000 : 60;
-const least = 300;
+const minInputs = 300;
 
 /**
- * Gives a reader inputs that nobody would write: its seeds, cut, joined, repeated and mixed with what did harm before. Each is answered, or
- * refused with an error that has a code; takes less than a second of the processor; and adds nothing to the prototype of all objects.
- * The inputs follow from the seed of the run (DRIFTLESS_SEED).
+ * Feeds a parser with mutated seeds: cut, joined, repeated and mixed with inputs that did harm
+ * before. Each input must be parsed, or rejected with an error that has a code; take less than a
+ * second of CPU time; and leave Object.prototype unchanged. DRIFTLESS_SEED determines the inputs.
  * @throws Error that shows the input
  */
 export async function fuzz(target: FuzzTarget): Promise<FuzzReport> {
-  const said = env['DRIFTLESS_SEED'] ?? '20261122';
-  const random = seededRandom(said === 'random' ? Date.now() : Number(said));
+  const seed = env['DRIFTLESS_SEED'] ?? '20261122';
+  const random = seededRandom(seed === 'random' ? Date.now() : Number(seed));
   const below = (count: number): number => Math.floor(random.next() * count);
-  const corpus = [...target.seeds, ...harmful].map((seed) => Buffer.from(seed));
+  const corpus = [...target.seeds, ...harmful].map((text) => Buffer.from(text));
   const before = Reflect.ownKeys(Object.prototype).length;
-  // What is loaded at the first call is nobody's input.
+  // Warm up: lazy loading at the first call must not count against an input.
   await Promise.resolve(corpus[0])
     .then((first) => target.read(first ?? Buffer.alloc(0)))
     .catch(() => undefined);
@@ -45,7 +45,7 @@ export async function fuzz(target: FuzzTarget): Promise<FuzzReport> {
   let usedMs = 0;
   let slowestMs = 0;
   let inputs = 0;
-  for (; inputs < most && (inputs < least || usedMs < totalMs); inputs += 1) {
+  for (; inputs < maxInputs && (inputs < minInputs || usedMs < totalMs); inputs += 1) {
     const input = inputs < corpus.length ? (corpus[inputs] ?? Buffer.alloc(0)) : mutated(corpus, below);
     const begin = cpuUsage();
     let failure: unknown;
@@ -91,7 +91,7 @@ function mutated(corpus: readonly Buffer[], below: (count: number) => number): B
     const head = made.subarray(0, at);
     const tail = made.subarray(at);
     const kind = below(16);
-    // Long runs are where time explodes; they cost, so that they are rare.
+    // Long repetitions find exponential time, but are slow: keep them rare.
     if (kind === 0)
       made = Buffer.concat([head, ...Array.from({ length: 1 + below(400) }, () => part(pick()).subarray(0, 24)), tail]);
     else if (kind === 1) made = Buffer.concat([head, repeated(part(pick()), 1 + below(2000)), tail]);
@@ -101,13 +101,13 @@ function mutated(corpus: readonly Buffer[], below: (count: number) => number): B
     else if (kind < 11) made = head;
     else if (kind < 14) made = Buffer.concat([head, Buffer.from([below(256)]), tail.subarray(1)]);
     else made = Buffer.concat([head, harmful[below(harmful.length)] ?? Buffer.alloc(0), tail]);
-    if (made.length > longest) made = made.subarray(0, longest);
+    if (made.length > maxInputBytes) made = made.subarray(0, maxInputBytes);
   }
   return made;
 }
 
 function repeated(part: Buffer, times: number): Buffer {
-  return part.length === 0 ? part : Buffer.alloc(Math.min(longest, part.length * times), part);
+  return part.length === 0 ? part : Buffer.alloc(Math.min(maxInputBytes, part.length * times), part);
 }
 
 const harmful = [

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** Context names of a kubeconfig that the simulator wrote, to server URLs: one cluster per context, of the same name. */
+/**
+ * Server URLs by context name of a kubeconfig of the simulator, which has one cluster per context.
+ */
 export function serversOf(kubeconfig: string): Map<string, string> {
   const text = readFileSync(kubeconfig, 'utf8');
   const entries = text.matchAll(/- name: (\S+)\n\s+cluster:\n\s+server: (\S+)/g);
   return new Map([...entries].map(([, name = '', server = '']) => [name, server]));
 }
 
-/** A few plain HTTP calls to an API server, as far as a test needs them: no client of ours, so that it cannot hide our faults. */
+/** Plain HTTP calls to an API server, without production code that could hide its own bugs. */
 export class RawApi {
   readonly #server: string;
 
@@ -15,7 +17,7 @@ export class RawApi {
     this.#server = server;
   }
 
-  /** The body, or undefined for 404. */
+  /** Returns the body, undefined for 404. */
   async get<T = Record<string, unknown>>(path: string): Promise<T | undefined> {
     const answer = await fetch(`${this.#server}${path}`);
     if (answer.status === 404) return undefined;

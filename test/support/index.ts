@@ -1,4 +1,7 @@
-/** support: what tests share. Virtual time, builders, programs and plain HTTP for acceptance. Production code never imports it. */
+/**
+ * support: shared helpers of tests: virtual time, fuzzing, the built program as a process, plain
+ * HTTP. Production code never imports it.
+ */
 export { ApiClient } from './api-client.ts';
 export type { ApiAccess, ApiAnswer, ApiEvent, ApiRequest } from './api-client.ts';
 export { eventually } from './eventually.ts';
@@ -7,6 +10,7 @@ export { fuzz } from './fuzz.ts';
 export type { FuzzReport, FuzzTarget } from './fuzz.ts';
 export { RawApi, serversOf } from './hub.ts';
 export { driftless, Program } from './program.ts';
-export type { Finished } from './program.ts';
+export type { ProgramResult } from './program.ts';
 export { SocksProxy } from './socks-proxy.ts';
 export type { SocksProxyOptions } from './socks-proxy.ts';
+export { TestServers } from './test-servers.ts';

@@ -4,20 +4,22 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 const main = resolve('dist/cli/main.js');
-/** The repositories of tests lie on the disk. */
-const local = { DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true' };
+/** Tests use repositories on disk and on loopback. */
+const local = { DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true', DRIFTLESS_ALLOW_LOCAL_SOURCES: 'true' };
 
-export interface Finished {
+export interface ProgramResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the built `driftless` to its end. `npm test` builds before; a test that comes here without a build fails with that advice. */
+/**
+ * Runs the built `driftless` to its end. @throws Error that asks for a build if dist/ is missing
+ */
 export function driftless(
   args: readonly string[],
   options: { readonly env?: Readonly<Record<string, string>>; readonly input?: string } = {},
-): Promise<Finished> {
+): Promise<ProgramResult> {
   assertBuilt();
   return new Promise((done) => {
     const env = { ...process.env, ...local, ...options.env };
@@ -28,17 +30,22 @@ export function driftless(
   });
 }
 
-/** A `driftless` that goes on until it is stopped. */
+/** A running `driftless` process. */
 export class Program {
   readonly child: ChildProcess;
   stdout = '';
   stderr = '';
-  readonly ended: Promise<Finished>;
+  readonly ended: Promise<ProgramResult>;
 
-  constructor(args: readonly string[]) {
+  /** @param node options of Node */
+  constructor(
+    args: readonly string[],
+    node: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     assertBuilt();
-    const env = { ...process.env, ...local };
-    this.child = spawn(process.execPath, [main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...process.env, ...local, ...environment };
+    this.child = spawn(process.execPath, [...node, main, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
     this.ended = new Promise((done) => {
@@ -46,8 +53,8 @@ export class Program {
     });
   }
 
-  /** Sends a signal and waits for the end; returns how long that took in ms. */
-  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<Finished & { readonly tookMs: number }> {
+  /** Sends a signal and waits for the exit. `tookMs` is how long that took. */
+  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<ProgramResult & { readonly tookMs: number }> {
     const begin = performance.now();
     this.child.kill(signal);
     const finished = await this.ended;

@@ -2,17 +2,17 @@ import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 
 export interface SocksProxyOptions {
-  /** `user:password` that it wants; missing: it wants none. */
+  /** Required `user:password`; without it the proxy requires no login. */
   readonly login?: string;
-  /** What it answers when it is asked to connect (RFC 1928, reply field), in place of doing it. */
+  /** Reply code (RFC 1928) with which the proxy rejects each request. */
   readonly refuse?: number;
-  /** It takes connections and says nothing. */
+  /** The proxy accepts connections and never answers. */
   readonly silent?: boolean;
 }
 
-/** A SOCKS 5 proxy on 127.0.0.1 that leads every name to this machine. */
+/** A SOCKS 5 proxy on 127.0.0.1 that connects every name to this machine. */
 export class SocksProxy {
-  /** What it was asked to connect to: kind of address, address, port. */
+  /** The requested targets: kind of address, address, port. */
   readonly asked: string[] = [];
   /** Open connections of clients. */
   open = 0;

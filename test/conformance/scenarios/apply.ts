@@ -10,15 +10,15 @@ import {
   quietly,
   scenario,
 } from '../scenario.ts';
-import type { Call, Scenario } from '../scenario.ts';
+import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
-const apply = (path: string, manager: string, body: unknown, query = ''): Call =>
+const apply = (path: string, manager: string, body: unknown, query = ''): ScenarioCall =>
   patch('apply', `${path}?fieldManager=${manager}${query}`, body);
 
-/** Server-side apply: what belongs to whom, conflicts, force, removal. */
-export const applies: readonly Scenario[] = [
+/** Server-side apply: ownership, conflicts, force, removal. */
+export const applies: readonly ConformanceScenario[] = [
   scenario('apply creates and owns', [
     apply(one, 'first', configMap('one', { a: '1', b: '2' })),
     apply(one, 'first', configMap('one', { a: '1', b: '2' })),

@@ -1,17 +1,17 @@
 import { get, patch, post, put, quietly, remove, scenario } from '../scenario.ts';
-import type { Call, Scenario } from '../scenario.ts';
+import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
 
 const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
-interface Crd {
+interface CrdOptions {
   readonly schema: object;
   readonly version?: object;
   readonly spec?: object;
 }
 
-/** A CRD whose group is the scenario's own: scenarios do not see each other's kinds. */
-function crd(group: string, { schema, version = {}, spec = {} }: Crd): object {
+/** A CRD in a group of its own, so that scenarios do not share kinds. */
+function crd(group: string, { schema, version = {}, spec = {} }: CrdOptions): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -89,8 +89,8 @@ const established = (body: Record<string, unknown> | undefined): boolean =>
     ({ type, status }) => type === 'Established' && status === 'True',
   );
 
-/** Makes a kind and waits until it is served in every way. */
-function served(group: string, what: Crd): readonly Call[] {
+/** Creates a CRD and waits until discovery, OpenAPI and requests know its kind. */
+function served(group: string, what: CrdOptions): readonly ScenarioCall[] {
   const name = `widgets.${group}.example.com`;
   return [
     quietly(post(crds, crd(group, what))),
@@ -101,9 +101,9 @@ function served(group: string, what: Crd): readonly Call[] {
 }
 
 const all = { schema, version: { subresources: { status: {} }, additionalPrinterColumns: columns } };
-const say = (group: string, spec: unknown, name = 'w'): Call => post(place(group), widget(group, name, spec));
+const say = (group: string, spec: unknown, name = 'w'): ScenarioCall => post(place(group), widget(group, name, spec));
 
-export const custom: readonly Scenario[] = [
+export const custom: readonly ConformanceScenario[] = [
   scenario('a definition', [
     post(crds, crd('crd', all)),
     get(`${crds}/widgets.crd.example.com`, {

@@ -1,13 +1,13 @@
 import { get, scenario } from '../scenario.ts';
-import type { Scenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-interface Resource {
+interface ResourceDiscovery {
   readonly name: string;
 }
 
-/** Kinds that the simulator has: its discovery is compared for these, not for the others that a real server has beside them. */
+/** Kinds of the simulator: discovery is compared only for these, since a real server has more. */
 const shared: Readonly<Record<string, readonly string[]>> = {
   v1: [
     'configmaps',
@@ -51,11 +51,11 @@ const shared: Readonly<Record<string, readonly string[]>> = {
 
 const only = (version: string) => (body: Record<string, unknown>) => {
   const wanted = shared[version] ?? [];
-  const resources = (body['resources'] as Resource[]).filter(({ name }) => wanted.includes(name));
+  const resources = (body['resources'] as ResourceDiscovery[]).filter(({ name }) => wanted.includes(name));
   return { ...body, resources: resources.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 };
 
-interface Group {
+interface GroupDiscovery {
   readonly metadata: { readonly name?: string };
   readonly versions: readonly {
     readonly version: string;
@@ -65,7 +65,7 @@ interface Group {
 
 const onlyGroup = (version: string) => (body: Record<string, unknown>) => {
   const [group = '', name = ''] = version.includes('/') ? version.split('/') : ['', version];
-  const found = (body['items'] as Group[]).find(({ metadata }) => (metadata.name ?? '') === group);
+  const found = (body['items'] as GroupDiscovery[]).find(({ metadata }) => (metadata.name ?? '') === group);
   const served = found?.versions.find((one) => one.version === name);
   return {
     kind: body['kind'],
@@ -85,8 +85,8 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
-/** What a server says of itself. */
-export const discovery: readonly Scenario[] = [
+/** Discovery, OpenAPI and version. */
+export const discovery: readonly ConformanceScenario[] = [
   scenario('plain discovery', [
     get('/api', { show: ({ kind, versions }) => ({ kind, versions }) }),
     get('/apis', {

@@ -1,5 +1,5 @@
 /** All scenarios by group; each group has its recording. */
-import type { Scenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
 import { applies } from './apply.ts';
 import { custom } from './custom.ts';
 import { discovery } from './discovery.ts';
@@ -9,7 +9,7 @@ import { patches } from './patches.ts';
 import { subresources } from './subresources.ts';
 import { validation } from './validation.ts';
 
-export const groups: Readonly<Record<string, readonly Scenario[]>> = {
+export const groups: Readonly<Record<string, readonly ConformanceScenario[]>> = {
   apply: applies,
   custom,
   discovery,

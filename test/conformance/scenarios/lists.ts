@@ -14,7 +14,7 @@ import {
   versionOf,
   watch,
 } from '../scenario.ts';
-import type { Call, Scenario } from '../scenario.ts';
+import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
 
 const secrets = '/api/v1/namespaces/{ns}/secrets';
 const pods = '/api/v1/namespaces/{ns}/pods';
@@ -29,9 +29,9 @@ const names = (body: Record<string, unknown>): unknown =>
     : (body['items'] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
 const page = (body: Record<string, unknown>): unknown =>
   body['kind'] === 'Status' ? body : { metadata: body['metadata'], names: names(body) };
-const select = (selector: string): Call =>
+const select = (selector: string): ScenarioCall =>
   get(`${secrets}?labelSelector=${encodeURIComponent(selector)}`, { show: names });
-const field = (path: string, selector: string): Call =>
+const field = (path: string, selector: string): ScenarioCall =>
   get(`${path}?fieldSelector=${encodeURIComponent(selector)}`, { show: names });
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const partial = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
@@ -40,7 +40,7 @@ const token = (seen: Parameters<typeof metadataOf>[0], index = -1): string =>
   encodeURIComponent(metadataOf(seen, index)['continue'] ?? '');
 
 /** Lists: selectors, pages, versions, tables; and watches. */
-export const lists: readonly Scenario[] = [
+export const lists: readonly ConformanceScenario[] = [
   scenario('label selectors', [
     quietly(post(secrets, secret('a', { tier: 'web', env: 'prod' }))),
     quietly(post(secrets, secret('b', { tier: 'web', env: 'test' }))),

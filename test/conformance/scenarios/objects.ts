@@ -13,7 +13,7 @@ import {
   scenario,
   versionOf,
 } from '../scenario.ts';
-import type { Scenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
 
 const one = `${configMaps}/one`;
 const pods = '/api/v1/namespaces/{ns}/pods';
@@ -25,8 +25,8 @@ const pod = (name: string, spec: object = {}): object => ({
   spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...spec },
 });
 
-/** Create, read, replace, delete; what may be written and what may not. */
-export const objects: readonly Scenario[] = [
+/** Create, read, replace and delete objects; rejected writes. */
+export const objects: readonly ConformanceScenario[] = [
   scenario('create read replace delete', [
     post(configMaps, configMap('one', { b: '2', a: '1' }, { labels: { x: 'y' }, annotations: { n: 'v' } })),
     get(one),

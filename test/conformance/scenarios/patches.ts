@@ -1,5 +1,5 @@
 import { configMap, configMaps, deployment, deployments, patch, post, quietly, scenario } from '../scenario.ts';
-import type { Scenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
@@ -7,8 +7,8 @@ const spec = (body: Record<string, unknown>): unknown => (body['kind'] === 'Stat
 const data = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['data']);
 const containers = (...list: readonly object[]): object => ({ spec: { template: { spec: { containers: list } } } });
 
-/** JSON, merge and strategic merge patches, and what is said of those that do not fit. */
-export const patches: readonly Scenario[] = [
+/** JSON, merge and strategic merge patches, and errors of invalid ones. */
+export const patches: readonly ConformanceScenario[] = [
   scenario('json patches', [
     quietly(post(configMaps, configMap('one', { a: '1' }, { annotations: { 'x/y': '2' } }))),
     patch('json', one, [

@@ -1,5 +1,5 @@
 import { deployment, deployments, get, patch, post, put, quietly, scenario, versionOf } from '../scenario.ts';
-import type { Scenario, Seen } from '../scenario.ts';
+import type { ConformanceScenario, SeenAnswers } from '../scenario.ts';
 
 const web = `${deployments}/web`;
 const scale = (replicas: unknown, metadata: object = {}): object => ({
@@ -18,7 +18,7 @@ const brief = (body: Record<string, unknown>): unknown =>
       };
 
 /** status and scale. */
-export const subresources: readonly Scenario[] = [
+export const subresources: readonly ConformanceScenario[] = [
   scenario('status', [
     quietly(post(deployments, deployment('web'))),
     get(`${web}/status`, { show: brief }),
@@ -57,7 +57,7 @@ export const subresources: readonly Scenario[] = [
     patch('merge', `${web}/scale`, { spec: { replicas: 5 } }),
     put(`${web}/scale`, scale(-1)),
     put(`${web}/scale`, scale('many')),
-    put(`${web}/scale`, (seen: Seen) => scale(6, { resourceVersion: versionOf(seen, 0) })),
+    put(`${web}/scale`, (seen: SeenAnswers) => scale(6, { resourceVersion: versionOf(seen, 0) })),
     put(`${web}/scale`, { ...scale(1), kind: 'Deployment', apiVersion: 'apps/v1' }),
     get(`${deployments}/absent/scale`),
     put(`${deployments}/absent/scale`, { ...scale(1), metadata: { name: 'absent', namespace: '{ns}' } }),

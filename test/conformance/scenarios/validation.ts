@@ -1,5 +1,5 @@
 import { configMap, configMaps, deployment, deployments, get, patch, post, quietly, scenario } from '../scenario.ts';
-import type { Call, Scenario } from '../scenario.ts';
+import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
 
 const secrets = '/api/v1/namespaces/{ns}/secrets';
 const services = '/api/v1/namespaces/{ns}/services';
@@ -14,9 +14,9 @@ const secret = (name: string, more: object): object => ({
   metadata: { name },
   ...more,
 });
-const service = (name: string, spec: object): Call =>
+const service = (name: string, spec: object): ScenarioCall =>
   post(services, { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec });
-const pod = (name: string, spec: object, container: object = {}): Call =>
+const pod = (name: string, spec: object, container: object = {}): ScenarioCall =>
   post(pods, {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -25,7 +25,7 @@ const pod = (name: string, spec: object, container: object = {}): Call =>
   });
 const make =
   (path: string, apiVersion: string, kind: string) =>
-  (name: string, spec: unknown, more: object = {}): Call =>
+  (name: string, spec: unknown, more: object = {}): ScenarioCall =>
     post(apis(path), { apiVersion, kind, metadata: { name }, ...(spec === undefined ? {} : { spec }), ...more });
 
 const job = make('batch/v1/jobs', 'batch/v1', 'Job');
@@ -45,8 +45,8 @@ const otherSelector = {
   template: { metadata: { labels: others }, spec: { containers: [{ name: 'c', image: 'nginx:1' }] } },
 };
 
-/** What the server fills in, and what it says of objects that it does not take. */
-export const validation: readonly Scenario[] = [
+/** Defaults, and errors of invalid objects. */
+export const validation: readonly ConformanceScenario[] = [
   scenario('secrets', [
     post(secrets, secret('plain', { stringData: { a: 'text', b: 'ünï' }, data: { a: 'b3RoZXI=', c: 'eA==' } })),
     get(`${secrets}/plain`),
@@ -61,8 +61,8 @@ export const validation: readonly Scenario[] = [
     patch('apply', `${secrets}/applied?fieldManager=m`, secret('applied', { stringData: { a: 'text' } })),
     patch('apply', `${secrets}/applied?fieldManager=m`, secret('applied', { data: { a: 'dGV4dA==' } })),
   ]),
-  // What a forced apply asks before it deletes anything (controller/recreate.ts).
-  scenario('8.1.2: a creation that is tried under a name that is taken', [
+  // A forced apply tries this before it deletes anything (controller/write/recreate.ts).
+  scenario('a dry-run creation under a name that is taken', [
     quietly(post(deployments, deployment('web'))),
     post(`${deployments}?dryRun=All`, deployment('web', otherSelector)),
     post(`${deployments}?dryRun=All`, deployment('web', { selector: otherSelector.selector })),

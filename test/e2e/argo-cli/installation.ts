@@ -5,13 +5,13 @@ import { repository } from '../rendered-controller.ts';
 import { toolPath } from '../support/index.ts';
 import type { Server } from '../support/index.ts';
 
-/** Where notifications go, by the names of their templates. */
-export interface Settings {
+/** Settings of the installation. */
+export interface ArgoSettings {
   readonly hookUrl: string;
 }
 
 const labels = { 'app.kubernetes.io/part-of': 'argocd' };
-/** Of the password `password`. */
+/** Bcrypt hash of the password `password`. */
 const passwordHash = '$2a$10$rRyBsGSHK6.uc8fntPwVIuLVHgsAhAX7TcdrqW/RADU0uh7CaChLa';
 
 function configMap(name: string, data: Readonly<Record<string, string>> = {}): object {
@@ -22,19 +22,25 @@ function secret(name: string, stringData: Readonly<Record<string, string>>): obj
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: 'argocd', labels }, stringData };
 }
 
-const template = `webhook:
+/** A template whose text has one part that depends on the trigger. */
+function template(state: string): string {
+  return `webhook:
   hook:
     method: POST
     body: |
-      {{.app.metadata.name}} is {{.app.status.operationState.phase}} and {{.app.status.sync.status}} at {{.app.status.operationState.syncResult.revision}}
+      {{.app.metadata.name}} is ${state} at {{.app.status.operationState.syncResult.revision}}
 `;
-const trigger = `- when: app.status?.operationState?.phase in ['Succeeded'] and app.status.health.status == 'Healthy'
-  oncePer: app.status?.operationState?.syncResult?.revision
-  send: [synced]
-`;
+}
 
-/** What Argo CD's manifests put into its namespace beside workloads and rights. */
-function objects({ hookUrl }: Settings): readonly object[] {
+function trigger(condition: string, sent: string): string {
+  return `- when: app.status?.operationState?.phase in ['Succeeded'] and ${condition}
+  oncePer: app.status?.operationState?.syncResult?.revision
+  send: [${sent}]
+`;
+}
+
+/** The ConfigMaps and Secrets of Argo CD's manifests. */
+function objects({ hookUrl }: ArgoSettings): readonly object[] {
   return [
     configMap('argocd-cm'),
     configMap('argocd-cmd-params-cm'),
@@ -44,9 +50,12 @@ function objects({ hookUrl }: Settings): readonly object[] {
     configMap('argocd-tls-certs-cm'),
     configMap('argocd-notifications-cm', {
       'service.webhook.hook': `url: ${hookUrl}\n`,
-      'template.synced': template,
-      'trigger.on-deployed': trigger,
-      subscriptions: '- recipients: [hook]\n  triggers: [on-deployed]\n',
+      // The sync status may follow the end of the operation in a later write: a trigger of its own.
+      'template.deployed': template('{{.app.status.operationState.phase}}'),
+      'template.synced': template('{{.app.status.sync.status}}'),
+      'trigger.on-deployed': trigger("app.status.health.status == 'Healthy'", 'deployed'),
+      'trigger.on-synced': trigger("app.status.sync.status == 'Synced'", 'synced'),
+      subscriptions: '- recipients: [hook]\n  triggers: [on-deployed, on-synced]\n',
     }),
     secret('argocd-notifications-secret', {}),
     secret('argocd-secret', {
@@ -67,7 +76,7 @@ function objects({ hookUrl }: Settings): readonly object[] {
   ];
 }
 
-/** The workload of Argo CD's own controller, as its manifests have it. */
+/** The StatefulSet of Argo CD's own controller. */
 export function controllerSet(): object {
   const name = 'argocd-application-controller';
   const own = { 'app.kubernetes.io/name': name };
@@ -85,8 +94,8 @@ export function controllerSet(): object {
   };
 }
 
-/** Makes an empty Argo CD on a server: definitions, settings, the default project. */
-export async function installArgo(server: Server, settings: Settings): Promise<void> {
+/** Creates the CRDs, settings and default project of Argo CD on a server. */
+export async function installArgo(server: Server, settings: ArgoSettings): Promise<void> {
   const definitions = join(dirname(toolPath('argocd')), 'applicationset-crd.yaml');
   const input = readFileSync(definitions, 'utf8');
   await server.kubectl(['apply', '--server-side', '-f', join(repository, 'manifests', 'crds')]);

@@ -1,4 +1,4 @@
-/** What the Applications of these tests are made of. */
+/** Manifests of the Applications of these tests. */
 export const service = `apiVersion: v1
 kind: Service
 metadata: { name: web }
@@ -37,7 +37,7 @@ spec:
   template: { spec: { restartPolicy: Never, containers: [{ name: main, image: "busybox:1" }] } }
 `;
 
-/** The server refuses it. */
+/** A manifest that the API server rejects. */
 export const invalid = `apiVersion: v1
 kind: Service
 metadata: { name: refused }

@@ -3,10 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * A repository that a Git server serves from `root`, `<name>.git`. Everything in it depends on what is committed alone: the same commits in
- * two worlds have the same hashes, so that what clients print of them can be compared.
+ * A repository `<name>.git` that a Git server serves from `root`. Hashes depend only on the
+ * committed files: the same commits have the same hashes in both worlds, so that outputs can be
+ * compared.
  */
-export class Repository {
+export class ServedRepository {
   readonly name: string;
   readonly #bare: string;
   readonly #tree: string;
@@ -20,7 +21,7 @@ export class Repository {
     this.#git('init', '--quiet', '--initial-branch=main');
   }
 
-  /** Writes (or, with null, removes) files, commits and pushes; returns the commit. */
+  /** Writes files (null removes one), commits and pushes; returns the commit. */
   commit(files: Readonly<Record<string, string | null>>): string {
     for (const [name, content] of Object.entries(files)) {
       const path = join(this.#tree, name);

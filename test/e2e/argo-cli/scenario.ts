@@ -6,8 +6,8 @@ import { normalised } from './transcript.ts';
 
 const inCluster = 'https://kubernetes.default.svc';
 
-/** A part of the scenario; its steps have names of their own. */
-export interface Act {
+/** A part of the scenario. Step names are unique within it. */
+export interface CliAct {
   readonly name: string;
   readonly play: (stage: Stage) => Promise<void>;
 }
@@ -103,7 +103,7 @@ async function resources(stage: Stage): Promise<void> {
   await stage.good('guestbook');
 }
 
-/** What `app sync` can be told beside. */
+/** Additional flags of `app sync`. */
 const syncFlags: readonly (readonly string[])[] = [
   ['--apply-out-of-sync-only'],
   ['--strategy', 'apply'],
@@ -134,7 +134,7 @@ async function trouble(stage: Stage): Promise<void> {
     (status?.operationState?.syncResult?.resources ?? []).some(({ name }) => name === 'wait'),
   );
   const running = await stage.world.argocd(['app', 'get', 'stuck', '--show-operation']);
-  // The hook has been made; whether it has said that it waits is a matter of moments.
+  // The hook exists; whether it already reports that it is suspended is a matter of timing.
   stage.note('app get, running', normalised(running.text).replace(/job\.batch\/wait created|Job suspended/, '<waits>'));
   await stage.say('app sync, another', ['app', 'sync', 'stuck', '--async']);
   await stage.say('app terminate-op', ['app', 'terminate-op', 'stuck']);
@@ -155,20 +155,20 @@ async function trouble(stage: Stage): Promise<void> {
 async function webhook(stage: Stage): Promise<void> {
   const commit = stage.repository('guestbook').commit({ 'app/settings.yaml': settings('settings', 'yellow') });
   stage.note('webhook', `answer ${await stage.world.push('guestbook', commit)}`);
-  // Well before the next resync.
+  // Much shorter than the resync period.
   const app = await stage.until('guestbook', ({ status }) => status?.sync?.revision === commit, 60_000);
   stage.note('webhook, then', String(app.status?.sync?.status));
   await stage.conclude('app sync, webhook', ['app', 'sync', 'guestbook']);
   await stage.good('guestbook');
   await eventually(() => {
-    if (!stage.world.notified.some((line) => line.includes(commit)))
+    if (new Set(stage.world.notified.filter((line) => line.includes(commit))).size < 2)
       throw new Error(`not notified of ${commit}: ${stage.world.notified.join('; ')}\n${stage.world.tail()}`);
   }, 60_000);
   stage.note('notifications', [...new Set(stage.world.notified)].sort().join('\n'));
 }
 
 async function clusters(stage: Stage): Promise<void> {
-  // The number of Applications is told on the next interval.
+  // The number of Applications is published in the next interval.
   await eventually(async () => {
     const { text } = await stage.world.argocd(['cluster', 'get', inCluster]);
     if (!text.includes('applicationsCount: 3')) throw new Error(text);
@@ -176,11 +176,11 @@ async function clusters(stage: Stage): Promise<void> {
   await stage.say('cluster list', ['cluster', 'list']);
   for (const command of ['shards', 'stats']) {
     const said = await stage.world.admin(['cluster', command]);
-    // Resources are counted at different moments.
+    // Resources are counted at different times.
     stage.note(`admin cluster ${command}`, normalised(said.text).replaceAll(/\b\d{2,}\b/g, '<count>'));
   }
   const { code, text } = await stage.world.argocd(['cluster', 'get', inCluster]);
-  // Counts are of two moments.
+  // Counts are taken at different times.
   const counted = text.replaceAll(/(resourcesCount|apisCount): "?\d+"?/g, '$1: <count>');
   stage.note('cluster get', `exit ${code ?? ''}\n${normalised(counted)}`);
 }
@@ -230,7 +230,7 @@ async function create(stage: Stage, name: string, spec: string): Promise<void> {
   await stage.say(`appset create ${name}`, ['appset', 'create', file]);
 }
 
-/** The second step begins after the first one is healthy. */
+/** A progressive sync: the second step starts when the first one is healthy. */
 async function order(stage: Stage): Promise<void> {
   const times = await Promise.all(
     ['rolled-one', 'rolled-two'].map(async (name) => {
@@ -245,7 +245,8 @@ async function order(stage: Stage): Promise<void> {
 }
 
 async function deletion(stage: Stage): Promise<void> {
-  // Without --wait: that begins to watch after it has asked, and waits for ever when the Application was gone by then.
+  // Without --wait: it starts to watch after the request, and hangs if the Application is gone by
+  // then.
   await stage.say('app delete', ['app', 'delete', 'stuck', '--yes']);
   await stage.gone('stuck');
   await stage.say('app delete --cascade=false', ['app', 'delete', 'broken', '--yes', '--cascade=false']);
@@ -266,8 +267,8 @@ async function deletion(stage: Stage): Promise<void> {
   await stage.say('proj delete', ['proj', 'delete', 'team']);
 }
 
-/** The commands, in the order in which they are given. */
-export const acts: readonly Act[] = [
+/** All parts of the scenario, in order. */
+export const acts: readonly CliAct[] = [
   { name: 'projects', play: administration },
   { name: 'the first sync', play: firstSync },
   { name: 'the second sync', play: secondSync },
@@ -280,7 +281,7 @@ export const acts: readonly Act[] = [
   { name: 'deletion', play: deletion },
 ];
 
-/** Plays everything; an act that cannot be played to its end is noted, and the next one begins. */
+/** Plays all acts. An act that fails is recorded, and the next one starts. */
 export async function play(stage: Stage): Promise<void> {
   for (const { name, play: body } of acts) {
     const began = systemClock.monotonic();

@@ -1,9 +1,9 @@
 import { eventually } from '#support';
-import type { Repository } from './repository.ts';
-import { atRest, conclusion, normalised } from './transcript.ts';
-import type { ArgoWorld, Said } from './world.ts';
+import type { ServedRepository } from './repository.ts';
+import { atRest, conclusion, healthAtRest, normalised } from './transcript.ts';
+import type { ArgoWorld, CommandOutcome } from './world.ts';
 
-export interface App {
+export interface ListedApplication {
   readonly metadata: {
     readonly name: string;
     readonly annotations?: Readonly<Record<string, string>>;
@@ -27,35 +27,40 @@ export interface App {
 
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 
-/** One run through the commands, and what they said, by the name of the step. */
+/** One run through the commands, and their outputs by step name. */
 export class Stage {
   readonly world: ArgoWorld;
   readonly said = new Map<string, string>();
-  /** Milliseconds of each act. */
+  /** Duration of each act in ms. */
   readonly took = new Map<string, number>();
-  readonly #repositories = new Map<string, Repository>();
+  readonly #repositories = new Map<string, ServedRepository>();
 
   constructor(world: ArgoWorld) {
     this.world = world;
   }
 
-  repository(name: string): Repository {
+  repository(name: string): ServedRepository {
     const found = this.#repositories.get(name) ?? this.world.repository(name);
     this.#repositories.set(name, found);
     return found;
   }
 
-  /** Runs a command and keeps all of what it said. */
-  async say(step: string, args: readonly string[]): Promise<Said> {
+  /** Runs a command and records its output. */
+  async say(step: string, args: readonly string[]): Promise<CommandOutcome> {
     const said = await this.world.argocd(args);
     this.note(step, `exit ${said.code ?? 'by a signal'}\n${normalised(said.text)}`);
     return said;
   }
 
-  /** Runs one that waits, and keeps its end. Whether pods are ready at that moment is chance; steps that ask afterwards tell. */
-  async conclude(step: string, args: readonly string[]): Promise<Said> {
+  /**
+   * Runs a command that waits for an Application and records the end of its output, without states
+   * that are random at that time. A refresh follows, whose complete result is recorded too.
+   */
+  async conclude(step: string, args: readonly [string, string, string, ...string[]]): Promise<CommandOutcome> {
     const said = await this.world.argocd(args);
     this.note(step, `exit ${said.code ?? 'by a signal'}\n${atRest(normalised(conclusion(said.text)))}`);
+    const after = await this.world.argocd(['app', 'get', args[2], '--refresh']);
+    this.note(`${step}, refreshed`, healthAtRest(normalised(after.text)));
     return said;
   }
 
@@ -64,21 +69,21 @@ export class Stage {
     this.said.set(step, text);
   }
 
-  /** Waits for a state of an Application. */
-  async until(name: string, holds: (app: App) => boolean, withinMs = 90_000): Promise<App> {
+  /** Waits until a condition holds for an Application. */
+  async until(name: string, holds: (app: ListedApplication) => boolean, withinMs = 90_000): Promise<ListedApplication> {
     return eventually(async () => {
-      const app = await this.world.hub.api.get<App>(`${applications}/${name}`);
+      const app = await this.world.hub.api.get<ListedApplication>(`${applications}/${name}`);
       if (app === undefined || !holds(app))
         throw new Error(`${name}: ${JSON.stringify([app?.operation, app?.status])}\n${this.world.tail()}`);
       return app;
     }, withinMs);
   }
 
-  compared(name: string): Promise<App> {
+  compared(name: string): Promise<ListedApplication> {
     return this.until(name, ({ status }) => status?.sync?.status !== undefined && status.reconciledAt !== undefined);
   }
 
-  good(name: string): Promise<App> {
+  good(name: string): Promise<ListedApplication> {
     return this.until(
       name,
       ({ status, operation }) =>
@@ -86,10 +91,10 @@ export class Stage {
     );
   }
 
-  /** Waits until it is not there any more. */
+  /** Waits until an Application is gone. */
   async gone(name: string, withinMs = 90_000): Promise<void> {
     await eventually(async () => {
-      const app = await this.world.hub.api.get<App>(`${applications}/${name}`);
+      const app = await this.world.hub.api.get<ListedApplication>(`${applications}/${name}`);
       if (app === undefined) return;
       const { deletionTimestamp = null, finalizers = [], ownerReferences = [] } = app.metadata;
       const held = JSON.stringify({

@@ -1,4 +1,4 @@
-/** What differs between two runs of the same commands and means nothing: where things run, when, and the names that are drawn by lot. */
+/** Values that differ between two runs of the same commands: addresses, times and random names. */
 const accidents: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?Z| ?[+-]\d\d:?\d\d(?: [A-Z]{3,4})?)?/g, '<time>'],
   [/[A-Z][a-z]{2} [A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d [+-]\d{4} \d{4}/g, '<time>'],
@@ -13,7 +13,10 @@ const accidents: readonly (readonly [RegExp, string])[] = [
   [/ip: 10\.96\.\d+\.\d+|10\.96\.\d+\.\d+/g, '<ip>'],
 ];
 
-/** The text of a command as it can be compared: without accidents, and with single blanks, as columns are as wide as what stands in them. */
+/**
+ * An output for comparison: random values masked, and single blanks, as column widths vary with
+ * values.
+ */
 export function normalised(text: string): string {
   let found = text;
   for (const [pattern, name] of accidents) found = found.replaceAll(pattern, name);
@@ -22,8 +25,8 @@ export function normalised(text: string): string {
 }
 
 /**
- * Tables of resources, row by row in the order of their texts. What belongs to one wave is applied at once, and its results stand in the order in
- * which the server answered; the CLI shows the roots of a tree in any order. What is below a root stays there.
+ * Sorts the rows of resource tables. Results within a wave are in the order of the server's
+ * answers, and the CLI prints roots of a tree in random order. Rows below a root stay with it.
  */
 function inOrder(lines: readonly string[]): readonly string[] {
   const sorted: string[] = [];
@@ -47,13 +50,25 @@ function inOrder(lines: readonly string[]): readonly string[] {
   return sorted;
 }
 
-/** Commands that wait print a line for every change that they see, as many as they happen to see: what counts is the end. */
+/** The end of the output of a waiting command: it prints a varying number of changes before. */
 export function conclusion(text: string): string {
   const at = text.lastIndexOf('\nName: ');
   return at < 0 ? text : text.slice(at + 1);
 }
 
-/** As if every object that is on its way had arrived. */
-export function atRest(text: string): string {
+const applied = 'configured|created|unchanged|replaced|serverside-applied';
+/** A row of the resource table with the result of this operation. */
+const appliedRow = new RegExp(` (?:Synced|OutOfSync)((?: Healthy)? \\S+/\\S+ (?:${applied}))`, 'g');
+
+/** Replaces the health of starting pods by that of ready ones. */
+export function healthAtRest(text: string): string {
   return text.replaceAll(/\bProgressing\b/g, 'Healthy');
+}
+
+/**
+ * Replaces transitional states. The sync status of a resource that the operation has just applied
+ * is of before or after the next comparison, also with Argo CD's own controller.
+ */
+export function atRest(text: string): string {
+  return healthAtRest(text).replaceAll(appliedRow, ' <applied>$1');
 }

@@ -9,33 +9,34 @@ import type { GitServer } from '#sim';
 import { eventually } from '#support';
 import { freePort, runTool, startDouble, startServers, toolPath, toolsPath } from '../support/index.ts';
 import type { Server, Servers } from '../support/index.ts';
-import { Daemon } from '../support/processes.ts';
+import { ServerProcess } from '../support/processes.ts';
 import { UnderTest } from '../under-test.ts';
 import { controllerSet, installArgo } from './installation.ts';
-import { Repository } from './repository.ts';
+import { ServedRepository } from './repository.ts';
 
-/** Whose application controller works in a world. */
-export type Controller = 'Argo CD' | 'Driftless';
+/** The application controller of a world. */
+export type ControllerUnderTest = 'Argo CD' | 'Driftless';
 
-/** What a command said, and how it ended. */
-export interface Said {
+/** Output and exit code of a command. */
+export interface CommandOutcome {
   readonly code: number | null;
   readonly text: string;
 }
 
 /**
- * Argo CD on a real API server: its API server, repo-server, ApplicationSet and notifications controllers, Redis, a Git server, a double for
- * workloads; and one of the two application controllers. Everything is on loopback.
+ * Argo CD on a real API server: its API server, repo-server, ApplicationSet and notifications
+ * controllers, Redis, a Git server, a test double for workloads, and one of the two application
+ * controllers. Everything listens on loopback.
  */
 export class ArgoWorld {
   readonly hub: Server;
   readonly address: string;
-  /** What notifications said, in order. */
+  /** Received notifications, in order. */
   readonly notified: string[] = [];
   readonly #folder: string;
   readonly #git: GitServer;
   readonly #ends: (() => Promise<unknown> | undefined)[];
-  readonly #daemons = new Map<string, Daemon>();
+  readonly #daemons = new Map<string, ServerProcess>();
   #redis = '';
 
   private constructor(parts: {
@@ -51,7 +52,7 @@ export class ArgoWorld {
     this.#ends = parts.ends;
   }
 
-  static async start(controller: Controller): Promise<ArgoWorld> {
+  static async start(controller: ControllerUnderTest): Promise<ArgoWorld> {
     const servers = await startServers({ names: ['hub'] });
     const ends: (() => Promise<unknown> | undefined)[] = [() => servers.close()];
     const root = join(servers.folder, 'repositories');
@@ -72,37 +73,37 @@ export class ArgoWorld {
     for (const end of this.#ends.reverse()) await end();
   }
 
-  repository(name: string): Repository {
-    return new Repository(join(this.#folder, 'repositories'), join(this.#folder, 'trees'), name);
+  repository(name: string): ServedRepository {
+    return new ServedRepository(join(this.#folder, 'repositories'), join(this.#folder, 'trees'), name);
   }
 
   url(name: string): string {
     return `${this.#git.url}/${name}.git`;
   }
 
-  /** The CLI, as the user of this world. */
-  async argocd(args: readonly string[]): Promise<Said> {
+  /** Runs the CLI as the user of this world. */
+  async argocd(args: readonly string[]): Promise<CommandOutcome> {
     const place = ['--config', join(this.#folder, 'argocd-cli'), '--plaintext'];
     const env = { HOME: this.#folder, ARGOCD_BINARY_NAME: 'argocd', KUBECONFIG: this.hub.kubeconfig };
     const { code, stdout, stderr } = await runTool('argocd', [...args, ...place], { env });
     return { code, text: stdout + stderr };
   }
 
-  /** `argocd admin`, which asks the cluster and Redis and not the API server. */
-  async admin(args: readonly string[]): Promise<Said> {
+  /** Runs `argocd admin`, which reads from the cluster and Redis instead of the API server. */
+  async admin(args: readonly string[]): Promise<CommandOutcome> {
     const where = ['--kubeconfig', this.hub.kubeconfig, '--namespace', 'argocd'];
     const redis = ['--redis', this.#redis, '--port-forward-redis=false'];
     return this.argocd(['admin', ...args, ...where, ...redis]);
   }
 
-  /** A file for a command that reads one. */
+  /** Writes a file for a command; returns its path. */
   file(name: string, content: string): string {
     const path = join(this.#folder, name);
     writeFileSync(path, content);
     return path;
   }
 
-  /** As GitHub tells of a push to `main`. */
+  /** Sends GitHub's webhook for a push to `main`. */
   async push(name: string, commit: string): Promise<number> {
     const html_url = `${this.#git.url}/${name}`;
     const payload = {
@@ -120,15 +121,16 @@ export class ArgoWorld {
     return answer.status;
   }
 
-  /** The end of every log, for failures. */
+  /** The end of every log, for error messages. */
   tail(): string {
     return [...this.#daemons].map(([name, daemon]) => `--- ${name}\n${daemon.tail(8)}`).join('\n');
   }
 
-  async #run(controller: Controller): Promise<void> {
+  async #run(controller: ControllerUnderTest): Promise<void> {
     const { hub } = this;
     for (const name of ['tmp', 'bin', 'home', 'plugins', 'ssh', 'tls']) mkdirSync(join(this.#folder, name));
-    // Git asks for passwords by a program of this name, and every commit for its signature by the other; those of tests have none.
+    // The repo-server runs one program to answer git's password prompts, and one to verify the
+    // signature of each commit; commits of tests have none.
     symlinkSync(toolPath('argocd'), join(this.#folder, 'bin', 'argocd'));
     writeFileSync(join(this.#folder, 'bin', 'git-verify-wrapper.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
     const double = await startDouble(hub.access);
@@ -137,7 +139,10 @@ export class ArgoWorld {
     const [redis, repo] = [await freePort(), await freePort()];
     this.#redis = `127.0.0.1:${redis}`;
     const none = ['--save', '', '--appendonly', 'no', '--dir', this.#folder];
-    this.#start('redis', new Daemon(toolPath('redis-server'), ['--port', String(redis), ...none], this.#log('redis')));
+    this.#start(
+      'redis',
+      new ServerProcess(toolPath('redis-server'), ['--port', String(redis), ...none], this.#log('redis')),
+    );
     const own = ['--kubeconfig', hub.kubeconfig, '--namespace', 'argocd'];
     const cache = ['--redis', this.#redis];
     const [host, port] = this.address.split(':') as [string, string];
@@ -148,7 +153,7 @@ export class ArgoWorld {
     await this.#argo('argocd-server', [...own, ...cache, ...from, ...listen, ...(await metrics())]);
     if (controller === 'Argo CD') {
       const env = { ARGOCD_CONTROLLER_REPLICAS: '1' };
-      // Its pod in the cluster, for who counts pods; the chart of ours brings one.
+      // The StatefulSet in the cluster, for clients that count pods. Our chart creates its own.
       await hub.kubectl(['apply', '-f', '-'], { input: JSON.stringify(controllerSet()) });
       await this.#argo('argocd-application-controller', [...own, ...cache, ...from, ...(await metrics())], env);
     } else {
@@ -178,7 +183,7 @@ export class ArgoWorld {
     await this.#argo('argocd-notifications', notes);
   }
 
-  /** One of the many programs in the one binary. */
+  /** Starts a component of Argo CD; all are in one binary. */
   #argo(name: string, args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<void> {
     const place = (folder: string): string => join(this.#folder, folder);
     const env = {
@@ -191,16 +196,16 @@ export class ArgoWorld {
       ARGOCD_TLS_DATA_PATH: place('tls'),
       ARGOCD_BINARY_NAME: name,
       ARGOCD_GPG_ENABLED: 'false',
-      // What a pod would be told of its cluster by its ServiceAccount.
+      // Replaces the ServiceAccount of a pod.
       ARGOCD_FAKE_IN_CLUSTER: 'true',
       KUBECONFIG: this.hub.kubeconfig,
       ...more,
     };
-    this.#start(name, new Daemon(toolPath('argocd'), args, this.#log(name), env));
+    this.#start(name, new ServerProcess(toolPath('argocd'), args, this.#log(name), env));
     return Promise.resolve();
   }
 
-  #start(name: string, daemon: Daemon): void {
+  #start(name: string, daemon: ServerProcess): void {
     this.#daemons.set(name, daemon);
     daemon.start();
     this.#ends.push(() => daemon.stop());
@@ -210,7 +215,7 @@ export class ArgoWorld {
     return join(this.#folder, `${name}.log`);
   }
 
-  /** Receives what notifications say. */
+  /** Starts a server that receives notifications; returns its URL. */
   async #listen(): Promise<string> {
     const server = createServer((request, response) => {
       void text(request).then((body) => {
@@ -237,7 +242,7 @@ async function text(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Rejects while nobody listens. */
+/** Connects to an address. Rejects while nothing listens there. */
 function open(address: string): Promise<void> {
   const [host = '', port = ''] = address.split(':');
   return new Promise((resolve, reject) => {

@@ -4,29 +4,29 @@ import { GitFixture } from '../../acceptance/world.ts';
 import { repository } from '../rendered-controller.ts';
 import type { Server } from '../support/index.ts';
 import { asArgoSends, manifestsOf } from './objects.ts';
-import type { Manifest, Method } from './objects.ts';
+import type { ManifestObject, MarkMethod } from './objects.ts';
 import { statusOf } from './status.ts';
 
-/** One Application that Argo CD has looked after. */
+/** An Application that Argo CD managed before the switch. */
 export interface LeftApplication {
   readonly name: string;
-  /** Default: as the name. */
+  /** By default the name. */
   readonly namespace?: string;
-  /** What Git has. */
+  /** Files in Git. */
   readonly files: Readonly<Record<string, string>>;
-  /** What is in the cluster where that is something else. */
+  /** Files whose live objects differ from Git. */
   readonly live?: Readonly<Record<string, string>>;
-  /** In Git and finished: gone from the cluster, or never there. */
+  /** Files in Git without live objects, such as finished hooks. */
   readonly absent?: Readonly<Record<string, string>>;
-  /** Applied on the server's side. */
+  /** Files that were applied server-side. */
   readonly serverSide?: Readonly<Record<string, string>>;
-  /** Created or replaced, not applied. */
+  /** Files that were created or replaced instead of applied. */
   readonly created?: Readonly<Record<string, string>>;
-  /** How its objects are marked, when not as the installation does: from a time before the method was changed. */
-  readonly method?: Method;
-  /** Marked otherwise than by Argo CD. */
-  readonly mark?: (object: Manifest) => Manifest;
-  /** Members of `spec.source` beside repoURL, path and targetRevision, and the same as Argo CD writes them into the status. */
+  /** Tracking method of its objects, if it was changed since. */
+  readonly method?: MarkMethod;
+  /** Marks objects differently from Argo CD. */
+  readonly mark?: (object: ManifestObject) => ManifestObject;
+  /** Further fields of `spec.source`, and their form in the status that Argo CD writes. */
   readonly source?: { readonly spec: object; readonly status: object };
   readonly syncPolicy?: { readonly syncOptions?: readonly string[]; readonly managedNamespaceMetadata?: object };
   readonly automated?: object;
@@ -35,8 +35,8 @@ export interface LeftApplication {
   readonly failure?: string;
 }
 
-interface Applied {
-  readonly objects: readonly Manifest[];
+interface AppliedObjects {
+  readonly objects: readonly ManifestObject[];
   readonly revision: string;
 }
 
@@ -44,24 +44,32 @@ const manager = '--field-manager=argocd-controller';
 const inCluster = 'https://kubernetes.default.svc';
 
 /**
- * An Argo CD 3.6 installation as it is found on the day of the switch, made without Argo CD: objects are applied by kubectl (the same code, so that
- * annotations and managed fields are the same), statuses are written by hand. Its own controller is scaled to nothing.
+ * An Argo CD 3.6 installation on the day of the switch, created without Argo CD: kubectl applies
+ * the objects (the same code, so annotations and managed fields are the same), statuses are written
+ * by this class. Argo CD's own controller is scaled to zero.
  */
 export class ArgoInstallation {
   readonly server: Server;
   readonly namespace: string;
-  readonly #method: Method;
+  readonly #method: MarkMethod;
   readonly #folder: string;
   readonly #repositories = new Map<string, GitFixture>();
 
-  constructor(server: Server, folder: string, options: { readonly namespace?: string; readonly method?: Method } = {}) {
+  constructor(
+    server: Server,
+    folder: string,
+    options: { readonly namespace?: string; readonly method?: MarkMethod } = {},
+  ) {
     this.server = server;
     this.#folder = folder;
     this.namespace = options.namespace ?? 'argocd';
     this.#method = options.method ?? 'annotation';
   }
 
-  /** Everything but Applications: CustomResourceDefinitions, settings, the default project, the controller without replicas. */
+  /**
+   * Creates everything except Applications: CRDs, settings, default project, controller with zero
+   * replicas.
+   */
   async prepare(): Promise<void> {
     const { server, namespace } = this;
     await server.kubectl(['apply', '--server-side', '-f', join(repository, 'manifests', 'crds')]);
@@ -91,7 +99,9 @@ export class ArgoInstallation {
     return found;
   }
 
-  /** Makes the Application's objects and the Application with the status of a sync that has been. */
+  /**
+   * Creates the objects of an Application, and the Application with the status of its last sync.
+   */
   async add(app: LeftApplication): Promise<void> {
     const git = new GitFixture(this.#folder, `${this.namespace}-${app.name}`);
     this.#repositories.set(app.name, git);
@@ -100,15 +110,15 @@ export class ArgoInstallation {
     await this.#record(app, applied);
   }
 
-  /** kubectl apply on the client's side, as Argo CD does; definitions first. */
+  /** Applies objects client-side like Argo CD, CRDs first. */
   async apply(objects: readonly object[], ...flags: string[]): Promise<void> {
     await this.#kubectl(['apply', manager, ...flags], objects);
   }
 
-  async #deploy(app: LeftApplication): Promise<Manifest[]> {
+  async #deploy(app: LeftApplication): Promise<ManifestObject[]> {
     const place = { instance: app.name, namespace: app.namespace ?? app.name };
-    const mark = app.mark ?? ((object: Manifest) => asArgoSends(object, place, app.method ?? this.#method));
-    const sent = (files: Readonly<Record<string, string>> = {}): Manifest[] => manifestsOf(files).map(mark);
+    const mark = app.mark ?? ((object: ManifestObject) => asArgoSends(object, place, app.method ?? this.#method));
+    const sent = (files: Readonly<Record<string, string>> = {}): ManifestObject[] => manifestsOf(files).map(mark);
     await this.#makeNamespace(app, place.namespace);
     const [applied, serverSide, created] = [
       sent({ ...app.files, ...app.live }),
@@ -127,7 +137,10 @@ export class ArgoInstallation {
     return [...applied, ...serverSide, ...created];
   }
 
-  /** By CreateNamespace=true: without any mark, and with metadata applied on the server's side where the policy has some. */
+  /**
+   * Creates a namespace as CreateNamespace=true does: untracked, with managedNamespaceMetadata
+   * applied server-side.
+   */
   async #makeNamespace(app: LeftApplication, name: string): Promise<void> {
     const metadata = app.syncPolicy?.managedNamespaceMetadata as
       { readonly labels?: object; readonly annotations?: object } | undefined;
@@ -138,7 +151,7 @@ export class ArgoInstallation {
     return this.apply([managed], '--server-side', '--force-conflicts');
   }
 
-  async #record(app: LeftApplication, { objects, revision }: Applied): Promise<void> {
+  async #record(app: LeftApplication, { objects, revision }: AppliedObjects): Promise<void> {
     const namespace = app.namespace ?? app.name;
     const destination = { server: inCluster, namespace };
     const base = { repoURL: this.git(app.name).url, path: '.', targetRevision: 'main' };
@@ -172,7 +185,7 @@ export class ArgoInstallation {
   }
 }
 
-function configMap(name: string, data: object): Manifest {
+function configMap(name: string, data: object): ManifestObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
 }
 
@@ -189,7 +202,7 @@ function project(namespace: string): object {
   };
 }
 
-/** Argo CD's own controller: there, and scaled to nothing. */
+/** Argo CD's own controller, scaled to zero. */
 function formerController(namespace: string): object {
   const labels = {
     'app.kubernetes.io/component': 'application-controller',

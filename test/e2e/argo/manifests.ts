@@ -1,6 +1,7 @@
-// What the Applications of the switch-over tests have in Git: kinds and spellings with which a comparison can go wrong. A data table.
+// Files in Git of the Applications of the switch-over tests: kinds and spellings that are hard to
+// compare. A data table.
 
-/** A Deployment whose quantities, ports and empty values the server stores in another form. */
+/** A Deployment whose quantities, ports and empty values the server normalizes. */
 const web = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -44,7 +45,7 @@ metadata: {name: settings, annotations: {note: 'a < b && c > d'}}
 data: {colour: ${colour}, "on": "yes"}
 `;
 
-/** In clear in Git, as stringData: the server stores it in another field. */
+/** In plain text in Git, as stringData: the server stores it in `data`. */
 export const secretValue = 'correct-horse-battery';
 const secret = `apiVersion: v1
 kind: Secret
@@ -131,25 +132,25 @@ spec:
     spec: {restartPolicy: Never, containers: [{name: c, image: busybox}]}
 `;
 
-/** Finished and left behind: they go before the next sync only. */
+/** A finished hook that is deleted only before the next sync. */
 export const hookThatStays = job(
   'migrate',
   'argocd.argoproj.io/hook: PreSync, argocd.argoproj.io/hook-delete-policy: BeforeHookCreation',
 );
-/** Went when it had succeeded. */
+/** A hook that was deleted when it had succeeded. */
 export const hookThatGoes = job(
   'smoke',
   'argocd.argoproj.io/hook: PostSync, argocd.argoproj.io/hook-delete-policy: HookSucceeded',
 );
 
-/** Made by Replace=true: without kubectl's annotation. */
+/** Created with Replace=true: it lacks the last-applied annotation. */
 export const replaced = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: replaced, annotations: {argocd.argoproj.io/sync-options: Replace=true}}
 data: {made: by-replace}
 `;
 
-/** The Application with a bit of everything. */
+/** The files of the Application with many kinds. */
 export const shop = {
   'access.yaml': access,
   'cluster.yaml': clusterRole('shop-nodes'),
@@ -163,7 +164,7 @@ export const shop = {
   'widget.yaml': instance('Widget', 'first'),
 };
 
-/** Small ones for the rest. */
+/** The files of simple Applications. */
 export const simple = {
   'settings.yaml': settings('blue'),
   'access.yaml': access,

@@ -1,7 +1,7 @@
 import { loadAll } from 'js-yaml';
 
-/** An object of a manifest, as loose as YAML is. */
-export interface Manifest {
+/** An object of a manifest. */
+export interface ManifestObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: {
@@ -14,47 +14,56 @@ export interface Manifest {
 }
 
 /** How Argo CD marks what it manages (`application.resourceTrackingMethod` of argocd-cm). */
-export type Method = 'annotation' | 'label' | 'annotation+label';
+export type MarkMethod = 'annotation' | 'label' | 'annotation+label';
 
 const clusterScoped = new Set(['Namespace', 'CustomResourceDefinition', 'ClusterRole', 'ClusterRoleBinding']);
 
-export function isClusterScoped({ kind }: Manifest): boolean {
+export function isClusterScoped({ kind }: ManifestObject): boolean {
   return clusterScoped.has(kind);
 }
 
-export function groupOf({ apiVersion }: Manifest): string {
+export function groupOf({ apiVersion }: ManifestObject): string {
   return apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
 }
 
-export function versionOf({ apiVersion }: Manifest): string {
+export function versionOf({ apiVersion }: ManifestObject): string {
   return apiVersion.split('/').at(-1) ?? '';
 }
 
-/** The documents of some files, in the order of the files' names. */
-export function manifestsOf(files: Readonly<Record<string, string>>): Manifest[] {
+/** The documents of all files, in order of file names. */
+export function manifestsOf(files: Readonly<Record<string, string>>): ManifestObject[] {
   return Object.entries(files)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .flatMap(([, text]) => loadAll(text) as (Manifest | null | undefined)[])
+    .flatMap(([, text]) => loadAll(text) as (ManifestObject | null | undefined)[])
     .filter((document) => document !== null && document !== undefined);
 }
 
-export interface Place {
-  /** The Application's name, as tracking says it. */
+export interface MarkTarget {
+  /** Instance name of the Application in tracking metadata. */
   readonly instance: string;
   readonly namespace: string;
 }
 
 /**
- * What Argo CD 3.6 sends for a rendered object: namespaced objects get the destination's namespace, everything but a CustomResourceDefinition
- * gets its mark. Cluster-scoped objects carry the destination's namespace in the id.
+ * A rendered object as Argo CD 3.6 applies it: namespaced objects get the destination's namespace,
+ * all but CRDs get tracking metadata. Tracking ids of cluster-scoped objects contain the
+ * destination's namespace.
  */
-export function asArgoSends(object: Manifest, { instance, namespace }: Place, method: Method): Manifest {
+export function asArgoSends(
+  object: ManifestObject,
+  { instance, namespace }: MarkTarget,
+  method: MarkMethod,
+): ManifestObject {
   const placed = isClusterScoped(object) ? object : { ...object, metadata: { namespace, ...object.metadata } };
   return object.kind === 'CustomResourceDefinition' ? placed : withMark(placed, { instance, namespace }, method);
 }
 
-/** Marks an object of whatever kind: earlier versions of Driftless marked CustomResourceDefinitions too. */
-export function withMark(object: Manifest, { instance, namespace }: Place, method: Method): Manifest {
+/** Adds tracking metadata to any kind: earlier versions of Driftless tracked CRDs too. */
+export function withMark(
+  object: ManifestObject,
+  { instance, namespace }: MarkTarget,
+  method: MarkMethod,
+): ManifestObject {
   const { metadata } = object;
   const id = `${instance}:${groupOf(object)}/${object.kind}:${metadata.namespace ?? namespace}/${metadata.name}`;
   const annotations = { ...metadata.annotations, 'argocd.argoproj.io/tracking-id': id };
@@ -69,6 +78,6 @@ export function withMark(object: Manifest, { instance, namespace }: Place, metho
   };
 }
 
-export function isHook({ metadata }: Manifest): boolean {
+export function isHook({ metadata }: ManifestObject): boolean {
   return metadata.annotations?.['argocd.argoproj.io/hook'] !== undefined;
 }

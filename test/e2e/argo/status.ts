@@ -1,26 +1,26 @@
 import { groupOf, isHook, versionOf } from './objects.ts';
-import type { Manifest } from './objects.ts';
+import type { ManifestObject } from './objects.ts';
 
-/** What a status is made from. */
+/** Input of statusOf. */
 export interface StatusFacts {
   readonly controllerNamespace: string;
   readonly revision: string;
-  /** As Argo CD writes it back: every structure of the type, also those without a value (`jsonnet: {}`). */
+  /** As Argo CD writes it back: with all structures, even empty ones (`jsonnet: {}`). */
   readonly source: object;
   readonly destination: object;
   /** `spec.syncPolicy` of the Application. */
   readonly syncPolicy: { readonly syncOptions?: readonly string[]; readonly managedNamespaceMetadata?: object };
-  /** As they were sent, in the order of the sync. */
-  readonly objects: readonly Manifest[];
-  /** Names of objects that are not as Git says. */
+  /** The applied objects, in order of the sync. */
+  readonly objects: readonly ManifestObject[];
+  /** Names of OutOfSync objects. */
   readonly outOfSync?: readonly string[];
-  /** The last sync failed, with this. */
+  /** Message of the last sync, if it failed. */
   readonly failure?: string;
 }
 
 const at = (second: number): string => `2026-08-01T10:00:${String(second).padStart(2, '0')}Z`;
 
-/** `status` of an Application as Argo CD 3.6 leaves it behind after an automated sync (controller-core: structures are never omitted). */
+/** The status of an Application that Argo CD 3.6 writes after an automated sync. */
 export function statusOf(facts: StatusFacts): object {
   const { revision, source, destination, failure } = facts;
   const isOutOfSync = (facts.outOfSync ?? []).length > 0;
@@ -74,7 +74,7 @@ function operationStateOf(facts: StatusFacts): object {
   };
 }
 
-function resultOf(object: Manifest): object {
+function resultOf(object: ManifestObject): object {
   const [group, { kind, metadata }] = [groupOf(object), object];
   const kindText = `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}`;
   return {
@@ -92,7 +92,7 @@ function resultOf(object: Manifest): object {
 }
 
 function resourcesOf({ objects, outOfSync = [] }: StatusFacts): object[] {
-  const identity = (object: Manifest): string =>
+  const identity = (object: ManifestObject): string =>
     `${groupOf(object)}/${object.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;
   return [...objects]
     .sort((a, b) => (identity(a) < identity(b) ? -1 : 1))
@@ -112,7 +112,7 @@ function resourcesOf({ objects, outOfSync = [] }: StatusFacts): object[] {
     });
 }
 
-function summaryOf(objects: readonly Manifest[]): object {
+function summaryOf(objects: readonly ManifestObject[]): object {
   const images = [...JSON.stringify(objects).matchAll(/"image":"([^"]+)"/g)].map(([, image]) => image);
   return images.length === 0 ? {} : { images: [...new Set(images)].sort() };
 }

@@ -4,7 +4,7 @@ import type { CorpusCase } from './case.ts';
 const plain = { 'values.yaml': 'a: 1\n', 'templates/cm.yaml': template({ a: '{{ .Values.a | quote }}' }) };
 const map = { 'cm.yaml': configMap('x') };
 
-/** Sources that can be rendered by nobody; `says` is what both conditions must have in common. */
+/** Sources that cannot be rendered. Both conditions must match `says`. */
 export const brokenCases: readonly (CorpusCase & { readonly says: RegExp })[] = [
   { name: 'broken-no-chart', files: { 'values.yaml': 'a: 1\n' }, source: { helm: {} }, says: /Chart\.yaml/ },
   { name: 'broken-chart-yaml', files: { 'Chart.yaml': 'name: [\n' }, says: /Chart\.yaml|unmarshalling the helm chart/ },

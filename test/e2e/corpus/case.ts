@@ -1,38 +1,42 @@
 import type { Json } from '#base';
 import type { ApplicationSource, Repository } from '#model';
 
-/** Path to content; a content of `-> target` is a symbolic link. */
-export type Files = Readonly<Record<string, string>>;
+/** Contents by path. The content `-> target` makes a symbolic link. */
+export type SourceFiles = Readonly<Record<string, string>>;
 
 /**
- * Where a source lies, before servers have addresses: `git` (the repository that all cases share), `git:NAME` (a repository of the case's own),
- * `https` and `https:NAME` (the same, where a password is asked), `ssh`, `charts` (the Helm repository), `locked-charts`, `registry` (Helm charts of the OCI registry), `oci:NAME` (an artifact there), else a URL as it is.
+ * Symbolic location of a source, replaced by a URL once the servers run: `git` (the repository of
+ * all cases), `git:NAME` (a repository of the case), `https` and `https:NAME` (the same with a
+ * password), `ssh`, `charts` (the Helm repository), `locked-charts`, `registry` (Helm charts in the
+ * OCI registry), `oci:NAME` (an artifact there), otherwise a URL.
  */
-export type Place = string;
+export type SourcePlace = string;
 
 export interface CorpusSource extends Partial<Omit<ApplicationSource, 'repoURL'>> {
-  readonly at?: Place;
-  /** Of the repository, as its Secret would have it. */
+  readonly at?: SourcePlace;
+  /** Settings of the repository's Secret. */
   readonly repository?: Partial<Repository>;
 }
 
-/** One Application, and what it is about. */
+/** An Application with the files of its sources. */
 export interface CorpusCase {
-  /** Also the folder of its files in the shared repository, and the `path` of a source that names none. */
+  /**
+   * Name of the case, of its folder in the shared repository, and default `path` of its sources.
+   */
   readonly name: string;
-  readonly files?: Files;
-  /** Repositories of its own, by name. */
-  readonly repositories?: Readonly<Record<string, Files>>;
+  readonly files?: SourceFiles;
+  /** Repositories of this case, by name. */
+  readonly repositories?: Readonly<Record<string, SourceFiles>>;
   readonly source?: CorpusSource;
-  /** Several: what stands in `spec.sources`. */
+  /** `spec.sources`. */
   readonly sources?: readonly CorpusSource[];
   readonly appName?: string;
   readonly namespace?: string;
   readonly buildOptions?: string;
   readonly apiVersions?: readonly string[];
-  /** Of a broken one: what the conditions of both have in common. */
+  /** Pattern that both conditions of a broken case match. */
   readonly says?: RegExp;
-  /** How many objects it makes at least: a case that renders nothing proves nothing. Default 1. */
+  /** Minimum number of rendered objects, 1 by default: an empty result would prove nothing. */
   readonly atLeast?: number;
 }
 
@@ -56,18 +60,18 @@ export const crd = (plural: string, kind: string): string =>
   `  group: corpus.example.com\n  scope: Namespaced\n  names: {plural: ${plural}, singular: ${kind.toLowerCase()}, kind: ${kind}}\n` +
   '  versions:\n    - name: v1\n      served: true\n      storage: true\n      schema: {openAPIV3Schema: {type: object}}\n';
 
-/** A ConfigMap that a chart makes, whose values are templates. */
+/** The template of a ConfigMap whose values are templates. */
 export const template = (values: Readonly<Record<string, string>>, name = '{{ .Release.Name }}'): string =>
   configMap(`"${name}"`, values);
 
 export const jsonOf = (value: Json): string => `${JSON.stringify(value, null, 2)}\n`;
 
-/** A chart in a folder. */
-export const chart = (files: Files, more = '', name = 'web'): Files => ({
+/** The files of a chart. */
+export const chart = (files: SourceFiles, more = '', name = 'web'): SourceFiles => ({
   'Chart.yaml': `apiVersion: v2\nname: ${name}\nversion: 1.2.3\nappVersion: "4.5"\n${more}`,
   ...files,
 });
 
-/** The same files in a sub-folder. */
-export const within = (folder: string, files: Files): Files =>
+/** Moves files into a subfolder. */
+export const within = (folder: string, files: SourceFiles): SourceFiles =>
   Object.fromEntries(Object.entries(files).map(([path, content]) => [`${folder}/${path}`, content]));

@@ -1,25 +1,29 @@
 import type { JsonObject } from '#base';
 import { chart, configMap, deployment, jsonOf, service, template, within, yaml } from './case.ts';
-import type { CorpusCase, Files } from './case.ts';
+import type { CorpusCase, SourceFiles } from './case.ts';
 
 const thing = (name: string, spec: string): string =>
   `apiVersion: corpus.example.com/v1\nkind: Thing\nmetadata: {name: ${name}}\nspec:\n${spec}`;
 
-const values: Files = chart({
+const values: SourceFiles = chart({
   'values.yaml': 'a: x\nb: {c: d}\nlist: [1, 2]\n',
   'templates/cm.yaml': template({ all: '{{ toJson .Values | quote }}' }),
 });
 
-const base: Files = { 'app.yaml': deployment('web'), 'cm.yaml': configMap('settings'), 'svc.yaml': service('web') };
+const base: SourceFiles = {
+  'app.yaml': deployment('web'),
+  'cm.yaml': configMap('settings'),
+  'svc.yaml': service('web'),
+};
 
-const kustomized = (name: string, kustomize: object, kustomization = '', more: Files = {}): CorpusCase => ({
+const kustomized = (name: string, kustomize: object, kustomization = '', more: SourceFiles = {}): CorpusCase => ({
   name,
   files: { ...base, 'kustomization.yaml': `resources: [app.yaml, cm.yaml, svc.yaml]\n${kustomization}`, ...more },
   source: { kustomize: JSON.parse(JSON.stringify(kustomize)) as JsonObject },
   atLeast: 3,
 });
 
-/** What few write, and what many write in their own way. */
+/** Rare features, and unusual spellings of common ones. */
 export const edgeCases: readonly CorpusCase[] = [
   {
     name: 'edge-yaml-forms',
@@ -244,7 +248,7 @@ export const edgeCases: readonly CorpusCase[] = [
   },
 ];
 
-/** And what few break. */
+/** Rare errors. */
 export const brokenEdges: readonly (CorpusCase & { readonly says: RegExp })[] = [
   { name: 'broken-edge-nan', files: { 'x.yaml': thing('x', '  a: .nan\n') }, says: /Failed to unmarshal/ },
   {

@@ -1,7 +1,7 @@
 import { chart, configMap, crd, deployment, jsonOf, template, within } from './case.ts';
-import type { CorpusCase, Files } from './case.ts';
+import type { CorpusCase, SourceFiles } from './case.ts';
 
-const colours: Files = chart({
+const colours: SourceFiles = chart({
   'values.yaml': 'colour: grey\nsize: 1\nnested: {a: 1, b: two}\n',
   'templates/cm.yaml': template({
     colour: '{{ .Values.colour | quote }}',
@@ -34,7 +34,7 @@ const kubernetes = chart({
   }),
 });
 
-const withHooks: Files = chart({
+const withHooks: SourceFiles = chart({
   'crds/things.yaml': crd('things', 'Thing'),
   'templates/cm.yaml': template({ a: 'b' }),
   'templates/hook.yaml': configMap('before').replace(
@@ -47,7 +47,7 @@ const withHooks: Files = chart({
   ),
 });
 
-const library = (name: string, value: string): Files => ({
+const library = (name: string, value: string): SourceFiles => ({
   'Chart.yaml': `apiVersion: v2\nname: ${name}\nversion: 0.1.0\n`,
   'values.yaml': `value: ${value}\n`,
   'templates/cm.yaml': template({ value: '{{ .Values.value }}' }, `{{ .Release.Name }}-${name}`),
@@ -187,7 +187,7 @@ export const helmCases: readonly CorpusCase[] = [
     source: { helm: { parameters: [{ name: 'colour', value: 'spec' }], valueFiles: ['env/eu.yaml'] } },
   },
   {
-    // null in an override file deletes nothing, except within valuesObject.
+    // null in an override file deletes nothing outside valuesObject.
     name: 'helm-override-null',
     files: {
       ...colours,
@@ -204,7 +204,7 @@ export const helmCases: readonly CorpusCase[] = [
     },
   },
   {
-    // What other programs write there: any case will do.
+    // Keys in override files are case-insensitive.
     name: 'helm-override-letters',
     files: {
       ...colours,
@@ -213,7 +213,7 @@ export const helmCases: readonly CorpusCase[] = [
     },
   },
   {
-    // Members of a list are laid over those of the spec at the same place.
+    // Members of a list are merged with those of the spec at the same index.
     name: 'helm-override-members',
     files: { ...colours, '.argocd-source.yaml': 'helm: {parameters: [{name: size, value: "1e3"}]}\n' },
     source: {

@@ -6,10 +6,10 @@ import { kustomizeCases } from './kustomize.ts';
 import { severalCases } from './several.ts';
 
 export { differingCases } from './differing.ts';
-export type { CorpusCase, CorpusSource, Files } from './case.ts';
+export type { CorpusCase, CorpusSource, SourceFiles } from './case.ts';
 
 /** Sources that render. */
 export const goodCases = [...directoryCases, ...helmCases, ...kustomizeCases, ...severalCases, ...edgeCases];
 
-/** Sources that do not. */
+/** Sources that do not render. */
 export const brokenCases = [...broken, ...brokenEdges];

@@ -1,7 +1,7 @@
 import { configMap, deployment, service, template } from './case.ts';
-import type { CorpusCase, Files } from './case.ts';
+import type { CorpusCase, SourceFiles } from './case.ts';
 
-const base: Files = {
+const base: SourceFiles = {
   'base/kustomization.yaml': 'resources: [app.yaml, svc.yaml, cm.yaml]\n',
   'base/app.yaml': deployment('web'),
   'base/svc.yaml': service('web'),
@@ -9,7 +9,12 @@ const base: Files = {
 };
 
 /** An overlay over `base`, rendered from its folder. */
-const overlay = (name: string, more: string, source: CorpusCase['source'] = {}, files: Files = {}): CorpusCase => ({
+const overlay = (
+  name: string,
+  more: string,
+  source: CorpusCase['source'] = {},
+  files: SourceFiles = {},
+): CorpusCase => ({
   name,
   files: { ...base, 'over/kustomization.yaml': `resources: [../base]\n${more}`, ...files },
   source: { path: `${name}/over`, ...source },
@@ -18,7 +23,7 @@ const overlay = (name: string, more: string, source: CorpusCase['source'] = {}, 
 
 const replicasPatch = '- op: replace\n  path: /spec/replicas\n  value: 7\n';
 
-/** Kustomizations: what the source asks for, and what a kustomization can say itself. */
+/** Kustomizations: options of the source, and features of kustomization files. */
 export const kustomizeCases: readonly CorpusCase[] = [
   overlay('kustomize-plain', ''),
   overlay('kustomize-empty-options', '', { kustomize: {} }),

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { Secret } from '#base';
+import { SecretValue } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import {
@@ -13,19 +13,19 @@ import {
   tarLayer,
   tgz,
 } from '../../../desired/testing/index.ts';
-import type { Answer, TestRegistry, WebServer } from '../../../desired/testing/index.ts';
+import type { ServedPage, TestRegistry, WebServer } from '../../../desired/testing/index.ts';
 import { startGitServer } from '../support/git-server.ts';
 import type { GitServer } from '../support/git-server.ts';
 import { startSshServer } from '../support/ssh-server.ts';
 import { configMap, within } from './case.ts';
-import type { CorpusCase, Files } from './case.ts';
+import type { CorpusCase, SourceFiles } from './case.ts';
 import { commitFiles, tagAndBranch } from './repositories.ts';
 
 const login = { username: 'reader', password: 'a-password-of-this-test' };
 
-/** The servers of the corpus, on loopback: what stands for a place (case.ts) in a source. */
-export interface Places {
-  /** Where trust comes from, as Argo CD lays it out. */
+/** The servers of the corpus on loopback, which resolve each SourcePlace. */
+export interface SourceServers {
+  /** Folder of known hosts, in the layout of Argo CD. */
   readonly sshData: string;
   readonly tlsData: string;
   readonly lockedGit: GitServer;
@@ -33,8 +33,8 @@ export interface Places {
   close(): Promise<void>;
 }
 
-/** Commits all files of the cases, and serves them. */
-export async function startPlaces(folder: string, cases: readonly CorpusCase[]): Promise<Places> {
+/** Commits and serves the files of all cases. */
+export async function startPlaces(folder: string, cases: readonly CorpusCase[]): Promise<SourceServers> {
   const root = join(folder, 'git');
   const charts = await startCharts();
   const locked = await startCharts(login);
@@ -50,13 +50,13 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
   mkdirSync(tlsData);
   writeFileSync(join(sshData, 'ssh_known_hosts'), ssh.knownHosts);
   writeFileSync(join(tlsData, '127.0.0.1'), identity.cert);
-  // Helm takes no plain http from a host that it has a certificate of.
+  // Helm refuses plain http from a host for which it has a certificate.
   const registryHost = registry.host.replace('127.0.0.1', 'localhost');
-  const access = { username: login.username, password: new Secret(login.password) };
+  const access = { username: login.username, password: new SecretValue(login.password) };
   const fixed: Readonly<Record<string, Repository>> = {
     git: bareRepository(`${git.url}/corpus.git`),
     https: { ...bareRepository(`${lockedGit.url}/corpus.git`), ...access },
-    ssh: { ...bareRepository(`${ssh.url}${root}/corpus.git`), sshPrivateKey: new Secret(ssh.privateKey) },
+    ssh: { ...bareRepository(`${ssh.url}${root}/corpus.git`), sshPrivateKey: new SecretValue(ssh.privateKey) },
     charts: { ...bareRepository(charts.url), type: 'helm' },
     'locked-charts': { ...bareRepository(locked.url), type: 'helm', ...access },
     registry: { ...bareRepository(`${registryHost}/charts`), type: 'helm', enableOci: true, ociForceHttp: true },
@@ -80,7 +80,10 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
   };
 }
 
-/** The word CHARTS in a file means the address of the Helm repository. */
+/**
+ * Commits the files of all cases; CHARTS in a file is replaced by the address of the Helm
+ * repository.
+ */
 function commitCases(root: string, cases: readonly CorpusCase[], chartsUrl: string): void {
   const shared: Record<string, string> = {};
   for (const { name, files = {}, repositories = {} } of cases) {
@@ -92,7 +95,7 @@ function commitCases(root: string, cases: readonly CorpusCase[], chartsUrl: stri
     }
   }
   const addressed = Object.entries(shared).map(([path, text]) => [path, text.replaceAll('CHARTS', chartsUrl)]);
-  commitFiles(join(root, 'corpus.git'), Object.fromEntries(addressed) as Files);
+  commitFiles(join(root, 'corpus.git'), Object.fromEntries(addressed) as SourceFiles);
 }
 
 const versions = ['1.0.0', '1.0.7', '1.4.0', '2.0.0', '3.0.0-rc.1'];
@@ -102,7 +105,7 @@ async function startCharts(needed?: typeof login): Promise<WebServer> {
   const server = await startWebServer();
   const expected = needed && `Basic ${Buffer.from(`${needed.username}:${needed.password}`).toString('base64')}`;
   const page = (path: string, body: string | Uint8Array): void => {
-    const guarded = ({ headers }: IncomingMessage): Answer =>
+    const guarded = ({ headers }: IncomingMessage): ServedPage =>
       expected === undefined || headers.authorization === expected ? { body } : { status: 401 };
     server.pages.set(path, guarded);
   };

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import type { Files } from './case.ts';
+import type { SourceFiles } from './case.ts';
 
 const who = 'corpus <corpus@example.com> 1700000000 +0000';
 
-/** A bare repository whose branch `main` has one commit with these files; a content of `-> target` is a link. */
-export function commitFiles(path: string, files: Files, branch = 'main', from?: string): void {
+/** Creates a bare repository whose branch has one commit with these files. */
+export function commitFiles(path: string, files: SourceFiles, branch = 'main', from?: string): void {
   mkdirSync(path, { recursive: true });
   if (from === undefined) git(path, ['init', '--quiet', '--bare', '--initial-branch=main']);
   const entries = Object.entries(files).map(([name, content]) => {
@@ -20,7 +20,7 @@ export function commitFiles(path: string, files: Files, branch = 'main', from?: 
   );
 }
 
-/** `main` is v1.0.0; v1.1.0, an annotated tag, and the branch `side` have one file more. */
+/** Tags `main` as v1.0.0. The annotated tag v1.1.0 and the branch `side` have one more file. */
 export function tagAndBranch(path: string): void {
   git(path, ['tag', 'v1.0.0', 'main']);
   commitFiles(path, { 'side.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: side}\n' }, 'side', 'main');

@@ -1,9 +1,9 @@
 import type { ManifestsRequest, RequestedSource } from '#desired';
 import type { CorpusCase, CorpusSource } from './case.ts';
-import type { Places } from './places.ts';
+import type { SourceServers } from './places.ts';
 
-/** What the controller would ask for an Application of this case. */
-export function requestOf(one: CorpusCase, places: Places): ManifestsRequest {
+/** The request of the controller for an Application of this case. */
+export function requestOf(one: CorpusCase, places: SourceServers): ManifestsRequest {
   const { appName = 'app', namespace = 'default', buildOptions = '' } = one;
   const sources = (one.sources ?? [one.source ?? {}]).map((source) => requestedOf(source, one, places));
   return {
@@ -19,15 +19,14 @@ export function requestOf(one: CorpusCase, places: Places): ManifestsRequest {
       valuesFileSchemes: ['https', 'http'],
       enabledTypes: {},
     },
-    noRevisionCache: false,
-    noCache: false,
+    cache: { revision: 'cached', manifests: 'cached' },
     appName,
     namespace,
     project: 'default',
   };
 }
 
-function requestedOf(source: CorpusSource, { name }: CorpusCase, places: Places): RequestedSource {
+function requestedOf(source: CorpusSource, { name }: CorpusCase, places: SourceServers): RequestedSource {
   const { at = 'git', repository: over, ...options } = source;
   const isOwnFolder = at === 'git' && source.chart === undefined && source.ref === undefined;
   const repository = { ...places.repository(at, name), ...over };

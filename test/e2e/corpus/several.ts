@@ -7,7 +7,7 @@ const values = {
 };
 const kept = { 'prod/values.yaml': 'b: other repository\n', 'text.txt': 'from a file\n', 'cm.yaml': configMap('kept') };
 
-/** Several sources, charts and artifacts of servers, revisions. */
+/** Several sources, charts and artifacts from servers, revisions. */
 export const severalCases: readonly CorpusCase[] = [
   {
     name: 'several-kinds',

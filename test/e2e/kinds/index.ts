@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { at, isObject, parseYamlDocuments } from '#base';
+import { valueAt, isObject, parseYamlDocuments } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { changedAt } from './places.ts';
 
 export * from './places.ts';
 export { LeafTrial } from './trial.ts';
-export { Tally } from './tally.ts';
+export { TrialTally } from './tally.ts';
 export { PublishedWords } from './words.ts';
 
 const files = ['groups', 'core', 'extensions', 'devices', 'pods', 'workloads'];
 
-/** Kinds that a server serves in further versions, which take the same manifests. */
+/** Further versions of kinds, which accept the same manifests. */
 const alike: readonly (readonly [apiVersion: string, like: string, kinds: readonly string[]])[] = [
   [
     'admissionregistration.k8s.io/v1beta1',
@@ -36,15 +36,16 @@ const alike: readonly (readonly [apiVersion: string, like: string, kinds: readon
   ['storage.k8s.io/v1beta1', 'storage.k8s.io/v1', ['VolumeAttributesClass']],
 ];
 
-/** What changes objects that others make beside it. */
+/** Kinds that change other objects of their namespace: they get their own namespace. */
 const apart = new Set(['LimitRange', 'ResourceQuota']);
 
-/** What a workload may not have in its template. */
+/** Fields of Pods that templates of workloads must not have. */
 const onlyOfPods = ['activeDeadlineSeconds', 'schedulingGates'];
 
 /**
- * Manifests of all built-in kinds with as many of their optional fields as a server takes at once: several of a kind where some fields exclude others.
- * @param authority PEM of any authority
+ * Manifests of all built-in kinds with as many optional fields as possible: several per kind where
+ * fields exclude each other.
+ * @param authority PEM of any CA
  */
 export function kindsCorpus(namespace: string, authority: string): readonly KubeObject[] {
   const words = new Map([
@@ -56,7 +57,7 @@ export function kindsCorpus(namespace: string, authority: string): readonly Kube
     parseYamlDocuments(readFileSync(new URL(`./${file}.yaml`, import.meta.url), 'utf8')).filter(isObject),
   );
   const full = read.find((object) => object['kind'] === 'Pod');
-  const spec = { ...(at(full ?? {}, 'spec') as JsonObject) };
+  const spec = { ...(valueAt(full ?? {}, 'spec') as JsonObject) };
   for (const field of onlyOfPods) Reflect.deleteProperty(spec, field);
   const complete = read.map((object) => withWords(withPodSpec(object, spec), words) as unknown as KubeObject);
   return [...complete, ...alike.flatMap((one) => inVersion(complete, one))].map((object) => ({
@@ -66,7 +67,7 @@ export function kindsCorpus(namespace: string, authority: string): readonly Kube
 }
 
 function withPodSpec(object: JsonObject, spec: JsonObject): JsonObject {
-  const template = at(object, 'spec', 'template');
+  const template = valueAt(object, 'spec', 'template');
   const isOpen = isObject(template) && !Object.hasOwn(template, 'spec');
   return isOpen ? (changedAt(object, ['spec', 'template', 'spec'], spec) as JsonObject) : object;
 }
@@ -78,7 +79,7 @@ function withWords(value: Json, words: ReadonlyMap<string, string>): Json {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withWords(member ?? null, words)]));
 }
 
-/** The same objects in another version, under names of their own. */
+/** The same objects in another version, with other names. */
 function inVersion(
   objects: readonly KubeObject[],
   [apiVersion, like, kinds]: (typeof alike)[number],

@@ -1,17 +1,17 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 
-/** How to get from an object to a place in it. */
-export type Steps = readonly (string | number)[];
+/** The path to a value inside an object. */
+export type ValuePath = readonly (string | number)[];
 
-/** All places of values; lists and maps that are empty count as one. */
-export function leavesOf(value: Json, path: Steps = []): readonly Steps[] {
+/** Paths of all leaves. Empty lists and maps are leaves. */
+export function leavesOf(value: Json, path: ValuePath = []): readonly ValuePath[] {
   const inner = childrenOf(value).flatMap(([step, member]) => leavesOf(member, [...path, step]));
   return inner.length === 0 ? [path] : inner;
 }
 
-/** All lists and maps that are not empty. */
-export function holdersOf(value: Json, path: Steps = []): readonly Steps[] {
+/** Paths of all lists and maps that are not empty. */
+export function holdersOf(value: Json, path: ValuePath = []): readonly ValuePath[] {
   const children = childrenOf(value);
   if (children.length === 0) return [];
   return [path, ...children.flatMap(([step, member]) => holdersOf(member, [...path, step]))];
@@ -26,15 +26,15 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-export function valueAt(value: Json, path: Steps): Json | undefined {
+export function valueAtPath(value: Json, path: ValuePath): Json | undefined {
   let here: Json | undefined = value;
   for (const step of path)
     here = isList(here) ? here[Number(step)] : isObject(here) && Object.hasOwn(here, step) ? here[step] : undefined;
   return here;
 }
 
-/** With another value in a place; undefined: without it. */
-export function changedAt(value: Json, path: Steps, after: Json | undefined): Json {
+/** Replaces the value at a path; undefined removes it. */
+export function changedAt(value: Json, path: ValuePath, after: Json | undefined): Json {
   const [step, ...rest] = path;
   if (step === undefined) return after ?? null;
   const isGone = rest.length === 0 && after === undefined;
@@ -46,7 +46,10 @@ export function changedAt(value: Json, path: Steps, after: Json | undefined): Js
   return isGone ? others : { ...(value as JsonObject), [String(step)]: changedAt(member, rest, after) };
 }
 
-/** Other values of the same form, those first that an API server may take; `known` are the words that it publishes for the place. */
+/**
+ * Other values of the same type, likely valid ones first. `known` are the enum values of the
+ * schema.
+ */
 export function othersFor(value: Json, known: readonly string[] = []): readonly Json[] {
   if (typeof value === 'boolean') return [!value];
   if (typeof value === 'number') return [value + 1, value - 1, value * 2];

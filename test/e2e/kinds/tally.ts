@@ -1,11 +1,11 @@
 import type { KubeApiError } from '#kube';
 
-/** What was tried, how often, and what came out wrong. */
-export class Tally {
+/** Counts trials by their result, and collects wrong ones. */
+export class TrialTally {
   readonly counts = new Map<string, number>();
-  /** Why the server did not do what was tried, by the sort of reason. */
+  /** Refusals by the server, by kind of reason. */
   readonly refusals = new Map<string, number>();
-  /** Differences that no comparison found, and what was found although it is none: `<how>: <what> <where>`. */
+  /** Missed differences and false ones: `<comparison>: <trial> <path>`. */
   readonly wrong: string[] = [];
 
   count(what: string): void {
@@ -31,7 +31,7 @@ function add(map: Map<string, number>, key: string): void {
   map.set(key, (map.get(key) ?? 0) + 1);
 }
 
-/** In the words in which Kubernetes sorts what is wrong with a field. */
+/** Kubernetes' words for kinds of field errors. */
 const sorts = [
   'immutable',
   'Forbidden',

@@ -6,44 +6,45 @@ import { KubeApiError, KubeConnectionError } from '#kube';
 import type { KubeClient, Patch } from '#kube';
 import { annotations, fieldManager, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import { changedAt, isList, leavesOf, othersFor, valueAt } from './places.ts';
-import type { Steps } from './places.ts';
-import type { Tally } from './tally.ts';
+import { changedAt, isList, leavesOf, othersFor, valueAtPath } from './places.ts';
+import type { ValuePath } from './places.ts';
+import type { TrialTally } from './tally.ts';
 
 export interface TrialWorld {
   readonly client: KubeClient;
   readonly resource: ApiResource;
   readonly signal: AbortSignal;
-  readonly tally: Tally;
-  /** Rules of client-side apply, and of server-side apply with the schemas that the server publishes. */
+  readonly tally: TrialTally;
+  /** Rules for client-side apply, and for server-side apply with the schemas of the server. */
   readonly rules: { readonly client: DiffRules; readonly server: DiffRules };
-  /** The words that the server publishes for a place. */
-  readonly wordsAt: (path: Steps) => readonly string[];
+  /** The enum values that the server publishes for a path. */
+  readonly wordsAt: (path: ValuePath) => readonly string[];
 }
 
-/** One thing that somebody did: the manifest, what was applied last, and what is in the cluster now. */
-interface Case {
+/** Input of a comparison: the manifest, the last applied one, and the live object. */
+interface ComparisonCase {
   readonly what: string;
-  readonly path: Steps;
+  readonly path: ValuePath;
   readonly target: KubeObject;
   readonly last: KubeObject;
   readonly live: KubeObject;
 }
 
-/** How it is compared, and whether it is different in truth. */
-type Verdict = readonly [compare: () => DiffResult, isTrue: boolean];
+/** A comparison, and whether there is really a difference. */
+type ComparisonVerdict = readonly [compare: () => DiffResult, isTrue: boolean];
 
 const atRest = 'as applied';
-const somebody = 'kubectl-edit';
+const otherManager = 'kubectl-edit';
 
 /**
- * One object on a real API server, of which one value after the other is changed, removed and added: in Git, and in the cluster. All that is found is
- * compared with what the server does when the manifest is applied, server-side as well as client-side.
+ * Changes, removes and adds each value of one object on a real API server, in Git and in the
+ * cluster. Each comparison must agree with what a server-side or client-side apply of the manifest
+ * does.
  */
 export class LeafTrial {
   readonly #world: TrialWorld;
   readonly #target: KubeObject;
-  /** As it was applied first, and as it is now. */
+  /** The object after the first apply, and the current one. */
   #first: KubeObject;
   #live: KubeObject;
 
@@ -54,7 +55,7 @@ export class LeafTrial {
     this.#live = live;
   }
 
-  /** Applies the manifest; a KubeApiError when the server does not take it. */
+  /** Applies the manifest. Returns a KubeApiError if the server refuses it. */
   static async begin(world: TrialWorld, target: KubeObject): Promise<LeafTrial | KubeApiError> {
     const trial = new LeafTrial(world, target, target);
     const live = await trial.#apply(target, 'for good');
@@ -64,38 +65,48 @@ export class LeafTrial {
     return trial;
   }
 
-  /** What is different right after the manifest was applied: nothing shall be. */
+  /** Checks that there is no difference right after the apply. */
   async atRest(): Promise<void> {
     const target = this.#target;
     await this.#judge({ what: atRest, path: [], target, last: target, live: this.#live }, 'dry run');
   }
 
-  async leaf(path: Steps): Promise<void> {
+  async leaf(path: ValuePath): Promise<void> {
     await this.#removedInGit(path);
     const other = await this.#changedInGit(path);
-    if (valueAt(jsonOf(this.#live), path) === undefined) {
-      this.#world.tally.count('somebody: the server stores it elsewhere');
+    if (valueAtPath(jsonOf(this.#live), path) === undefined) {
+      this.#world.tally.count('another manager: the server stores it elsewhere');
       return;
     }
     const pointer = formatPointer(path.map(String));
-    await this.#bySomebody(path, 'changed by somebody', { op: 'replace', path: pointer, value: other }, other);
-    await this.#bySomebody(path, 'removed by somebody', { op: 'remove', path: pointer }, undefined);
+    await this.#byOtherManager(
+      path,
+      'changed by another manager',
+      { op: 'replace', path: pointer, value: other },
+      other,
+    );
+    await this.#byOtherManager(path, 'removed by another manager', { op: 'remove', path: pointer }, undefined);
   }
 
-  /** One more item in a list, or one more key in a map, by somebody. */
-  async holder(path: Steps): Promise<void> {
-    const there = valueAt(jsonOf(this.#live), path);
-    const wanted = valueAt(jsonOf(this.#target), path);
+  /** Adds an item to a list or a key to a map, as another field manager. */
+  async holder(path: ValuePath): Promise<void> {
+    const there = valueAtPath(jsonOf(this.#live), path);
+    const wanted = valueAtPath(jsonOf(this.#target), path);
     const more = isList(there) ? itemsLike(there.at(-1) ?? null) : isMap(wanted) ? [firstOf(wanted)] : [];
     const step = isList(there) ? '-' : 'other';
     for (const value of more) {
       const pointer = formatPointer([...path.map(String), step]);
-      const isDone = await this.#bySomebody(path, 'added by somebody', { op: 'add', path: pointer, value }, value);
+      const isDone = await this.#byOtherManager(
+        path,
+        'added by another manager',
+        { op: 'add', path: pointer, value },
+        value,
+      );
       if (isDone) return;
     }
   }
 
-  async #removedInGit(path: Steps): Promise<void> {
+  async #removedInGit(path: ValuePath): Promise<void> {
     const target = this.#target;
     const less = kube(changedAt(jsonOf(target), path, undefined));
     const without = { what: 'removed from Git', path, target: less, last: target, live: this.#live };
@@ -107,10 +118,10 @@ export class LeafTrial {
     );
   }
 
-  /** Gives the value that the server takes, or one that it does not. */
-  async #changedInGit(path: Steps): Promise<Json> {
+  /** Changes a value in Git. Returns a value that the server accepts, if it finds one. */
+  async #changedInGit(path: ValuePath): Promise<Json> {
     const [live, last] = [this.#live, this.#target];
-    const candidates = othersFor(valueAt(jsonOf(last), path) ?? null, this.#world.wordsAt(path));
+    const candidates = othersFor(valueAtPath(jsonOf(last), path) ?? null, this.#world.wordsAt(path));
     const changed = (other: Json): KubeObject => kube(changedAt(jsonOf(last), path, other));
     let taken = candidates[0] ?? null;
     for (const other of candidates) {
@@ -123,15 +134,15 @@ export class LeafTrial {
     return taken;
   }
 
-  /** True when the server did it. */
-  async #bySomebody(path: Steps, what: string, step: JsonObject, value: Json | undefined): Promise<boolean> {
+  /** Patches the object as another field manager. Returns false if the server refuses. */
+  async #byOtherManager(path: ValuePath, what: string, step: JsonObject, value: Json | undefined): Promise<boolean> {
     const { tally } = this.#world;
     const target = this.#target;
     const before = this.#live;
-    const after = await this.#patch({ type: 'json', body: [step] }, somebody);
+    const after = await this.#patch({ type: 'json', body: [step] }, otherManager);
     if (after instanceof KubeApiError) {
       tally.refused(what, after);
-      if (what !== 'added by somebody') await this.#madeAnew(path, value);
+      if (what !== 'added by another manager') await this.#recreated(path, value);
       return false;
     }
     this.#live = after;
@@ -142,25 +153,27 @@ export class LeafTrial {
     return true;
   }
 
-  /** What the server lets nobody change, somebody has deleted and made anew; here under another name, and only as far as the answer to that. */
-  async #madeAnew(path: Steps, value: Json | undefined): Promise<void> {
+  /**
+   * For immutable fields: recreates the object with another value, as a dry run under another name.
+   */
+  async #recreated(path: ValuePath, value: Json | undefined): Promise<void> {
     const { client, resource, signal, tally } = this.#world;
     const target = this.#target;
     const { name = '' } = target.metadata;
     const other = kube(changedAt(jsonOf(target), path, value));
-    const body = { ...other, metadata: { ...other.metadata, name: `${name}-anew` } };
-    const made = await orRefusal(client.create(resource, body, { signal, dryRun: true, fieldManager: somebody }));
+    const body = { ...other, metadata: { ...other.metadata, name: `${name}-new` } };
+    const made = await orRefusal(client.create(resource, body, { signal, dryRun: true, fieldManager: otherManager }));
     if (made instanceof KubeApiError) {
-      tally.refused('made anew by somebody', made);
+      tally.refused('recreated by another manager', made);
       return;
     }
     const live = withoutManagers({ ...made, metadata: { ...made.metadata, name } });
     const compare = (): DiffResult => diffObjects(target, noted(live, target), this.#world.rules.client);
-    this.#note('client-side', { what: 'made anew by somebody', path }, [compare, true]);
+    this.#note('client-side', { what: 'recreated by another manager', path }, [compare, true]);
   }
 
-  /** Compares in all ways, and applies the manifest; gives what the server answered. */
-  async #judge(one: Case, how: 'dry run' | 'for good'): Promise<KubeObject | KubeApiError> {
+  /** Runs all comparisons, applies the manifest, and returns the answer of the server. */
+  async #judge(one: ComparisonCase, how: 'dry run' | 'for good'): Promise<KubeObject | KubeApiError> {
     const { tally, rules } = this.#world;
     const { what, target, last, live } = one;
     const known = noted(withoutManagers(live), last);
@@ -168,20 +181,20 @@ export class LeafTrial {
     const predicted = await this.#apply(target, how);
     const isRefused = predicted instanceof KubeApiError;
     if (isRefused) tally.refused(what, predicted);
-    // What the server refuses would change something: what changes nothing is never refused.
+    // A refused apply would change something: the server never refuses a no-op.
     const isTrue = isRefused || !deepEqual(contentOf(predicted), contentOf(live));
     this.#note('server-side', one, [() => diffObjects(target, live, rules.server), isTrue]);
     this.#note('client-side', one, [() => diffObjects(target, known, rules.client), isRefused || isChanged]);
     if (isRefused) return predicted;
     const answer = { target, live, predicted };
-    for (const mutations of ['left out', 'included'] as const) {
+    for (const mutations of ['excluded', 'included'] as const) {
       const by = mutations === 'included' ? 'server-side diff with webhooks' : 'server-side diff';
       this.#note(by, one, [() => diffDryRun(answer, rules.server, mutations), isTrue]);
     }
     return predicted;
   }
 
-  /** Would a client-side apply change anything? */
+  /** Whether a client-side apply would change anything. */
   async #changes(target: KubeObject, known: KubeObject): Promise<boolean> {
     const patch = clientSideApplyPatch(target, known);
     if (patch === undefined) return false;
@@ -189,7 +202,11 @@ export class LeafTrial {
     return after instanceof KubeApiError || !deepEqual(contentOf(after), contentOf(known));
   }
 
-  #note(how: string, { what, path }: Pick<Case, 'what' | 'path'>, [compare, isTrue]: Verdict): void {
+  #note(
+    how: string,
+    { what, path }: Pick<ComparisonCase, 'what' | 'path'>,
+    [compare, isTrue]: ComparisonVerdict,
+  ): void {
     const { tally } = this.#world;
     const { apiVersion, kind, metadata } = this.#target;
     const place = `${apiVersion} ${kind}/${metadata.name ?? ''} ${path.join('.')}`;
@@ -206,7 +223,7 @@ export class LeafTrial {
     }
   }
 
-  /** The answer to an apply of the manifest: all is as it was, or it is made so. */
+  /** Takes the answer of an apply, and restores the object if that did not. */
   async #settle(answer: KubeObject | KubeApiError): Promise<void> {
     if (!(answer instanceof KubeApiError)) this.#live = answer;
     const isBack = !(answer instanceof KubeApiError) && deepEqual(contentOf(answer), contentOf(this.#first));
@@ -215,7 +232,7 @@ export class LeafTrial {
     const { client, resource, signal } = this.#world;
     const metadata = omit(this.#first.metadata, 'managedFields', 'resourceVersion', 'uid');
     const body = { ...this.#first, metadata };
-    await orRefusal(client.replace(resource, body, { signal, fieldManager: somebody }));
+    await orRefusal(client.replace(resource, body, { signal, fieldManager: otherManager }));
     const again = await this.#apply(this.#target, 'for good');
     if (!(again instanceof KubeApiError)) this.#live = again;
   }
@@ -245,7 +262,8 @@ async function orRefusal(answer: Promise<KubeObject>): Promise<KubeObject | Kube
     return await answer;
   } catch (error) {
     if (error instanceof KubeApiError) return error;
-    // The server itself falls over some manifests (a Job with a success policy and without completions), and says no more than that.
+    // The server panics on some manifests (a Job with a success policy and without completions) and
+    // closes the connection.
     if (error instanceof KubeConnectionError)
       return new KubeApiError({ code: 500, reason: 'Panic', message: 'the server has fallen over it' }, 'PATCH');
     throw error;
@@ -264,14 +282,16 @@ function firstOf(map: JsonObject): Json {
   return Object.values(map)[0] ?? null;
 }
 
-/** Items that are like one of a list, but for one value. */
+/** Copies of a list item that differ in one value. */
 function itemsLike(item: Json): readonly Json[] {
-  const others = leavesOf(item).map((path) => othersFor(valueAt(item, path) ?? null).map((other) => ({ path, other })));
+  const others = leavesOf(item).map((path) =>
+    othersFor(valueAtPath(item, path) ?? null).map((other) => ({ path, other })),
+  );
   const firsts = others.flatMap((list) => list.slice(0, 1));
   return firsts.slice(0, 4).map(({ path, other }) => changedAt(item, path, other));
 }
 
-/** As if it had been applied client-side. */
+/** Adds the last-applied annotation of a client-side apply. */
 function noted(live: KubeObject, last: KubeObject): KubeObject {
   const note = { ...live.metadata.annotations, [annotations.lastApplied]: goJson(jsonOf(last)) };
   return { ...live, metadata: { ...live.metadata, annotations: note } };
@@ -283,7 +303,7 @@ function withoutManagers(live: KubeObject): KubeObject {
 
 const ofTheServer = new Set(['managedFields', 'resourceVersion', 'generation', 'creationTimestamp', 'uid']);
 
-/** All that somebody may have said of an object. */
+/** The object without status and without fields of the server. */
 function contentOf(object: KubeObject): Json {
   const said = Object.entries(object.metadata).filter(([key]) => !ofTheServer.has(key) && key !== 'annotations');
   const notes = Object.entries(object.metadata.annotations ?? {}).filter(([key]) => key !== annotations.lastApplied);

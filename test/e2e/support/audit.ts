@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** One request as the API server's audit log has it (stage ResponseComplete; a watch also when it started). */
+/**
+ * A request in the API server's audit log (stage ResponseComplete; for watches also
+ * ResponseStarted).
+ */
 export interface AuditEvent {
   readonly auditID: string;
   readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
@@ -16,15 +19,20 @@ export interface AuditEvent {
     readonly namespace?: string;
     readonly name?: string;
   };
-  /** Only of deletions (level Request): their options, where a dry run may be asked for. */
+  /** Options of a deletion (level Request), which can request a dry run. */
   readonly requestObject?: { readonly dryRun?: readonly string[] };
   readonly responseStatus?: { readonly code?: number; readonly reason?: string; readonly message?: string };
   readonly requestReceivedTimestamp: string;
-  /** `authorization.k8s.io/decision` (allow, forbid) and `authorization.k8s.io/reason`, which names the RBAC binding and role that allowed it. */
+  /**
+   * `authorization.k8s.io/decision` (allow, forbid) and `authorization.k8s.io/reason` with the
+   * binding and role that allowed it.
+   */
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Everything is logged once, at its end; long-running requests at their start too. Deletions with their options, the rest without bodies. */
+/**
+ * Logs each request at its end, long-running ones also at their start. Only deletions with bodies.
+ */
 export const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -34,31 +42,31 @@ rules:
 - level: Metadata
 `;
 
-/** Reads the log as far as it is written; a half line at its end is left for later. */
+/** Reads the complete lines of the log. */
 export function readAudit(path: string): AuditEvent[] {
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as AuditEvent);
 }
 
-/** Is it this ServiceAccount's? */
+/** Whether a request is from a ServiceAccount. */
 export function isBy(event: AuditEvent, namespace: string, serviceAccount: string): boolean {
   return event.user.username === `system:serviceaccount:${namespace}:${serviceAccount}`;
 }
 
 const writes = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
 
-/** Would it have changed something if it was let through? Dry runs count: see {@link isDryRun}. */
+/** Whether a request is a write. Dry runs count: see {@link isDryRun}. */
 export function isWrite(event: AuditEvent): boolean {
   return writes.has(event.verb);
 }
 
-/** Did it ask the server not to store anything? Updates say so in the address, deletions there or in their options. */
+/** Whether a write is a dry run, by its URL or, for deletions, by its options. */
 export function isDryRun(event: AuditEvent): boolean {
   const inAddress = new URL(event.requestURI, 'http://server').searchParams.getAll('dryRun');
   return [...inAddress, ...(event.requestObject?.dryRun ?? [])].includes('All');
 }
 
-/** A request in one line, for lists that ought to be empty. */
+/** A request as one line, for the messages of failed tests. */
 export function describeRequest({ verb, requestURI, responseStatus }: AuditEvent): string {
   return `${verb} ${requestURI} ${responseStatus?.code ?? ''}`.trimEnd();
 }

@@ -1,10 +1,13 @@
-/** How fast and when a HorizontalPodAutoscaler may change the number of replicas, in one direction. */
+/** Stabilization window and policies of a HorizontalPodAutoscaler in one direction. */
 export interface ScalingRules {
   readonly stabilizationWindowSeconds?: number;
   readonly policies?: readonly { readonly type: string; readonly value: number; readonly periodSeconds: number }[];
 }
 
-/** The part of a HorizontalPodAutoscaler (autoscaling/v2) that the double follows: one pod metric with a wanted average. */
+/**
+ * The supported part of a HorizontalPodAutoscaler (autoscaling/v2): one pod metric with a target
+ * average.
+ */
 export interface AutoscalerSpec {
   readonly minReplicas: number;
   readonly maxReplicas: number;
@@ -20,15 +23,16 @@ export interface AutoscalerSpec {
   readonly behavior: { readonly scaleUp: ScalingRules; readonly scaleDown: ScalingRules };
 }
 
-/** The metric of one pod; undefined: none is known, because it is not ready or does not answer. */
+/** The metric of a pod; undefined if the pod is not ready or does not answer. */
 export type PodMetric = number | undefined;
 
 const tolerance = 0.1;
 
 /**
- * A double of the decision of kube-controller-manager's autoscaler, as Kubernetes documents it: as many replicas as make the average what it should be,
- * rounded up; nothing within the tolerance; pods without a metric count as idle on the way up and as loaded as wanted on the way down; of the
- * numbers wanted within the window the most careful one; and no more change within a period than the policies allow.
+ * Test double of kube-controller-manager's autoscaling decision, as Kubernetes documents it: enough
+ * replicas to bring the average to the target, rounded up; no change within the tolerance; pods
+ * without a metric count as idle when scaling up and as on target when scaling down; the most
+ * conservative recommendation within the window; policies limit the change per period.
  */
 export class AutoscalerDouble {
   readonly #spec: AutoscalerSpec;
@@ -39,7 +43,7 @@ export class AutoscalerDouble {
     this.#spec = spec;
   }
 
-  /** The replicas that there should be from now on; `at` in seconds. */
+  /** Returns the desired number of replicas. `at` is in seconds. */
   decide(at: number, current: number, pods: readonly PodMetric[]): number {
     const { minReplicas, maxReplicas, metrics, behavior } = this.#spec;
     const target = Number(metrics[0].pods.target.averageValue);
@@ -75,7 +79,7 @@ export class AutoscalerDouble {
     return limits.length === 0 ? 0 : Math.min(...limits);
   }
 
-  /** By how many it has changed in one direction within the period. */
+  /** The change in one direction within the period. */
   #changed(at: number, periodSeconds: number, sign: 1 | -1): number {
     const recent = this.#changes.filter(({ at: then, by }) => at - then < periodSeconds && by * sign > 0);
     return recent.reduce((sum, { by }) => sum + by * sign, 0);
@@ -93,7 +97,7 @@ function wantedReplicas(current: number, pods: readonly PodMetric[], target: num
   const assumed = ratio > 1 ? 0 : target;
   const total = sum + unknown * assumed;
   const second = total / (target * pods.length);
-  // What is not known never turns the direction.
+  // Missing metrics never reverse the direction.
   if (Math.abs(second - 1) <= tolerance || ratio > 1 !== second > 1) return current;
   const wanted = Math.ceil(total / target);
   return ratio > 1 ? Math.max(current, wanted) : Math.min(current, wanted);

@@ -2,16 +2,18 @@ import { writeFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mustRun } from './tools.ts';
 
-/** A certificate authority in one folder: signs what servers and clients of one API server need. */
-export class Authority {
+/**
+ * A certificate authority in a folder, for the server and client certificates of one API server.
+ */
+export class CertificateAuthority {
   readonly folder: string;
 
   private constructor(folder: string) {
     this.folder = folder;
   }
 
-  static async create(folder: string): Promise<Authority> {
-    const authority = new Authority(folder);
+  static async create(folder: string): Promise<CertificateAuthority> {
+    const authority = new CertificateAuthority(folder);
     await authority.#key('ca');
     await authority.#openssl([
       'req',
@@ -29,23 +31,23 @@ export class Authority {
     return authority;
   }
 
-  /** The certificate of the authority, PEM. */
+  /** The CA certificate as PEM. */
   get ca(): string {
     return this.read('ca.crt');
   }
 
-  /** An elliptic private key: `<name>.key`. */
+  /** Creates an elliptic private key `<name>.key`. */
   async keyPair(name: string): Promise<string> {
     await this.#key(name);
     return this.path(`${name}.key`);
   }
 
-  /** `<name>.crt` for a server on loopback. */
+  /** Creates `<name>.crt` for a server on loopback. */
   async server(name: string): Promise<void> {
     await this.#sign(name, `/CN=${name}`, 'extendedKeyUsage=serverAuth\nsubjectAltName=IP:127.0.0.1,DNS:localhost\n');
   }
 
-  /** `<name>.crt` for a client: user and groups as Kubernetes reads them. */
+  /** Creates `<name>.crt` for a client with this user and these groups. */
   async client(name: string, user: string, groups: readonly string[]): Promise<{ cert: string; key: string }> {
     const subject = `${groups.map((group) => `/O=${group}`).join('')}/CN=${user}`;
     await this.#sign(name, subject, 'extendedKeyUsage=clientAuth\n');

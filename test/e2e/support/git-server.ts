@@ -6,21 +6,21 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 export interface GitServerOptions {
-  /** Its sub-folders are the repositories. */
+  /** Folder whose subfolders are the repositories. */
   readonly root: string;
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Nobody else gets anything. */
+  /** Required credentials. */
   readonly login?: { readonly username: string; readonly password: string };
 }
 
 export interface GitServer {
   readonly url: string;
-  /** Requests that were served, and those that were turned away. */
+  /** Numbers of served and of refused requests. */
   readonly counts: { served: number; refused: number };
   close(): Promise<void>;
 }
 
-/** Git over http or https on loopback: git's own server program, read only. */
+/** Starts git's own HTTP backend on loopback, read-only, over http or https. */
 export async function startGitServer({ root, tls, login }: GitServerOptions): Promise<GitServer> {
   const program = join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
   const expected = login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
@@ -58,7 +58,7 @@ function environmentOf(request: IncomingMessage, root: string): Record<string, s
   const header = (name: string): string => String(request.headers[name] ?? '');
   return {
     PATH: process.env['PATH'] ?? '',
-    // The repositories are this user's own, whatever HOME says.
+    // The repositories belong to this user, whatever HOME is.
     HOME: root,
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_PROJECT_ROOT: root,
@@ -97,7 +97,7 @@ function answer(output: NodeJS.ReadableStream, response: ServerResponse): void {
   });
   output.on('end', () => {
     if (!begun) response.writeHead(500);
-    // As servers of the world do: an error has a body.
+    // Real servers send a body with an error.
     response.end(response.statusCode === 404 ? 'no such repository' : undefined);
   });
 }

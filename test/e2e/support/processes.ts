@@ -20,7 +20,7 @@ function tell(line: string): void {
   reaper.stdin?.write(`${line}\n`);
 }
 
-/** A temporary folder that goes with the run, whatever ends it. */
+/** Creates a temporary folder that the reaper removes, even if the run is killed. */
 export function temporaryFolder(name: string): { readonly path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), `driftless-e2e-${name}-`));
   tell(`folder ${path}`);
@@ -31,13 +31,14 @@ export function temporaryFolder(name: string): { readonly path: string; remove: 
   return { path, remove };
 }
 
-/** Below the ports that systems give to whoever asks for any, so that no connection on its way takes one meanwhile. */
+/** Below the ephemeral ports of operating systems, so that no outgoing connection takes one. */
 const [firstPort, lastPort] = [15_000, 32_000] as const;
 const given = new Set<number>();
 
 /**
- * A free port on loopback, another one each time. Another process may still take it before it is used: whoever listens must be asked who they are.
- * @throws Error when none of a hundred is free
+ * Returns a different free port on loopback each time. Another process can still take it before it
+ * is used: verify the identity of the server.
+ * @throws Error if none of a hundred ports is free
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
@@ -57,8 +58,8 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-/** A server process with its output in a file; can be stopped and started again with the same arguments. */
-export class Daemon {
+/** A server process with its output in a file. It can be restarted with the same arguments. */
+export class ServerProcess {
   readonly log: string;
   readonly #command: string;
   readonly #args: readonly string[];
@@ -91,12 +92,12 @@ export class Daemon {
     child.once('exit', () => tell(`ended ${child.pid ?? 0}`));
   }
 
-  /** Undefined: it was never started. */
+  /** Undefined before the first start. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** SIGKILL by default: what is proved must survive that. */
+  /** SIGKILL by default: tests must survive a crash. */
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.running) return;

@@ -1,5 +1,5 @@
-// Ends what a test run leaves behind, however it ended: reads lines "pid N", "ended N" and "folder PATH" until its input closes (the run is over
-// or was killed), then kills the processes and removes the folders that are left.
+// Cleans up after a test run, even a killed one: reads lines "pid N", "ended N" and "folder PATH"
+// until its input closes, then kills the remaining processes and removes the remaining folders.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -19,7 +19,7 @@ createInterface({ input: process.stdin })
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // It ended by itself.
+        // The process has ended already.
       }
     }
     for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -2,16 +2,16 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:net';
 import { eventually } from '#support';
-import { Daemon, freePort } from './processes.ts';
+import { ServerProcess, freePort } from './processes.ts';
 import { toolPath, toolsPath } from './tools.ts';
 
 export interface RepoServerOptions {
   readonly folder: string;
-  /** Folders as Argo CD lays them out: `ssh_known_hosts`, one certificate file for each host. */
+  /** Folders in Argo CD's layout: `ssh_known_hosts`, and a certificate file for each host. */
   readonly sshData: string;
   readonly tlsData: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Instead of ours: by default without TLS. */
+  /** Flags that override the defaults of this function, which disable TLS. */
   readonly flags?: Readonly<Record<string, string | boolean>>;
 }
 
@@ -22,17 +22,18 @@ export interface RepoServer {
   close(): Promise<void>;
 }
 
-/** Argo CD's repo-server with a Redis of its own, on loopback. */
+/** Starts Argo CD's repo-server with its own Redis on loopback. */
 export async function startRepoServer(options: RepoServerOptions): Promise<RepoServer> {
   const { folder } = options;
   const [redisPort, port, metricsPort] = [await freePort(), await freePort(), await freePort()];
   for (const name of ['tmp', 'bin', 'home', 'gpg', 'plugins'])
     mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
-  // Git asks for passwords by a program of this name.
+  // The repo-server answers git's password prompts with a program of this name.
   symlinkSync(toolPath('argocd'), join(folder, 'bin', 'argocd'));
-  // Asked about every commit, and prints what git says of its signature; commits of tests have none.
+  // Runs for every commit and prints git's verification of its signature; commits of tests have
+  // none.
   writeFileSync(join(folder, 'bin', 'git-verify-wrapper.sh'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
-  const redis = new Daemon(
+  const redis = new ServerProcess(
     toolPath('redis-server'),
     ['--port', String(redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder],
     join(folder, 'redis.log'),
@@ -49,12 +50,12 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
     loglevel: 'warn',
     ...options.flags,
   };
-  const server = new Daemon(
+  const server = new ServerProcess(
     toolPath('argocd'),
     Object.entries(flags).map(([name, value]) => `--${name}=${String(value)}`),
     join(folder, 'repo-server.log'),
     {
-      // All of Argo CD is one binary: what it is, its name says.
+      // All components of Argo CD are one binary; this name selects one.
       ARGOCD_BINARY_NAME: 'argocd-repo-server',
       PATH: `${join(folder, 'bin')}:${toolsPath()}`,
       HOME: join(folder, 'home'),
@@ -64,7 +65,7 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
       ARGOCD_GPG_ENABLED: 'false',
       ARGOCD_ASK_PASS_SOCK: join(folder, 'ask.sock'),
       ARGOCD_PLUGINSOCKFILEPATH: join(folder, 'plugins'),
-      // Failures are rendered again each time: cached ones have other words before them.
+      // Do not cache failures: cached ones have a prefix in their message.
       ARGOCD_PAUSE_GEN_AFTER_FAILED_ATTEMPTS: '0',
       ...options.env,
     },

@@ -4,40 +4,43 @@ import { ApiClient, eventually } from '#support';
 import type { ApiAccess } from '#support';
 import { auditPolicy, readAudit } from './audit.ts';
 import type { AuditEvent } from './audit.ts';
-import { Authority } from './certificates.ts';
-import { Daemon, freePort } from './processes.ts';
+import { CertificateAuthority } from './certificates.ts';
+import { ServerProcess, freePort } from './processes.ts';
 import { mustRun, runTool, toolPath } from './tools.ts';
 import type { ToolOptions, ToolResult } from './tools.ts';
 
-export type Part = 'apiserver' | 'etcd';
+export type ServerPart = 'apiserver' | 'etcd';
 
-/** One real Kubernetes API server with its own etcd, on loopback, with RBAC. */
+/** A real Kubernetes API server with its own etcd, on loopback, with RBAC. */
 export class Server {
   readonly name: string;
   /** https://127.0.0.1:<port> */
   readonly url: string;
-  /** PEM of the authority that signed the server's certificate, for cluster Secrets. */
+  /** PEM of the CA of the server's certificate, for cluster Secrets. */
   readonly ca: string;
-  /** A kubeconfig file whose only context, named as the server, is a member of system:masters by client certificate. */
+  /**
+   * A kubeconfig file. Its only context has the server's name and a client certificate of
+   * system:masters.
+   */
   readonly kubeconfig: string;
-  /** Calls as that administrator. */
+  /** An HTTP client with that certificate. */
   readonly api: ApiClient;
   readonly access: ApiAccess;
   readonly #folder: string;
-  readonly #etcd: Daemon;
+  readonly #etcd: ServerProcess;
   readonly #etcdUrl: string;
   readonly #peerUrl: string;
-  readonly #apiserver: Daemon;
+  readonly #apiserver: ServerProcess;
   #files = 0;
 
   private constructor(parts: {
     readonly name: string;
     readonly folder: string;
     readonly access: ApiAccess & { readonly ca: string };
-    readonly etcd: Daemon;
+    readonly etcd: ServerProcess;
     readonly etcdUrl: string;
     readonly peerUrl: string;
-    readonly apiserver: Daemon;
+    readonly apiserver: ServerProcess;
   }) {
     this.name = parts.name;
     this.#folder = parts.folder;
@@ -52,10 +55,10 @@ export class Server {
     this.kubeconfig = this.kubeconfigFor(parts.access);
   }
 
-  /** Starts etcd and the API server, with further options of its own, and resolves when it says that it is ready. */
+  /** Starts etcd and the API server with additional options, and resolves when it is ready. */
   static async start(name: string, folder: string, options: readonly string[] = []): Promise<Server> {
     mkdirSync(folder);
-    const authority = await Authority.create(folder);
+    const authority = await CertificateAuthority.create(folder);
     await authority.server('server');
     const admin = await authority.client('admin', 'driftless-e2e-admin', ['system:masters']);
     await authority.keyPair('service-accounts');
@@ -63,8 +66,8 @@ export class Server {
     const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
     const etcdUrl = `http://127.0.0.1:${etcdPort}`;
     const peerUrl = `http://127.0.0.1:${peerPort}`;
-    const etcd = new Daemon(toolPath('etcd'), etcdArgs(folder, etcdUrl, peerUrl), join(folder, 'etcd.log'));
-    const apiserver = new Daemon(
+    const etcd = new ServerProcess(toolPath('etcd'), etcdArgs(folder, etcdUrl, peerUrl), join(folder, 'etcd.log'));
+    const apiserver = new ServerProcess(
       toolPath('kube-apiserver'),
       [...apiserverArgs(folder, etcdUrl, port), ...options],
       join(folder, 'apiserver.log'),
@@ -77,7 +80,7 @@ export class Server {
     return server;
   }
 
-  /** Waits until the API server is ready. @throws Error with the end of both logs when it does not come up within a minute */
+  /** Waits until the API server is ready. @throws Error with the end of both logs after a minute */
   async ready(): Promise<void> {
     try {
       await eventually(async () => {
@@ -90,29 +93,29 @@ export class Server {
     }
   }
 
-  pid(part: Part): number | undefined {
+  pid(part: ServerPart): number | undefined {
     return (part === 'etcd' ? this.#etcd : this.#apiserver).pid;
   }
 
-  /** Stops one of the two processes: SIGKILL unless said otherwise. */
-  async stop(part: Part, signal?: NodeJS.Signals): Promise<void> {
+  /** Stops one of the two processes, by default with SIGKILL. */
+  async stop(part: ServerPart, signal?: NodeJS.Signals): Promise<void> {
     await (part === 'etcd' ? this.#etcd : this.#apiserver).stop(signal);
   }
 
-  /** Starts what was stopped; with the same address and the same data. */
-  async resume(part: Part): Promise<void> {
+  /** Starts a stopped process again, with the same address and data. */
+  async resume(part: ServerPart): Promise<void> {
     (part === 'etcd' ? this.#etcd : this.#apiserver).start();
     await this.ready();
   }
 
-  async restart(part: Part, signal?: NodeJS.Signals): Promise<void> {
+  async restart(part: ServerPart, signal?: NodeJS.Signals): Promise<void> {
     await this.stop(part, signal);
     await this.resume(part);
   }
 
   /**
-   * Drops all history before now: exact lists and continue tokens from before answer 410. The API server is restarted for it, since
-   * it remembers recent states itself.
+   * Compacts etcd: lists at an exact older version and older continue tokens answer 410. Restarts
+   * the API server, which caches recent states itself.
    */
   async compact(): Promise<void> {
     const put = await this.api.get<{ metadata: { resourceVersion: string } }>('/api/v1/namespaces?limit=1');
@@ -125,7 +128,7 @@ export class Server {
     await this.restart('apiserver');
   }
 
-  /** Saves all data as they are now; the same request as that of `etcdctl snapshot save`. @returns the snapshot's path */
+  /** Saves a snapshot with the request of `etcdctl snapshot save`. @returns its path */
   async snapshot(): Promise<string> {
     const answer = await fetch(`${this.#etcdUrl}/v3/maintenance/snapshot`, { method: 'POST', body: '{}' });
     if (!answer.ok) throw new Error(`snapshot: ${answer.status} ${await answer.text()}`);
@@ -138,8 +141,8 @@ export class Server {
   }
 
   /**
-   * The cluster's data become those of a snapshot, at the same address: resourceVersions go back, and what came since has never been. Without a
-   * snapshot: the cluster is built anew, with nothing in it but what an API server makes itself; authority and keys stay.
+   * Restores a snapshot at the same address: resourceVersions go back, and later changes are lost.
+   * Without a snapshot it rebuilds the cluster empty. CA and keys stay.
    */
   async restore(snapshot?: string): Promise<void> {
     await this.stop('apiserver');
@@ -155,24 +158,26 @@ export class Server {
     await this.ready();
   }
 
-  /** Everything that was asked of this server, in order of its end. */
+  /** All requests to this server, in order of completion. */
   audit(): AuditEvent[] {
     return readAudit(join(this.#folder, 'audit.log'));
   }
 
-  /** A token of a ServiceAccount that must exist (TokenRequest API). */
+  /** Creates a token of an existing ServiceAccount with the TokenRequest API. */
   async token(namespace: string, serviceAccount: string, expirationSeconds = 3600): Promise<string> {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${serviceAccount}/token`;
     const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds } };
     return (await this.api.create<{ status: { token: string } }>(path, body)).status.token;
   }
 
-  /** How to reach this server as a ServiceAccount: for ApiClient, kubeconfigFor, cluster Secrets. */
+  /**
+   * Access to this server as a ServiceAccount, for ApiClient, kubeconfigFor and cluster Secrets.
+   */
   async as(namespace: string, serviceAccount: string): Promise<ApiAccess & { readonly token: string }> {
     return { server: this.url, ca: this.ca, token: await this.token(namespace, serviceAccount) };
   }
 
-  /** Writes a kubeconfig for any access to this server. @returns its path */
+  /** Writes a kubeconfig. @returns its path */
   kubeconfigFor(access: ApiAccess, namespace = 'default'): string {
     this.#files += 1;
     const path = join(this.#folder, `kubeconfig-${this.#files}`);
@@ -194,17 +199,17 @@ export class Server {
     return path;
   }
 
-  /** kubectl as the administrator; must succeed. */
+  /** Runs kubectl as administrator; it must succeed. */
   kubectl(args: readonly string[], options: ToolOptions = {}): Promise<string> {
     return mustRun('kubectl', ['--kubeconfig', this.kubeconfig, ...args], this.#quiet(options));
   }
 
-  /** helm as the administrator; must succeed. */
+  /** Runs helm as administrator; it must succeed. */
   helm(args: readonly string[], options: ToolOptions = {}): Promise<string> {
     return mustRun('helm', [...args, '--kubeconfig', this.kubeconfig], this.#quiet(options));
   }
 
-  /** kubectl or helm as the administrator, whatever it ends with. */
+  /** Runs kubectl or helm as administrator, with any exit code. */
   try(tool: 'kubectl' | 'helm', args: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
     return runTool(tool, [...args, '--kubeconfig', this.kubeconfig], this.#quiet(options));
   }
@@ -215,7 +220,7 @@ export class Server {
     await this.#etcd.stop();
   }
 
-  /** Tools keep their caches inside the run's folder. */
+  /** Sets cache folders of tools inside the folder of the run. */
   #quiet(options: ToolOptions): ToolOptions {
     const home = {
       HOME: this.#folder,
@@ -238,19 +243,19 @@ function etcdArgs(folder: string, url: string, peer: string): string[] {
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
-    // Killing the process loses nothing that was written; only a power cut could, and there is none in a test.
+    // Only a power failure could lose data without fsync; a killed process loses none.
     '--unsafe-no-fsync',
   ];
 }
 
-/** As a cluster has it: RBAC, all default admission, ServiceAccount tokens, audit. Only what a single loopback server cannot do is off. */
+/** Options of a usual cluster: RBAC, default admission, ServiceAccount tokens, audit. */
 function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] {
   const at = (file: string): string => join(folder, file);
   return [
     `--etcd-servers=${etcdUrl}`,
     '--bind-address=127.0.0.1',
     '--advertise-address=127.0.0.1',
-    // Nobody reaches a loopback address through the Service `kubernetes`: its endpoints are not published.
+    // A loopback address cannot be an endpoint of the Service `kubernetes`.
     '--endpoint-reconciler-type=none',
     `--secure-port=${port}`,
     `--tls-cert-file=${at('server.crt')}`,
@@ -263,7 +268,8 @@ function apiserverArgs(folder: string, etcdUrl: string, port: number): string[] 
     '--service-cluster-ip-range=10.96.0.0/16',
     `--audit-policy-file=${at('audit-policy.yaml')}`,
     `--audit-log-path=${at('audit.log')}`,
-    // A request is in the log before it is answered: a test that asks for the log sees all of what it did.
+    // Requests are logged before they are answered, so that a test finds all its requests in the
+    // log.
     '--audit-log-mode=blocking',
     '--allow-privileged=true',
     '--profiling=false',

@@ -4,14 +4,14 @@ import { Server } from './server.ts';
 
 export interface Servers<Name extends string> {
   readonly servers: Readonly<Record<Name, Server>>;
-  /** A folder for whatever a test writes; it goes with the servers. */
+  /** A folder for files of the test, removed with the servers. */
   readonly folder: string;
   close(): Promise<void>;
 }
 
 /**
- * Starts real API servers side by side, each with its own etcd, authority and data; they share nothing. What was started ends with `close`, and when the
- * run itself ends without coming to that.
+ * Starts independent API servers, each with its own etcd, CA and data. `close` stops them; the
+ * reaper does if the run ends before.
  */
 export async function startServers<const Name extends string>({
   names,

@@ -4,11 +4,11 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:net';
 import { eventually } from '#support';
-import { Daemon, freePort } from './processes.ts';
+import { ServerProcess, freePort } from './processes.ts';
 import { toolPath } from './tools.ts';
 
 export interface SshServer {
-  /** Before an absolute path: `ssh://user@127.0.0.1:port`. */
+  /** URL without a path: `ssh://user@127.0.0.1:port`. */
   readonly url: string;
   readonly privateKey: string;
   /** A line of known_hosts. */
@@ -16,10 +16,10 @@ export interface SshServer {
   close(): Promise<void>;
 }
 
-/** OpenSSH's server on loopback; one key may log in, as the user of this test. */
+/** Starts OpenSSH's server on loopback. One key can log in, as the user of this test. */
 export async function startSshServer(folder: string): Promise<SshServer> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // As root it wants this folder of its package, which only an init system makes.
+  // As root sshd requires this folder, which usually an init system creates.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
   const [host, user, config] = ['host', 'user', 'sshd_config'].map((name) => join(folder, name)) as [
     string,
@@ -45,7 +45,7 @@ export async function startSshServer(folder: string): Promise<SshServer> {
       .map(([key, value]) => `${key} ${value}\n`)
       .join(''),
   );
-  const daemon = new Daemon(toolPath('sshd'), ['-D', '-e', '-f', config], join(folder, 'sshd.log'));
+  const daemon = new ServerProcess(toolPath('sshd'), ['-D', '-e', '-f', config], join(folder, 'sshd.log'));
   daemon.start();
   await eventually(() => answers(port), 20_000).catch((error: unknown) => {
     throw new Error(`sshd does not answer: ${daemon.tail()}`, { cause: error });

@@ -14,20 +14,23 @@ export type ToolName =
   | 'redis-server'
   | 'sshd';
 
-/** Where setup found each tool, as JSON: `npm run e2e` sets it. */
+/** Environment variable with the path of each tool as JSON, which `npm run e2e` sets. */
 const variable = 'DRIFTLESS_E2E_TOOLS';
 
-/** The absolute path of a tool. @throws Error that says what to run when it is not there */
+/** The absolute path of a tool. @throws Error that says what to run if it is missing */
 export function toolPath(name: ToolName): string {
   const known = JSON.parse(process.env[variable] ?? '{}') as Partial<Record<ToolName, string>>;
   if (known[name] !== undefined) return known[name];
   for (const folder of [process.env['KUBEBUILDER_ASSETS'] ?? '', ...(process.env['PATH'] ?? '').split(delimiter)]) {
     if (folder !== '' && executable(join(folder, name))) return join(folder, name);
   }
-  throw new Error(`${name} is not here: run these tests with npm run e2e, which finds or makes it (npm run e2e:setup)`);
+  throw new Error(`${name} is missing: run these tests with npm run e2e, which finds or builds it (npm run e2e:setup)`);
 }
 
-/** PATH with every found tool on it, for programs that run tools themselves (the controller runs helm and kustomize). */
+/**
+ * A PATH with every found tool, for programs that run tools themselves (the controller runs helm
+ * and kustomize).
+ */
 export function toolsPath(): string {
   const known = JSON.parse(process.env[variable] ?? '{}') as Partial<Record<ToolName, string>>;
   return [...new Set(Object.values(known).map((path) => dirname(path))), process.env['PATH'] ?? ''].join(delimiter);
@@ -43,11 +46,11 @@ export interface ToolOptions {
   readonly input?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Default 120 s; then the tool is killed. */
+  /** The tool is killed after this time, by default 120 s. */
   readonly timeoutMs?: number;
 }
 
-/** Runs a tool to its end, whatever that is. */
+/** Runs a tool, with any exit code. */
 export function runTool(name: ToolName, args: readonly string[], options: ToolOptions = {}): Promise<ToolResult> {
   return new Promise((done, failed) => {
     const env = { ...process.env, PATH: toolsPath(), ...options.env };
@@ -69,7 +72,9 @@ export function runTool(name: ToolName, args: readonly string[], options: ToolOp
   });
 }
 
-/** Runs a tool that must succeed. @returns its stdout. @throws Error with the command line and everything that it printed */
+/**
+ * Runs a tool that must succeed. @returns its stdout. @throws Error with command line and output
+ */
 export async function mustRun(name: ToolName, args: readonly string[], options: ToolOptions = {}): Promise<string> {
   const result = await runTool(name, args, options);
   if (result.code === 0) return result.stdout;

@@ -1,4 +1,5 @@
-// The other side of bridge.ts: makes one HTTP request at a time and wakes the thread that waits for its answer.
+// The worker of bridge.ts: sends one HTTP request at a time and wakes the thread that waits for the
+// answer.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Agent, request } from 'undici';
 

@@ -3,16 +3,16 @@ import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_thread
 import type { ApiAccess } from '#support';
 
 export interface BridgeAnswer {
-  /** 0: nobody answered. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly text: string;
 }
 
 /**
- * HTTP calls that return when they are done, like a function: the controllers of sim/workloads are written for a store in their own
- * process. A worker thread makes the call while this one waits; a few milliseconds each, which a test can spare.
+ * Synchronous HTTP calls: the controllers of sim/workloads expect a store in their own process. A
+ * worker thread sends the request while this thread blocks for a few milliseconds.
  */
-export class Bridge {
+export class HttpBridge {
   readonly #worker: Worker;
   readonly #flag = new Int32Array(new SharedArrayBuffer(4));
 

@@ -7,12 +7,14 @@ const foreground = 'foregroundDeletion';
 const orphan = 'orphan';
 
 /**
- * Garbage collection as kube-controller-manager does it (pkg/controller/garbagecollector), over a real server: dependents go with their last
- * owner, foreground deletion waits for those that block it, orphans lose the reference. Called for each event, outside of writes.
+ * Garbage collection of a real server as in kube-controller-manager
+ * (pkg/controller/garbagecollector): deletes dependents with their last owner, lets foreground
+ * deletion wait for blocking dependents, and removes references of orphans. Called for each event,
+ * outside of writes.
  */
-export class Collector {
+export class GarbageCollectorDouble {
   readonly #store: RemoteStore;
-  /** UIDs of objects about which a question or a write failed. */
+  /** UIDs of objects with a failed request, for a retry. */
   readonly #again = new Set<string>();
 
   constructor(store: RemoteStore) {
@@ -34,7 +36,7 @@ export class Collector {
     this.#release(old?.metadata.ownerReferences);
   }
 
-  /** What failed is tried again: no event may come that does it. To be called from time to time. */
+  /** Retries failed objects, for which there may be no further event. Call it periodically. */
   retry(): void {
     if (this.#again.size === 0) return;
     const failed = this.#store.all().filter(({ metadata }) => this.#again.has(metadata.uid ?? ''));
@@ -75,7 +77,7 @@ export class Collector {
     });
   }
 
-  /** An owner that the watches have not shown yet is asked for: only the server may say that it is absent. */
+  /** State of an owner. Asks the server for one that the caches lack: they may be stale. */
   #state(object: KubeObject, owner: OwnerReference): 'solid' | 'waiting' | 'absent' {
     const served = this.#store.servedOf(owner);
     const namespace = object.metadata.namespace ?? '';

@@ -1,7 +1,7 @@
 /**
- * double: what kube-controller-manager and the kubelets would do on a real API server, as far as the tests need it. The workload
- * controllers are the simulator's own (sim/workloads), over the network; added are garbage collection, namespaces with their default
- * ServiceAccount and their end, and pods that end when they are deleted.
+ * double: a test double of kube-controller-manager and the kubelets for a real API server. It runs
+ * the workload controllers of the simulator (sim/workloads) over the network, and adds garbage
+ * collection, default ServiceAccounts, deletion of namespaces, and termination of pods.
  */
 import { systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
@@ -9,32 +9,32 @@ import { startWorkloads } from '#sim';
 import type { StoreEvent } from '#sim';
 import { ApiClient } from '#support';
 import type { ApiAccess } from '#support';
-import { Bridge } from './bridge.ts';
-import { Collector } from './collector.ts';
+import { HttpBridge } from './bridge.ts';
+import { GarbageCollectorDouble } from './collector.ts';
 import { reconcileNamespace } from './namespaces.ts';
 import { RemoteStore } from './remote-store.ts';
 
-export interface Double {
-  /** Stops reacting and ends all its connections. */
+export interface ClusterDouble {
+  /** Stops it and closes all its connections. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the double for one server and resolves when it follows every kind. It needs an administrator's access, survives restarts of the
- * server, and follows kinds that come later.
+ * Starts the double for one server and resolves when it watches every kind. It needs administrator
+ * access, survives restarts of the server, and watches kinds that are added later.
  * @param delayMs how long a pod takes to start
  */
 export async function startDouble(
   access: ApiAccess,
   { delayMs = 50 }: { readonly delayMs?: number } = {},
-): Promise<Double> {
+): Promise<ClusterDouble> {
   const api = new ApiClient(access);
-  const bridge = new Bridge(access);
+  const bridge = new HttpBridge(access);
   const stop = new AbortController();
   const store = new RemoteStore(api, bridge, stop.signal);
   await store.discover();
   const workloads = startWorkloads({ store, clock: systemClock, random: systemRandom, delayMs });
-  const surroundings = new Surroundings(store, access.ca ?? '');
+  const surroundings = new LifecycleDouble(store, access.ca ?? '');
   store.subscribe((event) => surroundings.hear(event));
   store.replay((event) => surroundings.hear(event));
   surroundings.start();
@@ -50,18 +50,20 @@ export async function startDouble(
   };
 }
 
-/** What of a CustomResourceDefinition says which kind it makes. */
-interface Definition {
+/** The fields of a CRD that name its kind. */
+interface CrdSummary {
   readonly group: string;
   readonly names: { readonly kind: string };
   readonly versions: readonly { readonly name: string; readonly served: boolean }[];
 }
 
-/** Runs what is not a workload: events queue up and are worked off outside of the write that caused them. */
-class Surroundings {
+/**
+ * Everything except workloads. Events are queued and handled outside of the write that caused them.
+ */
+class LifecycleDouble {
   readonly #store: RemoteStore;
   readonly #ca: string;
-  readonly #collector: Collector;
+  readonly #collector: GarbageCollectorDouble;
   readonly #queue: StoreEvent[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
@@ -70,12 +72,12 @@ class Surroundings {
   constructor(store: RemoteStore, ca: string) {
     this.#store = store;
     this.#ca = ca;
-    this.#collector = new Collector(store);
+    this.#collector = new GarbageCollectorDouble(store);
   }
 
   /**
-   * Namespaces are looked at again and again while they end: what is left in them may be held by others. So are kinds that a definition promises
-   * and discovery does not show yet: on a loaded machine that takes seconds.
+   * Polls terminating namespaces, whose objects may have finalizers, and CRDs whose kinds are
+   * missing in discovery, which takes seconds on a loaded machine.
    */
   start(): void {
     const look = (): void => {
@@ -116,7 +118,7 @@ class Surroundings {
       for (const ms of [0, 300, 1500]) this.#later(ms, () => void this.#rediscover());
   }
 
-  /** Nothing here uses a claim or a volume that is being deleted: pods have ended before. */
+  /** Removes the protection finalizer of claims and volumes: no pod uses them any more. */
   #unprotect(object: KubeObject): void {
     const finalizers = object.metadata.finalizers ?? [];
     const rest = finalizers.filter((name) => !/^kubernetes\.io\/pvc?-protection$/.test(name));
@@ -124,7 +126,7 @@ class Surroundings {
     try {
       this.#store.update({ ...object, metadata: { ...object.metadata, finalizers: rest } });
     } catch {
-      // Someone else changed it: that change comes here too.
+      // A conflict: the event of the other change follows.
     }
   }
 
@@ -140,13 +142,13 @@ class Surroundings {
       const { namespace = '', name = '', uid = '' } = metadata;
       this.#store.delete('', 'Pod', namespace, name, { gracePeriodSeconds: 0, uid });
     } catch {
-      // It is gone already, or the server is away and says it again when it is back.
+      // It is gone already, or the server is down and the next list has it again.
     }
   }
 
   #isKindMissing(): boolean {
     return this.#store.list('apiextensions.k8s.io', 'CustomResourceDefinition').some((definition) => {
-      const { spec } = definition as KubeObject & { readonly spec: Definition };
+      const { spec } = definition as KubeObject & { readonly spec: CrdSummary };
       const version = spec.versions.find(({ served }) => served)?.name;
       const kind = { apiVersion: `${spec.group}/${version ?? ''}`, kind: spec.names.kind };
       const isStaying = definition.metadata.deletionTimestamp === undefined;
@@ -155,7 +157,7 @@ class Surroundings {
   }
 
   async #rediscover(): Promise<void> {
-    // A server that is away is asked again with the next CRD, or by the retry that is planned.
+    // If the server is down, the next CRD event or retry repeats this.
     await this.#store.discover().catch(() => undefined);
   }
 

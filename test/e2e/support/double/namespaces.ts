@@ -2,7 +2,10 @@ import type { KubeObject } from '#model';
 import { pathOf } from './discovery.ts';
 import type { RemoteStore } from './remote-store.ts';
 
-/** Every namespace gets its default ServiceAccount and the root certificate; one that is going is emptied and let go. */
+/**
+ * Adds the default ServiceAccount and the root CA to a namespace; empties and finalizes a
+ * terminating one.
+ */
 export function reconcileNamespace(store: RemoteStore, namespace: KubeObject, ca: string): void {
   const name = namespace.metadata.name ?? '';
   if (namespace.metadata.deletionTimestamp !== undefined) empty(store, namespace);
@@ -28,7 +31,7 @@ function empty(store: RemoteStore, namespace: KubeObject): void {
     if (kind === events || watched.some((object) => object.metadata.deletionTimestamp === undefined))
       attempt(() => store.call('DELETE', pathOf(kind, name)));
   }
-  // The watches may be behind: only what the server itself no longer lists is gone.
+  // The caches may be stale: ask the server whether objects are left.
   const left = kinds.some((kind) => attempt(() => remaining(store.call('GET', `${pathOf(kind, name)}?limit=1`))) !== 0);
   if (left) return;
   const now = attempt(() => store.call('GET', `/api/v1/namespaces/${name}`));
@@ -41,7 +44,7 @@ function remaining(list: KubeObject): number {
   return (list as unknown as { readonly items?: readonly unknown[] }).items?.length ?? 0;
 }
 
-/** What fails now is done by the next look: namespaces are looked at until they are gone. */
+/** Ignores errors: terminating namespaces are polled until they are gone. */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -3,56 +3,56 @@ import type { KubeObject } from '#model';
 import { SimError } from '#sim';
 import type { SimStore, StoreEvent } from '#sim';
 import type { ApiClient } from '#support';
-import type { Bridge } from './bridge.ts';
+import type { HttpBridge } from './bridge.ts';
 import { pathOf, servedKinds } from './discovery.ts';
-import type { Served } from './discovery.ts';
+import type { DiscoveredKind } from './discovery.ts';
 
-type Listener = (event: StoreEvent) => void;
+type StoreListener = (event: StoreEvent) => void;
 
 /**
- * A real cluster as the store that sim/workloads knows: reads come from watches of every kind, writes go to the server at once. What this process
- * wrote is in the store when the write returns, as with the simulator. A server that does not answer looks like a lost race: whoever
- * wrote tries again.
+ * A real cluster as a SimStore: reads use caches of all kinds, writes are synchronous requests. A
+ * write is in the store when it returns, as in the simulator. A server without an answer looks like
+ * a conflict, so that the caller retries.
  */
 export class RemoteStore implements SimStore {
   readonly #api: ApiClient;
-  readonly #bridge: Bridge;
+  readonly #bridge: HttpBridge;
   readonly #signal: AbortSignal;
-  readonly #kinds = new Map<string, Served>();
+  readonly #kinds = new Map<string, DiscoveredKind>();
   readonly #shelves = new Map<string, Map<string, KubeObject>>();
-  /** Newest resourceVersion of objects that are gone, so that a late event does not bring them back. */
+  /** Last resourceVersion of deleted objects, so that a late event does not restore them. */
   readonly #gone = new Map<string, number>();
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<StoreListener>();
   readonly #loops = new Set<Promise<void>>();
 
-  constructor(api: ApiClient, bridge: Bridge, signal: AbortSignal) {
+  constructor(api: ApiClient, bridge: HttpBridge, signal: AbortSignal) {
     this.#api = api;
     this.#bridge = bridge;
     this.#signal = signal;
   }
 
-  /** Finds kinds that are new and follows them; resolves when their first lists are here. */
+  /** Starts watches of new kinds; resolves when their first lists are complete. */
   async discover(): Promise<void> {
     const fresh = (await servedKinds(this.#api)).filter(({ group, kind }) => !this.#kinds.has(`${group}/${kind}`));
     await Promise.all(fresh.map((served) => this.#follow(served)));
   }
 
-  /** Tells a listener of everything that is there, as if it came now. */
-  replay(listener: Listener): void {
+  /** Sends all existing objects to a listener as new ones. */
+  replay(listener: StoreListener): void {
     for (const shelf of this.#shelves.values())
       for (const object of [...shelf.values()]) listener({ type: 'ADDED', object });
   }
 
-  /** Resolves when no watch runs any more; abort the signal before. */
+  /** Resolves when all watches have ended. Abort the signal first. */
   async settled(): Promise<void> {
     await Promise.all(this.#loops);
   }
 
-  kinds(): readonly Served[] {
+  kinds(): readonly DiscoveredKind[] {
     return [...this.#kinds.values()];
   }
 
-  servedOf(object: { readonly apiVersion: string; readonly kind: string }): Served | undefined {
+  servedOf(object: { readonly apiVersion: string; readonly kind: string }): DiscoveredKind | undefined {
     return this.#kinds.get(`${groupOf(object.apiVersion)}/${object.kind}`);
   }
 
@@ -69,8 +69,8 @@ export class RemoteStore implements SimStore {
     return namespace === undefined ? all : all.filter((object) => object.metadata.namespace === namespace);
   }
 
-  /** As the server has it now, not as the watches have told it. */
-  live(served: Served, namespace: string, name: string): KubeObject | undefined {
+  /** Reads an object from the server instead of the cache. */
+  live(served: DiscoveredKind, namespace: string, name: string): KubeObject | undefined {
     const answer = this.#bridge.call('GET', pathOf(served, namespace, name));
     return answer.status === 404 ? undefined : this.#good(answer);
   }
@@ -88,7 +88,7 @@ export class RemoteStore implements SimStore {
     return this.#took(this.#good(this.#bridge.call('PUT', path, object)));
   }
 
-  /** Any request; throws what the server answers, as SimError. */
+  /** Sends any request. @throws SimError with the server's error */
   call(method: string, path: string, body?: unknown): KubeObject {
     return this.#good(this.#bridge.call(method, path, body));
   }
@@ -116,12 +116,12 @@ export class RemoteStore implements SimStore {
     if (answer.kind === kind && answer.metadata.deletionTimestamp !== undefined) this.#took(answer);
   }
 
-  subscribe(listener: Listener): () => void {
+  subscribe(listener: StoreListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  #mustServe(object: { readonly apiVersion: string; readonly kind: string }): Served {
+  #mustServe(object: { readonly apiVersion: string; readonly kind: string }): DiscoveredKind {
     const served = this.servedOf(object);
     if (served === undefined) throw new SimError(404, 'NotFound', `${object.apiVersion} ${object.kind} is not served`);
     return served;
@@ -160,7 +160,7 @@ export class RemoteStore implements SimStore {
     for (const listener of this.#listeners) listener({ type: said, object, ...(old === undefined ? {} : { old }) });
   }
 
-  async #follow(served: Served): Promise<void> {
+  async #follow(served: DiscoveredKind): Promise<void> {
     const key = `${served.group}/${served.kind}`;
     this.#kinds.set(key, served);
     this.#shelves.set(key, new Map());
@@ -175,8 +175,8 @@ export class RemoteStore implements SimStore {
     });
   }
 
-  /** List, watch, and again whenever the watch ends; until the kind is no longer served. */
-  async #loop(served: Served, ready: () => void): Promise<void> {
+  /** Lists and watches a kind in a loop until it is no longer served. */
+  async #loop(served: DiscoveredKind, ready: () => void): Promise<void> {
     while (!this.#signal.aborted) {
       try {
         const version = await this.#relist(served);
@@ -184,13 +184,13 @@ export class RemoteStore implements SimStore {
         ready();
         await this.#watch(served, version);
       } catch {
-        // The server is away or the history is too short: look again.
+        // The server is down or the resourceVersion is too old: list again.
         await new Promise((done) => setTimeout(done, 100));
       }
     }
   }
 
-  async #relist(served: Served): Promise<string | undefined> {
+  async #relist(served: DiscoveredKind): Promise<string | undefined> {
     const list = await this.#api.get<{ metadata: { resourceVersion: string }; items: KubeObject[] }>(
       pathOf(served, ''),
     );
@@ -208,7 +208,7 @@ export class RemoteStore implements SimStore {
     return list.metadata.resourceVersion;
   }
 
-  async #watch(served: Served, version: string): Promise<void> {
+  async #watch(served: DiscoveredKind, version: string): Promise<void> {
     const path = `${pathOf(served, '')}?watch=true&allowWatchBookmarks=true&resourceVersion=${version}`;
     for await (const { type, object } of this.#api.watch(path, this.#signal)) {
       if (type === 'ERROR') return;
