@@ -2,16 +2,18 @@
 #
 #   docker build --tag registry.example.com/driftless:0.1.0 .
 #
-# Bases are pinned by full version. A tag can be moved, a digest cannot; for a build that nobody can change give the digests that you have seen:
+# Base images are pinned by full version. Tags can be moved; for a reproducible build pass digests
+# that you have verified:
 #
 #   --build-arg NODE_IMAGE=node@sha256:… --build-arg GO_IMAGE=golang@sha256:…
 #
-# Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`). helm, kustomize and jsonnet are the
-# versions of `npm run e2e`. `npm run image:check` holds this file to its rules and runs its steps as far as they go without an engine.
+# Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`).
+# helm, kustomize and jsonnet have the versions of `npm run e2e`. `npm run image:check` checks this
+# file against our rules and runs its steps as far as possible without a container engine.
 ARG NODE_IMAGE=node:26.10.0-trixie-slim
 ARG GO_IMAGE=golang:1.26.8-trixie
 
-# helm, kustomize and jsonnet, built as Go packages: Go's checksum database vouches for every module that they are made of.
+# helm, kustomize and jsonnet are built from source: Go's checksum database verifies every module.
 FROM ${GO_IMAGE} AS tools
 ARG HELM_VERSION=4.3.1
 ARG KUSTOMIZE_VERSION=5.8.2
@@ -21,7 +23,7 @@ RUN go install -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v${HE
     && go install -ldflags "-s -w -X sigs.k8s.io/kustomize/api/provenance.version=v${KUSTOMIZE_VERSION}" "sigs.k8s.io/kustomize/kustomize/v5@v${KUSTOMIZE_VERSION}" \
     && go install -ldflags "-s -w" "github.com/google/go-jsonnet/cmd/jsonnet@v${JSONNET_VERSION}"
 
-# The compiler and its types stay in this stage. Tests and benches are not in the context at all (.dockerignore).
+# The compiler and its types stay in this stage. .dockerignore keeps tests and benchmarks out.
 FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
@@ -29,23 +31,24 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node node_modules/typescript/bin/tsc -p . --sourceMap false \
     && rm -f dist/.tsbuildinfo \
-    && node scripts/sbom.mjs
+    && node scripts/release/sbom.mjs
 
-# What runs: the production packages of the lock file, with its checksums. Nothing of a package is executed while it is installed.
+# The production packages of the lock file, verified by its checksums. --ignore-scripts: no package
+# runs code during its installation.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
-# The user comes first: packages take system numbers of their own, and 999 must be free.
+# The user is created before any package is installed: packages may take the number 999.
 RUN groupadd --gid 999 argocd \
     && useradd --uid 999 --gid 999 --home-dir /home/argocd --create-home --shell /usr/sbin/nologin argocd \
-    && mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh /app/config/tls /app/config/controller/tls /app/config/reposerver/mtls \
+    && mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh /app/config/tls /app/config/controller/tls /app/config/reposerver/mtls /app/config/renderer /run/driftless/renderer \
     && chown -R 999:0 /home/argocd \
     && chmod -R g=u /home/argocd
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates git gnupg openssh-client tini \
+    && apt-get install --yes --no-install-recommends ca-certificates git gnupg libnss-wrapper openssh-client tini \
     && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn*
 COPY --from=tools /out/helm /out/kustomize /out/jsonnet /usr/local/bin/
 COPY --from=dependencies /src/node_modules /opt/driftless/node_modules
@@ -64,10 +67,11 @@ LABEL org.opencontainers.image.title="driftless" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production HOME=/home/argocd DRIFTLESS_CACHE_DIR=/home/argocd/cache ARGOCD_SSH_DATA_PATH=/app/config/ssh ARGOCD_TLS_DATA_PATH=/app/config/tls
-# By number, so that Kubernetes can see that it is not root. It writes to /home/argocd and /tmp only: the rest may be read-only.
+# A number, so that Kubernetes can verify runAsNonRoot. Only /home/argocd and /tmp must be writable.
 USER 999
 WORKDIR /home/argocd
 EXPOSE 8082
-# Signals reach the controller, and what git and ssh leave behind is reaped. tini starts what it is given: the chart gives argocd-application-controller.
+# tini forwards signals and reaps orphans of git and ssh. It runs the command that it is given: the
+# chart passes argocd-application-controller.
 ENTRYPOINT ["/usr/bin/tini", "--"]
 CMD ["/usr/local/bin/driftless", "run"]

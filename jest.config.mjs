@@ -1,7 +1,7 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  // "source" makes the public interfaces (#queues ...) resolve to TypeScript, not to dist.
+  // The condition "source" resolves module interfaces (#queues ...) to TypeScript, not to dist/.
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
@@ -10,7 +10,7 @@ export default {
       { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' }, sourceMaps: 'inline' },
     ],
   },
-  // Properties are tried with the seed of the run, the same one each time unless it is told otherwise.
+  // Properties use a fixed seed unless DRIFTLESS_SEED names another one.
   moduleNameMapper: { '^fast-check$': '<rootDir>/test/support/fast-check.mjs' },
   testMatch: ['**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],

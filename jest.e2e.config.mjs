@@ -1,6 +1,6 @@
 import base from './jest.config.mjs';
 
-/** The tests of `npm run e2e`, one file after the other: each has two API servers of its own, and the machine may have two cores. */
+/** The tests of `npm run e2e`. One file at a time: each starts two API servers. */
 export default {
   ...base,
   testMatch: ['<rootDir>/test/e2e/**/*.e2e.ts'],
