@@ -1,23 +1,40 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { systemClock } from '#base';
+import { FakeClock } from '#support';
 import { differences } from './argo-cli/differences.ts';
 import { acts, play } from './argo-cli/scenario.ts';
+import { Lockstep } from './argo-cli/lockstep.ts';
+import type { ControllerUnderTest, Readings } from './argo-cli/lockstep.ts';
 import { Stage } from './argo-cli/stage.ts';
-import { atRest, conclusion, normalised } from './argo-cli/transcript.ts';
+import { normalised, operationOf } from './argo-cli/transcript.ts';
 import { ArgoWorld } from './argo-cli/world.ts';
-import type { ControllerUnderTest } from './argo-cli/world.ts';
 import { repository } from './rendered-controller.ts';
 
-/** Runs all commands in a new world. */
-async function transcriptOf(controller: ControllerUnderTest): Promise<Stage> {
-  const world = await ArgoWorld.start(controller);
+/** What is expected of our controller at a step. */
+function expectedOf(step: string, theirs: string): string {
+  return differences[step]?.becomes(theirs) ?? theirs;
+}
+
+function agree(step: string, readings: Readings): boolean {
+  return expectedOf(step, readings['Argo CD']) === readings.Driftless;
+}
+
+/** Runs all commands in both worlds at the same time. */
+async function transcripts(lockstep: Lockstep): Promise<readonly Stage[]> {
+  const controllers: readonly ControllerUnderTest[] = ['Argo CD', 'Driftless'];
+  const worlds = await Promise.allSettled(controllers.map((controller) => ArgoWorld.start(controller)));
   try {
-    const stage = new Stage(world);
-    await play(stage);
-    return stage;
+    const stages = controllers.map((controller, index) => {
+      const world = worlds[index];
+      if (world?.status !== 'fulfilled') throw world?.reason as Error;
+      return new Stage(world.value, controller, lockstep);
+    });
+    await Promise.all(stages.map((stage) => play(stage)));
+    return stages;
   } finally {
-    await world.close();
+    for (const world of worlds) if (world.status === 'fulfilled') await world.value.close();
   }
 }
 
@@ -25,14 +42,16 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
   let theirs: Stage;
   let ours: Stage;
   beforeAll(async () => {
-    theirs = await transcriptOf('Argo CD');
-    ours = await transcriptOf('Driftless');
+    const lockstep = new Lockstep({ clock: systemClock, agree });
+    [theirs, ours] = (await transcripts(lockstep)) as [Stage, Stage];
     for (const { name } of acts) {
       const seconds = [theirs, ours].map(({ took }) => Math.round((took.get(name) ?? 0) / 1000));
       process.stdout.write(
         `e2e: ${name}: ${seconds[0] ?? 0} s with Argo CD's controller, ${seconds[1] ?? 0} s with ours\n`,
       );
     }
+    for (const [step, count] of lockstep.repeated)
+      process.stdout.write(`e2e: ${step}: read ${count} times until both worlds agreed or the time was over\n`);
   }, 1_800_000);
 
   it("every step ran, with Argo CD's own controller and with ours", () => {
@@ -45,7 +64,7 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
 
   // One test for all steps: their names are known only after the run.
   it('every command prints the same beside both controllers, except for listed differences', () => {
-    const expected = [...theirs.said].map(([step, text]) => [step, differences[step]?.becomes(text) ?? text] as const);
+    const expected = [...theirs.said].map(([step, text]) => [step, expectedOf(step, text)] as const);
     const different = expected.filter(([step, text]) => ours.said.get(step) !== text);
     expect(different.map(([step]) => [step, ours.said.get(step)])).toEqual(different);
   });
@@ -71,11 +90,52 @@ describe('the transcript', () => {
     expect(normalised(line)).toBe('apps Deployment guestbook web-<pod> at <time> of http://<address>/a.git');
     const rows = 'GROUP KIND NAMESPACE NAME\nb\n└─ below\na\n\nafter\nbefore';
     expect(normalised(rows)).toBe('GROUP KIND NAMESPACE NAME\na\nb\n└─ below\n\nafter\nbefore');
-    expect(conclusion('TIMESTAMP GROUP\nt apps\n\nName: argocd/a\nProject: b')).toBe('Name: argocd/a\nProject: b');
-    const results = ['a OutOfSync Healthy deployment.apps/a configured', 'b Synced', 'c OutOfSync configmap/c pruned'];
-    expect(atRest(results.join('\n'))).toBe(
-      'a <applied> Healthy deployment.apps/a configured\nb Synced\nc OutOfSync configmap/c pruned',
+    expect(operationOf('TIMESTAMP\nName: argocd/a\n\nOperation: Sync\nPhase: Succeeded\n\nGROUP KIND\nb')).toBe(
+      'Operation: Sync\nPhase: Succeeded',
     );
+    expect(operationOf('FATA: refused')).toBe('FATA: refused');
     expect(normalised('Sync Status: OutOfSync from main (a1b2c3d)')).toContain('OutOfSync from main (a1b2c3d)');
+  });
+});
+
+describe('two worlds in lockstep', () => {
+  function lockstep(clock = new FakeClock()): Lockstep {
+    return new Lockstep({ clock, agree: (_step, readings) => readings['Argo CD'] === readings.Driftless });
+  }
+
+  /** Reads its texts in order, and the last one again and again. */
+  function reader(...texts: string[]): () => Promise<string> {
+    return () => Promise.resolve((texts.length > 1 ? texts.shift() : texts[0]) ?? '');
+  }
+
+  it('both read again until they agree', async () => {
+    const clock = new FakeClock();
+    const both = lockstep(clock);
+    const read = [
+      both.read('a', 'Argo CD', reader('new', 'old', 'done')),
+      both.read('a', 'Driftless', reader('old', 'new', 'done')),
+    ];
+    await clock.advance(1_000);
+    expect(await Promise.all(read)).toEqual(['done', 'done']);
+    expect([...both.repeated]).toEqual([['a', 3]]);
+  });
+
+  it('a difference that stays is returned when the time is over', async () => {
+    const clock = new FakeClock();
+    const both = lockstep(clock);
+    const read = [both.read('a', 'Driftless', reader('ours')), both.read('a', 'Argo CD', reader('theirs'))];
+    await clock.advance(90_000);
+    expect(await Promise.all(read)).toEqual(['ours', 'theirs']);
+  });
+
+  it('a world whose partner stopped reads alone until the next act', async () => {
+    const both = lockstep();
+    const waiting = both.read('a', 'Driftless', reader('alone'));
+    both.stop('Argo CD');
+    expect(await waiting).toBe('alone');
+    expect(await both.read('b', 'Driftless', reader('alone too'))).toBe('alone too');
+    await Promise.all([both.begin('next', 'Argo CD'), both.begin('next', 'Driftless')]);
+    const together = [both.read('c', 'Driftless', reader('x')), both.read('c', 'Argo CD', reader('x'))];
+    expect(await Promise.all(together)).toEqual(['x', 'x']);
   });
 });

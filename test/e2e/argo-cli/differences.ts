@@ -9,7 +9,7 @@ export interface CliDifference {
 /** By the name of the step. */
 export const differences: Readonly<Record<string, CliDifference>> = {
   // The previous sync replaced the objects, and with them the annotation.
-  'app sync --info reason=test': {
+  'app sync --info reason=test, then': {
     row: 'the message of an applied resource',
     becomes: (text) => text.replaceAll(/\. Warning: resource \S+ is missing the .* patched automatically\./g, ''),
   },

@@ -3,6 +3,7 @@ import { eventually } from '#support';
 import { applicationSet, deployment, endlessHook, invalid, secret, service, settings } from './manifests.ts';
 import type { Stage } from './stage.ts';
 import { normalised } from './transcript.ts';
+import type { CommandOutcome } from './world.ts';
 
 const inCluster = 'https://kubernetes.default.svc';
 
@@ -21,16 +22,16 @@ async function createApp(stage: Stage, name: string, more: readonly string[] = [
 async function administration(stage: Stage): Promise<void> {
   const { address } = stage.world;
   await stage.say('login', ['login', address, '--username', 'admin', '--password', 'password']);
-  await stage.say('account', ['account', 'get-user-info']);
+  await stage.read('account', ['account', 'get-user-info']);
   const grants = ['--allow-cluster-resource', '*/*', '--orphaned-resources', '--orphaned-resources-warn'];
   await stage.say('proj create', ['proj', 'create', 'team', '-d', `${inCluster},*`, '-s', '*', ...grants]);
-  await stage.say('proj list', ['proj', 'list']);
+  await stage.read('proj list', ['proj', 'list']);
   await stage.say('proj add-destination', ['proj', 'add-destination', 'team', inCluster, 'elsewhere']);
   const window = ['--kind', 'deny', '--schedule', '0 0 1 1 *', '--duration', '1h', '--applications', 'none'];
   await stage.say('proj windows add', ['proj', 'windows', 'add', 'team', ...window]);
-  await stage.say('proj windows list', ['proj', 'windows', 'list', 'team']);
+  await stage.read('proj windows list', ['proj', 'windows', 'list', 'team']);
   await stage.say('proj windows delete', ['proj', 'windows', 'delete', 'team', '0']);
-  await stage.say('proj get', ['proj', 'get', 'team']);
+  await stage.read('proj get', ['proj', 'get', 'team']);
 }
 
 async function firstSync(stage: Stage): Promise<void> {
@@ -43,20 +44,20 @@ async function firstSync(stage: Stage): Promise<void> {
   });
   await createApp(stage, 'guestbook');
   await stage.compared('guestbook');
-  await stage.say('app list, before', ['app', 'list']);
-  await stage.say('app get, before', ['app', 'get', 'guestbook']);
-  await stage.say('app diff, before', ['app', 'diff', 'guestbook']);
-  await stage.say('app manifests', ['app', 'manifests', 'guestbook']);
+  await stage.read('app list, before', ['app', 'list']);
+  await stage.read('app get, before', ['app', 'get', 'guestbook']);
+  await stage.read('app diff, before', ['app', 'diff', 'guestbook']);
+  await stage.read('app manifests', ['app', 'manifests', 'guestbook']);
   await stage.conclude('app sync --dry-run', ['app', 'sync', 'guestbook', '--dry-run']);
   await stage.conclude('app sync', ['app', 'sync', 'guestbook']);
   await stage.conclude('app wait', ['app', 'wait', 'guestbook', '--timeout', '90']);
   await stage.good('guestbook');
-  await stage.say('app get, after', ['app', 'get', 'guestbook', '--show-operation']);
-  await stage.say('app get -o tree', ['app', 'get', 'guestbook', '-o', 'tree']);
-  await stage.say('app resources', ['app', 'resources', 'guestbook']);
-  await stage.say('app resources -o tree', ['app', 'resources', 'guestbook', '--output', 'tree']);
-  await stage.say('app diff, after', ['app', 'diff', 'guestbook']);
-  await stage.say('app history, one', ['app', 'history', 'guestbook']);
+  await stage.read('app get, after', ['app', 'get', 'guestbook', '--show-operation']);
+  await stage.read('app get -o tree', ['app', 'get', 'guestbook', '-o', 'tree']);
+  await stage.read('app resources', ['app', 'resources', 'guestbook']);
+  await stage.read('app resources -o tree', ['app', 'resources', 'guestbook', '--output', 'tree']);
+  await stage.read('app diff, after', ['app', 'diff', 'guestbook']);
+  await stage.read('app history, one', ['app', 'history', 'guestbook']);
 }
 
 async function secondSync(stage: Stage): Promise<void> {
@@ -65,21 +66,21 @@ async function secondSync(stage: Stage): Promise<void> {
     'app/web.yaml': deployment('web', 2),
     'app/old.yaml': null,
   });
-  await stage.say('app get --refresh', ['app', 'get', 'guestbook', '--refresh']);
-  await stage.say('app diff, second', ['app', 'diff', 'guestbook']);
+  await stage.read('app get --refresh', ['app', 'get', 'guestbook', '--refresh']);
+  await stage.read('app diff, second', ['app', 'diff', 'guestbook']);
   await stage.conclude('app sync without --prune', ['app', 'sync', 'guestbook']);
   await stage.conclude('app sync --prune', ['app', 'sync', 'guestbook', '--prune']);
   await stage.conclude('app wait, second', ['app', 'wait', 'guestbook', '--timeout', '90']);
   await stage.good('guestbook');
-  await stage.say('app history, three', ['app', 'history', 'guestbook']);
+  await stage.read('app history, three', ['app', 'history', 'guestbook']);
   await stage.say('app set', ['app', 'set', 'guestbook', '--directory-recurse']);
   await stage.good('guestbook');
-  await stage.say('app get, set', ['app', 'get', 'guestbook']);
+  await stage.read('app get, set', ['app', 'get', 'guestbook']);
   await stage.say('app unset', ['app', 'unset', 'guestbook', '--namesuffix']);
   await stage.conclude('app rollback', ['app', 'rollback', 'guestbook', '0', '--timeout', '90']);
   await stage.conclude('app wait --operation', ['app', 'wait', 'guestbook', '--operation', '--timeout', '90']);
   await stage.until('guestbook', ({ status }) => status?.health?.status === 'Healthy');
-  await stage.say('app get, rolled back', ['app', 'get', 'guestbook', '--refresh']);
+  await stage.read('app get, rolled back', ['app', 'get', 'guestbook', '--refresh']);
   await stage.conclude('app sync, again', ['app', 'sync', 'guestbook', '--prune', '--resource', ':ConfigMap:settings']);
   await stage.conclude('app sync --force', ['app', 'sync', 'guestbook', '--prune', '--force']);
   await stage.good('guestbook');
@@ -88,17 +89,17 @@ async function secondSync(stage: Stage): Promise<void> {
 async function resources(stage: Stage): Promise<void> {
   const of = ['--kind', 'Deployment', '--resource-name', 'web'];
   // The API server lists them in any order.
-  const { text } = await stage.world.argocd(['app', 'actions', 'list', 'guestbook', ...of]);
-  stage.note('app actions list', normalised(text).split('\n').sort().join('\n'));
+  const sorted = ({ text }: CommandOutcome): string => normalised(text).split('\n').sort().join('\n');
+  await stage.read('app actions list', ['app', 'actions', 'list', 'guestbook', ...of], sorted);
   await stage.say('app actions run', ['app', 'actions', 'run', 'guestbook', 'restart', ...of]);
   await stage.good('guestbook');
   const patch = ['--patch', '{"data":{"color":"red"}}', '--patch-type', 'application/merge-patch+json'];
   const map = ['--kind', 'ConfigMap', '--resource-name', 'settings'];
   await stage.say('app patch-resource', ['app', 'patch-resource', 'guestbook', ...map, ...patch]);
   await stage.until('guestbook', ({ status }) => status?.sync?.status === 'OutOfSync');
-  await stage.say('app diff, drift', ['app', 'diff', 'guestbook']);
+  await stage.read('app diff, drift', ['app', 'diff', 'guestbook']);
   await stage.say('app delete-resource', ['app', 'delete-resource', 'guestbook', ...map]);
-  await stage.say('app get, missing', ['app', 'get', 'guestbook', '--refresh']);
+  await stage.read('app get, missing', ['app', 'get', 'guestbook', '--refresh']);
   await stage.conclude('app sync, repaired', ['app', 'sync', 'guestbook']);
   await stage.good('guestbook');
 }
@@ -121,7 +122,7 @@ async function flags(stage: Stage): Promise<void> {
     await stage.conclude(`app sync ${given.join(' ')}`, ['app', 'sync', 'guestbook', ...given]);
     await stage.good('guestbook');
   }
-  await stage.say('app get --hard-refresh', ['app', 'get', 'guestbook', '--hard-refresh']);
+  await stage.read('app get --hard-refresh', ['app', 'get', 'guestbook', '--hard-refresh']);
 }
 
 async function trouble(stage: Stage): Promise<void> {
@@ -133,23 +134,21 @@ async function trouble(stage: Stage): Promise<void> {
   await stage.until('stuck', ({ status }) =>
     (status?.operationState?.syncResult?.resources ?? []).some(({ name }) => name === 'wait'),
   );
-  const running = await stage.world.argocd(['app', 'get', 'stuck', '--show-operation']);
-  // The hook exists; whether it already reports that it is suspended is a matter of timing.
-  stage.note('app get, running', normalised(running.text).replace(/job\.batch\/wait created|Job suspended/, '<waits>'));
+  await stage.read('app get, running', ['app', 'get', 'stuck', '--show-operation']);
   await stage.say('app sync, another', ['app', 'sync', 'stuck', '--async']);
   await stage.say('app terminate-op', ['app', 'terminate-op', 'stuck']);
   await stage.until(
     'stuck',
     ({ operation, status }) => (operation ?? null) === null && status?.operationState?.finishedAt !== undefined,
   );
-  await stage.say('app get, terminated', ['app', 'get', 'stuck', '--show-operation', '--refresh']);
+  await stage.read('app get, terminated', ['app', 'get', 'stuck', '--show-operation', '--refresh']);
   stage.repository('broken').commit({ 'app/a.yaml': settings('settings', 'blue'), 'app/b.yaml': invalid });
   await createApp(stage, 'broken');
   await stage.compared('broken');
   await stage.conclude('app sync, refused', ['app', 'sync', 'broken', '--retry-limit', '0']);
-  await stage.say('app get, refused', ['app', 'get', 'broken', '--show-operation', '--refresh']);
+  await stage.read('app get, refused', ['app', 'get', 'broken', '--show-operation', '--refresh']);
   stage.repository('broken').commit({ 'app/c.yaml': 'kind: {' });
-  await stage.say('app get, unreadable', ['app', 'get', 'broken', '--hard-refresh']);
+  await stage.read('app get, unreadable', ['app', 'get', 'broken', '--hard-refresh']);
 }
 
 async function webhook(stage: Stage): Promise<void> {
@@ -160,11 +159,7 @@ async function webhook(stage: Stage): Promise<void> {
   stage.note('webhook, then', String(app.status?.sync?.status));
   await stage.conclude('app sync, webhook', ['app', 'sync', 'guestbook']);
   await stage.good('guestbook');
-  await eventually(() => {
-    if (new Set(stage.world.notified.filter((line) => line.includes(commit))).size < 2)
-      throw new Error(`not notified of ${commit}: ${stage.world.notified.join('; ')}\n${stage.world.tail()}`);
-  }, 60_000);
-  stage.note('notifications', [...new Set(stage.world.notified)].sort().join('\n'));
+  await stage.observe('notifications', () => Promise.resolve([...new Set(stage.world.notified)].sort().join('\n')));
 }
 
 async function clusters(stage: Stage): Promise<void> {
@@ -173,16 +168,17 @@ async function clusters(stage: Stage): Promise<void> {
     const { text } = await stage.world.argocd(['cluster', 'get', inCluster]);
     if (!text.includes('applicationsCount: 3')) throw new Error(text);
   }, 60_000);
-  await stage.say('cluster list', ['cluster', 'list']);
+  await stage.read('cluster list', ['cluster', 'list']);
   for (const command of ['shards', 'stats']) {
-    const said = await stage.world.admin(['cluster', command]);
     // Resources are counted at different times.
-    stage.note(`admin cluster ${command}`, normalised(said.text).replaceAll(/\b\d{2,}\b/g, '<count>'));
+    const counts = async (): Promise<string> =>
+      normalised((await stage.world.admin(['cluster', command])).text).replaceAll(/\b\d{2,}\b/g, '<count>');
+    await stage.observe(`admin cluster ${command}`, counts);
   }
-  const { code, text } = await stage.world.argocd(['cluster', 'get', inCluster]);
   // Counts are taken at different times.
-  const counted = text.replaceAll(/(resourcesCount|apisCount): "?\d+"?/g, '$1: <count>');
-  stage.note('cluster get', `exit ${code ?? ''}\n${normalised(counted)}`);
+  const counted = ({ code, text }: CommandOutcome): string =>
+    `exit ${code ?? ''}\n${normalised(text.replaceAll(/(resourcesCount|apisCount): "?\d+"?/g, '$1: <count>'))}`;
+  await stage.read('cluster get', ['cluster', 'get', inCluster], counted);
 }
 
 async function sets(stage: Stage): Promise<void> {
@@ -217,9 +213,9 @@ async function sets(stage: Stage): Promise<void> {
   await create(stage, 'rolled', `${generators}${elements('rolled')}${rolling}${template("stage: '{{.stage}}'", '')}`);
   for (const set of ['listed', 'found', 'rolled']) for (const one of ['one', 'two']) await stage.good(`${set}-${one}`);
   await order(stage);
-  await stage.say('app list, sets', ['app', 'list', '-l', 'from']);
-  for (const set of ['listed', 'found']) await stage.say(`appset get ${set}`, ['appset', 'get', set]);
-  await stage.say('appset list', ['appset', 'list']);
+  await stage.read('app list, sets', ['app', 'list', '-l', 'from']);
+  for (const set of ['listed', 'found']) await stage.read(`appset get ${set}`, ['appset', 'get', set]);
+  await stage.read('appset list', ['appset', 'list']);
   for (const set of ['listed', 'found', 'rolled'])
     await stage.say(`appset delete ${set}`, ['appset', 'delete', set, '--yes']);
   for (const set of ['listed', 'found', 'rolled']) for (const one of ['one', 'two']) await stage.gone(`${set}-${one}`);
@@ -263,7 +259,7 @@ async function deletion(stage: Stage): Promise<void> {
       .sort()
       .join(),
   );
-  await stage.say('app get, gone', ['app', 'get', 'guestbook']);
+  await stage.read('app get, gone', ['app', 'get', 'guestbook']);
   await stage.say('proj delete', ['proj', 'delete', 'team']);
 }
 
@@ -281,14 +277,15 @@ export const acts: readonly CliAct[] = [
   { name: 'deletion', play: deletion },
 ];
 
-/** Plays all acts. An act that fails is recorded, and the next one starts. */
+/** Plays all acts with the other world. An act that fails is recorded, and the next one starts. */
 export async function play(stage: Stage): Promise<void> {
   for (const { name, play: body } of acts) {
+    await stage.begin(name);
     const began = systemClock.monotonic();
     try {
       await body(stage);
     } catch (error) {
-      stage.note(`stopped: ${name}`, String(error));
+      stage.stop(name, error);
     }
     stage.took.set(name, systemClock.monotonic() - began);
   }

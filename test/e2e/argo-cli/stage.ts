@@ -1,6 +1,7 @@
 import { eventually } from '#support';
+import type { ControllerUnderTest, Lockstep } from './lockstep.ts';
 import type { ServedRepository } from './repository.ts';
-import { atRest, conclusion, healthAtRest, normalised } from './transcript.ts';
+import { normalised, operationOf } from './transcript.ts';
 import type { ArgoWorld, CommandOutcome } from './world.ts';
 
 export interface ListedApplication {
@@ -27,6 +28,11 @@ export interface ListedApplication {
 
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 
+/** Exit code and normalised output. */
+function printed({ code, text }: CommandOutcome): string {
+  return `exit ${code ?? 'by a signal'}\n${normalised(text)}`;
+}
+
 /** One run through the commands, and their outputs by step name. */
 export class Stage {
   readonly world: ArgoWorld;
@@ -34,9 +40,24 @@ export class Stage {
   /** Duration of each act in ms. */
   readonly took = new Map<string, number>();
   readonly #repositories = new Map<string, ServedRepository>();
+  readonly #controller: ControllerUnderTest;
+  readonly #lockstep: Lockstep;
 
-  constructor(world: ArgoWorld) {
+  constructor(world: ArgoWorld, controller: ControllerUnderTest, lockstep: Lockstep) {
     this.world = world;
+    this.#controller = controller;
+    this.#lockstep = lockstep;
+  }
+
+  /** Waits until the other world begins the act too. */
+  begin(act: string): Promise<void> {
+    return this.#lockstep.begin(act, this.#controller);
+  }
+
+  /** The rest of the act is not played in this world. */
+  stop(act: string, error: unknown): void {
+    this.#lockstep.stop(this.#controller);
+    this.note(`stopped: ${act}`, String(error));
   }
 
   repository(name: string): ServedRepository {
@@ -45,23 +66,32 @@ export class Stage {
     return found;
   }
 
-  /** Runs a command and records its output. */
+  /** Runs a command with effects, once, and records its output. */
   async say(step: string, args: readonly string[]): Promise<CommandOutcome> {
     const said = await this.world.argocd(args);
-    this.note(step, `exit ${said.code ?? 'by a signal'}\n${normalised(said.text)}`);
+    this.note(step, printed(said));
     return said;
   }
 
+  /** Runs a command without effects until both worlds print the same, and records its output. */
+  read(step: string, args: readonly string[], text: (outcome: CommandOutcome) => string = printed): Promise<void> {
+    return this.observe(step, async () => text(await this.world.argocd(args)));
+  }
+
+  /** Looks at this world until both worlds show the same, and records that. */
+  async observe(step: string, look: () => Promise<string>): Promise<void> {
+    this.note(step, await this.#lockstep.read(step, this.#controller, look));
+  }
+
   /**
-   * Runs a command that waits for an Application and records the end of its output, without states
-   * that are random at that time. A refresh follows, whose complete result is recorded too.
+   * Runs a command that waits for an operation, and records its exit code and what it prints of the
+   * operation. The states of resources at that moment are random, also with Argo CD's own
+   * controller: they are read and recorded afterwards.
    */
-  async conclude(step: string, args: readonly [string, string, string, ...string[]]): Promise<CommandOutcome> {
+  async conclude(step: string, args: readonly [string, string, string, ...string[]]): Promise<void> {
     const said = await this.world.argocd(args);
-    this.note(step, `exit ${said.code ?? 'by a signal'}\n${atRest(normalised(conclusion(said.text)))}`);
-    const after = await this.world.argocd(['app', 'get', args[2], '--refresh']);
-    this.note(`${step}, refreshed`, healthAtRest(normalised(after.text)));
-    return said;
+    this.note(step, printed({ ...said, text: operationOf(said.text) }));
+    await this.read(`${step}, then`, ['app', 'get', args[2], '--show-operation']);
   }
 
   note(step: string, text: string): void {

@@ -50,25 +50,13 @@ function inOrder(lines: readonly string[]): readonly string[] {
   return sorted;
 }
 
-/** The end of the output of a waiting command: it prints a varying number of changes before. */
-export function conclusion(text: string): string {
-  const at = text.lastIndexOf('\nName: ');
-  return at < 0 ? text : text.slice(at + 1);
-}
-
-const applied = 'configured|created|unchanged|replaced|serverside-applied';
-/** A row of the resource table with the result of this operation. */
-const appliedRow = new RegExp(` (?:Synced|OutOfSync)((?: Healthy)? \\S+/\\S+ (?:${applied}))`, 'g');
-
-/** Replaces the health of starting pods by that of ready ones. */
-export function healthAtRest(text: string): string {
-  return text.replaceAll(/\bProgressing\b/g, 'Healthy');
-}
-
 /**
- * Replaces transitional states. The sync status of a resource that the operation has just applied
- * is of before or after the next comparison, also with Argo CD's own controller.
+ * The part of a waiting command's output that describes the operation. A varying number of changes
+ * comes before it, and resources in a varying state after it. Without such a part: all of it.
  */
-export function atRest(text: string): string {
-  return healthAtRest(text).replaceAll(appliedRow, ' <applied>$1');
+export function operationOf(text: string): string {
+  const at = text.lastIndexOf('\nOperation: ');
+  if (at < 0) return text;
+  const end = text.indexOf('\n\n', at);
+  return text.slice(at + 1, end < 0 ? undefined : end);
 }

@@ -12,10 +12,8 @@ import type { Server, Servers } from '../support/index.ts';
 import { ServerProcess } from '../support/processes.ts';
 import { UnderTest } from '../under-test.ts';
 import { controllerSet, installArgo } from './installation.ts';
+import type { ControllerUnderTest } from './lockstep.ts';
 import { ServedRepository } from './repository.ts';
-
-/** The application controller of a world. */
-export type ControllerUnderTest = 'Argo CD' | 'Driftless';
 
 /** Output and exit code of a command. */
 export interface CommandOutcome {
