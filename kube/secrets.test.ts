@@ -126,6 +126,28 @@ describe('credentials that a server echoes', () => {
   });
 
   // T-SEC-4
+  it('a watch that outlives its token still masks it', async () => {
+    let failWatch = (): void => undefined;
+    const server = await serve((turn) => {
+      if (turn.query.has('watch')) {
+        turn.begin();
+        turn.event('BOOKMARK', { metadata: { resourceVersion: '1' } });
+        failWatch = () => turn.event('ERROR', JSON.parse(status(403, `${canary} may not`)) as Json);
+      } else turn.reply(200, object('a', '1') as unknown as Json);
+    });
+    const tokenOf = (token: string): ClusterCredentials => ({ bearerToken: new SecretValue(token) });
+    const client = connect(server, { connection: { credentials: tokenOf(canary) } });
+    const events = client.watch(configMaps, { signal: noSignal, resourceVersion: '1' })[Symbol.asyncIterator]();
+    await events.next();
+    client.updateCredentials({ server: server.url, insecure: false, credentials: tokenOf('next') });
+    await client.get(configMaps, at, { signal: noSignal });
+    failWatch();
+    const error = await failureOf(events.next());
+    expect(error.message).toContain('***');
+    expect(allOf(error)).not.toContain(canary);
+  });
+
+  // T-SEC-4
   it('user and password in the URL are credentials, not part of any name', async () => {
     const seen: unknown[] = [];
     const server = await serve((turn) => {

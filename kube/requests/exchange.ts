@@ -46,6 +46,17 @@ export const defaultLimits: KubeClientLimits = {
   bytes: defaultByteLimits,
 };
 
+/** An opened stream, and the facts for errors in it. */
+export interface OpenStream {
+  readonly response: HttpResponse;
+  readonly context: RequestContext;
+}
+
+interface SentRequest {
+  readonly response: HttpResponse;
+  readonly credential: Credential;
+}
+
 /**
  * Everything between a verb and the transport: throttle, credentials, deadline, retries, and one
  * renewal of rejected credentials. Shared by a client and the clients that impersonate through it.
@@ -62,7 +73,6 @@ export class Exchange {
   readonly #bucket: TokenBucket;
   #connection: ClusterConnection;
   #credentials: CredentialSource;
-  #sentCredential: Credential = {};
 
   constructor(given: ClusterConnection, deps: KubeClientDeps) {
     const connection = withoutUserInfo(given);
@@ -104,7 +114,7 @@ export class Exchange {
     return withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await read(await this.#once({ ...spec, signal }, false), this.bounds(what));
+          return await read((await this.#once({ ...spec, signal }, false)).response, this.bounds(what));
         } catch (error) {
           const waitMs = retryDelay(error, attempt, spec.repeatable, this.random.next());
           const late = waitMs === undefined || this.clock.monotonic() + waitMs >= endsAt;
@@ -117,8 +127,9 @@ export class Exchange {
   }
 
   /** Opens a stream: one attempt, no deadline of its own; ends with `spec.signal`. */
-  open(spec: RequestSpec): Promise<HttpResponse> {
-    return this.#once(spec, true);
+  async open(spec: RequestSpec): Promise<OpenStream> {
+    const { response, credential } = await this.#once(spec, true);
+    return { response, context: this.#requestContext(spec, credential) };
   }
 
   /** Limits for reading the response to a request. */
@@ -145,38 +156,34 @@ export class Exchange {
    * Returns a successful response or throws. Retries once with renewed credentials if they were
    * rejected.
    */
-  async #once(spec: RequestSpec, watch: boolean): Promise<HttpResponse> {
+  async #once(spec: RequestSpec, watch: boolean): Promise<SentRequest> {
     const source = this.#credentials;
     const credential = await source.current(spec.signal);
     const response = await this.#exchange(spec, watch, credential);
-    if (response.status < 300) return response;
+    if (response.status < 300) return { response, credential };
     const error = await this.#errorOf(response, spec, credential);
     const renewable = error.status === 401 && (source !== this.#credentials || source.refused(credential));
     if (!renewable) throw error;
     const next = await this.#credentials.current(spec.signal);
     if (next === credential) throw error;
     const second = await this.#exchange(spec, watch, next);
-    if (second.status < 300) return second;
+    if (second.status < 300) return { response: second, credential: next };
     throw await this.#errorOf(second, spec, next);
   }
 
-  /**
-   * Facts for errors about the response to a request. Without `credential`, the credential that was
-   * sent last is masked.
-   */
-  requestContext(spec: RequestSpec, credential = this.#sentCredential): RequestContext {
+  /** Facts for errors about the response to a request: the credential that it sent is masked. */
+  #requestContext(spec: RequestSpec, credential: Credential): RequestContext {
     return { request: this.describe(spec), verb: spec.verb, kind: spec.kind, hidden: hiddenValues(credential) };
   }
 
   async #errorOf(response: HttpResponse, spec: RequestSpec, credential: Credential): Promise<KubeApiError> {
-    const error = await readError(response, this.requestContext(spec, credential), this.clock.now());
+    const error = await readError(response, this.#requestContext(spec, credential), this.clock.now());
     if (isForbidden(error)) this.#deps.onForbidden?.(spec, error.message);
     return error;
   }
 
   async #exchange(spec: RequestSpec, watch: boolean, credential: Credential): Promise<HttpResponse> {
     await this.#bucket.take(spec.signal);
-    this.#sentCredential = credential;
     const request: HttpRequest = {
       method: spec.method,
       path: watch ? spec.path : this.#limited(spec.path),

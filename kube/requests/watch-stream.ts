@@ -33,7 +33,7 @@ export async function* watchStream(
   life.signal.addEventListener('abort', () => watchdog.stop(), { once: true });
   try {
     watchdog.watch(spec.deadlineMs ?? exchange.limits.deadlineMs, 'opening the watch');
-    const response = await exchange.open({ ...spec, signal: life.signal });
+    const { response, context } = await exchange.open({ ...spec, signal: life.signal });
     watchdog.watch(exchange.limits.watchIdleMs, 'the silence');
     onOpen?.();
     refuseEncoded(response, what);
@@ -41,7 +41,7 @@ export async function* watchStream(
     let sinceTurn = 0;
     for await (const chunk of response.body) {
       watchdog.alive();
-      for (const line of lines.push(chunk)) yield parseEvent(line, exchange.requestContext(spec));
+      for (const line of lines.push(chunk)) yield parseEvent(line, context);
       held.set(lines.heldBytes);
       watchdog.alive();
       sinceTurn += chunk.length;
