@@ -93,6 +93,14 @@ describe('an informer', () => {
     expect(tag(r.informer.get('default/b') ?? object('b', ''))).toBe('33');
   });
 
+  it('keeps and announces our own write if a list has the object unreadable', async () => {
+    const r = await start([object('a', '1')]);
+    r.informer.writeBack(object('a', '20'));
+    await relist(r, '30', [markAsHead(object('a', '21'), 'too deep')]);
+    expect(tag(r.informer.get('default/a') ?? object('a', ''))).toBe('20');
+    expect(r.heard).toEqual(['added a@1', 'updated a@1->20']);
+  });
+
   it('is not synced while the first list fails', async () => {
     const { informer } = await start(new KubeApiError({ code: 403, reason: 'Forbidden', message: 'no' }, 'GET x'));
     expect(informer.synced()).toBe(false);

@@ -161,13 +161,14 @@ class StoreInformer implements Informer {
     return {
       add: (items) => {
         for (const item of items) {
-          const seen = this.#announced.get(keyOf(item)) ?? this.#objects.get(keyOf(item));
           if (this.#isUnreadable(item)) {
-            if (seen !== undefined) next.set(keyOf(item), seen);
+            const known = this.#objects.get(keyOf(item));
+            if (known !== undefined) next.set(keyOf(item), known);
             continue;
           }
           const object = this.#transformed(item);
           const key = keyOf(object);
+          const seen = this.#announced.get(key) ?? this.#objects.get(key);
           next.set(key, seen !== undefined && isSame(seen, object) ? seen : object);
         }
       },
