@@ -78,6 +78,16 @@ describe('writes to the hub', () => {
     expect(single.ownership.leaseLeftMs()).toBeGreaterThan(validMs - renewMs);
   });
 
+  it('renewals keep whatever else is in the shard mapping', async () => {
+    const mapping = single.hub.get('ConfigMap', slotsConfigMap);
+    const data = { ...(mapping?.['data'] as object), note: 'of others' };
+    single.hub.put('ConfigMap', slotsConfigMap, { data, binaryData: { more: 'AA==' } });
+    await single.play(2 * renewMs);
+    const renewed = single.hub.get('ConfigMap', slotsConfigMap);
+    expect(renewed).toMatchObject({ data: { note: 'of others' }, binaryData: { more: 'AA==' } });
+    expect(renewed?.['data']).not.toEqual(data);
+  });
+
   it('renewals that lose every race renew nothing, and back off', async () => {
     const { replace } = single.client;
     let tries = 0;

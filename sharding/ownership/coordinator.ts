@@ -304,8 +304,7 @@ interface ConfigMapData {
  * the claims share a ConfigMap.
  */
 function contentOf(intent: WriteIntent, { data, binaryData }: ConfigMapData): ConfigMapData {
-  if (intent.write === 'slots')
-    return { data: { ...data, ...formatSlots(intent.slots, intent.count) }, binaryData: undefined };
+  if (intent.write === 'slots') return { data: { ...data, ...formatSlots(intent.slots, intent.count) }, binaryData };
   const claims = formatClaims(intent.claims);
   if (intent.write === 'claims') return { data: { ...data, [claimsKey]: undefined, ...claims }, binaryData };
   const table = formatTable(intent.table);
