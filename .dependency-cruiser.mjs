@@ -66,7 +66,7 @@ export default {
       severity: 'error',
       comment: 'Decisions are plain functions of values: they may use base, model and policy, and no I/O module.',
       from: {
-        path: '^(?:controller/application/(?:freshness|autosync|operation-state)|sync/(?:plan|step|hooks|options)|sharding/distribution/(?:distribution|hash-ring)|settings/parse)[.]ts$|^(?:diff|health|policy|model|compare)/',
+        path: '^(?:controller/application/(?:freshness|autosync|operation-state)|controller/comparison/(?:contest|last-writer)|sync/(?:plan|step|hooks|options)|sharding/distribution/(?:distribution|hash-ring)|settings/parse)[.]ts$|^(?:diff|health|policy|model|compare)/',
         pathNot: '[.]test[.]ts$',
       },
       to: {

@@ -146,6 +146,7 @@ function decision(app: Application, several: boolean): string {
     stale: [],
     pruneBlocked: false,
     claimed: new Set(),
+    contested: new Map(),
     now: 0,
   }).do;
 }

@@ -53,6 +53,8 @@ export type ConditionType =
   | 'DuplicateClusterWarning'
   /** Ours: an ignore rule that applies to resources here does not work as it suggests. */
   | 'IgnoreRuleWarning'
+  /** Ours: another writer repeatedly undoes what self-heal writes. */
+  | 'ContestedResourceWarning'
   /** Ours: no replica owns the cluster, so the status is not updated. */
   | 'UnownedClusterWarning'
   /** Ours: hydration is requested, but no hydrator runs here. */

@@ -589,6 +589,7 @@ const undetected: Readonly<Record<string, string>> = {
   'health of each object in the status': 'about an installation without Redis, and Argo CD has one',
   '"invalidate cache" of a cluster': harmless,
   'self-heal backoff': harmless,
+  'an object that another writer changes back again and again': 'told by a condition when it happens; to the better',
   'failed passes': harmless,
   'changes of a project or of repository Secrets': harmless,
   reconciledAt: harmless,

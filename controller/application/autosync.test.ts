@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { Application, ApplicationSpec, OperationState, ResourceStatus } from '#model';
+import { keyOfStatus } from '#model';
+import type { Application, ApplicationSpec, OperationState, ResourceKey, ResourceStatus } from '#model';
 import { decideAutosync, selfHealDelayMs } from './autosync.ts';
 import type { AutosyncFacts } from './autosync.ts';
 
@@ -69,6 +70,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     stale: [],
     pruneBlocked: false,
     claimed: new Set(),
+    contested: new Map(),
     now,
     ...over,
   };
@@ -214,6 +216,80 @@ describe('decideAutosync', () => {
     expect(wait).toEqual({ do: 'wait', ms: 4000, reason: 'self-heal attempt 1 waits for its backoff' });
     const later = decideAutosync(facts(application(on, ran()), { backoff: linear, now: now + 4000 }));
     expect(later).toMatchObject({ do: 'start', operation: { sync: { autoHealAttemptsCount: 1 } } });
+  });
+
+  describe('with contested objects', () => {
+    const key = (resource: ResourceStatus): ResourceKey => keyOfStatus(resource);
+    const pauses = (...list: readonly (readonly [ResourceStatus, number])[]): Partial<AutosyncFacts> => ({
+      contested: new Map(list.map(([resource, ms]) => [key(resource), ms])),
+    });
+    const forever = Number.POSITIVE_INFINITY;
+    const other: ResourceStatus = { ...drifted, name: 'other' };
+    const ofContest = ran({
+      operation: {
+        sync: { autoHealAttemptsCount: 6, resources: [{ group: 'apps', kind: 'Deployment', name: 'web' }] },
+      },
+    });
+
+    it('waits for the end of the pause', () => {
+      const given = facts(application(on, ran()), pauses([drifted, 5000]));
+      expect(decideAutosync(given)).toEqual({
+        do: 'wait',
+        ms: 5000,
+        reason: 'self-heal pauses, because another writer undoes it',
+      });
+      expect(decideAutosync({ ...given, ...pauses([drifted, 0]) })).toMatchObject({ do: 'start' });
+    });
+
+    it('heals the others at once, whatever the backoff of the contested ones', () => {
+      const resources = [drifted, other, extra];
+      const given = facts(application(on, ofContest), { resources, ...pauses([drifted, 5000], [extra, forever]) });
+      expect(decideAutosync(given)).toMatchObject({
+        do: 'start',
+        operation: {
+          sync: { autoHealAttemptsCount: 1, resources: [{ group: 'apps', kind: 'Deployment', name: 'other' }] },
+        },
+      });
+      const again = ran({
+        operation: {
+          sync: { autoHealAttemptsCount: 3, resources: [{ group: 'apps', kind: 'Deployment', name: 'other' }] },
+        },
+      });
+      expect(decideAutosync({ ...given, app: application(on, again) })).toMatchObject({ do: 'wait', ms: 17_000 });
+    });
+
+    it('names the namespace of an object whose namesake is contested', () => {
+      const namesake = { ...drifted, namespace: 'elsewhere' };
+      const given = facts(application(on, ran()), { resources: [drifted, namesake], ...pauses([drifted, 5000]) });
+      expect(decideAutosync(given)).toMatchObject({
+        do: 'start',
+        operation: {
+          sync: { resources: [{ group: 'apps', kind: 'Deployment', name: 'web', namespace: 'elsewhere' }] },
+        },
+      });
+    });
+
+    it('does not prune what another controller recreates', () => {
+      const given = facts(application(on, ran()), { resources: [fine, extra], ...pauses([extra, forever]) });
+      expect(decideAutosync(given)).toEqual({
+        do: 'skip',
+        reason: 'only pruning is left, and another controller recreates the objects',
+      });
+    });
+
+    it('does not start a sync for prunes that are off', () => {
+      const resources = [drifted, extra];
+      const given = facts(application({ selfHeal: true }, ran()), { resources, ...pauses([drifted, 5000]) });
+      expect(decideAutosync(given)).toMatchObject({ do: 'wait', ms: 5000 });
+    });
+
+    it('syncs a new revision in full', () => {
+      const syncStatus = { status: 'OutOfSync', revision: 'sha2' } as const;
+      const given = facts(application(on, ran()), { syncStatus, ...pauses([drifted, forever]) });
+      const decision = decideAutosync(given);
+      expect(decision).toMatchObject({ do: 'start', reason: 'new revision [sha2]' });
+      expect(decision).not.toHaveProperty('operation.sync.resources');
+    });
   });
 
   it('ignores the revision when its manifests are unchanged', () => {

@@ -1,4 +1,4 @@
-import { deepEqual } from '#base';
+import { deepEqual, defined } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
 import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
 import type {
@@ -43,6 +43,11 @@ export interface AutosyncFacts {
   readonly pruneBlocked: boolean;
   /** Resources that require pruning, but that another Application declares too: not pruned. */
   readonly claimed: ReadonlySet<ResourceKey>;
+  /**
+   * Objects that another writer fights over, and how long self-heal leaves them alone. Syncs to new
+   * revisions do not wait.
+   */
+  readonly contested: ReadonlyMap<ResourceKey, number>;
   readonly now: number;
 }
 
@@ -74,39 +79,67 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
     return { do: 'refuse', message: `Failed last sync attempt to [${revisions.join(' ')}]: ${last.message ?? ''}` };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
     return { do: 'skip', reason: 'this revision was already synced and self-heal is off' };
-  const heal = nextSelfHeal(facts, last);
+  const drifted = facts.resources.filter(isOpen);
+  const healable = drifted.filter((resource) => pauseMs(facts, resource) === 0);
+  const leaves = healable.length === 0 || reasonToLeave(facts, healable) !== undefined;
+  if (drifted.length > healable.length && leaves) return afterContestPause(facts, drifted);
+  const heal = nextSelfHeal(facts, last, healable);
   if (heal.waitMs > 0)
     return { do: 'wait', ms: heal.waitMs, reason: `self-heal attempt ${heal.attempt} waits for its backoff` };
-  return startOrRefuse(facts, heal.attempt);
+  return startOrRefuse(facts, { attempt: heal.attempt, resources: healable });
+}
+
+function isOpen(resource: ResourceStatus): boolean {
+  return resource.status !== 'Synced';
+}
+
+function pauseMs({ contested }: AutosyncFacts, resource: ResourceStatus): number {
+  return contested.get(keyOfStatus(resource)) ?? 0;
+}
+
+/** Everything that could be healed is contested. */
+function afterContestPause(facts: AutosyncFacts, drifted: readonly ResourceStatus[]): AutosyncDecision {
+  const pauses = drifted.map((resource) => pauseMs(facts, resource)).filter((ms) => ms > 0);
+  const ms = Math.min(...pauses);
+  if (ms === Number.POSITIVE_INFINITY)
+    return { do: 'skip', reason: 'only pruning is left, and another controller recreates the objects' };
+  return { do: 'wait', ms, reason: 'self-heal pauses, because another writer undoes it' };
+}
+
+/** A self-heal, and the resources that it names. */
+interface SelfHeal {
+  readonly attempt: number;
+  readonly resources: readonly ResourceStatus[];
 }
 
 /** Refuses to prune everything; otherwise starts the operation. */
-function startOrRefuse(facts: AutosyncFacts, healAttempt: number | undefined): AutosyncDecision {
+function startOrRefuse(facts: AutosyncFacts, heal: SelfHeal | undefined): AutosyncDecision {
   const revisions = revisionsOf(facts.syncStatus).join(' ');
   const automated = facts.app.spec.syncPolicy?.automated;
   if (automated?.prune === true && automated.allowEmpty !== true && facts.resources.every((r) => r.requiresPruning))
     return { do: 'refuse', message: `Skipping sync attempt to [${revisions}]: auto-sync will wipe out all resources` };
   return {
     do: 'start',
-    operation: automatedOperation(facts, healAttempt),
-    reason: healAttempt === undefined ? `new revision [${revisions}]` : `self-heal attempt ${healAttempt}`,
+    operation: automatedOperation(facts, heal),
+    reason: heal === undefined ? `new revision [${revisions}]` : `self-heal attempt ${heal.attempt}`,
   };
 }
 
-function reasonToSkip({
-  app,
-  syncStatus,
-  resources,
-  unread,
-  claimed,
-  pruneBlocked,
-}: AutosyncFacts): string | undefined {
+function reasonToSkip(facts: AutosyncFacts): string | undefined {
+  const { app, syncStatus, resources, unread } = facts;
   if (!isAutomated(app.spec)) return 'automated sync is off';
   if (app.operation !== undefined) return 'another operation is in progress';
   if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';
   if (syncStatus.status !== 'OutOfSync') return `the application is ${syncStatus.status}`;
   if (unread) return 'the live state of some of its resources is unknown';
-  const open = resources.filter((resource) => resource.status !== 'Synced');
+  return reasonToLeave(facts, resources.filter(isOpen));
+}
+
+/** Why a sync would not change any of these resources. */
+function reasonToLeave(
+  { app, claimed, pruneBlocked }: AutosyncFacts,
+  open: readonly ResourceStatus[],
+): string | undefined {
   if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
     return 'only pruning is left, and pruning is off';
   if (open.length > 0 && open.every((resource) => claimed.has(keyOfStatus(resource))))
@@ -153,12 +186,28 @@ function hasPrunesToResume(facts: AutosyncFacts, last: OperationState): boolean 
 function nextSelfHeal(
   facts: AutosyncFacts,
   last: OperationState,
+  healable: readonly ResourceStatus[],
 ): { readonly attempt: number; readonly waitMs: number } {
   const finished = clampFutureTime(facts, parseTime(last.finishedAt));
   const sinceMs = finished === undefined ? 0 : facts.now - finished;
-  const counted = last.operation.sync?.autoHealAttemptsCount ?? 0;
+  const counted = isContestOfOthers(facts, last, healable) ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
   const attempts = finished !== undefined && hasBeenQuiet(facts, finished, counted) ? 0 : counted;
   return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
+}
+
+/** Whether the last attempts were about contested objects only: others do not wait for them. */
+function isContestOfOthers(
+  { contested }: AutosyncFacts,
+  last: OperationState,
+  healable: readonly ResourceStatus[],
+): boolean {
+  if (contested.size === 0) return false;
+  const named = new Set((last.operation.sync?.resources ?? []).map(nameOf));
+  return !healable.some((resource) => named.has(nameOf(resource)));
+}
+
+function nameOf({ group = '', kind = '', name = '' }: Pick<ResourceStatus, 'group' | 'kind' | 'name'>): string {
+  return `${group}/${kind}/${name}`;
 }
 
 /** Treats a time further in the future than any delay (a skewed clock) as long past. */
@@ -193,7 +242,7 @@ export function selfHealDelayMs(attempts: number, backoff: SelfHealBackoff): num
   return backoff.capMs > 0 ? Math.min(backoff.capMs, delay) : delay;
 }
 
-function automatedOperation(facts: AutosyncFacts, healAttempt: number | undefined): Operation {
+function automatedOperation(facts: AutosyncFacts, heal: SelfHeal | undefined): Operation {
   const { spec } = facts.app;
   const sources: Partial<SyncOperation> = hasMultipleSources(spec)
     ? { sources: spec.sources ?? [], revisions: facts.syncStatus.revisions ?? [] }
@@ -204,22 +253,26 @@ function automatedOperation(facts: AutosyncFacts, healAttempt: number | undefine
       ...sources,
       ...(spec.syncPolicy?.automated?.prune === true ? { prune: true } : {}),
       ...(options.length > 0 ? { syncOptions: options } : {}),
-      ...(healAttempt === undefined
-        ? {}
-        : { autoHealAttemptsCount: healAttempt, resources: driftedResources(facts.resources) }),
+      ...(heal === undefined ? {} : { autoHealAttemptsCount: heal.attempt, resources: healedResources(facts, heal) }),
     },
     initiatedBy: { automated: true },
     retry: spec.syncPolicy?.retry ?? { limit: 5 },
   };
 }
 
-/** All resources that are not Synced, including hooks, without namespaces (Argo CD's shape). */
-function driftedResources(resources: readonly ResourceStatus[]): NonNullable<SyncOperation['resources']> {
-  return resources
-    .filter((resource) => resource.status !== 'Synced')
-    .map(({ group, kind, name }) => ({
-      ...(group === undefined || group === '' ? {} : { group }),
-      kind: kind ?? '',
-      name: name ?? '',
-    }));
+/**
+ * All resources that are not Synced, including hooks, without namespaces (Argo CD's shape), unless
+ * the same name in another namespace is left alone.
+ */
+function healedResources(
+  { contested, resources: all }: AutosyncFacts,
+  { resources }: SelfHeal,
+): NonNullable<SyncOperation['resources']> {
+  const left = new Set(all.filter((resource) => (contested.get(keyOfStatus(resource)) ?? 0) > 0).map(nameOf));
+  return resources.map((resource) => ({
+    ...(resource.group === undefined || resource.group === '' ? {} : { group: resource.group }),
+    kind: resource.kind ?? '',
+    name: resource.name ?? '',
+    ...(left.has(nameOf(resource)) ? defined({ namespace: resource.namespace }) : {}),
+  }));
 }

@@ -5,6 +5,7 @@ import type { AppKey, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { CompareLevel } from '../application/freshness.ts';
+import type { ContestMemory } from './contest.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
 
@@ -26,6 +27,8 @@ export interface AppMemory {
   consecutiveHolds?: number;
   /** When a comparison last found it OutOfSync. */
   driftSeenAt?: number;
+  /** What self-heal wrote recently, and the objects that another writer fights over. */
+  contests?: ContestMemory;
   /** Managed resources of the last comparison, for the tree. */
   roots?: readonly TreeRoot[];
   lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };

@@ -33,7 +33,7 @@ import type {
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
-import type { SyncOutcome, SyncRequest } from '#sync';
+import type { ClusterWriter, SyncOutcome, SyncRequest } from '#sync';
 import type { Logger } from '#telemetry';
 import type { GateQuestion } from '../write/apply-gate.ts';
 import type { WorkMetrics } from '../write/apply-metrics.ts';
@@ -43,8 +43,10 @@ import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
 import { formatConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
+import { afterWrite, noContests } from '../comparison/contest.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 import type { AppMemories } from '../comparison/memory.ts';
+import { recordingWriter } from './recording.ts';
 import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
@@ -209,12 +211,17 @@ export class Syncer {
       otherApplication: this.#claimant(bound, compared),
       namespaceModifier: (live) => managedNamespace(app, live),
       writer: respectingWriter(
-        this.writer(bound, cluster, {
-          user: context.user,
-          dryRun: sync.dryRun === true,
-          differing: differingKeys(comparison),
-          loan: context.loan,
-        }),
+        this.#recorded(
+          bound.key,
+          state.operation,
+          comparison,
+          this.writer(bound, cluster, {
+            user: context.user,
+            dryRun: sync.dryRun === true,
+            differing: differingKeys(comparison),
+            loan: context.loan,
+          }),
+        ),
         comparison.pairs,
         hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
           ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
@@ -227,6 +234,22 @@ export class Syncer {
       clock: this.#deps.clock,
       signal: context.signal,
     };
+  }
+
+  /** Remembers the writes of a sync, to notice when another writer undoes them. */
+  #recorded(
+    key: AppKey,
+    { sync, initiatedBy }: OperationState['operation'],
+    { pairs }: Comparison,
+    writer: ClusterWriter,
+  ): ClusterWriter {
+    if (sync?.dryRun === true) return writer;
+    const isSelfHeal = initiatedBy?.automated === true && sync?.autoHealAttemptsCount !== undefined;
+    const memory = this.#deps.memories.of(key);
+    return recordingWriter(writer, pairs, (write) => {
+      const at = this.#deps.clock.monotonic();
+      memory.contests = afterWrite(memory.contests ?? noContests, { ...write, isSelfHeal }, at);
+    });
   }
 
   #waveAppliedAt(key: AppKey, name: string): number {

@@ -21,6 +21,8 @@ export interface RefreshPass {
   /** One timestamp for the whole pass; the settings snapshot is in {@link BoundApplication}. */
   readonly time: string;
   readonly now: number;
+  /** When the pass began, by the monotonic clock. */
+  readonly startedAt: number;
   /** Adds the application and the id of the pass to each line. */
   readonly logger: Logger;
   /** The refresh was requested no later than this, by the monotonic clock. */

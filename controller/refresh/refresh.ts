@@ -16,6 +16,7 @@ import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { Comparer } from '../comparison/comparer.ts';
+import { contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
 import { conflictConditions, ownedConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
 import { finalizersOf } from '../application/finalizers.ts';
@@ -35,6 +36,7 @@ import {
 } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
+import { noteContests } from './contests.ts';
 import type { PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
 
 export interface RefreshDeps {
@@ -168,8 +170,9 @@ export class RefreshProcessor {
     const key = appKeyOf(before);
     const memory = this.#deps.memories.of(key);
     const now = this.#now();
+    const times = { askedAt: memory.seenAt, time: kubeTime(now), now, startedAt: this.#deps.clock.monotonic() };
     const logger = this.#deps.logger.child({ application: key, pass: this.#nextPass() });
-    return { key, refresh, asked: undefined, before, memory, askedAt: memory.seenAt, time: kubeTime(now), now, logger };
+    return { key, refresh, asked: undefined, before, memory, ...times, logger };
   }
 
   #report({ refresh, logger }: RefreshPass, stored: Application, started: number): void {
@@ -279,7 +282,9 @@ export class RefreshProcessor {
 
   #conclude(pass: RefreshPass, status: ApplicationStatus, result: ComparisonResult): PassAssessment {
     const { comparison, built } = result;
-    const fresh = [...comparison.conditions, ...built.conditions];
+    const { tracking } = result.bound.settings;
+    const contests = noteContests(pass, comparison, { tracking, namespace: this.#config.namespace });
+    const fresh = [...comparison.conditions, ...contestConditions(contests), ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
     const compared = withConditions(status, fresh, evaluated, pass.time);
     const decision = this.#decide(pass, comparison, result.bound);
@@ -308,6 +313,7 @@ export class RefreshProcessor {
       stale: comparison.degraded,
       pruneBlocked: comparison.pruneBlocked !== undefined,
       claimed: this.#claimed(pass.key, comparison, bound),
+      contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
       now: pass.now,
     });
   }

@@ -12,6 +12,7 @@ export const ownedConditions = {
     'StaleResourceWarning',
     'IncompleteDiscoveryWarning',
     'IgnoreRuleWarning',
+    'ContestedResourceWarning',
     'UnownedClusterWarning',
   ],
   tree: ['OrphanedResourceWarning'],

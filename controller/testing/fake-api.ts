@@ -1,7 +1,16 @@
 import { applyMergePatch, cloneJson, deepEqual, omit, parsePointer, removeAt, setOwnMember } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
-import type { ApiDiscovery, KubeClient, ListPage, NamedObject, Patch, WatchEvent, WatchOptions } from '#kube';
+import type {
+  ApiDiscovery,
+  KubeClient,
+  ListPage,
+  NamedObject,
+  Patch,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '#kube';
 import { ClusterUnavailable } from '#live';
 import type { LiveCapabilities, LiveDiscovery } from '#live';
 import { apiVersionOf, gvkOf, jsonOf, keyOf, resourceKey } from '#model';
@@ -43,6 +52,8 @@ export class FakeApi {
   readonly unnamedGroups = new Set<string>();
   /** Maximum object size in characters of JSON; exceeding it fails like etcd above 1.5 MiB. */
   limit = Number.POSITIVE_INFINITY;
+  /** True: managedFields name the client that wrote an object last. */
+  recordsManagers = false;
   /** Why discovery has never worked; undefined: it has. */
   unreachable: string | undefined;
   readonly #kinds: readonly ApiResource[];
@@ -147,14 +158,13 @@ export class FakeApi {
       list: (r) => call(`list ${r.kind}`, () => this.#page(r)),
       create: (r, object, o) =>
         call(`create ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`, () =>
-          this.#create(r, object, o.dryRun === true),
+          this.#create(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
         ),
       replace: (r, object, o) =>
         call(`replace ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`, () =>
-          this.#replace(r, object, o.dryRun === true),
+          this.#replace(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
         ),
-      patch: (r, o, patch, w) =>
-        call(`patch ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => this.#patch(r, o, patch, w.dryRun === true)),
+      patch: (r, o, patch, w) => call(`patch ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => this.#patch(r, o, patch, w)),
       delete: (r, o, w) =>
         call(`delete ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => {
           const { uid, resourceVersion } = this.#read(r, o).metadata;
@@ -204,7 +214,16 @@ export class FakeApi {
     return dryRun ? object : this.put(this.#fitting(withoutNulls(object)));
   }
 
-  #patch(resource: ApiResource, name: NamedObject, patch: Patch, dryRun: boolean): KubeObject {
+  #managedBy(object: KubeObject, manager = 'unknown'): KubeObject {
+    return this.recordsManagers ? withManager(object, manager) : object;
+  }
+
+  #patch(
+    resource: ApiResource,
+    name: NamedObject,
+    patch: Patch,
+    { dryRun = false, fieldManager }: WriteOptions,
+  ): KubeObject {
     const isNew =
       patch.type === 'apply' &&
       !this.objects.has(resourceKey(resource.group, resource.kind, name.namespace, name.name));
@@ -214,7 +233,7 @@ export class FakeApi {
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
       throwStatus(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;
-    return this.put(this.#fitting(next));
+    return this.put(this.#managedBy(this.#fitting(next), fieldManager));
   }
 
   #fitting(object: KubeObject): KubeObject {
@@ -263,12 +282,17 @@ function applyPatch(old: KubeObject, patch: Patch): KubeObject {
 
 /** After an apply, its writer owns every field. */
 function withApplyOwnership(object: KubeObject): KubeObject {
+  return withManager(object, 'argocd-controller', 'Apply');
+}
+
+/** A copy of an object of which one manager owns every field. */
+export function withManager(object: KubeObject, manager: string, operation = 'Update'): KubeObject {
   const { annotations = {}, labels = {} } = object.metadata;
   const said = {
     ...omit(object, 'apiVersion', 'kind', 'metadata', 'status'),
     metadata: { annotations, labels },
   };
-  const entry = { manager: 'argocd-controller', operation: 'Apply', fieldsType: 'FieldsV1' };
+  const entry = { manager, operation, fieldsType: 'FieldsV1' };
   const managedFields = [{ ...entry, apiVersion: object.apiVersion, fieldsV1: managedFieldsOf(jsonOf(said)) }];
   return { ...object, metadata: { ...object.metadata, managedFields } };
 }

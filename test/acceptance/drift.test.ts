@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { automated, config, deployment, synced } from './objects.ts';
 import { World } from './world.ts';
@@ -26,6 +27,38 @@ describe('drift', () => {
     world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
     await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }), 2000);
     await world.until('demo', synced);
+  });
+
+  // T-HEAL-5
+  it('by another controller, again and again, is reported and then repaired less often', async () => {
+    repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a') });
+    await world.replica({ selfHeal: { backoffMs: 0, factor: 1, capMs: 0, timeoutMs: 0 } });
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+
+    const web = (): KubeObject => world.live('apps', 'Deployment', 'web') ?? { apiVersion: '', kind: '', metadata: {} };
+    const replicas = (): unknown => (web()['spec'] as { readonly replicas?: number } | undefined)?.replicas;
+    const scale = (): void => {
+      const spec = { ...(web()['spec'] as object), replicas: 4 };
+      if (replicas() !== 4) world.cluster.store.update({ ...web(), spec }, { manager: 'autoscaler' });
+    };
+    const timer = setInterval(scale, 20);
+    try {
+      const app = await world.until('demo', ({ status }) => {
+        expect(status?.conditions?.map(({ type }) => type)).toEqual(['ContestedResourceWarning']);
+      });
+      expect(app.status?.conditions?.[0]?.message).toMatch(
+        /^Deployment apps\/web: field manager autoscaler changes \/spec\/replicas .* remove them from Git/,
+      );
+      world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
+      await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }), 2000);
+      expect(replicas()).toBe(4);
+    } finally {
+      clearInterval(timer);
+    }
+    await world.until('demo', (app) => expect(app.operation).toBeUndefined());
+    world.sync('demo');
+    await eventually(() => expect(replicas()).not.toBe(4), 5000);
   });
 
   it('without self-heal is reported at once and left alone', async () => {
