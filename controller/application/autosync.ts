@@ -44,8 +44,8 @@ export interface AutosyncFacts {
   /** Resources that require pruning, but that another Application declares too: not pruned. */
   readonly claimed: ReadonlySet<ResourceKey>;
   /**
-   * Objects that another writer fights over, and how long self-heal leaves them alone. Syncs to new
-   * revisions do not wait.
+   * Objects that another writer fights over, and how long self-heal leaves them alone (0: it does
+   * not). Syncs to new revisions do not wait.
    */
   readonly contested: ReadonlyMap<ResourceKey, number>;
   readonly now: number;

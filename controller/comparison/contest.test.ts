@@ -117,14 +117,30 @@ function fight(
   }
 }
 
+/** Another controller of Applications. */
+const twin = { manager: 'argocd-controller' };
+
 describe('a contest', () => {
   it('begins with the third undo within fifteen minutes', () => {
     const ring = new Ring();
-    fight(ring, 2);
+    fight(ring, 2, twin);
     expect([ring.messages, ring.pauseMs]).toEqual([[], undefined]);
-    fight(ring, 1);
+    fight(ring, 1, twin);
     expect(ring.messages).toHaveLength(1);
     expect(ring.pauseMs).toBe(contestRules.pauseMs - minute);
+  });
+
+  it.each(['kubectl-edit', 'kube-controller-manager', 'helm'])('with %s pauses nothing', (manager) => {
+    const ring = new Ring();
+    fight(ring, 9, { manager });
+    expect(ring.messages).toEqual([expect.stringMatching(`${manager} .*Automated sync goes on, with its backoff`)]);
+    expect(ring.pauseMs).toBe(0);
+    ring.target = null;
+    for (let i = 0; i < 4; i += 1) {
+      ring.prune(`uid-${i}`);
+      ring.compare({ manager }, `uid-${i + 1}`);
+    }
+    expect([ring.messages.length, ring.pauseMs]).toEqual([1, 0]);
   });
 
   it.each<[string, (ring: Ring) => void]>([
@@ -235,12 +251,12 @@ describe('a contest', () => {
     ['another installation', { more: tracked('demo', 'green') }, /installation green changes/],
     [
       'a controller of the same name',
-      { manager: 'argocd-controller', more: tracked('demo') },
+      { ...twin, more: tracked('demo') },
       /another controller that writes as argocd-controller .*installationID/,
     ],
     [
       'a controller of the same name that takes minutes',
-      { manager: 'argocd-controller', afterMs: 5 * minute, everyMs: 6 * minute },
+      { ...twin, afterMs: 5 * minute, everyMs: 6 * minute },
       /another controller/,
     ],
   ])('names %s', (_name, how, message) => {
@@ -277,8 +293,8 @@ describe('a contest', () => {
     ring.target = null;
     for (let i = 0; i < 3; i += 1) {
       ring.prune(`uid-${i}`);
-      ring.compare({ manager: 'argocd-controller' }, `uid-${i}`);
-      ring.compare({ manager: 'argocd-controller' }, `uid-${i + 1}`);
+      ring.compare(twin, `uid-${i}`);
+      ring.compare(twin, `uid-${i + 1}`);
       ring.now += minute;
     }
     expect([ring.messages, ring.pauseMs]).toEqual([
@@ -312,16 +328,16 @@ describe('a contest', () => {
 
   it('does not hold back the recreation of a missing object', () => {
     const ring = new Ring();
-    fight(ring, 3);
+    fight(ring, 3, twin);
     ring.compare({ isMissing: true });
     expect(ring.pauseMs).toBe(0);
   });
 
   it('lasts until half an hour has passed without an undo', () => {
     const ring = new Ring();
-    fight(ring, 3);
+    fight(ring, 3, twin);
     ring.now += 20 * minute;
-    ring.compare({ manager: 'rival' });
+    ring.compare(twin);
     ring.heal();
     ring.now += 29 * minute;
     ring.compare(undefined);
@@ -383,7 +399,7 @@ describe('the memory', () => {
           if (act === 'heal' || act === 'sync') ring.heal(act === 'heal');
           if (act === 'kept') ring.compare(undefined);
           if (act === 'undone') ring.compare({ manager: 'rival' });
-          if (act === 'twin') ring.compare({ manager: 'argocd-controller' });
+          if (act === 'twin') ring.compare(twin);
           if (act === 'missing') ring.compare({ isMissing: true });
           expect(ring.memory.size).toBeLessThanOrEqual(Math.min(1, heals));
           expect(ring.pauseMs ?? 0).toBeLessThanOrEqual(contestRules.pauseMs);

@@ -26,7 +26,7 @@ export const contestRules = {
   windowMs: 15 * 60_000,
   /** Controllers react within seconds; a person usually takes longer. */
   reactionMs: 60_000,
-  /** Self-heal of a contested object waits this long after the last write. */
+  /** Self-heal waits this long after its last write, if another controller of Applications fights. */
   pauseMs: 10 * 60_000,
   quietMs: 30 * 60_000,
   /** Objects of one Application; more are not watched. */
@@ -148,8 +148,13 @@ function undone(entry: ContestEntry, pair: LivePair, facts: ContestFacts): Conte
 }
 
 /** Of two controllers, one stops first: the other finds its third undo ten minutes later. */
-function isFastEnough({ kind }: Rival, afterMs: number): boolean {
-  return (kind !== 'manager' && kind !== 'server') || afterMs <= contestRules.reactionMs;
+function isFastEnough(rival: Rival, afterMs: number): boolean {
+  return isController(rival) || afterMs <= contestRules.reactionMs;
+}
+
+/** Another controller of Applications, and not a person, an autoscaler or a webhook. */
+function isController({ kind }: Rival): boolean {
+  return kind !== 'manager' && kind !== 'server';
 }
 
 function isSame(a: Rival, b: Rival | undefined): boolean {
@@ -197,14 +202,16 @@ function claimantOf(live: KubeObject, { instance, tracking }: ContestFacts): Riv
 
 /**
  * The contested objects that are there, with the time until automation may write them again.
- * Infinity: not at all. A missing object is recreated as usual.
+ * Infinity: not at all. A missing object is recreated as usual, and self-heal against another rival
+ * than a controller keeps its backoff: a person who edits an object often still sees it repaired.
  */
 export function contestPauses(memory: ContestMemory, at: number): ReadonlyMap<ResourceKey, number> {
   const pauses = new Map<ResourceKey, number>();
   for (const [key, { write, contest, isMissing }] of memory) {
     if (contest === undefined) continue;
     const restMs = Math.max(0, write.at + contestRules.pauseMs - at);
-    pauses.set(key, isMissing ? 0 : write.isDeletion ? Number.POSITIVE_INFINITY : restMs);
+    const isFree = isMissing || !isController(contest.rival);
+    pauses.set(key, isFree ? 0 : write.isDeletion ? Number.POSITIVE_INFINITY : restMs);
   }
   return pauses;
 }
@@ -228,15 +235,19 @@ function describe({ ref, rival, paths }: Contest, isDeletion: boolean): string {
   const { kind, namespace, name } = ref;
   const what = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
   const fields = paths.length === 0 ? 'the object' : paths.slice(0, maxShownPaths).join(', ');
-  const [deed, effect] = isDeletion
-    ? ['recreates it each time it is pruned', 'Automated sync no longer prunes it; a manual sync does']
-    : [
-        rival.kind === 'server'
-          ? `stores ${fields} with another value than the manifest has`
-          : `changes ${fields} each time it is restored`,
-        `Self-heal of this object waits ${contestRules.pauseMs / 60_000} minutes between attempts`,
-      ];
+  const deed = isDeletion
+    ? 'recreates it each time it is pruned'
+    : rival.kind === 'server'
+      ? `stores ${fields} with another value than the manifest has`
+      : `changes ${fields} each time it is restored`;
+  const effect = isController(rival) ? pauseText(isDeletion) : 'Automated sync goes on, with its backoff';
   return `${what}: ${nameOf(rival)} ${deed}. ${effect}. ${adviceFor(rival, paths)}`;
+}
+
+function pauseText(isDeletion: boolean): string {
+  return isDeletion
+    ? 'Automated sync no longer prunes it; a manual sync does'
+    : `Self-heal of this object waits ${contestRules.pauseMs / 60_000} minutes between attempts`;
 }
 
 function nameOf(rival: Rival): string {

@@ -35,7 +35,7 @@ function writesSince(seen: { count: number }): number {
 }
 
 /** A program that sets a value again when it differs, until the returned function is called. */
-function rival(name: string, value: string, manager = 'autoscaler'): () => void {
+function rival(name: string, value: string, manager: string): () => void {
   return at.world.dest.onEvent(({ type, object }) => {
     const isDone = (object['data'] as { readonly key?: string } | undefined)?.key === value;
     if (type !== 'DELETED' && object.metadata.name === name && !isDone)
@@ -50,11 +50,11 @@ async function synced(...objects: readonly KubeObject[]): Promise<void> {
   expect(at.world.app.status?.sync?.status).toBe('Synced');
 }
 
-/** Lets a rival win until the Application reports it. */
-async function contest(): Promise<() => void> {
+/** Lets a rival win until the Application reports it; by default another controller like ours. */
+async function contest(manager = 'argocd-controller'): Promise<() => void> {
   await synced(configMap('one'), configMap('two'));
-  const stop = rival('one', 'theirs');
-  overwrite('one', 'theirs', 'autoscaler');
+  const stop = rival('one', 'theirs', manager);
+  overwrite('one', 'theirs', manager);
   await at.pass(60);
   expect(contested()).toHaveLength(1);
   return stop;
@@ -126,11 +126,32 @@ describe('an object that is deleted again and again', () => {
   });
 });
 
-describe('a contested object', () => {
+describe('an object that an autoscaler overwrites', () => {
+  it('is named with its writer, and healed at the pace of the backoff', async () => {
+    const stop = await contest('autoscaler');
+    expect(contested()).toEqual([
+      'ConfigMap apps/one: field manager autoscaler changes /data/key each time it is restored. Automated sync goes on, with its backoff. Add the field to ignoreDifferences, or stop the other writer',
+    ]);
+    const seen = { count: 0 };
+    writesSince(seen);
+    await at.pass(30 * 60);
+    // The longest backoff is five minutes.
+    const heals = writesSince(seen);
+    expect(heals).toBeGreaterThanOrEqual(5);
+    expect(heals).toBeLessThanOrEqual(10);
+    stop();
+    await at.pass(5 * 60);
+    expect(valueOf('one')).toBe('1');
+  });
+});
+
+describe('an object that another controller overwrites', () => {
   it('is named with its writer, and healed every ten minutes', async () => {
     await contest();
     expect(contested()).toEqual([
-      'ConfigMap apps/one: field manager autoscaler changes /data/key each time it is restored. Self-heal of this object waits 10 minutes between attempts. Add the field to ignoreDifferences, or stop the other writer',
+      expect.stringMatching(
+        /^ConfigMap apps\/one: another controller .* changes \/data\/key .* waits 10 minutes between attempts\. Set/,
+      ),
     ]);
     const seen = { count: 0 };
     writesSince(seen);
@@ -184,7 +205,7 @@ describe('a contested object', () => {
     expect(contested()).toHaveLength(1);
     await at.clock.advance(33 * minute);
     expect(contested()).toEqual([]);
-    overwrite('one', 'theirs', 'autoscaler');
+    overwrite('one', 'theirs', 'argocd-controller');
     await at.clock.advance(2000);
     expect(valueOf('one')).toBe('1');
   });

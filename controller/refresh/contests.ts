@@ -6,8 +6,8 @@ import type { ContestMemory } from '../comparison/contest.ts';
 import type { RefreshPass } from './pass.ts';
 
 /**
- * Updates and returns the memory of contested objects. Without self-heal nobody fights, and nothing
- * is remembered.
+ * Updates and returns the memory of contested objects. Without self-heal there is no
+ * fight, and nothing is remembered.
  */
 export function noteContests(
   { memory, before, key, startedAt: at }: RefreshPass,

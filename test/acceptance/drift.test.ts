@@ -40,7 +40,7 @@ describe('drift', () => {
     const replicas = (): unknown => (web()['spec'] as { readonly replicas?: number } | undefined)?.replicas;
     const scale = (): void => {
       const spec = { ...(web()['spec'] as object), replicas: 4 };
-      if (replicas() !== 4) world.cluster.store.update({ ...web(), spec }, { manager: 'autoscaler' });
+      if (replicas() !== 4) world.cluster.store.update({ ...web(), spec }, { manager: 'argocd-controller' });
     };
     const timer = setInterval(scale, 20);
     try {
@@ -48,7 +48,7 @@ describe('drift', () => {
         expect(status?.conditions?.map(({ type }) => type)).toEqual(['ContestedResourceWarning']);
       });
       expect(app.status?.conditions?.[0]?.message).toMatch(
-        /^Deployment apps\/web: field manager autoscaler changes \/spec\/replicas .* remove them from Git/,
+        /^Deployment apps\/web: another controller .* changes \/spec\/replicas .* waits 10 minutes/,
       );
       world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
       await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }), 2000);
