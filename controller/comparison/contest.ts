@@ -26,7 +26,7 @@ export const contestRules = {
   windowMs: 15 * 60_000,
   /** Controllers react within seconds; a person usually takes longer. */
   reactionMs: 60_000,
-  /** Self-heal waits this long after its last write, if another controller of Applications fights. */
+  /** How long self-heal waits after its last write, against another controller of Applications. */
   pauseMs: 10 * 60_000,
   quietMs: 30 * 60_000,
   /** Objects of one Application; more are not watched. */
