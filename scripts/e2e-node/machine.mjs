@@ -59,15 +59,13 @@ export function readMachine() {
   };
 }
 
-/** Mounted cgroup hierarchies that limit something: not systemd's, and not the second of a hybrid. */
+/** The mounted cgroup hierarchies. */
 export function cgroupMounts(mounts) {
-  const all = mounts
+  return mounts
     .split('\n')
     .map((line) => line.split(' '))
     .map(([, path, type, options]) => ({ path, type, options: options?.split(',') ?? [] }))
     .filter(({ type }) => type === 'cgroup' || type === 'cgroup2');
-  const isHybrid = all.some(({ type, options }) => type === 'cgroup' && options.includes('memory'));
-  return all.filter(({ type }) => !(isHybrid && type === 'cgroup2'));
 }
 
 function isWritable(path) {

@@ -49,9 +49,11 @@ describe('maySetOomScore', () => {
 });
 
 describe('cgroupMounts', () => {
-  it('leaves out the unified hierarchy beside one with controllers of its own', () => {
+  it('finds every hierarchy, so that nothing of a run is left in one', () => {
     const mounts = 'cgroup /c/memory cgroup rw,memory 0 0\ncgroup2 /c/unified cgroup2 rw 0 0\nproc /proc proc rw 0 0\n';
-    expect(cgroupMounts(mounts).map(({ path }) => path)).toEqual(['/c/memory']);
-    expect(cgroupMounts('cgroup2 /c cgroup2 rw 0 0\n').map(({ path }) => path)).toEqual(['/c']);
+    expect(cgroupMounts(mounts)).toEqual([
+      { path: '/c/memory', type: 'cgroup', options: ['rw', 'memory'] },
+      { path: '/c/unified', type: 'cgroup2', options: ['rw'] },
+    ]);
   });
 });

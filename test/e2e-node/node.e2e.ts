@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { install } from './scenarios/install.ts';
+import { reinstall } from './scenarios/reinstall.ts';
+import { restarts } from './scenarios/restarts.ts';
+import { scale } from './scenarios/scale.ts';
+import { security } from './scenarios/security.ts';
+import { ssh } from './scenarios/ssh.ts';
+import { two } from './scenarios/two.ts';
 import { Cluster } from './support/cluster.ts';
 import { startWorld } from './support/world.ts';
 
@@ -14,3 +20,9 @@ beforeAll(async () => {
 afterAll(() => cluster.close(), 60_000);
 
 describe('install', () => install(cluster));
+describe('security', () => security(cluster));
+describe('restarts', () => restarts(cluster));
+describe('scale', () => scale(cluster));
+describe('ssh', () => ssh(cluster));
+describe('reinstall', () => reinstall(cluster));
+describe('two releases', () => two(cluster));

@@ -8,6 +8,8 @@ import type { Cluster } from '../support/cluster.ts';
 export function install(cluster: Cluster): void {
   it('becomes Ready by the commands of docs/install.md', async () => {
     const { world } = cluster;
+    const enforce = 'pod-security.kubernetes.io/enforce=restricted';
+    await runShell(world, `kubectl create namespace argocd\nkubectl label namespace argocd ${enforce}\n`);
     const notes = await runShell(world, documentedCommands('Install with Helm'));
     expect(notes).toContain('kubectl -n argocd rollout status statefulset/driftless');
     await runShell(world, documentedCommands('Verify the installation').split('\n')[0] ?? '');
@@ -27,5 +29,16 @@ export function install(cluster: Cluster): void {
     await cluster.app.isGood();
     await cluster.app.heals();
     await cluster.app.isGood();
+  });
+
+  it('takes a setting by helm upgrade: later scenarios make drift faster than the backoff allows', async () => {
+    const { world, app } = cluster;
+    const setting = 'configs.params.controller\\\\.self\\\\.heal\\\\.backoff\\\\.timeout\\\\.seconds=0';
+    await runShell(
+      world,
+      `helm upgrade driftless charts/driftless -n argocd --reuse-values --set-string ${setting}\n` +
+        'kubectl -n argocd rollout status statefulset/driftless --timeout=120s\n',
+    );
+    for (let count = 0; count < 5; count += 1) await app.heals(10_000);
   });
 }

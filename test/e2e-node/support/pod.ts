@@ -2,23 +2,25 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { eventually } from '#support';
 import type { World } from './world.ts';
 
+type ContainerRole = 'controller' | 'renderer';
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly restartCount: number;
+  readonly containerID?: string;
+}
+
 export interface PodObject {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
-  readonly spec: { readonly securityContext?: { readonly runAsUser?: number } };
   readonly status: {
     readonly podIP?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-    readonly containerStatuses?: readonly {
-      readonly name: string;
-      readonly ready: boolean;
-      readonly restartCount: number;
-      readonly containerID?: string;
-      readonly image: string;
-    }[];
+    readonly containerStatuses?: readonly ContainerStatus[];
   };
 }
 
-/** The controller's container in a pod of a release. */
+/** A pod of a release, with the containers of the controller and the renderer. */
 export class ControllerPod {
   readonly name: string;
   readonly path: string;
@@ -51,16 +53,21 @@ export class ControllerPod {
     return (await this.#container()).restartCount;
   }
 
+  /** The processes of a container. */
+  async processes(container: ContainerRole = 'controller'): Promise<number[]> {
+    const { containerID = '' } = await this.#container(container);
+    const id = containerID.replace('containerd://', '');
+    return id === ''
+      ? []
+      : readdirSync('/proc')
+          .filter((name) => /^\d+$/.test(name) && belongs(name, id))
+          .map(Number);
+  }
+
   /** The controller's process: the first node process of its container. */
   async process(): Promise<number> {
-    const { containerID = '' } = await this.#container();
-    const id = containerID.replace('containerd://', '');
-    const pids = id === '' ? [] : readdirSync('/proc').filter((name) => /^\d+$/.test(name) && belongs(name, id));
-    const [first] = pids
-      .map(Number)
-      .filter(isController)
-      .sort((a, b) => a - b);
-    if (first === undefined) throw new Error(`${this.name} has no process of the controller (container ${id})`);
+    const [first] = (await this.processes()).filter(isController).sort((a, b) => a - b);
+    if (first === undefined) throw new Error(`${this.name} has no process of the controller`);
     return first;
   }
 
@@ -80,10 +87,10 @@ export class ControllerPod {
     return { status: answer.status, text: await answer.text() };
   }
 
-  async #container(): Promise<NonNullable<PodObject['status']['containerStatuses']>[number]> {
+  async #container(role: ContainerRole = 'controller'): Promise<ContainerStatus> {
     const { status } = await this.read();
-    const found = status.containerStatuses?.find(({ name }) => name !== 'renderer');
-    if (found === undefined) throw new Error(`${this.name} has no container yet`);
+    const found = status.containerStatuses?.find(({ name }) => (name === 'renderer') === (role === 'renderer'));
+    if (found === undefined) throw new Error(`${this.name} has no container ${role} yet`);
     return found;
   }
 }
@@ -105,7 +112,7 @@ function belongs(pid: string, container: string): boolean {
 
 function isController(pid: number): boolean {
   const [command = '', script = ''] = procFile(pid, 'cmdline').split('\0');
-  return /node$/.test(command) && /argocd-application-controller|driftless/.test(script);
+  return command.endsWith('node') && /argocd-application-controller|driftless/.test(script);
 }
 
 /** Empty if the process has ended. */
