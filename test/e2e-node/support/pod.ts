@@ -106,6 +106,11 @@ export function startOf(pid: number): number {
   return Date.now() - sinceBoot + startedAfterBoot;
 }
 
+/** How long a process waited for a CPU that others used, in milliseconds. */
+export function waitedForCpu(pid: number): number {
+  return Number(procFile(pid, 'schedstat').split(' ')[1] ?? 0) / 1e6;
+}
+
 function belongs(pid: string, container: string): boolean {
   return procFile(pid, 'cgroup').includes(container);
 }
