@@ -13,8 +13,8 @@ const ownsWithinMs = 5000;
 const withoutLeaseMs = 20_000;
 
 /**
- * Requests of a killed process count as in flight for 12.5 s. A controller that stops earlier cannot
- * release its shard, by design.
+ * Requests of a killed process count as in flight for 12.5 s. A controller that stops earlier
+ * cannot release its shard, by design.
  */
 const afterKillsMs = 13_000;
 
