@@ -19,6 +19,12 @@ import { goVersion } from '../e2e/go.mjs';
 import { imageNode, nodeVersion } from '../image/node.mjs';
 
 const debian = 'trixie';
+/** As in the slim images that the Dockerfile names: no documentation, and apt-get keeps no files. */
+const slim = [
+  ...['doc', 'man', 'info', 'locale', 'lintian'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
+  ...['pkgcache', 'srcpkgcache'].map((name) => `--aptopt=Dir::Cache::${name} ""`),
+  '--aptopt=APT::Keep-Downloaded-Packages "false"',
+];
 const npmVersion = '11.21.2';
 const label = 'driftless.e2e.inputs';
 const caFile = '/etc/ssl/certs/ca-certificates.crt';
@@ -30,7 +36,7 @@ const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
  */
 export function makeBases(engine, { names, folder, source, say }) {
   const inputs = createHash('sha256')
-    .update([debian, nodeVersion, npmVersion, goVersion(), label].join())
+    .update([debian, ...slim, nodeVersion, npmVersion, goVersion(), label].join())
     .digest('hex')
     .slice(0, 16);
   const make = (image, steps) => {
@@ -45,7 +51,7 @@ export function makeBases(engine, { names, folder, source, say }) {
 
 /** Debian's smallest variant and what Node links to, from the mirror of this machine. */
 function debianTar(folder, say) {
-  const tar = join(folder, `${debian}.tar`);
+  const tar = join(folder, `${debian}-slim.tar`);
   if (existsSync(tar)) return tar;
   say(`${debian}: mmdebstrap`);
   const fresh = join(folder, `${debian}.${process.pid}.tar`);
@@ -54,7 +60,7 @@ function debianTar(folder, say) {
     ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages', 'Origin: Debian'],
     { encoding: 'utf8' },
   ).split('\n')[0];
-  const args = ['--quiet', '--mode=root', '--variant=minbase', '--include=libatomic1', debian, fresh, mirror];
+  const args = ['--quiet', '--mode=root', '--variant=minbase', '--include=libatomic1', ...slim, debian, fresh, mirror];
   const { status, stderr } = spawnSync('mmdebstrap', args, { encoding: 'utf8', timeout: 900_000 });
   if (status !== 0) throw new Error(`mmdebstrap ${debian}: ${stderr.trim().split('\n').slice(-10).join('\n')}`);
   renameSync(fresh, tar);
