@@ -6,7 +6,8 @@
 export const kubernetes = '1.36.3';
 
 const component = 'k8s.io/component-base/version';
-const kubernetesStamp = [
+/** Sets the version of every Kubernetes binary. */
+export const kubernetesStamp = [
   `${component}.gitVersion=v${kubernetes}`,
   `${component}.gitMajor=1`,
   `${component}.gitMinor=${kubernetes.split('.')[1]}`,

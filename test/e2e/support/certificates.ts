@@ -42,9 +42,10 @@ export class CertificateAuthority {
     return this.path(`${name}.key`);
   }
 
-  /** Creates `<name>.crt` for a server on loopback. */
+  /** Creates `<name>.crt` for a server on loopback and at the first service address, for pods. */
   async server(name: string): Promise<void> {
-    await this.#sign(name, `/CN=${name}`, 'extendedKeyUsage=serverAuth\nsubjectAltName=IP:127.0.0.1,DNS:localhost\n');
+    const names = 'IP:127.0.0.1,IP:10.96.0.1,DNS:localhost,DNS:kubernetes.default.svc';
+    await this.#sign(name, `/CN=${name}`, `extendedKeyUsage=serverAuth\nsubjectAltName=${names}\n`);
   }
 
   /** Creates `<name>.crt` for a client with this user and these groups. */

@@ -11,6 +11,8 @@ export interface GitServerOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** Required credentials. */
   readonly login?: { readonly username: string; readonly password: string };
+  /** Address to listen on, by default loopback. */
+  readonly host?: string;
 }
 
 export interface GitServer {
@@ -20,8 +22,8 @@ export interface GitServer {
   close(): Promise<void>;
 }
 
-/** Starts git's own HTTP backend on loopback, read-only, over http or https. */
-export async function startGitServer({ root, tls, login }: GitServerOptions): Promise<GitServer> {
+/** Starts git's own HTTP backend, read-only, over http or https. */
+export async function startGitServer({ root, tls, login, host = '127.0.0.1' }: GitServerOptions): Promise<GitServer> {
   const program = join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
   const expected = login && `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
   const counts = { served: 0, refused: 0 };
@@ -40,10 +42,10 @@ export async function startGitServer({ root, tls, login }: GitServerOptions): Pr
   };
   const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(0, host, resolve);
   });
   return {
-    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://${host}:${(server.address() as AddressInfo).port}`,
     counts,
     close: () =>
       new Promise((resolve) => {

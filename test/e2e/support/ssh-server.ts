@@ -8,7 +8,7 @@ import { ServerProcess, freePort } from './processes.ts';
 import { toolPath } from './tools.ts';
 
 export interface SshServer {
-  /** URL without a path: `ssh://user@127.0.0.1:port`. */
+  /** URL without a path: `ssh://user@address:port`. */
   readonly url: string;
   readonly privateKey: string;
   /** A line of known_hosts. */
@@ -16,8 +16,8 @@ export interface SshServer {
   close(): Promise<void>;
 }
 
-/** Starts OpenSSH's server on loopback. One key can log in, as the user of this test. */
-export async function startSshServer(folder: string): Promise<SshServer> {
+/** Starts OpenSSH's server. One key can log in, as the user of this test. */
+export async function startSshServer(folder: string, address = '127.0.0.1'): Promise<SshServer> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // As root sshd requires this folder, which usually an init system creates.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
@@ -29,7 +29,7 @@ export async function startSshServer(folder: string): Promise<SshServer> {
   for (const file of [host, user]) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file]);
   const port = await freePort();
   const settings = {
-    ListenAddress: `127.0.0.1:${port}`,
+    ListenAddress: `${address}:${port}`,
     HostKey: host,
     AuthorizedKeysFile: `${user}.pub`,
     StrictModes: 'no',
@@ -47,21 +47,21 @@ export async function startSshServer(folder: string): Promise<SshServer> {
   );
   const daemon = new ServerProcess(toolPath('sshd'), ['-D', '-e', '-f', config], join(folder, 'sshd.log'));
   daemon.start();
-  await eventually(() => answers(port), 20_000).catch((error: unknown) => {
+  await eventually(() => answers(port, address), 20_000).catch((error: unknown) => {
     throw new Error(`sshd does not answer: ${daemon.tail()}`, { cause: error });
   });
   const [type = '', key = ''] = readFileSync(`${host}.pub`, 'utf8').split(' ');
   return {
-    url: `ssh://${userInfo().username}@127.0.0.1:${port}`,
+    url: `ssh://${userInfo().username}@${address}:${port}`,
     privateKey: readFileSync(user, 'utf8'),
-    knownHosts: `[127.0.0.1]:${port} ${type} ${key.trim()}\n`,
+    knownHosts: `[${address}]:${port} ${type} ${key.trim()}\n`,
     close: () => daemon.stop(),
   };
 }
 
-function answers(port: number): Promise<void> {
+function answers(port: number, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
+    const socket = connect(port, address);
     socket.once('error', reject);
     socket.once('data', () => {
       socket.destroy();

@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import { install } from './scenarios/install.ts';
+import { reinstall } from './scenarios/reinstall.ts';
+import { restarts } from './scenarios/restarts.ts';
+import { scale } from './scenarios/scale.ts';
+import { security } from './scenarios/security.ts';
+import { ssh } from './scenarios/ssh.ts';
+import { two } from './scenarios/two.ts';
+import { Cluster } from './support/cluster.ts';
+import { startWorld } from './support/world.ts';
+
+// One cluster for all scenarios, because the import of the image takes longest. They run in this
+// order; every one leaves the release of docs/install.md and its Application in good state.
+const cluster = new Cluster();
+
+beforeAll(async () => {
+  cluster.world = await startWorld();
+}, 300_000);
+
+afterAll(() => cluster.close(), 60_000);
+
+describe('install', () => install(cluster));
+describe('security', () => security(cluster));
+describe('restarts', () => restarts(cluster));
+describe('scale', () => scale(cluster));
+describe('ssh', () => ssh(cluster));
+describe('reinstall', () => reinstall(cluster));
+describe('two releases', () => two(cluster));
