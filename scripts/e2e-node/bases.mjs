@@ -19,11 +19,11 @@ import { goVersion } from '../e2e/go.mjs';
 import { imageNode, nodeVersion } from '../image/node.mjs';
 
 const debian = 'trixie';
+const aptSettings = ['Dir::Cache::pkgcache ""', 'Dir::Cache::srcpkgcache ""', 'APT::Keep-Downloaded-Packages "false"'];
 /** As in the slim images that the Dockerfile names: no documentation, and apt-get keeps no files. */
 const slim = [
   ...['doc', 'man', 'info', 'locale', 'lintian'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
-  ...['pkgcache', 'srcpkgcache'].map((name) => `--aptopt=Dir::Cache::${name} ""`),
-  '--aptopt=APT::Keep-Downloaded-Packages "false"',
+  `--customize-hook=rm -f "$1"/var/cache/apt/*.bin; printf '%s;\\n' ${aptSettings.map((line) => `'${line}'`).join(' ')} > "$1/etc/apt/apt.conf.d/slim"`,
 ];
 const npmVersion = '11.21.2';
 const label = 'driftless.e2e.inputs';
@@ -62,6 +62,7 @@ function debianTar(folder, say) {
   ).split('\n')[0];
   const args = ['--quiet', '--mode=root', '--variant=minbase', '--include=libatomic1', ...slim, debian, fresh, mirror];
   const { status, stderr } = spawnSync('mmdebstrap', args, { encoding: 'utf8', timeout: 900_000 });
+  if (status !== 0) rmSync(fresh, { force: true });
   if (status !== 0) throw new Error(`mmdebstrap ${debian}: ${stderr.trim().split('\n').slice(-10).join('\n')}`);
   renameSync(fresh, tar);
   return tar;

@@ -1,4 +1,4 @@
-// What a node changes outside its namespaces: cgroups, and settings of the kernel.
+// What a node changes outside its namespaces: cgroups, settings of the kernel, a mount point.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -17,6 +17,14 @@ export function saveKernelSettings() {
   const saved = kernelSettings.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path, 'utf8')]);
   return () => {
     for (const [path, text] of saved) if (readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+  };
+}
+
+/** Makes the folder over which inside.sh mounts. Returns a function that removes it if it is new. */
+export function makeMountPoint() {
+  const made = mkdirSync('/var/lib/cni', { recursive: true });
+  return () => {
+    if (made !== undefined) rmdirSync(made);
   };
 }
 

@@ -6,6 +6,5 @@ set -eu
 mount -t tmpfs tmpfs /run
 mkdir -p /run/netns /run/lock
 mount -t tmpfs tmpfs /var/log
-mkdir -p /var/lib/cni
 mount -t tmpfs tmpfs /var/lib/cni
 "$@"

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { advice, cache, provideTools } from '../e2e/provide.mjs';
 import { root } from '../root.mjs';
-import { makeCgroups, removeCgroups, saveKernelSettings } from './host.mjs';
+import { makeCgroups, makeMountPoint, removeCgroups, saveKernelSettings } from './host.mjs';
 import { buildImage } from './image.mjs';
 import { lackingFor, maySetOomScore, readMachine } from './machine.mjs';
 import { installPackages } from './packages.mjs';
@@ -44,6 +44,7 @@ async function prepareTools() {
 
 async function runTests() {
   const restoreKernel = saveKernelSettings();
+  const removeMountPoint = makeMountPoint();
   const group = `driftless-e2e-${process.pid}`;
   const temporary = mkdtempSync(join(tmpdir(), 'driftless-e2e-node-'));
   makeCgroups(facts.cgroups, group);
@@ -62,8 +63,10 @@ async function runTests() {
       }),
     });
   } finally {
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+    // Waits for the end of the last process.
     removeCgroups(facts.cgroups, group, say);
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
+    removeMountPoint();
     restoreKernel();
   }
 }
