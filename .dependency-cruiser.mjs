@@ -7,6 +7,7 @@ export const layers = [
   ['settings', 'sharding', 'live', 'desired', 'sync', 'publish'],
   ['compare'],
   ['controller'],
+  ['api'],
   ['cli'],
 ];
 /** The folders of a large module, from below: each may import only from those before it. */

@@ -1,0 +1,68 @@
+/**
+ * api: the read API. Which facts of this replica, and of all replicas, may a caller see?
+ *
+ * `GET /api/v1/…` answers with versioned JSON (docs/api.md), over a Unix socket of the controller's
+ * user and over HTTPS with a Kubernetes token. Facts stay in the modules that have them: readers of
+ * `cli/run` hand them over, and nothing is stored here for longer than a second.
+ */
+export { apiVersion, costSubjects } from './types.ts';
+export type {
+  ApiError,
+  ApiResponse,
+  ClusterKind,
+  ClusterOwner,
+  ClusterPart,
+  ClusterResponse,
+  ClustersResponse,
+  ClusterSummary,
+  CostRow,
+  CostsResponse,
+  CostSubject,
+  Degradation,
+  EventsResponse,
+  EventType,
+  HandOver,
+  HandOverReason,
+  IncompletePart,
+  NoisyObject,
+  ObjectName,
+  OwnedCluster,
+  OwnershipCondition,
+  OwnershipResponse,
+  PausedSource,
+  Queue,
+  QueueItem,
+  QueuePriority,
+  QueueRate,
+  QueuesResponse,
+  RecentEvent,
+  ReplicaInfo,
+  ReplicaResponse,
+  RepositoriesResponse,
+  Repository,
+  Slot,
+  Time,
+} from './types.ts';
+export type {
+  Application,
+  ApplicationHealth,
+  ApplicationOperation,
+  ApplicationOwnership,
+  ApplicationResponse,
+  ApplicationsResponse,
+  ApplicationSummary,
+  AutomatedSync,
+  AutomatedSyncCheck,
+  Condition,
+  FieldDifference,
+  FieldWriter,
+  IgnoredDifference,
+  OperationBlocker,
+  OperationResource,
+  Pass,
+  PassCause,
+  PassStages,
+  ResourceCounts,
+  ResourceDifference,
+  Waiting,
+} from './application-types.ts';
