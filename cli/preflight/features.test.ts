@@ -606,6 +606,8 @@ const undetected: Readonly<Record<string, string>> = {
   'a status or the state of an operation above what the API server stores (1.5 MiB)':
     'about operations that are still to come',
   'a deletion that does not finish': 'about deletions that are still to come',
+  'cascade deletion, finalizer forms, waves, Delete=false, confirmation': 'about deletions that are still to come',
+  'a source that cannot be rendered': byComparison,
   'the check before a sync': harmless,
   'resuming after a restart': harmless,
   'retry delay': harmless,
