@@ -69,9 +69,13 @@ export class Superseded extends DriftlessError {
 }
 
 /** This replica no longer owns the object it works on: stop and write nothing more. */
-export class OwnershipLost extends DriftlessError {
-  constructor(what: string) {
+export class OwnershipLost extends DriftlessError implements RequestOutcome {
+  readonly isOver: boolean;
+
+  /** @param isOver no request of the interrupted write can reach the server any more */
+  constructor(what: string, { isOver = false }: Partial<RequestOutcome> = {}) {
     super('OWNERSHIP_LOST', `this replica no longer owns ${what}`, { retry: 'never' });
+    this.isOver = isOver;
   }
 }
 

@@ -40,6 +40,7 @@ export type { KubeStatus } from './errors.ts';
 export type {
   ApiDiscovery,
   CallOptions,
+  CheckedCall,
   DeleteOptions,
   KubeClient,
   KubeReader,

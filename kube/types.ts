@@ -5,7 +5,15 @@ import type { ApiResource, ClusterConnection, KubeObject } from '#model';
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs?: number;
+  /**
+   * Called synchronously before each attempt's first byte is sent, after every wait (throttle,
+   * retry, connection). If it throws, nothing is sent, and the call rejects with that error.
+   */
+  readonly beforeSend?: () => void;
 }
+
+/** A call that must be checked before it is sent. */
+export type CheckedCall = Required<Pick<CallOptions, 'signal' | 'beforeSend'>>;
 
 export interface WriteOptions extends CallOptions {
   readonly fieldManager?: string;

@@ -193,7 +193,7 @@ export class Exchange {
         ...(spec.headers?.['impersonate-user'] === undefined ? this.#acting() : {}),
         ...spec.headers,
       },
-      ...defined({ body: spec.body }),
+      ...defined({ body: spec.body, beforeSend: spec.beforeSend }),
       signal: spec.signal,
     };
     const started = this.clock.monotonic();

@@ -7,6 +7,11 @@ export interface HttpRequest {
   readonly body?: string;
   /** Ends the exchange, also while the body is read. */
   readonly signal: AbortSignal;
+  /**
+   * Called synchronously before the first byte is written to an open connection; if it throws,
+   * nothing is written.
+   */
+  readonly beforeSend?: () => void;
 }
 
 export interface HttpResponse {

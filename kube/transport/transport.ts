@@ -1,6 +1,6 @@
-import { Agent, ProxyAgent } from 'undici';
+import { Agent, DecoratorHandler, ProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
-import { outsideText } from '#base';
+import { messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Credential } from '../credentials/credentials.ts';
@@ -108,12 +108,14 @@ export class Transport {
 
   #explained(error: unknown, signal: AbortSignal): Error {
     if (signal.aborted) return signal.reason as Error;
+    if (error instanceof RefusedSend) return error.cause;
     return connectionError(this.#connection.server, error);
   }
 
   async #dispatch(dispatcher: Dispatcher, request: HttpRequest, credential: Credential): Promise<HttpResponse> {
     const { origin, path } = this.#base();
-    const answer = await dispatcher.request({
+    const sender = request.beforeSend === undefined ? dispatcher : dispatcher.compose(checkedBy(request.beforeSend));
+    const answer = await sender.request({
       origin,
       path: path + request.path,
       method: request.method,
@@ -172,6 +174,44 @@ export class Transport {
         : undefined,
       tunnels,
     };
+  }
+}
+
+/** `beforeSend` refused a request: nothing of it was sent. */
+class RefusedSend extends Error {
+  override readonly cause: Error;
+
+  constructor(cause: unknown) {
+    super('the request was refused before it was sent');
+    this.cause = cause instanceof Error ? cause : new Error(messageOf(cause));
+  }
+}
+
+/**
+ * Calls `check` when undici starts a request on an open connection; an error there keeps the
+ * request from being written and leaves the connection usable.
+ */
+function checkedBy(check: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => dispatch(options, new CheckedHandler(handler, check));
+}
+
+class CheckedHandler extends DecoratorHandler implements Dispatcher.DispatchHandler {
+  readonly #inner: Dispatcher.DispatchHandler;
+  readonly #check: () => void;
+
+  constructor(inner: Dispatcher.DispatchHandler, check: () => void) {
+    super(inner);
+    this.#inner = inner;
+    this.#check = check;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    try {
+      this.#check();
+    } catch (error) {
+      throw new RefusedSend(error);
+    }
+    this.#inner.onRequestStart?.(controller, context);
   }
 }
 
