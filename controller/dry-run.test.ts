@@ -9,7 +9,7 @@ import type { SyncRequest } from '#sync';
 import { FakeClock } from '#support';
 import { Syncer } from './operation/syncer.ts';
 import { dryRunOnly } from './write/dry-run-client.ts';
-import { unpaced } from './testing/pace.ts';
+import { uncheckedCall, unpaced } from './testing/pace.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 import { GuardedWriter } from './write/writer.ts';
@@ -125,7 +125,7 @@ async function run(api: FakeApi, drawn: typeof plan extends fc.Arbitrary<infer T
     pace: unpaced,
     denied: () => undefined,
     appOf: () => undefined,
-    fenced: (signal, send) => send(signal),
+    fenced: (signal, send) => send(uncheckedCall(signal)),
     dryRun: true,
   });
   let results: SyncRequest['results'] = [];

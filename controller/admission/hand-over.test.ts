@@ -30,6 +30,24 @@ describe('a hand-over', () => {
     ]);
   });
 
+  // The fence passed; then the request waited in the client (throttle, retry, connection).
+  it.each([
+    ['a managed object', 'create ConfigMap one'],
+    ['a status', 'patch Application demo'],
+  ])('while a write of %s waits in the client: it is not sent', async (_what, waiting) => {
+    at.world.application(automated);
+    let passed = 0;
+    const handOver = (call: string): void => {
+      if (call !== waiting || at.world.owner !== 0) return;
+      passed += 1;
+      at.world.handOver(1);
+    };
+    const sent = (): string[] => [...at.world.hub.calls, ...at.world.dest.calls].filter((call) => call === waiting);
+    at.world.replica({ index: 0, hub: { before: handOver }, dest: { before: handOver } });
+    await at.clock.advance(20_000);
+    expect([passed, sent()]).toEqual([1, []]);
+  });
+
   it('invalidates what was published: it is not assumed to be in the store', async () => {
     at.world.application();
     const publisher = createMemoryPublisher();

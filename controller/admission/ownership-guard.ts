@@ -1,13 +1,17 @@
 import { OwnershipLost, withChild } from '#base';
 import type { Clock } from '#base';
 import { appKeyOf, isReconcileSkipped, projectOf } from '#model';
+import type { CheckedCall } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
 import type { ItemHandler } from '#queues';
 import type { SettingsStore, UnresolvedDestination } from '#settings';
 import type { Ownership } from '#sharding';
 
-/** Sends a write; the signal aborts it when the right to write ends. */
-export type FencedSend<T> = (signal: AbortSignal) => Promise<T>;
+/**
+ * Sends a write as this call: its signal aborts when the right to write ends, and `beforeSend`
+ * throws OwnershipLost once it has ended.
+ */
+export type FencedSend<T> = (call: CheckedCall) => Promise<T>;
 
 /** Decides which Applications belong to this replica, and fences their writes. */
 export class OwnershipGuard {
@@ -66,20 +70,32 @@ export class OwnershipGuard {
   }
 
   /**
-   * Sends a write to a cluster. Ownership is checked just before sending, the write is aborted when
-   * the lease ends, and no other replica gets the Application before the write is over (decision
-   * D7).
+   * Sends a write to a cluster. Ownership is checked now and right before each attempt is sent, the
+   * write is aborted when the lease ends, and no other replica gets the Application before the
+   * write is over (decision D7). Timers alone are not enough: after SIGCONT or a suspend a retry
+   * may run before the timer of the lease.
    * @throws OwnershipLost when this replica may not write for the Application.
    */
   toCluster<T>(server: string, key: AppKey, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
     return this.#fenced(server, key, signal, send);
   }
 
-  #fenced<T>(server: string | undefined, key: AppKey, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
-    return this.#ownership.writing(server, key, () =>
+  /** Like {@link toCluster}, for a write that belongs to the whole cluster. */
+  toWholeCluster<T>(server: string, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
+    return this.#fenced(server, undefined, signal, send);
+  }
+
+  #fenced<T>(
+    server: string | undefined,
+    key: AppKey | undefined,
+    signal: AbortSignal,
+    send: FencedSend<T>,
+  ): Promise<T> {
+    const what = key === undefined ? `cluster ${server ?? ''}` : `application ${key}`;
+    return this.#ownership.writing(server, key, (beforeSend) =>
       withChild(signal, async (inner, stop) => {
-        const release = this.#atLeaseEnd(() => stop(new OwnershipLost(`application ${key}`)));
-        return send(inner).finally(release);
+        const release = this.#atLeaseEnd(() => stop(new OwnershipLost(what)));
+        return send({ signal: inner, beforeSend }).finally(release);
       }),
     );
   }

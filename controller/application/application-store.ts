@@ -308,8 +308,8 @@ export class ApplicationStore {
     const { status = {} } = patch === undefined ? fresh : withMergePatch(fresh, patch);
     const begun = { operation: jsonOf(operation), status: jsonOf({ ...status, operationState }) };
     const next = { ...asObject(fresh), ...begun } as KubeObject;
-    const send: FencedSend<KubeObject> = (signal) =>
-      this.#deps.hub.replace(applicationResource, next, { signal, fieldValidation: 'Ignore' });
+    const send: FencedSend<KubeObject> = (call) =>
+      this.#deps.hub.replace(applicationResource, next, { ...call, fieldValidation: 'Ignore' });
     return this.#locked(fresh, send, { expected: asApplication(next) });
   }
 
@@ -442,8 +442,8 @@ export class ApplicationStore {
     patch: Patch,
     manner: ApplicationWriteTerms = { expected: app },
   ): Promise<Application> {
-    const send: FencedSend<KubeObject> = (signal) =>
-      this.#deps.hub.patch(applicationResource, appNameOf(app), patch, { signal });
+    const send: FencedSend<KubeObject> = (call) =>
+      this.#deps.hub.patch(applicationResource, appNameOf(app), patch, call);
     return this.#locked(app, send, manner);
   }
 

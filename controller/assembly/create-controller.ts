@@ -224,7 +224,7 @@ function publishFence(guard: OwnershipGuard, current: () => Application | undefi
   return (send) => {
     const app = current();
     if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
-    return guard.toApplication(app, neverAborted, send);
+    return guard.toApplication(app, neverAborted, ({ signal }) => send(signal));
   };
 }
 
@@ -276,6 +276,7 @@ function makeClusterReports(
     {
       ...deps,
       labels: new ClusterLabels(deps, config.namespace),
+      fenced: (server, signal, send) => guard.toWholeCluster(server, signal, send),
       clusters: () => deps.settings.clusters(),
       apps: () => apps.list().map(asApplication),
       serverOf: (app) => (projects.permitsNamespaceOf(app) ? guard.clusterOf(app)?.server : undefined),

@@ -2,18 +2,18 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { omit, OwnershipLost } from '#base';
 import { apiResource, KubeApiError } from '#kube';
 import type { Cluster } from '#model';
-import type { PublishTerms } from '#publish';
 import { FakeClock } from '#support';
 import { createLogger } from '#telemetry';
 import { ClusterLabels } from './cluster-labels.ts';
+import type { LabelTerms } from './cluster-labels.ts';
 import { FakeApi } from '../testing/fake-api.ts';
 import type { CallInterference } from '../testing/fake-api.ts';
 
 const asks = 'argocd.argoproj.io/auto-label-cluster-info';
 const version = 'argocd.argoproj.io/kubernetes-version';
-const terms: PublishTerms = {
+const terms: LabelTerms = {
   signal: new AbortController().signal,
-  fence: (send) => send(new AbortController().signal),
+  fenced: (send) => send({ signal: new AbortController().signal, beforeSend: () => undefined }),
 };
 
 let hub: FakeApi;
@@ -102,8 +102,8 @@ describe('the label with the version of a cluster', () => {
   });
 
   it('is not written for a cluster that is no longer ours', async () => {
-    const fence = (): Promise<never> => Promise.reject(new OwnershipLost('cluster https://dest'));
-    await labeller().update(cluster({ [asks]: 'true' }), 'v1.36.3', { ...terms, fence });
+    const fenced = (): Promise<never> => Promise.reject(new OwnershipLost('cluster https://dest'));
+    await labeller().update(cluster({ [asks]: 'true' }), 'v1.36.3', { ...terms, fenced });
     expect([hub.calls, lines]).toEqual([[], []]);
   });
 });

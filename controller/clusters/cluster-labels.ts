@@ -4,13 +4,19 @@ import { apiResource, isConflict, isForbidden, isNotFound } from '#kube';
 import type { KubeClient } from '#kube';
 import { jsonOf, labels } from '#model';
 import type { Cluster } from '#model';
-import type { PublishTerms } from '#publish';
 import type { Logger } from '#telemetry';
+import type { FencedSend } from '../admission/ownership-guard.ts';
 
 export interface ClusterLabelsDeps {
   readonly hub: Pick<KubeClient, 'patch'>;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+export interface LabelTerms {
+  readonly signal: AbortSignal;
+  /** Sends the patch if this replica still owns the cluster. */
+  readonly fenced: <T>(send: FencedSend<T>) => Promise<T>;
 }
 
 const secretResource = apiResource('v1', 'Secret', 'secrets', 'namespaced');
@@ -39,7 +45,7 @@ export class ClusterLabels {
   }
 
   /** Rejects only with the reason of an aborted signal. */
-  async update(cluster: Cluster, version: string | undefined, { signal, fence }: PublishTerms): Promise<void> {
+  async update(cluster: Cluster, version: string | undefined, { signal, fenced }: LabelTerms): Promise<void> {
     const { id: uid, secretName: name } = cluster;
     if (name === undefined || version === undefined || !isLabelOutdated(cluster, version)) return;
     const { hub, clock, logger } = this.#deps;
@@ -47,8 +53,8 @@ export class ClusterLabels {
     // The server refuses the patch if another Secret has taken the name (UID mismatch).
     const body = jsonOf({ metadata: { uid, labels: { [labels.kubernetesVersion]: version } } });
     try {
-      await fence(() =>
-        hub.patch(secretResource, { name, namespace: this.#namespace }, { type: 'merge', body }, { signal }),
+      await fenced((call) =>
+        hub.patch(secretResource, { name, namespace: this.#namespace }, { type: 'merge', body }, call),
       );
       this.#notBefore.delete(uid);
     } catch (error) {

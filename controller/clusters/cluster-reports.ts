@@ -3,6 +3,7 @@ import type { Clock, Runnable } from '#base';
 import type { ClusterInfo, LiveClusters } from '#live';
 import type { Application, Cluster } from '#model';
 import type { ClusterReport, OwnershipFence, Publisher } from '#publish';
+import type { FencedSend } from '../admission/ownership-guard.ts';
 import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
 import type { ClusterLabels } from './cluster-labels.ts';
@@ -12,7 +13,9 @@ export interface ClusterReportsDeps {
   readonly publisher: Publisher;
   readonly labels: Pick<ClusterLabels, 'update'>;
   readonly live: LiveClusters;
-  readonly ownership: Ownership;
+  readonly ownership: Pick<Ownership, 'ownedParts'>;
+  /** Sends a write that belongs to a cluster of this replica. */
+  readonly fenced: <T>(server: string, signal: AbortSignal, send: FencedSend<T>) => Promise<T>;
   readonly clusters: () => readonly Cluster[];
   readonly apps: () => Iterable<Application>;
   /** The destination server of an Application that counts: its project permits its namespace. */
@@ -60,9 +63,12 @@ export class ClusterReports implements Runnable {
         applications: counts.get(server) ?? 0,
         now: clock.now(),
       };
-      const terms = { signal, fence: this.#fence(server) };
-      await publisher.setClusterInfo(server, clusterReport(facts), terms);
-      await labels.update(cluster, facts.info?.serverVersion, terms);
+      const fence: OwnershipFence = (send) => this.#fenced(server, signal, (call) => send(call.signal));
+      await publisher.setClusterInfo(server, clusterReport(facts), { signal, fence });
+      await labels.update(cluster, facts.info?.serverVersion, {
+        signal,
+        fenced: (send) => this.#fenced(server, signal, send),
+      });
     }
   }
 
@@ -71,13 +77,9 @@ export class ClusterReports implements Runnable {
     return this.#deps.ownership.ownedParts(server)?.owned.includes(0) === true;
   }
 
-  #fence(server: string): OwnershipFence {
-    const { ownership } = this.#deps;
-    const never = new AbortController().signal;
-    return (send) =>
-      this.#reports(server)
-        ? ownership.writing(server, undefined, () => send(never))
-        : Promise.reject(new OwnershipLost(`cluster ${server}`));
+  #fenced<T>(server: string, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
+    if (this.#reports(server)) return this.#deps.fenced(server, signal, send);
+    return Promise.reject(new OwnershipLost(`cluster ${server}`));
   }
 
   #counts(): ReadonlyMap<string, number> {

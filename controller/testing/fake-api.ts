@@ -3,6 +3,8 @@ import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type {
   ApiDiscovery,
+  CallOptions,
+  DeleteOptions,
   KubeClient,
   ListPage,
   NamedObject,
@@ -144,8 +146,9 @@ export class FakeApi {
 
   /** A separate client, whose calls a test may interfere with. */
   client(interference: CallInterference = {}, user?: string): KubeClient {
-    const call = async <T>(text: string, act: () => T): Promise<T> => {
+    const call = async <T>(text: string, act: () => T, options?: CallOptions): Promise<T> => {
       await interference.before?.(text, user);
+      options?.beforeSend?.();
       this.calls.push(text);
       this.callers.push(user);
       const answer = act();
@@ -157,22 +160,20 @@ export class FakeApi {
       get: (r, o) => call(`get ${r.kind} ${o.name}`, () => this.#read(r, o)),
       list: (r) => call(`list ${r.kind}`, () => this.#page(r)),
       create: (r, object, o) =>
-        call(`create ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`, () =>
-          this.#create(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
+        call(
+          `create ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`,
+          () => this.#create(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
+          o,
         ),
       replace: (r, object, o) =>
-        call(`replace ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`, () =>
-          this.#replace(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
+        call(
+          `replace ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`,
+          () => this.#replace(r, this.#managedBy(object, o.fieldManager), o.dryRun === true),
+          o,
         ),
-      patch: (r, o, patch, w) => call(`patch ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => this.#patch(r, o, patch, w)),
-      delete: (r, o, w) =>
-        call(`delete ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => {
-          const { uid, resourceVersion } = this.#read(r, o).metadata;
-          if ((w.preconditions?.resourceVersion ?? resourceVersion) !== resourceVersion && w.preconditions?.uid === uid)
-            throwStatus(409, 'Conflict', 'Precondition failed: ResourceVersion');
-          if ((w.preconditions?.uid ?? uid) !== uid) throwStatus(409, 'Conflict', 'Precondition failed: UID');
-          if (w.dryRun !== true) this.delete(r.kind, o.name);
-        }),
+      patch: (r, o, patch, w) =>
+        call(`patch ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => this.#patch(r, o, patch, w), w),
+      delete: (r, o, w) => call(`delete ${r.kind} ${o.name}${dryRunSuffix(w)}`, () => this.#deleteIf(r, o, w), w),
       watch: (r, options) => this.#watch(r, options),
       discover: () => call('discover', () => this.discovery),
       openApiIndex: () => call('openapi', () => new Map()),
@@ -234,6 +235,14 @@ export class FakeApi {
       throwStatus(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;
     return this.put(this.#managedBy(this.#fitting(next), fieldManager));
+  }
+
+  #deleteIf(resource: ApiResource, name: NamedObject, { preconditions, dryRun }: DeleteOptions): void {
+    const { uid, resourceVersion } = this.#read(resource, name).metadata;
+    if ((preconditions?.resourceVersion ?? resourceVersion) !== resourceVersion && preconditions?.uid === uid)
+      throwStatus(409, 'Conflict', 'Precondition failed: ResourceVersion');
+    if ((preconditions?.uid ?? uid) !== uid) throwStatus(409, 'Conflict', 'Precondition failed: UID');
+    if (dryRun !== true) this.delete(resource.kind, name.name);
   }
 
   #fitting(object: KubeObject): KubeObject {

@@ -320,7 +320,12 @@ export class FakeWorld {
       assertOwns: () => {
         if (!mine()) throw new OwnershipLost(server);
       },
-      writing: (_server, _app, send) => (mine() ? send() : Promise.reject(new OwnershipLost(server))),
+      writing: (_server, _app, send) => {
+        const check = (): void => {
+          if (!mine()) throw new OwnershipLost(server, { isOver: true });
+        };
+        return mine() ? send(check) : Promise.reject(new OwnershipLost(server));
+      },
       leaseLeftMs: () => 60_000,
       measure: () => undefined,
       gaining: () => new Map(),

@@ -1,3 +1,4 @@
+import type { CheckedCall } from '#kube';
 import type { WriterDeps } from '../write/writer.ts';
 
 /** A pace without limits. */
@@ -9,3 +10,8 @@ export const unpaced: WriterDeps['pace'] = {
   read: (work) => work,
   during: (work) => work,
 };
+
+/** A call that nothing checks. */
+export function uncheckedCall(signal: AbortSignal): CheckedCall {
+  return { signal, beforeSend: () => undefined };
+}

@@ -8,7 +8,7 @@ import type { ApplyOptions } from '#sync';
 import { FakeClock } from '#support';
 import { ApplyGate } from './apply-gate.ts';
 import type { GateQuestion } from './apply-gate.ts';
-import { unpaced } from '../testing/pace.ts';
+import { uncheckedCall, unpaced } from '../testing/pace.ts';
 import { FakeApi } from '../testing/fake-api.ts';
 import type { CallInterference } from '../testing/fake-api.ts';
 import { GuardedWriter } from './writer.ts';
@@ -56,7 +56,7 @@ class GateWorld {
     return new GuardedWriter({
       cluster: { discovery: () => this.api.discovery, observe: () => undefined },
       client: this.api.client(interference),
-      fenced: (inner, send) => send(inner),
+      fenced: (inner, send) => send(uncheckedCall(inner)),
       denied: () => undefined,
       appOf: () => undefined,
       pace: unpaced,

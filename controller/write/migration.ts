@@ -79,8 +79,8 @@ async function migrateManager(
     const body = live === null ? undefined : adoptFields(live, from, fieldManager);
     if (body === undefined) return;
     try {
-      await deps.write(signal, (inner) =>
-        deps.client.patch(resource, name, { type: 'json', body }, { signal: inner, fieldManager }),
+      await deps.write(signal, (call) =>
+        deps.client.patch(resource, name, { type: 'json', body }, { ...call, fieldManager }),
       );
       return;
     } catch (error) {

@@ -100,12 +100,7 @@ function createObject(
   object: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  return deps.write(signal, (inner) =>
-    deps.client.create(resource, object, {
-      signal: inner,
-      fieldManager,
-    }),
-  );
+  return deps.write(signal, (call) => deps.client.create(resource, object, { ...call, fieldManager }));
 }
 
 async function deleteOriginal(
@@ -116,9 +111,9 @@ async function deleteOriginal(
 ): Promise<void> {
   const { uid } = original.metadata;
   try {
-    await deps.write(signal, (inner) =>
+    await deps.write(signal, (call) =>
       deps.client.delete(job.resource, job.name, {
-        signal: inner,
+        ...call,
         propagationPolicy: 'Background',
         ...(uid === undefined ? {} : { preconditions: { uid } }),
       }),

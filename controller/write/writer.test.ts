@@ -7,7 +7,7 @@ import type { KubeObject } from '#model';
 import type { ApplyOptions } from '#sync';
 import { FakeClock } from '#support';
 import { PolicyDenied, UnknownKind } from '../shared/errors.ts';
-import { unpaced } from '../testing/pace.ts';
+import { uncheckedCall, unpaced } from '../testing/pace.ts';
 import { FakeApi } from '../testing/fake-api.ts';
 import type { CallInterference } from '../testing/fake-api.ts';
 import { GuardedWriter } from './writer.ts';
@@ -43,7 +43,8 @@ function writer(
   return new GuardedWriter({
     cluster: { discovery: () => api.discovery, observe: (object) => void observed.push(object) },
     client: api.client(over.interference),
-    fenced: (inner, send) => (over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(inner)),
+    fenced: (inner, send) =>
+      over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(uncheckedCall(inner)),
     denied: () => over.denied,
     appOf: (object) => trackedApp(object, defaultSettings.tracking),
     pace: unpaced,
@@ -199,7 +200,7 @@ describe('the result of a dry run', () => {
       clock,
       denied: () => undefined,
       appOf: () => undefined,
-      fenced: (inner, send) => send(inner),
+      fenced: (inner, send) => send(uncheckedCall(inner)),
     };
     const live = api.put(withLastApplied(target));
     const changed = { ...target, data: { key: '2' } };

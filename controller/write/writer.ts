@@ -2,7 +2,7 @@ import { defined, DriftlessError, isObject } from '#base';
 import type { Clock, Json } from '#base';
 import { clientSideApplyPatch, withLastApplied } from '#diff';
 import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
-import type { ApiDiscovery, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { ApiDiscovery, CheckedCall, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
@@ -119,7 +119,7 @@ export class GuardedWriter implements ClusterWriter {
 
   async create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
     const resource = await this.#permittedResource(object, signal);
-    const created = await this.#write(signal, (inner) => this.#client.create(resource, object, { signal: inner }));
+    const created = await this.#write(signal, (call) => this.#client.create(resource, object, call));
     return this.#resultOf(created, 'created');
   }
 
@@ -163,8 +163,8 @@ export class GuardedWriter implements ClusterWriter {
       try {
         const preconditions = preconditionsOf(current, mayRead && attempt < maxConflictAttempts);
         const options = { propagationPolicy: propagation, ...defined({ preconditions }) };
-        await this.#write(signal, (inner) =>
-          this.#client.delete(resource, namedObjectOf(live, resource), { ...options, signal: inner }),
+        await this.#write(signal, (call) =>
+          this.#client.delete(resource, namedObjectOf(live, resource), { ...options, ...call }),
         );
         return 'accepted';
       } catch (error) {
@@ -205,8 +205,8 @@ export class GuardedWriter implements ClusterWriter {
     const body = jsonOf({
       metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
     });
-    const stored = await this.#write(signal, (inner) =>
-      this.#client.patch(resource, name, { type: 'merge', body }, { signal: inner, fieldManager }),
+    const stored = await this.#write(signal, (call) =>
+      this.#client.patch(resource, name, { type: 'merge', body }, { ...call, fieldManager }),
     );
     this.#observe(stored);
     return stored;
@@ -238,7 +238,7 @@ export class GuardedWriter implements ClusterWriter {
 
   async #createApplied({ resource, target }: OutgoingObject, signal: AbortSignal): Promise<ApplyResult> {
     const body = withoutNulls(withLastApplied(target));
-    const created = await this.#write(signal, (inner) => this.#client.create(resource, body, this.#options(inner)));
+    const created = await this.#write(signal, (call) => this.#client.create(resource, body, this.#options(call)));
     return this.#resultOf(created, 'created');
   }
 
@@ -251,7 +251,7 @@ export class GuardedWriter implements ClusterWriter {
     if (patch === undefined) return this.#resultOf(live, 'unchanged');
     const name = namedObjectOf(target, resource);
     const sent = how.buildTarget === undefined ? patch : { ...patch, body: withResourceVersion(patch.body, live) };
-    const stored = await this.#write(signal, (inner) => this.#client.patch(resource, name, sent, this.#options(inner)));
+    const stored = await this.#write(signal, (call) => this.#client.patch(resource, name, sent, this.#options(call)));
     return this.#resultOf(stored, 'configured');
   }
 
@@ -296,8 +296,8 @@ export class GuardedWriter implements ClusterWriter {
       const wanted = await resolveManifest(target, live, how, signal);
       const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
       try {
-        return await this.#write(signal, (inner) =>
-          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(inner), force: true }),
+        return await this.#write(signal, (call) =>
+          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(call), force: true }),
         );
       } catch (error) {
         if (how.buildTarget === undefined || !isConflict(error) || attempt === maxConflictAttempts) throw error;
@@ -356,9 +356,7 @@ export class GuardedWriter implements ClusterWriter {
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
-    return this.#write(signal, (inner) =>
-      this.#client.replace(resource, { ...target, metadata }, this.#options(inner)),
-    );
+    return this.#write(signal, (call) => this.#client.replace(resource, { ...target, metadata }, this.#options(call)));
   }
 
   /** Deletes and recreates an object; a dry run only checks whether the server would create it. */
@@ -410,8 +408,8 @@ export class GuardedWriter implements ClusterWriter {
     return found;
   }
 
-  #options(signal: AbortSignal): WriteOptions {
-    return { signal, fieldManager };
+  #options(call: CheckedCall): WriteOptions {
+    return { ...call, fieldManager };
   }
 
   #resultOf(object: KubeObject, verb: string): ApplyResult {

@@ -350,6 +350,30 @@ describe('hand-over', () => {
     expect(fleet[0].ownership.ownsCluster(server)).toBe(true);
   });
 
+  // The right is checked for each attempt: after SIGCONT a retry may run before the lease's timer.
+  it.each([
+    ['before its first attempt', 0, false],
+    ['before a retry', 1, true],
+  ])('refuses a write that loses its right %s; only a sent one is waited for', async (_when, attempts, lingers) => {
+    const { world, fleet } = await pair();
+    const { server } = clusters.find((each) => fleet[1].ownership.ownsCluster(each.server))!;
+    let retry = (): void => undefined;
+    const write = fleet[1].ownership.writing(server, undefined, async (check) => {
+      for (let sent = 0; sent < attempts; sent += 1) check();
+      await new Promise<void>((resolve) => (retry = resolve));
+      check();
+    });
+    const outcome = expect(write).rejects.toMatchObject({ code: 'OWNERSHIP_LOST', isOver: !lingers });
+    world.hub.scale('StatefulSet', 1);
+    await world.clock.advance(8000);
+    retry();
+    await outcome;
+    await world.clock.advance(2000);
+    expect(fleet[0].ownership.ownsCluster(server)).toBe(!lingers);
+    await world.clock.advance(minMarginMs);
+    expect(fleet[0].ownership.ownsCluster(server)).toBe(true);
+  });
+
   it.each([0, 20, 60])(
     'a scale-up whose pods start after %i s leaves no cluster without an owner, and moves each once',
     async (after) => {
@@ -1274,11 +1298,15 @@ describe('a machine that was suspended', () => {
     await play(10_000);
     const { server } = clusters[0]!;
     ownership.assertOwns(server);
+    const checks: (() => void)[] = [];
+    const waiting = ownership.writing(server, undefined, async (check) => void checks.push(check));
     machine.suspend(60_000);
     await play(59_999);
     await time.play(time.now + 1, () => false);
+    await waiting;
     // This is the first callback on the machine after the suspend.
     expect(ownership.leaseLeftMs()).toBeGreaterThan(0);
+    expect(() => checks[0]?.()).toThrow(OwnershipLost);
     await expect(ownership.writing(server, undefined, async () => undefined)).rejects.toThrow(OwnershipLost);
     await play(2000);
     await expect(ownership.writing(server, undefined, async () => 'written')).resolves.toBe('written');

@@ -1,5 +1,5 @@
 import { defined, OwnershipLost, withChild } from '#base';
-import type { Clock, RandomSource, ClockTimer } from '#base';
+import type { Clock, RandomSource, ClockTimer, RequestOutcome } from '#base';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
@@ -231,15 +231,30 @@ class LeasedOwnership implements Ownership {
   }
 
   assertOwns(server: string, app?: AppKey): void {
-    if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;
-    throw new OwnershipLost(app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`);
+    this.#assertOwns(server, app, { isOver: false });
   }
 
-  async writing<T>(server: string | undefined, app: AppKey | undefined, send: () => Promise<T>): Promise<T> {
+  #assertOwns(server: string, app: AppKey | undefined, outcome: RequestOutcome): void {
+    if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;
+    const what = app === undefined ? `cluster ${server}` : `application ${app} of cluster ${server}`;
+    throw new OwnershipLost(what, outcome);
+  }
+
+  async writing<T>(
+    server: string | undefined,
+    app: AppKey | undefined,
+    send: (check: () => void) => Promise<T>,
+  ): Promise<T> {
     const write = { server: server ?? unresolvedDestination, app };
     this.assertOwns(write.server, app);
     this.#askTheTime();
-    return this.#writes.run(write, send);
+    let isSent = false;
+    return this.#writes.run(write, () =>
+      send(() => {
+        this.#assertOwns(write.server, app, { isOver: !isSent });
+        isSent = true;
+      }),
+    );
   }
 
   ownedParts(server: string): OwnedParts | undefined {
