@@ -78,6 +78,71 @@ describe('writes to the hub', () => {
     expect(single.ownership.leaseLeftMs()).toBeGreaterThan(validMs - renewMs);
   });
 
+  /** The hub never answers a write, whether it commits it or not. */
+  function leaveWritesUnanswered(commits: boolean): void {
+    const { replace } = single.client;
+    const never = new AbortController().signal;
+    single.client.replace = (resource, object, options) => {
+      if (commits) void replace(resource, object, { ...options, signal: never });
+      return new Promise((_, reject) => {
+        options.signal.addEventListener('abort', () => reject(options.signal.reason as Error), { once: true });
+      });
+    };
+  }
+
+  it('renewals that a slow hub commits and does not answer keep the lease, from when they were sent', async () => {
+    leaveWritesUnanswered(true);
+    for (let ms = 0; ms < 4 * validMs; ms += 250) {
+      await single.play(250);
+      expect(single.ownership.leaseLeftMs()).toBeGreaterThan(0);
+      single.ownership.assertOwns(server);
+      // Not from when a read showed it: the deadline of a write is 5 s.
+      if (ms > renewMs + 5000) expect(single.ownership.leaseLeftMs()).toBeLessThanOrEqual(validMs - 5000);
+    }
+  });
+
+  it('renewals that are neither answered nor committed renew nothing', async () => {
+    leaveWritesUnanswered(false);
+    await single.play(validMs);
+    expect(single.ownership.leaseLeftMs()).toBe(0);
+    expect(() => single.ownership.assertOwns(server)).toThrow(OwnershipLost);
+  });
+
+  it.each(['before its deadline', 'after it'])(
+    'a renewal without an answer and a suspend %s renews nothing',
+    async (when) => {
+      const { replace } = single.client;
+      const never = new AbortController().signal;
+      let writes = 0;
+      single.client.replace = (resource, object, options) => {
+        writes += 1;
+        const isFirst = writes === 1;
+        const suspendIn = (ms: number): void =>
+          single.time.at(single.time.now + ms, () => single.machine.suspend(60_000));
+        if (isFirst) void replace(resource, object, { ...options, signal: never });
+        if (isFirst && when === 'before its deadline') {
+          suspendIn(1000);
+          // A write to a cluster detects the suspend while the renewal still waits.
+          single.time.at(single.time.now + 61_500, () => expect(() => single.ownership.assertOwns(server)).toThrow());
+        }
+        return new Promise((_, reject) => {
+          const giveUp = (): void => {
+            reject(options.signal.reason as Error);
+            // Before the read that shows it.
+            if (isFirst && when === 'after it') suspendIn(5);
+          };
+          options.signal.addEventListener('abort', giveUp, { once: true });
+        });
+      };
+      await single.play(renewMs + 5000);
+      expect(writes).toBe(1);
+      for (let ms = 0; ms < 70_000 + validMs; ms += 250) {
+        await single.play(250);
+        if (ms > 60_000) expect(single.ownership.leaseLeftMs()).toBe(0);
+      }
+    },
+  );
+
   it('renewals keep whatever else is in the shard mapping', async () => {
     const mapping = single.hub.get('ConfigMap', slotsConfigMap);
     const data = { ...(mapping?.['data'] as object), note: 'of others' };

@@ -189,7 +189,7 @@ export class HubCoordinator implements Runnable {
 
   /** Returns false if another writer was faster. */
   async #write(intent: WriteIntent, { table, slots, suspended }: WriteBase, signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, logger, member, meters } = this.#deps;
+    const { client, namespace, logger, member, meters, suspensions } = this.#deps;
     const isSlots = intent.write === 'slots';
     const name = isSlots ? slotsConfigMap : tableConfigMap;
     const base = (isSlots ? slots : table).object;
@@ -209,12 +209,13 @@ export class HubCoordinator implements Runnable {
       const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
       meters.wrote(label, isBeaten ? 'conflict' : 'failed');
       if (isBeaten) return false;
+      if (suspensions() === suspended) member.unanswered(intent, sent);
       throw error;
     }
     meters.wrote(label, 'done');
     if (intent.write === 'table') meters.moved(movesBetween(member.hub().published(), intent.table));
     // The machine was suspended: it is unknown when the request was sent.
-    if (this.#deps.suspensions() !== suspended) return false;
+    if (suspensions() !== suspended) return false;
     member.wrote(intent, sent, this.instant());
     if (intent.write === 'table')
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });

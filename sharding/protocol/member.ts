@@ -18,8 +18,9 @@ import type { ProtocolSituation } from './intents.ts';
 import type { LocalInstant, WriteIntent, HubObservation, LocalState } from './member-types.ts';
 import { TablePlanner } from './planner.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
-import type { SlotHolders } from '../documents/slots-document.ts';
+import type { SlotHolders, SlotRecord } from '../documents/slots-document.ts';
 import { LeaseState } from './lease-state.ts';
+import { UnansweredWrites } from './unanswered-writes.ts';
 import type { PartsByServer } from './lease-state.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -46,6 +47,7 @@ export class ProtocolMember {
   readonly #leaseState: LeaseState;
   readonly #planner: TablePlanner;
   readonly #register: ClaimRegister;
+  readonly #unanswered = new UnansweredWrites();
   #claims = 0;
   #renewals = 0;
   #lastSlot: number | undefined;
@@ -162,6 +164,7 @@ export class ProtocolMember {
   /** Takes in one read of the hub. */
   observe(observation: HubObservation, now: LocalInstant): void {
     this.#leaseState.dropLapsedLease(now);
+    this.#takeInCommitted(observation, now);
     this.#hub.observe(observation, now);
     if (!this.#mayKeepSlot(observation, now)) this.#lose();
     this.#register.observe(observation);
@@ -182,6 +185,7 @@ export class ProtocolMember {
    */
   expireLease(): void {
     this.#leaseState.expireLease();
+    this.#unanswered.clear();
   }
 
   /** The next write to the hub. */
@@ -213,6 +217,7 @@ export class ProtocolMember {
    * or a lost race.
    */
   wrote(intent: WriteIntent, sent: LocalInstant, now: LocalInstant): void {
+    this.#unanswered.clear();
     if (intent.write === 'table') {
       this.#planner.published(now);
       return;
@@ -223,7 +228,7 @@ export class ProtocolMember {
       if (intent.why === releaseReason) this.#leaseState.resetLease();
       return;
     }
-    const own = [...intent.slots.values()].find(({ incarnation }) => incarnation === this.#incarnation());
+    const own = this.#ownRecord(intent.slots);
     if (own === undefined) {
       this.#lose();
       return;
@@ -234,6 +239,25 @@ export class ProtocolMember {
     if (intent.why === restartClaimReason)
       this.#heritage = { acked: before?.acked ?? 0, until: now.monotonic + this.#options.timing.marginMs };
     this.#leaseState.renewed(own, sent, now, isClaimInSlots(this.#hub, this.#leaseState));
+  }
+
+  /**
+   * The write of {@link intent} was sent, and it is unknown whether it was carried out. A later
+   * read may prove that; then the lease counts from `sent`.
+   */
+  unanswered(intent: WriteIntent, sent: LocalInstant): void {
+    if (intent.write !== 'slots') return;
+    const record = this.#ownRecord(intent.slots);
+    if (record !== undefined) this.#unanswered.add({ intent, record, sent });
+  }
+
+  #takeInCommitted({ slots }: HubObservation, now: LocalInstant): void {
+    const write = slots.state === 'ok' ? this.#unanswered.committed(slots.value) : undefined;
+    if (write !== undefined) this.wrote(write.intent, write.sent, now);
+  }
+
+  #ownRecord(slots: SlotHolders): SlotRecord | undefined {
+    return [...slots.values()].find(({ incarnation }) => incarnation === this.#incarnation());
   }
 
   /**

@@ -140,12 +140,47 @@ export const mutations = [
   m(
     'a write that was answered after a suspend counts',
     'ownership/coordinator.ts',
-    'if (this.#deps.suspensions() !== suspended) return false;',
+    'if (suspensions() !== suspended) return false;',
     '',
     by(
       'ownership/coordinator',
       'a renewal answered after a suspend renews nothing, even if the suspend was detected before the response',
     ),
+  ),
+  m(
+    'a write without an answer, sent before a suspend, may count',
+    'ownership/coordinator.ts',
+    'if (suspensions() === suspended) member.unanswered',
+    'member.unanswered',
+    by('ownership/coordinator', 'a suspend before its deadline renews nothing'),
+  ),
+  m(
+    'a write without an answer counts from when it was read',
+    'protocol/member.ts',
+    'this.wrote(write.intent, write.sent, now)',
+    'this.wrote(write.intent, now, now)',
+    by('ownership/coordinator', 'keep the lease, from when they were sent'),
+  ),
+  m(
+    'any record of ours proves a write without an answer',
+    'protocol/unanswered-writes.ts',
+    'found.renewals === renewals',
+    'found.renewals > 0',
+    by('ownership/coordinator', 'renewals that are neither answered nor committed renew nothing'),
+  ),
+  m(
+    'a suspend keeps writes without an answer',
+    'protocol/member.ts',
+    'this.#unanswered.clear();\n  }\n\n  /** The next write',
+    '}\n\n  /** The next write',
+    by('ownership/coordinator', 'a suspend after it renews nothing'),
+  ),
+  m(
+    'a write is not checked again before it is sent',
+    'ownership/ownership.ts',
+    'this.#assertOwns(write.server, app, { isOver: !isSent });',
+    '',
+    by('ownership/ownership', 'only a sent one is waited for'),
   ),
   // Presence of holders.
   m(
