@@ -1,4 +1,6 @@
-import { ConcurrencyLimiter } from '#base';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConcurrencyLimiter, KeyedMutex, newAbortController } from '#base';
 import type { Repository } from '#model';
 import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import { GitRepository } from './git-repository.ts';
@@ -25,7 +27,7 @@ export class GitRepositories {
   readonly #known = new Map<string, GitRepository>();
   readonly #mirrors: MirrorStore;
 
-  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees'>) {
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'>) {
     this.#mirrors = new MirrorStore(deps);
     const refs = new Lru<KnownRefs>(refsCacheBytes);
     const trees = {
@@ -33,7 +35,8 @@ export class GitRepositories {
       kept: new Lru<Tree>(deps.limits.maxTreeBytes),
       reading: new ConcurrencyLimiter(maxConcurrentTreeReads),
     };
-    this.#deps = { ...deps, trees, onUse: (name, grown) => this.#used(name, grown) };
+    const onUse = (name: string, grown: boolean): Promise<void> => this.#used(name, grown);
+    this.#deps = { ...deps, trees, folders: new KeyedMutex(), onUse };
   }
 
   /** Removes mirrors from disk that are unused for too long or exceed the disk limit. */
@@ -45,9 +48,17 @@ export class GitRepositories {
     return grown ? this.#mirrors.grown(name, (other) => this.#discard(other)) : this.#mirrors.used(name);
   }
 
-  /** A mirror's folder is named after the key of its repository. */
+  /** Removes a mirror, whose folder has the repository's key as name, unless it is in use. */
   async #discard(name: string): Promise<boolean> {
-    return (await this.#known.get(name)?.discard()) ?? true;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known.discard();
+    const { folders, cacheDir } = this.#deps;
+    return folders.run(name, newAbortController().signal, async () => {
+      // A repository created meanwhile counts as in use: its first request may be preparing.
+      if (this.#known.has(name)) return false;
+      await rm(join(cacheDir, 'git', name), { recursive: true, force: true });
+      return true;
+    });
   }
 
   /** @throws UnsafeInput, UnsupportedSource */

@@ -1,17 +1,10 @@
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { KeyedMutex, newAbortController } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../../command/types.ts';
-import {
-  CommandError,
-  DesiredError,
-  MirrorLost,
-  RepositoryError,
-  RevisionNotFound,
-  SizeLimitExceeded,
-} from '../../errors.ts';
+import { CommandError, DesiredError, MirrorLost, RevisionNotFound, SizeLimitExceeded } from '../../errors.ts';
 import { parseBatch, takeBatch } from './blob-batches.ts';
 import type { PendingRead } from './blob-batches.ts';
 import { remoteFailure } from './git.ts';
@@ -20,6 +13,7 @@ import { SharedJobs } from '../shared/shared-jobs.ts';
 import { refsMemoryFactor } from './listing-caches.ts';
 import type { ListingCaches } from './listing-caches.ts';
 import type { DesiredLimits } from '../../limits.ts';
+import { MirrorFolder } from './mirror-folder.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { ResolvedRef, Refs } from './refs.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
@@ -34,6 +28,8 @@ export interface GitRepositoryDeps {
   /** False refuses repositories on the local disk. */
   readonly localRepositories?: boolean;
   readonly trees: ListingCaches;
+  /** Held while a mirror's folder is created or removed, by its name. */
+  readonly folders: KeyedMutex<string>;
   /** Called when a mirror is read or has grown, with the name of its folder. */
   readonly onUse?: (name: string, grown: boolean) => Promise<void>;
 }
@@ -56,6 +52,7 @@ export class GitRepository {
   readonly #url: SafeUrl;
   readonly #repository: Repository;
   readonly #directory: string;
+  readonly #folder: MirrorFolder;
   readonly #locks = new KeyedMutex<'list' | 'write'>();
   readonly #listings: SharedJobs<Refs>;
   readonly #commits: SharedJobs<string>;
@@ -65,7 +62,6 @@ export class GitRepository {
   #started = 0;
   #startedAt = 0;
   #finished = 0;
-  #prepared = false;
   #generation = 0;
   #fetches = 0;
   /** Set once a caller needs full history. */
@@ -78,6 +74,9 @@ export class GitRepository {
     this.#url = url;
     this.#repository = repository;
     this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
+    const init = (path: string, signal: AbortSignal): Promise<CommandResult> =>
+      this.#git(['init', '--quiet', '--bare', '--template=', path], signal, {});
+    this.#folder = new MirrorFolder({ path: this.#directory, locks: deps.folders, init });
     const { clock, limits } = deps;
     this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#commits = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
@@ -92,7 +91,8 @@ export class GitRepository {
   /** Removes the mirror from disk unless it is in use. The next request fetches it again. */
   async discard(): Promise<boolean> {
     if (!this.idle) return false;
-    await this.#locks.run('write', newAbortController().signal, () => this.#throwAway());
+    const { signal } = newAbortController();
+    await this.#locks.run('write', signal, () => this.#throwAway(signal));
     return true;
   }
 
@@ -147,7 +147,7 @@ export class GitRepository {
     const at = this.#deps.clock.monotonic();
     this.#startedAt = at;
     try {
-      await this.#prepare(signal);
+      await this.#folder.prepare(signal);
       const { maxRefsBytes: maxBytes } = this.#deps.limits;
       const result = await this.#git(['ls-remote', 'source'], signal, { remote: true, maxBytes }).catch(
         (error: unknown) => {
@@ -173,7 +173,7 @@ export class GitRepository {
     if (present !== undefined) return present;
     return this.#commits.run(sha, `fetching ${sha} of ${this.#url.url}`, signal, (work) =>
       this.#locks.run('write', work, async () => {
-        await this.#prepare(work);
+        await this.#folder.prepare(work);
         const commit =
           this.#present.get(sha) ?? (await this.#commitOf(sha, work)) ?? (await this.#fetchCommit(sha, work));
         this.#present.set(sha, commit);
@@ -294,9 +294,9 @@ export class GitRepository {
     if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
     const first = await this.#fetchOnce(all, signal);
     const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
-    if (wasLocked) await removeLeftovers(this.#directory);
+    if (wasLocked) await this.#folder.removeLeftovers();
     const result = wasLocked ? await this.#fetchOnce(all, signal) : first;
-    await this.#deps.onUse?.(basename(this.#directory), true);
+    await this.#deps.onUse?.(this.#folder.name, true);
     return result;
   }
 
@@ -309,7 +309,7 @@ export class GitRepository {
       return await this.#git(args, signal, { remote: true, maxPackBytes });
     } catch (error) {
       if (!(error instanceof CommandError) || error.code !== 'COMMAND_DISK') throw error;
-      await this.#throwAway();
+      await this.#throwAway(newAbortController().signal);
       throw new SizeLimitExceeded(`what was to be fetched of the repository has more than ${maxPackBytes} bytes`);
     }
   }
@@ -340,7 +340,7 @@ export class GitRepository {
   async #expand(short: string, signal: AbortSignal): Promise<string> {
     return this.#commits.run(`short ${short}`, `looking for ${short} in ${this.#url.url}`, signal, (work) =>
       this.#locks.run('write', work, async () => {
-        await this.#prepare(work);
+        await this.#folder.prepare(work);
         const known = await this.#commitOf(short, work);
         if (known !== undefined) return known;
         await this.#fetchAll(work);
@@ -353,7 +353,7 @@ export class GitRepository {
 
   /** Returns the files of a commit in the mirror. `again` bypasses the cache. */
   async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
-    await this.#deps.onUse?.(basename(this.#directory), false);
+    await this.#deps.onUse?.(this.#folder.name, false);
     const { kept, reading } = this.#deps.trees;
     const key = `${this.#directory} ${commit}`;
     if (again) kept.delete(key);
@@ -446,26 +446,20 @@ export class GitRepository {
    * mirror, once for all callers that noticed.
    */
   async #broken(what: string, generation: number, stderr: string): Promise<MirrorLost> {
-    await this.#locks.run('write', newAbortController().signal, async () => {
-      if (this.#generation === generation) await this.#throwAway();
+    const { signal } = newAbortController();
+    await this.#locks.run('write', signal, async () => {
+      if (this.#generation === generation) await this.#throwAway(signal);
     });
     return new MirrorLost(what, stderr.trim().split('\n')[0] ?? '');
   }
 
-  async #throwAway(): Promise<void> {
-    this.#generation += 1;
-    this.#present.clear();
-    this.#prepared = false;
-    await rm(this.#directory, { recursive: true, force: true });
-  }
-
-  async #prepare(signal: AbortSignal): Promise<void> {
-    if (this.#prepared) return;
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    await removeLeftovers(this.#directory);
-    const result = await this.#git(['init', '--quiet', '--bare', '--template=', this.#directory], signal, {});
-    if (result.exitCode !== 0) throw new RepositoryError(`Failed to initialize git repo: ${result.stderr.trim()}`);
-    this.#prepared = true;
+  /** Called with the lock `write`; waits for a listing, which runs in the same folder. */
+  #throwAway(signal: AbortSignal): Promise<void> {
+    return this.#locks.run('list', signal, () => {
+      this.#generation += 1;
+      this.#present.clear();
+      return this.#folder.remove(signal);
+    });
   }
 
   #git(
@@ -492,13 +486,6 @@ export class GitRepository {
     };
     return this.#deps.git.run(args, run);
   }
-}
-
-/** Removes lock files and partial packs of a killed git. */
-async function removeLeftovers(directory: string): Promise<void> {
-  const names = await readdir(directory, { recursive: true }).catch(() => []);
-  const stale = names.filter((name) => name.endsWith('.lock') || /(?:^|\/)objects\/.*tmp_[^/]*$/.test(name));
-  await Promise.all(stale.map((name) => rm(join(directory, name), { force: true })));
 }
 
 function textOf(result: CommandResult): string {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '#base';
 import type { DesiredLimits } from '../../limits.ts';
@@ -9,7 +9,7 @@ export interface MirrorStoreDeps {
   readonly limits: Pick<DesiredLimits, 'mirrorDiskBytes' | 'mirrorAgeMs'>;
 }
 
-/** Frees a mirror for removal from disk; false if it is in use. */
+/** Removes a mirror from disk; false if it is in use. */
 export type DiscardMirror = (name: string) => Promise<boolean>;
 
 interface MirrorUsage {
@@ -79,7 +79,6 @@ export class MirrorStore {
       const isOld = clock.now() - usedAt > limits.mirrorAgeMs;
       if (name === keep || (!isOld && total <= limits.mirrorDiskBytes)) continue;
       if (!(await discard(name))) continue;
-      await rm(join(this.#root, name), { recursive: true, force: true });
       this.#known.delete(name);
       this.#marked.delete(name);
       total -= bytes;
