@@ -62,6 +62,18 @@ describe('an archive over HTTP', () => {
     expect((await render('', { cache: currentRevision })).revision).toBe(`sha256:${sha(current)}`);
   });
 
+  it('is not the file of a download that began before a request for the current one', async () => {
+    let later: Promise<string> | undefined;
+    const { render } = made();
+    server.pages.set('/app.tar.gz', () => {
+      if (later !== undefined) return { body: archive('two') };
+      later = render('', { cache: currentRevision }).then(({ revision }) => revision);
+      return { body: archive('one') };
+    });
+    await render();
+    expect(await later).toBe(`sha256:${sha(archive('two'))}`);
+  });
+
   it('must have the digest in targetRevision, and is then read from disk, also after a restart', async () => {
     const current = archive('one');
     server.pages.set('/app.tar.gz', { body: current });

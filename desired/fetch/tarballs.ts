@@ -6,7 +6,7 @@ import type { DesiredLimits } from '../limits.ts';
 import type { ArchiveCache } from './files/archive-cache.ts';
 import { digestOf } from './files/archive-cache.ts';
 import { repositoryKey } from './shared/repository-key.ts';
-import { SharedJobs } from './shared/shared-jobs.ts';
+import { FreshJobs } from './shared/fresh-jobs.ts';
 import { Lru } from './shared/lru.ts';
 import { readFromMemory } from './files/snapshot.ts';
 import type { Snapshot } from './files/snapshot.ts';
@@ -40,12 +40,12 @@ export function isTarballUrl(url: string): boolean {
 export class TarballSources {
   readonly #deps: TarballSourcesDeps;
   readonly #known = new Lru<KnownArchive>(4096);
-  readonly #downloads: SharedJobs<KnownArchive>;
+  readonly #downloads: FreshJobs<KnownArchive>;
 
   constructor(deps: TarballSourcesDeps) {
     this.#deps = deps;
     const { clock, limits } = deps;
-    this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
+    this.#downloads = new FreshJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
   }
 
   stop(reason: Error): void {
@@ -63,7 +63,7 @@ export class TarballSources {
       );
     const known = this.#known.get(repositoryKey(repository));
     const isFresh = known !== undefined && this.#deps.clock.monotonic() - known.at < this.#deps.limits.refsTtlMs;
-    const { digest } = isFresh && !noCache ? known : await this.#download(repository, signal);
+    const { digest } = isFresh && !noCache ? known : await this.#download(repository, noCache, signal);
     return `sha256:${digest}`;
   }
 
@@ -72,7 +72,7 @@ export class TarballSources {
     const digest = revision.slice('sha256:'.length);
     let kept = again ? undefined : await this.#deps.archives.open(owner, digest);
     if (kept === undefined) {
-      const found = await this.#download(repository, signal);
+      const found = await this.#download(repository, again, signal);
       if (found.digest !== digest)
         throw new DesiredError('DESIRED_ARCHIVE', `the archive has the digest sha256:${found.digest}, not ${revision}`);
       kept = await this.#deps.archives.open(owner, digest);
@@ -81,12 +81,13 @@ export class TarballSources {
     return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFromMemory(kept.contents) };
   }
 
-  #download(repository: Repository, signal: AbortSignal): Promise<KnownArchive> {
+  #download(repository: Repository, mustBegin: boolean, signal: AbortSignal): Promise<KnownArchive> {
     const { archives, cacheDir, clock, limits, web } = this.#deps;
     const owner = repositoryKey(repository);
     const access: RepositoryAccess = { repository, at: checkUrl(repository.url, cacheDir) };
     const { search } = new URL(repository.url);
-    return this.#downloads.run(owner, `downloading ${access.at.url.replace(search, '')}`, signal, async (work) => {
+    const job = { key: owner, what: `downloading ${access.at.url.replace(search, '')}`, mustBegin };
+    return this.#downloads.run(job, signal, async (work) => {
       const known = this.#known.get(owner);
       // Send the ETag only if the archive is still on disk.
       const kept = known === undefined ? undefined : await archives.open(owner, known.digest);

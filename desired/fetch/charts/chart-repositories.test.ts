@@ -145,6 +145,22 @@ describe('Helm chart repositories', () => {
     expect(server.asked).toHaveLength(3);
   });
 
+  it('does not answer a request for the current index with a listing that began before', async () => {
+    const source = charts();
+    const old = server.pages.get('/index.yaml') as object;
+    let current: Promise<string> | undefined;
+    server.pages.set('/index.yaml', () => {
+      if (current !== undefined) return server.pages.get('/new') as object;
+      current = source.resolve(at(), '*', true, none);
+      return old;
+    });
+    const fresh = await start();
+    publish(fresh, ['3.0.0']);
+    server.pages.set('/new', { ...(fresh.pages.get('/index.yaml') as object), headers: { etag: '"2"' } });
+    expect(await source.resolve(at(), '*', false, none)).toBe('2.0.0');
+    expect(await current).toBe('3.0.0');
+  });
+
   it('downloads a chart once, also across restarts, and again on a hard refresh', async () => {
     const source = charts();
     const first = await source.snapshot(at(), '1.2.0', false, none);

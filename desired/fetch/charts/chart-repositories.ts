@@ -10,6 +10,7 @@ import type { ArchiveCache } from '../files/archive-cache.ts';
 import { digestOf } from '../files/archive-cache.ts';
 import type { ChartIndexReader, ChartVersion } from './chart-index.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
+import { FreshJobs } from '../shared/fresh-jobs.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { Lru } from '../shared/lru.ts';
 import { compareVersions, highestMatch, parseConstraint, parseVersion } from '../shared/semver.ts';
@@ -55,7 +56,7 @@ interface CachedIndex {
 export class ChartRepositories {
   readonly #deps: ChartRepositoriesDeps;
   readonly #indexes: Lru<CachedIndex>;
-  readonly #listings: SharedJobs<CachedIndex>;
+  readonly #listings: FreshJobs<CachedIndex>;
   /** Versions parsed from the index with the number `of`, by repository and chart. */
   readonly #read: Lru<{ readonly of: number; readonly versions: readonly ChartVersion[] }>;
   readonly #reading: SharedJobs<readonly ChartVersion[]>;
@@ -70,7 +71,7 @@ export class ChartRepositories {
     this.#indexes = new Lru(limits.archiveCacheBytes);
     this.#read = new Lru(limits.archiveCacheBytes);
     this.#reading = new SharedJobs({ clock, limitMs: limits.deadlineMs });
-    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#listings = new FreshJobs({ clock, limitMs: limits.deadlineMs });
     this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
   }
 
@@ -147,10 +148,12 @@ export class ChartRepositories {
   async #index(at: ChartLocation, noCache: boolean, signal: AbortSignal): Promise<CachedIndex> {
     const owner = repositoryKey(at.repository);
     const { clock, limits, web } = this.#deps;
-    const cached = this.#indexes.get(owner);
-    if (!noCache && cached !== undefined && clock.monotonic() - cached.at < limits.refsTtlMs) return cached;
+    const known = this.#indexes.get(owner);
+    if (!noCache && known !== undefined && clock.monotonic() - known.at < limits.refsTtlMs) return known;
     const access = this.#access(at);
-    return this.#listings.run(owner, `reading the index of ${access.at.url}`, signal, async (work) => {
+    const job = { key: owner, what: `reading the index of ${access.at.url}`, mustBegin: noCache };
+    return this.#listings.run(job, signal, async (work) => {
+      const cached = this.#indexes.get(owner);
       const headers = cached === undefined || cached.etag === '' ? {} : { 'if-none-match': cached.etag };
       const began = clock.monotonic();
       const url = urlInRepository(access.at.url, 'index.yaml');

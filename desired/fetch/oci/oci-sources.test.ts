@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SecretValue } from '#base';
+import { SecretValue, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
+import { eventually, FakeClock } from '#support';
+import { defaultLimits } from '../../limits.ts';
 import { chartArchive, tgz } from '../../testing/archive.ts';
 import { chartArtifact, startRegistry, tarLayer } from '../../testing/registry.ts';
 import type { TestRegistry } from '../../testing/registry.ts';
@@ -10,7 +12,10 @@ import type { RenderBench } from '../../testing/repository.ts';
 import { renderOne, requestOf } from '../../testing/request.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { CachePolicy, SourceManifests } from '../../types.ts';
+import { ArchiveCache } from '../files/archive-cache.ts';
 import { ociRepositoryOf } from './oci-client.ts';
+import type { OciClient } from './oci-client.ts';
+import { OciSources } from './oci-sources.ts';
 import { describeWithTool } from '../../testing/with-tool.ts';
 
 const none = new AbortController().signal;
@@ -87,6 +92,25 @@ describe('OCI artifacts', () => {
     expect(await fault({ targetRevision: '>=9' }, at('team/config'))).toMatch(
       /version matching constraint not found in 5 tags/,
     );
+  });
+
+  it('are not resolved by a listing of tags that began before the request', async () => {
+    const lists: ((tags: readonly string[]) => void)[] = [];
+    const tags = (): Promise<readonly string[]> => new Promise((resolve) => lists.push(resolve));
+    const clock = new FakeClock();
+    const archives = new ArchiveCache({ clock, cacheDir: bench.root, random: systemRandom, limits: defaultLimits });
+    const client = { tags } as unknown as OciClient;
+    const sources = new OciSources({ clock, client, archives, limits: defaultLimits });
+    const chart = { repository: at('charts'), chart: 'web' };
+    const first = sources.resolveChart(chart, '1.x', true, none);
+    await eventually(() => expect(lists).toHaveLength(1));
+    const later = sources.resolveChart(chart, '1.x', true, none);
+    const joined = sources.resolveChart(chart, '1.x', false, none);
+    lists[0]?.(['1.0.0']);
+    expect(await Promise.all([first, joined])).toEqual(['1.0.0', '1.0.0']);
+    await eventually(() => expect(lists).toHaveLength(2));
+    lists[1]?.(['1.0.0', '1.2.0']);
+    expect(await later).toBe('1.2.0');
   });
 
   it('are downloaded once, and again on a hard refresh', async () => {

@@ -6,6 +6,7 @@ import type { DesiredLimits } from '../../limits.ts';
 import type { ArchiveCache } from '../files/archive-cache.ts';
 import { checkChartName, pickVersion, snapshotOf } from '../charts/chart-repositories.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
+import { FreshJobs } from '../shared/fresh-jobs.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { Lru } from '../shared/lru.ts';
 import { isDigest, isTag, ociRepositoryOf } from './oci-client.ts';
@@ -45,7 +46,7 @@ interface TagListing {
  */
 export class OciSources {
   readonly #deps: OciSourcesDeps;
-  readonly #listings: SharedJobs<TagListing>;
+  readonly #listings: FreshJobs<TagListing>;
   readonly #downloads: SharedJobs<Snapshot>;
   readonly #tags = new Lru<TagListing>(32 * 1024 * 1024);
   /** The content layer of each manifest, by credentials, repository name and reference. */
@@ -54,7 +55,7 @@ export class OciSources {
   constructor(deps: OciSourcesDeps) {
     this.#deps = deps;
     const { clock, limits } = deps;
-    this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
+    this.#listings = new FreshJobs({ clock, limitMs: limits.deadlineMs });
     this.#downloads = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
   }
 
@@ -144,10 +145,11 @@ export class OciSources {
     const key = hashJson([repositoryKey(repository), at.name]);
     const cached = this.#tags.get(key);
     const isFresh = cached !== undefined && clock.monotonic() - cached.at < limits.refsTtlMs;
+    const job = { key, what: `listing the tags of ${at.host}/${at.name}`, mustBegin: noCache };
     const listing =
       isFresh && !noCache
         ? cached
-        : await this.#listings.run(key, `listing the tags of ${at.host}/${at.name}`, signal, async (work) => {
+        : await this.#listings.run(job, signal, async (work) => {
             const began = clock.monotonic();
             const fresh = { tags: await client.tags(repository, at, work), at: began };
             this.#tags.set(
