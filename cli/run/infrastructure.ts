@@ -335,6 +335,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
       capMs: config.selfHealBackoffCap,
       timeoutMs: config.selfHealTimeout,
     },
+    retryLatestRevision: config.retryLatestRevision,
     syncTimeoutMs: config.syncTimeout,
     repoErrorGraceMs: config.repoErrorGracePeriod,
     kubectlParallelism: config.kubectlParallelism,
