@@ -3,6 +3,7 @@ import { help } from './common-options.ts';
 import { connectionOptions } from './connection-options.ts';
 import { controllerOptions } from './controller-options.ts';
 import { driftlessOptions } from './driftless-options.ts';
+import { inertOptions } from './inert-options.ts';
 import { redisOptions } from './redis-options.ts';
 import { sourceOptions } from './source-options.ts';
 
@@ -16,6 +17,7 @@ export const runOptions = {
   ...sourceOptions,
   ...redisOptions,
   ...connectionOptions,
+  ...inertOptions,
   ...driftlessOptions,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;

@@ -3,6 +3,7 @@ import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
 import { chooseClusters } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
+import { inertOptions } from '../options/inert-options.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
@@ -125,7 +126,10 @@ function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
 
 const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
 
+const inertFlags: ReadonlySet<string> = new Set([...Object.keys(inertOptions), 'glogLevel', 'selfHealBackoffCooldown']);
+
 function rowOfFlag(name: string): UsedFeature['row'] {
+  if (inertFlags.has(name)) return rows.inert;
   return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
 }
 
@@ -156,11 +160,22 @@ function isService({ key = '', flag }: OptionSpec): boolean {
 }
 
 function serviceFeatures({ params }: InstallationFacts): readonly UsedFeature[] {
+  const profiler = 'controller.profile.enabled';
   const keysOf = (pattern: RegExp): readonly string[] => Object.keys(params).filter((key) => pattern.test(key));
   const where = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
   const servers = keysOf(/^repo\.server$|^controller\.repo\.server\./);
   const reposerver = keysOf(/^reposerver\./);
   return [
+    ...(params[profiler] === 'true'
+      ? [
+          {
+            feature: `the profiler has no effect: ${inertOptions.profilerFile.noEffect}`,
+            where: where([profiler]),
+            severity: 'info',
+            row: rows.inert,
+          } as const,
+        ]
+      : []),
     ...(servers.length === 0
       ? []
       : [

@@ -28,6 +28,7 @@ import { DebugSocket, PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import { debugSocketOf } from '../debug/debug-paths.ts';
 import { HubAccess } from './hub-access.ts';
+import { connectionLimits, liveTuning } from './tuning.ts';
 import { answerLimits, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { repoServerSettings } from './repo-server.ts';
@@ -102,7 +103,8 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   );
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits });
+  const tuning = liveTuning(config);
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, tuning });
   const desired = desiredSource(inputs, settings);
   if (!verifiesSignatures(config))
     logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
@@ -253,7 +255,7 @@ function clientFactory(
       userAgent,
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
-      limits: { qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
+      limits: { ...connectionLimits(config), qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
 }
