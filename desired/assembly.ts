@@ -87,6 +87,8 @@ export interface DesiredSourceDeps {
    * refused.
    */
   readonly azureWorkload?: AzureWorkload | undefined;
+  /** User-Agent of requests for chart indexes and tags. */
+  readonly helmUserAgent?: string | undefined;
   /** The version of this program: manifests rendered by another version are not used. */
   readonly version?: string;
   /**
@@ -137,10 +139,28 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
   const trust = { ...defaultTrust, ...wiring.trust };
   const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach));
   const web = new WebClient({ tlsCertificates: trust.tlsCertificates, proxies, hosts });
-  const apps = new GitHubApps({ clock, web, deadlineMs });
-  const tokens = new CloudTokens({ clock, web, deadlineMs, azureWorkload });
+  const apps = new GitHubApps({ clock, web, deadlineMs, maxTokenMs: limits.githubTokenMs });
+  const tokens = new CloudTokens({
+    clock,
+    web,
+    deadlineMs,
+    azureWorkload,
+    maxPrincipalTokenMs: limits.azureTokenMs,
+  });
   const redirects = new GitRedirects({ web, cacheDir });
-  return { web, git: new Git({ ...wiring, trust, hosts, redirects, apps, tokens, maxAllocationBytes }) };
+  return {
+    web,
+    git: new Git({
+      ...wiring,
+      trust,
+      hosts,
+      redirects,
+      apps,
+      tokens,
+      maxAllocationBytes,
+      killDelayMs: limits.gitKillDelayMs,
+    }),
+  };
 }
 
 interface RemotesWiring extends RemoteAccess {
@@ -152,11 +172,12 @@ function createRemotes(wiring: Wiring, { web, git, repositories, parser }: Remot
   const { clock, cacheDir, random, limits } = wiring;
   const archives = new ArchiveCache({ cacheDir, clock, random, limits });
   const indexes = new ChartIndexReader(parser);
-  const client = new OciClient({ clock, web, limits });
+  const { helmUserAgent: userAgent } = wiring;
+  const client = new OciClient({ clock, web, limits, userAgent });
   const { maxTreeBytes } = limits;
   return new SourceFetcher({
     git: repositories,
-    charts: new ChartRepositories({ clock, web, archives, indexes, cacheDir, limits }),
+    charts: new ChartRepositories({ clock, web, archives, indexes, cacheDir, limits, userAgent }),
     oci: new OciSources({ clock, client, archives, limits }),
     tarballs: new TarballSources({ clock, web, archives, cacheDir, limits }),
     lfs: createLfs(wiring, { web, git }),

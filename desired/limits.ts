@@ -1,3 +1,5 @@
+import type { GitRetryRule } from './fetch/git/retries.ts';
+
 /**
  * Limits for one source or repository. The defaults are those of Argo CD's repo-server where it has
  * the limit.
@@ -66,7 +68,15 @@ export interface DesiredLimits {
    * and truncated).
    */
   readonly maxIndexBytes: number;
-  /** Size of a packed chart or layer. Unpacked, the limits of a checkout apply. */
+  /**
+   * Size of an unpacked chart and of an unpacked artifact of a registry
+   * (ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_EXTRACTED_SIZE and OCI_MANIFEST_MAX_EXTRACTED_SIZE).
+   */
+  readonly maxChartBytes: number;
+  readonly maxArtifactBytes: number;
+  /** ARGOCD_REPO_SERVER_OCI_LAYER_MEDIA_TYPES. */
+  readonly ociMediaTypes: readonly string[];
+  /** Size of a packed chart or layer. */
   readonly maxArchiveBytes: number;
   /** Disk for packed charts and layers, and memory for unpacked ones and indexes. */
   readonly archiveDiskBytes: number;
@@ -81,6 +91,17 @@ export interface DesiredLimits {
   readonly maxToolMemoryBytes: number;
   /** Concurrent programs, over all repositories. */
   readonly toolParallelism: number;
+  /** Time between SIGTERM and SIGKILL for a git that timed out (ARGOCD_EXEC_FATAL_TIMEOUT). */
+  readonly gitKillDelayMs: number;
+  /** Attempts to list the refs of a repository. */
+  readonly gitRetry: GitRetryRule;
+  /** Deadline of one such attempt over HTTP (ARGOCD_GIT_REQUEST_TIMEOUT). 0: that of the answer. */
+  readonly gitRequestTimeoutMs: number;
+  /** Concurrent listings of refs (ARGOCD_GIT_LS_REMOTE_PARALLELISM_LIMIT). 0: no limit. */
+  readonly listParallelism: number;
+  /** How long tokens are used at most, besides their own expiry. */
+  readonly githubTokenMs: number;
+  readonly azureTokenMs: number;
   /**
    * Concurrent connections to one host (git, charts, registries): a host that hangs blocks no more
    * than these. 0: no limit.
@@ -131,6 +152,13 @@ export const defaultLimits: DesiredLimits = {
   maxCheckoutBytes: 256 * 1024 * 1024,
   maxCheckoutFiles: 20_000,
   maxIndexBytes: 128 * 1024 * 1024,
+  maxChartBytes: 256 * 1024 * 1024,
+  maxArtifactBytes: 256 * 1024 * 1024,
+  ociMediaTypes: [
+    'application/vnd.oci.image.layer.v1.tar',
+    'application/vnd.oci.image.layer.v1.tar+gzip',
+    'application/vnd.cncf.helm.chart.content.v1.tar+gzip',
+  ],
   maxArchiveBytes: 64 * 1024 * 1024,
   archiveDiskBytes: 1024 * 1024 * 1024,
   archiveCacheBytes: 64 * 1024 * 1024,
@@ -138,6 +166,12 @@ export const defaultLimits: DesiredLimits = {
   maxToolBytes: 64 * 1024 * 1024,
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
   toolParallelism: 4,
+  gitKillDelayMs: 10_000,
+  gitRetry: { attempts: 1, firstDelayMs: 250, factor: 2, maxDelayMs: 5000 },
+  gitRequestTimeoutMs: 0,
+  listParallelism: 0,
+  githubTokenMs: 3_600_000,
+  azureTokenMs: 59 * 60_000,
   hostParallelism: 8,
   deniedNetworks: [],
   parseTimeoutMs: 20_000,

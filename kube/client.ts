@@ -261,7 +261,7 @@ class RawClient implements KubeClient {
       kind: resource === undefined ? '' : groupKindName(resource),
       headers: { ...wire.headers, ...(this.#user === undefined ? {} : { 'impersonate-user': this.#user }) },
       signal: options.signal,
-      ...defined({ deadlineMs: options.deadlineMs, attempts: options.attempts, beforeSend: options.beforeSend }),
+      ...defined({ deadlineMs: options.deadlineMs, beforeSend: options.beforeSend }),
     };
   }
 }

@@ -10,8 +10,6 @@ export interface CallOptions {
    * retry, connection). If it throws, nothing is sent, and the call rejects with that error.
    */
   readonly beforeSend?: () => void;
-  /** Attempts, if other than the client's. */
-  readonly attempts?: number;
 }
 
 /** A call that must be checked before it is sent. */

@@ -65,8 +65,7 @@ export function hookPhase(
   object: KubeObject,
   health: HealthStatus | null,
 ): { readonly phase: OperationPhase; readonly message: string } {
-  const created = `${object.metadata.name ?? ''} created`;
-  if (health === null) return { phase: 'Succeeded', message: created };
+  if (health === null) return { phase: 'Succeeded', message: `${object.metadata.name ?? ''} created` };
   const message = health.message ?? '';
   switch (health.status) {
     case 'Unknown':
@@ -76,8 +75,7 @@ export function hookPhase(
     case 'Suspended':
       return { phase: 'Running', message };
     case 'Healthy':
-      return { phase: 'Succeeded', message };
     case 'Missing':
-      return { phase: 'Succeeded', message: created };
+      return { phase: 'Succeeded', message };
   }
 }

@@ -1,7 +1,8 @@
 import { mapLimit, messageOf } from '#base';
-import { groupOf } from '#model';
+import { groupOf, isCompleted } from '#model';
 import type { OperationPhase, ResourceResult, ResultCode } from '#model';
 import { applyTask, dryRunSkipped, pruneTask, rethrowPostponed } from './task.ts';
+import { hookPhase } from './hooks.ts';
 import {
   hasDeletePolicy,
   isDone,
@@ -16,22 +17,22 @@ import {
 } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { checkTasks, namespaceTask } from './prepare.ts';
-import { deleteLive, removeHookFinalizer } from './release.ts';
+import { isMissing, removeHookFinalizer } from './release.ts';
 import {
   blockingTasks,
-  deletionMessage,
   failureMessage,
   hasFailed,
+  hasHookFinalizer,
   isBeingDeleted,
   isDeletionPending,
   isStatusOutdated,
   lacksConfirmation,
   nextWave,
   observeTask,
+  waitingForText,
   waitingMessage,
   withoutSynced,
 } from './step.ts';
-import { terminateHook } from './terminate.ts';
 import type { SyncOutcome, SyncRequest } from './types.ts';
 
 /** Maximum concurrent calls for objects of one kind; the writer's own limit may be lower. */
@@ -56,8 +57,8 @@ export function syncStep(request: SyncRequest): Promise<SyncOutcome> {
 
 /**
  * Terminates an operation: deletes running hooks and marks them as failed. A hook that has ended
- * keeps its result. The outcome is Failed `Operation terminated`, or Error if the cleanup failed.
- * Source: gitops-engine sync_context.go
+ * keeps its result, unless its delete policy is HookFailed. The outcome is Failed `Operation
+ * terminated`, or Error if the cleanup failed. Source: gitops-engine sync_context.go
  */
 export function terminateSync(request: SyncRequest): Promise<SyncOutcome> {
   return new StepRun(request).terminate();
@@ -82,7 +83,7 @@ class StepRun {
     const waiting = await this.#waitForRunning();
     if (waiting !== undefined) return waiting;
     const leaving = this.#tasks.filter(isDeletionPending);
-    if (leaving.length > 0) return this.#outcome('Running', deletionMessage(leaving, this.#request.options));
+    if (leaving.length > 0) return this.#outcome('Running', waitingForText('deletion of', leaving));
     await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
     const proper = this.#tasks.filter((task) => task.phase !== 'SyncFail');
     if (proper.some(hasFailed)) return this.#fail('one or more synchronization tasks completed unsuccessfully');
@@ -93,14 +94,12 @@ class StepRun {
     this.#tasks = planTasks(this.#request, undefined);
     // A dry run has created nothing.
     if (this.#request.options.dryRun) return this.#outcome('Failed', 'Operation terminated');
-    await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
-    let isClean = true;
-    for (const task of this.#tasks.filter((each) => each.isHook && isRunning(each))) {
-      const { clean, phase, message } = await terminateHook(task, this.#request);
-      this.#record(task, { operationPhase: phase, message });
-      isClean &&= clean;
+    let ok = true;
+    for (const task of this.#tasks) {
+      if (task.isHook && isRunning(task)) ok = (await this.#terminateHook(task)) && ok;
     }
-    return isClean
+    await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
+    return ok
       ? this.#outcome('Failed', 'Operation terminated')
       : this.#outcome('Error', 'Operation termination had errors');
   }
@@ -144,10 +143,8 @@ class StepRun {
         const health = this.#request.health(task.live);
         if (health !== null && isStatusOutdated(task, task.live, clock.now() - startedAt)) continue;
         const seen = observeTask(task, task.live, health);
-        if (seen !== undefined) this.#record(task, { operationPhase: seen.phase, message: seen.message });
+        this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
-        // Like Argo CD, wait for a resource whose health check fails.
-        if (!task.isHook) continue;
         this.#record(task, { operationPhase: 'Error', message: `failed to get resource health: ${messageOf(error)}` });
       }
       ended ||= task.isHook && isDone(task);
@@ -162,22 +159,22 @@ class StepRun {
     for (const task of running) {
       if (task.live !== null) continue;
       const missing = await this.#whyMissing(task);
-      if (missing !== undefined) this.#record(task, { operationPhase: 'Error', ...missing });
+      if (missing !== undefined)
+        this.#record(task, { status: 'SyncFailed', operationPhase: 'Error', message: missing });
     }
     return this.#outcome('Running', waitingMessage(running, this.#request.options));
   }
 
-  /** Undefined: the object is there, only not in the cache yet. */
-  async #whyMissing(task: SyncTask): Promise<{ message: string; status?: ResultCode } | undefined> {
+  async #whyMissing(task: SyncTask): Promise<string | undefined> {
     const object = objectOf(task);
     try {
       const live = await this.#request.writer.get(object, this.#request.signal);
       if (live !== null) return undefined;
       const name = `${groupOf(object.apiVersion)}/${object.kind}/${object.metadata.name ?? ''}`;
-      return { status: 'SyncFailed', message: `Resource ${name} is missing, it might have been deleted` };
+      return `Resource ${name} is missing, it might have been deleted`;
     } catch (error) {
       rethrowPostponed(error, this.#request);
-      return { message: `Failed to get live resource ${messageOf(error)}` };
+      return `Failed to get live resource ${messageOf(error)}`;
     }
   }
 
@@ -198,8 +195,8 @@ class StepRun {
     if (state === 'pending')
       return this.#outcome(
         'Running',
-        deletionMessage(
-          current.filter((task) => isStaleHook(task) || (isPrune(task) && isPending(task))),
+        waitingMessage(
+          current.filter((t) => isPending(t)),
           options,
         ),
       );
@@ -207,7 +204,7 @@ class StepRun {
       await this.#deleteHooks('HookSucceeded');
       return this.#outcome('Succeeded', 'successfully synced (all tasks run)');
     }
-    return this.#outcome('Running', waitingMessage(current, options));
+    return this.#outcome('Running', waitingMessage(awaitedTasks(current), options));
   }
 
   /** Remaining pause after the wave of this task. */
@@ -224,9 +221,9 @@ class StepRun {
   async #waveFailed(current: readonly SyncTask[]): Promise<SyncOutcome> {
     const running = current.filter(isRunning);
     if (running.length === 0) return this.#fail('one or more objects failed to apply');
-    const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail');
-    await this.#runTasks(handlers.filter(isPending));
-    return this.#outcome('Running', waitingMessage([...running, ...handlers], this.#request.options));
+    const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail' && isPending(task));
+    await this.#runTasks(handlers);
+    return this.#outcome('Running', waitingMessage([...running, ...handlers.filter(isRunning)], this.#request.options));
   }
 
   /** Runs the SyncFail hooks, then fails the operation. */
@@ -239,7 +236,7 @@ class StepRun {
     const open = handlers.filter(isPending);
     if (open.length > 0) {
       await this.#runTasks(open);
-      return this.#outcome('Running', waitingMessage(open, this.#request.options));
+      return this.#outcome('Running', waitingMessage(handlers.filter(isRunning), this.#request.options));
     }
     await this.#deleteHooks('HookFailed');
     const failed = handlers.filter((task) => task.status === 'SyncFailed');
@@ -254,7 +251,7 @@ class StepRun {
    */
   async #runTasks(tasks: readonly SyncTask[]): Promise<WaveState> {
     const { options } = this.#request;
-    if (!(await this.#removeStaleFinalizers(tasks.filter((task) => task.isHook && isPending(task))))) return 'failed';
+    await this.#removeFinalizers(tasks.filter((task) => task.isHook && isPending(task)));
     // A dry run needs no confirmation.
     if (!options.dryRun && tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
     let state = worstState(await mapLimit(tasks.filter(isPrune), maxParallelCalls, (task) => this.#prune(task)));
@@ -313,45 +310,51 @@ class StepRun {
     try {
       const released = await removeHookFinalizer(task.live, this.#request);
       if (released === null) return 'missing';
-      return (await deleteLive(released, this.#request)) ? 'deleted' : 'missing';
+      const { writer, options, signal } = this.#request;
+      const deletion = await writer.delete(released, options.prunePropagationPolicy, signal);
+      if (deletion === 'changed') throw new Error('its tracking, owners or annotations changed since it was read');
+      return 'deleted';
     } catch (error) {
+      if (isMissing(error)) return 'missing';
       rethrowPostponed(error, this.#request);
       this.#record(task, { operationPhase: 'Error', message: `failed to delete resource: ${messageOf(error)}` });
       return 'failed';
     }
   }
 
-  /**
-   * Removes the finalizers of completed hooks. Reads a hook that the cache does not have: a
-   * finalizer left behind would block its deletion, and that of the Application.
-   */
   async #removeFinalizers(tasks: readonly SyncTask[]): Promise<void> {
     if (this.#request.options.dryRun) return;
-    const { writer, signal } = this.#request;
-    await mapLimit(tasks, maxParallelCalls, (task) =>
-      this.#releaseHook(task, 'Failed to remove hook finalizer', async () => {
-        task.live ??= await writer.get(objectOf(task), signal);
-      }),
-    );
+    await mapLimit(tasks, maxParallelCalls, async (task) => {
+      if (task.live === null || !hasHookFinalizer(task.live)) return;
+      try {
+        task.live = await removeHookFinalizer(task.live, this.#request);
+      } catch (error) {
+        rethrowPostponed(error, this.#request);
+        this.#record(task, {
+          operationPhase: 'Error',
+          message: `failed to remove hook finalizer: ${messageOf(error)}`,
+        });
+      }
+    });
   }
 
-  /** Removes the finalizers of hooks that an earlier sync left. Returns whether that succeeded. */
-  async #removeStaleFinalizers(tasks: readonly SyncTask[]): Promise<boolean> {
-    if (this.#request.options.dryRun) return true;
-    const released = await mapLimit(tasks, maxParallelCalls, (task) =>
-      this.#releaseHook(task, 'failed to remove hook finalizer'),
-    );
-    return released.every(Boolean);
-  }
-
-  async #releaseHook(task: SyncTask, problem: string, find?: () => Promise<void>): Promise<boolean> {
+  async #terminateHook(task: SyncTask): Promise<boolean> {
+    const { writer, health, signal } = this.#request;
     try {
-      await find?.();
-      if (task.live !== null) task.live = await removeHookFinalizer(task.live, this.#request);
+      task.live = await writer.get(task.live ?? objectOf(task), signal);
+      if (task.live === null) {
+        this.#record(task, { operationPhase: 'Succeeded', message: 'Terminated' });
+        return true;
+      }
+      const now = hookPhase(task.live, health(task.live));
+      if (isCompleted(now.phase) && !hasDeletePolicy(task, 'HookFailed'))
+        this.#record(task, { operationPhase: now.phase, message: now.message });
+      else if ((await this.#deleteHook(task)) === 'failed') return false;
+      else this.#record(task, { operationPhase: 'Failed', message: 'Terminated' });
       return true;
     } catch (error) {
       rethrowPostponed(error, this.#request);
-      this.#record(task, { operationPhase: 'Error', message: `${problem}: ${messageOf(error)}` });
+      this.#record(task, { operationPhase: 'Error', message: messageOf(error) });
       return false;
     }
   }
@@ -370,6 +373,16 @@ class StepRun {
   #outcome(phase: OperationPhase, message: string): SyncOutcome {
     return { phase, message, results: [...this.#results.values()] };
   }
+}
+
+/**
+ * Running tasks except Namespaces, which have no health. If only Namespaces are running, returns
+ * them.
+ */
+function awaitedTasks(tasks: readonly SyncTask[]): readonly SyncTask[] {
+  const running = tasks.filter(isRunning);
+  const others = running.filter((task) => task.isHook || objectOf(task).kind !== 'Namespace');
+  return others.length > 0 ? others : running;
 }
 
 /** Identifies a wave on every replica; begins with {@link SyncRequest.attempt}. */

@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
-import { deepEqual, defined, parseArgoDuration, parseGoBool, parseGoFloat, parseGoInt, UsageError } from '#base';
+import { defined, parseArgoDuration, UsageError } from '#base';
 
 /**
  * Kinds of option values. `seconds` is a whole number of seconds on the command line and
- * milliseconds in the program. `csv` is split at commas; `list` is not: each repetition of the flag
- * adds one entry.
+ * milliseconds in the program; a `quantity` (10M, 1Gi) is a number of bytes. `csv` is split at
+ * commas; `list` is not: each repetition of the flag adds one entry.
  */
-export type OptionKind = 'string' | 'int' | 'number' | 'bool' | 'seconds' | 'duration' | 'csv' | 'list' | 'map' | 'ns';
+export type OptionKind =
+  'string' | 'int' | 'number' | 'bool' | 'seconds' | 'duration' | 'csv' | 'list' | 'map' | 'ns' | 'quantity';
 
 interface OptionBase {
   /** Long flag without dashes. */
@@ -22,6 +23,8 @@ interface OptionBase {
   readonly max?: number;
   /** Minimum of the environment variable, if lower than the flag's. */
   readonly envMin?: number;
+  /** A text must match it. */
+  readonly pattern?: RegExp;
   /** The values that are accepted. */
   readonly choices?: readonly string[];
   /**
@@ -36,7 +39,7 @@ interface OptionBase {
 export type OptionSpec = OptionBase &
   (
     | { readonly kind: 'string'; readonly default: string }
-    | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns'; readonly default: number }
+    | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns' | 'quantity'; readonly default: number }
     | { readonly kind: 'bool'; readonly default: boolean }
     | { readonly kind: 'csv' | 'list'; readonly default: readonly string[] }
     | { readonly kind: 'map'; readonly default: Readonly<Record<string, string>> }
@@ -49,6 +52,7 @@ interface ValueOf {
   seconds: number;
   duration: number;
   ns: number;
+  quantity: number;
   bool: boolean;
   csv: readonly string[];
   list: readonly string[];
@@ -98,26 +102,25 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
       config[name] = flagValue(spec, raw);
     } else if (fromEnv !== undefined && fromEnv !== '') {
       const rule = envRule(spec);
-      const value = parseValue(rule, fromEnv, readEnvironment);
+      const value = parseValue(rule, fromEnv, rule.kind);
       if (value === undefined) warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(rule, rule.kind)}`);
       else given.add(name);
       config[name] = value ?? spec.default;
     }
     if (flags.has(name)) given.add(name);
-    if (given.has(name) && spec.noEffect !== undefined && !deepEqual(config[name], spec.default))
-      warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
+    if (given.has(name) && spec.noEffect !== undefined) warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
   }
   return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
 }
 
 /** Constraints on a value. */
-type ValueRule = Pick<OptionSpec, 'min' | 'max' | 'choices' | 'kind'>;
+type ValueRule = Pick<OptionSpec, 'min' | 'max' | 'choices' | 'pattern' | 'kind'>;
 
-function envRule({ kind, envKind, min, envMin, max, choices }: OptionSpec): ValueRule {
+function envRule({ kind, envKind, min, envMin, max, choices, pattern }: OptionSpec): ValueRule {
   const least = envMin ?? min;
   return {
     kind: envKind ?? kind,
-    ...defined({ min: least, max, choices }),
+    ...defined({ min: least, max, choices, pattern }),
   };
 }
 
@@ -149,7 +152,7 @@ function rawFlags(
   }
 }
 
-const numeric: ReadonlySet<OptionKind> = new Set(['int', 'number', 'seconds', 'duration', 'ns']);
+const numeric: ReadonlySet<OptionKind> = new Set(['int', 'number', 'seconds', 'duration', 'ns', 'quantity']);
 
 /**
  * Rewrites a command line for Node's parser, which knows no aliases, `--flag=true` or `--flag -1`.
@@ -182,7 +185,7 @@ function plainWord(arg: string, specs: ReadonlyMap<string, OptionSpec>): string 
   if (rest.length === 0) return `--${spec.flag}`;
   const text = rest.join('=');
   if (spec.kind !== 'bool') return `--${spec.flag}=${text}`;
-  const value = parseGoBool(text);
+  const value = parseBool(text);
   if (value === undefined) throw new UsageError(`${name} takes true or false, not "${text}"`);
   return value ? `--${spec.flag}` : `--no-${spec.flag}`;
 }
@@ -231,47 +234,38 @@ function flagValue(spec: OptionSpec, raw: string | boolean | readonly (string | 
   if (typeof raw === 'boolean') return raw;
   if (spec.kind === 'list') return typeof raw === 'string' ? [raw] : raw.map(String);
   const text = typeof raw === 'string' ? raw : raw.map(String).join(',');
-  const value = parseValue(spec, text, readFlag);
+  const value = parseValue(spec, text, spec.kind);
   if (value === undefined) throw new UsageError(`--${spec.flag}: ${expectation(spec, spec.kind)}, not "${text}"`);
   return value;
 }
 
-/** How Go reads booleans and integers; pflag and Argo CD's environment differ in these only. */
-interface ScalarSyntax {
-  readonly bool: (text: string) => boolean | undefined;
-  readonly int: (text: string) => number | undefined;
-}
-
-const readFlag: ScalarSyntax = { bool: parseGoBool, int: (text) => parseGoInt(text, { prefixes: true }) };
-const readEnvironment: ScalarSyntax = { bool: parseWordBool, int: (text) => parseGoInt(text) };
-
-function parseValue(spec: ValueRule, text: string, syntax: ScalarSyntax): OptionValue | undefined {
-  const { kind } = spec;
-  const value = parseKind(text, kind, syntax);
+function parseValue(spec: ValueRule, text: string, kind: OptionKind): OptionValue | undefined {
+  const value = kind === 'quantity' ? parseBytes(text.trim()) : parseKind(text.trim(), kind);
   if (typeof value === 'number') {
     const inUnit = kind === 'seconds' ? value / 1000 : value;
     if (inUnit < (spec.min ?? -Infinity) || inUnit > (spec.max ?? Infinity)) return undefined;
   }
+  if (spec.pattern !== undefined && typeof value === 'string' && !spec.pattern.test(value)) return undefined;
   if (spec.choices !== undefined && typeof value === 'string' && !spec.choices.includes(value)) return undefined;
   return value;
 }
 
-function parseKind(text: string, kind: OptionKind, syntax: ScalarSyntax): OptionValue | undefined {
+function parseKind(text: string, kind: Exclude<OptionKind, 'quantity'>): OptionValue | undefined {
   switch (kind) {
     case 'string':
-      return text.trim();
+      return text;
     case 'list':
       return [text];
     case 'bool':
-      return syntax.bool(text);
+      return parseBool(text);
     case 'int':
-      return syntax.int(text);
+      return /^[+-]?[0-9]+$/.test(text) ? Number(text) : undefined;
     case 'number':
-      return parseGoFloat(text);
+      return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
     case 'seconds':
-      return scaled(syntax.int(text), 1000);
+      return /^[+-]?[0-9]+$/.test(text) ? Number(text) * 1000 : undefined;
     case 'ns':
-      return scaled(syntax.int(text), 1e-6);
+      return /^[0-9]+$/.test(text) ? Number(text) / 1e6 : undefined;
     case 'duration':
       return parseArgoDuration(text);
     case 'csv':
@@ -284,12 +278,16 @@ function parseKind(text: string, kind: OptionKind, syntax: ScalarSyntax): Option
   }
 }
 
-function scaled(value: number | undefined, factor: number): number | undefined {
-  return value === undefined ? undefined : factor < 1 ? value / Math.round(1 / factor) : value * factor;
+/** A number of bytes as a Kubernetes quantity (resource.ParseQuantity, rounded up). */
+function parseBytes(text: string): number | undefined {
+  const [, number = '', suffix = ''] = /^\+?([0-9]{1,20}(?:\.[0-9]{0,9})?)([kMGTPE]|[KMGTPE]i)?$/.exec(text) ?? [];
+  if (number === '') return undefined;
+  const base = suffix.endsWith('i') ? 1024 : 1000;
+  const bytes = Math.ceil(Number(number) * base ** ' KMGTPE'.indexOf(suffix.charAt(0).toUpperCase() || ' '));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-/** Argo CD's environment: `true` or `false` in any letter case; it ignores `1` and `t`. */
-function parseWordBool(text: string): boolean | undefined {
+function parseBool(text: string): boolean | undefined {
   const lower = text.toLowerCase();
   if (lower === 'true') return true;
   return lower === 'false' ? false : undefined;
@@ -307,7 +305,8 @@ function parseMap(text: string): Readonly<Record<string, string>> | undefined {
   return map;
 }
 
-function expectation({ choices, min, max }: ValueRule, kind: OptionKind): string {
+function expectation({ choices, pattern, min, max }: ValueRule, kind: OptionKind): string {
+  if (pattern !== undefined) return `must match ${String(pattern)}`;
   if (choices !== undefined) {
     const named = choices.filter((choice) => choice !== '');
     return `must be ${named.length > 1 ? 'one of ' : ''}${named.join(', ')}`;
@@ -320,6 +319,7 @@ function expectation({ choices, min, max }: ValueRule, kind: OptionKind): string
     seconds: 'must be a whole number of seconds',
     ns: 'must be a whole number of nanoseconds',
     duration: 'must be a duration such as 90s, 5m or 1h30m',
+    quantity: 'must be a size such as 10M, 1G or 512Mi',
     csv: 'must be a list separated by commas',
     list: 'must be a string',
     map: 'must be key=value pairs separated by commas',

@@ -57,6 +57,8 @@ export interface InstallationFacts {
   readonly applications: readonly Application[];
   /** Undefined if it does not exist or cannot be read. */
   readonly workload: WorkloadFacts | undefined;
+  /** The Deployment of the repo-server; undefined if it does not exist or cannot be read. */
+  readonly repoServer: WorkloadFacts | undefined;
 }
 
 /**

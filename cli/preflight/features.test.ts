@@ -38,6 +38,7 @@ interface Given {
   readonly templates?: readonly KubeObject[];
   readonly project?: object;
   readonly workload?: KubeObject;
+  readonly repoServer?: KubeObject;
 }
 
 function installation(given: Given = {}): InstallationFacts {
@@ -62,6 +63,7 @@ function installation(given: Given = {}): InstallationFacts {
     projects: new Map<string, AppProject>([['default', project]]),
     applications: [],
     workload: given.workload === undefined ? undefined : workloadFacts(given.workload),
+    repoServer: given.repoServer === undefined ? undefined : workloadFacts(given.repoServer),
   };
 }
 
@@ -270,15 +272,12 @@ const appCases: readonly AppCase[] = [
     [['info', rows.namespaceMetadata, 'spec.syncPolicy.managedNamespaceMetadata']],
   ],
   [
-    'retries with the latest revision',
-    application(
-      { syncPolicy: { automated: {}, retry: { limit: 3 } } },
-      annotated({ 'driftless.io/retry-latest-revision': 'true' }),
-    ),
+    'retries',
+    application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }),
     {},
-    [['info', rows.retries, 'metadata.annotations["driftless.io/retry-latest-revision"]']],
+    [['info', rows.retries, 'spec.syncPolicy.retry']],
   ],
-  ['retries as in Argo CD', application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }), {}, []],
+  ['retries that say', application({ syncPolicy: { automated: {}, retry: { limit: 3, refresh: false } } }), {}, []],
   [
     'hooks',
     application({}, { status: { resources: [{ kind: 'Job', name: 'j', hook: true }] } }),
@@ -373,6 +372,12 @@ const statefulSet = (args: readonly string[], env: readonly object[] = [], repli
   spec: { replicas, template: { spec: { containers: [{ name: 'c', args, env }] } } } as unknown as Json,
 });
 
+const repoServer = (env: readonly object[]): KubeObject => ({
+  ...statefulSet([], env),
+  kind: 'Deployment',
+  metadata: { name: 'argocd-repo-server' },
+});
+
 type InstallationCase = readonly [name: string, given: Given, expected: Expected];
 const params = (key: string): string => `ConfigMap argocd-cmd-params-cm: ${key}`;
 
@@ -409,9 +414,14 @@ const installationCases: readonly InstallationCase[] = [
   ],
   ['an argocd-cm without its label', { labelled: false }, [['differs', rows.cmLabel, 'ConfigMap argocd/argocd-cm']]],
   [
-    'kinds that are left out by their rights, and keys that have the same effect here',
-    { cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*' } },
-    [['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC']],
+    'keys that are not read',
+    {
+      cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*', 'resource.customLabels': '' },
+    },
+    [
+      ['differs', rows.cmKeys, 'ConfigMap argocd-cm: resource.includeEventLabelKeys'],
+      ['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC'],
+    ],
   ],
   [
     'server-side diff for all',
@@ -422,10 +432,10 @@ const installationCases: readonly InstallationCase[] = [
   ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
   [
     'flags without effect, missed and not',
-    { params: { 'controller.metrics.application.labels': 'team', 'controller.profile.enabled': 'true' } },
+    { params: { 'controller.metrics.application.labels': 'team', 'controller.k8s.tcp.timeout': '5s' } },
     [
       ['differs', rows.flags, params('controller.metrics.application.labels')],
-      ['info', rows.inert, params('controller.profile.enabled')],
+      ['info', rows.flags, params('controller.k8s.tcp.timeout')],
     ],
   ],
   [
@@ -438,7 +448,34 @@ const installationCases: readonly InstallationCase[] = [
     { params: { 'repo.server': 'r:8081', 'redis.server': 'r:6379', 'reposerver.parallelism.limit': '4' } },
     [
       ['info', rows.services, params('repo.server')],
-      ['info', rows.generator, params('reposerver.parallelism.limit')],
+      ['info', rows.repoServerVariables, params('reposerver.parallelism.limit')],
+    ],
+  ],
+  [
+    'settings of the repo-server, by key and by variable, that the controller lacks',
+    {
+      params: {
+        'reposerver.parallelism.limit': '64',
+        'reposerver.allow.oob.symlinks': 'true',
+        'reposerver.git.request.timeout': '45s',
+        'reposerver.plugin.tar.exclusions': '.git/*',
+        'reposerver.disable.tls': 'true',
+      },
+      repoServer: repoServer([
+        { name: 'ARGOCD_EXEC_TIMEOUT', value: '5m' },
+        { name: 'ARGOCD_GIT_ATTEMPTS_COUNT', value: '3' },
+        { name: 'ARGOCD_GIT_RETRY_FACTOR', value: '2' },
+        { name: 'ARGOCD_GIT_RETRY_DURATION', value: 'soon' },
+      ]),
+      workload: statefulSet([], [{ name: 'ARGOCD_GIT_ATTEMPTS_COUNT', value: '3' }]),
+    },
+    [
+      ['differs', rows.repoServerVariables, 'Deployment argocd-repo-server: ARGOCD_EXEC_TIMEOUT'],
+      ['differs', rows.repoServerVariables, 'Deployment argocd-repo-server: ARGOCD_GIT_RETRY_DURATION'],
+      ['info', rows.repoServerVariables, params('reposerver.git.request.timeout')],
+      ['info', rows.repoServerVariables, params('reposerver.plugin.tar.exclusions')],
+      ['info', rows.repoServerVariables, params('reposerver.allow.oob.symlinks')],
+      ['info', rows.generator, params('reposerver.disable.tls')],
     ],
   ],
   [
@@ -448,13 +485,9 @@ const installationCases: readonly InstallationCase[] = [
         '/usr/local/bin/argocd-application-controller',
         '--server-side-diff-enabled',
         '--metrics-port=8082',
-        '--retry-latest-revision',
       ]),
     },
-    [
-      ['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled'],
-      ['info', rows.retries, 'StatefulSet argocd-application-controller: --retry-latest-revision'],
-    ],
+    [['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
   ],
   [
     'variables in the workload',
@@ -540,8 +573,6 @@ const undetected: Readonly<Record<string, string>> = {
   'the order in which Applications are processed': harmless,
   'the pause between waves (`ARGOCD_SYNC_WAVE_DELAY`)': harmless,
   'writes at once (`--kubectl-parallelism-limit`)': ownAffair,
-  'connections to API servers (`ARGOCD_K8S_*`, `ARGOCD_K8SCLIENT_*`)': ownAffair,
-  'caches of clusters (`ARGOCD_CLUSTER_CACHE_*`, `ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION`)': ownAffair,
   'addresses that sources may not have': byComparison,
   'redirects of a Git server': byComparison,
   'credentials of a registry, a chart repository and an LFS server': byComparison,
@@ -590,7 +621,6 @@ const undetected: Readonly<Record<string, string>> = {
   'when Redis is written': harmless,
   'Redis that is down, slow or full': harmless,
   'surplus parts of a sharded tree that shrank': harmless,
-  'Events about Applications': harmless,
   'health of each object in the status': 'about an installation without Redis, and Argo CD has one',
   '"invalidate cache" of a cluster': harmless,
   'self-heal backoff': harmless,

@@ -3,7 +3,8 @@ import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
 import { chooseClusters } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
-import { inertOptions } from '../options/inert-options.ts';
+import { renderingFeatures } from './rendering-features.ts';
+import { renderingOptions } from '../options/rendering-options.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
@@ -21,6 +22,7 @@ export function installationFeatures(installation: InstallationFacts): readonly 
     ...customizations(installation),
     ...flagFeatures(installation),
     ...serviceFeatures(installation),
+    ...renderingFeatures(installation),
     ...shardingFeatures(installation),
     ...installation.clusters.flatMap(clusterFeatures),
     {
@@ -31,6 +33,11 @@ export function installationFeatures(installation: InstallationFacts): readonly 
     },
   ];
 }
+
+/** Keys of argocd-cm that Argo CD's controller reads and Driftless does not. */
+const unsupportedKeys: readonly (readonly [RegExp, string, UsedFeature['severity']])[] = [
+  [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
+];
 
 function settingsFeatures({
   settings,
@@ -55,6 +62,11 @@ function settingsFeatures({
       severity: 'differs',
       row: rows.cmLabel,
     });
+  for (const [pattern, feature, severity] of unsupportedKeys) {
+    const keys = Object.keys(settings.raw).filter((key) => pattern.test(key) && settings.raw[key] !== '');
+    if (keys.length > 0)
+      found.push({ feature, where: `ConfigMap argocd-cm: ${keys.join(', ')}`, severity, row: rows.cmKeys });
+  }
   if (settings.respectRBAC !== 'off')
     found.push({
       feature:
@@ -105,20 +117,14 @@ const missedFlags: ReadonlySet<string> = new Set([
   'otlpAddress',
 ]);
 
-/** Options whose effect is worth knowing when the installation sets them. */
-const reportedEffects: Readonly<Record<string, Pick<UsedFeature, 'feature' | 'row'>>> = {
-  serverSideDiff: { feature: localDiff, row: rows.serverSideDiff },
-  retryLatestRevision: { feature: 'retries of automated syncs take the latest revision', row: rows.retries },
-};
-
-/** Options without effect, or of {@link reportedEffects}, that are not at their default. */
+/** Options without effect that the installation sets to a value other than the default. */
 function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
   return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): UsedFeature[] => {
-    const effect = reportedEffects[name];
-    if ((spec.noEffect === undefined && effect === undefined) || isService(spec)) return [];
+    const isServerSideDiff = name === 'serverSideDiff';
+    if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec) || name in renderingOptions) return [];
     const where = whereSet(spec, installation);
     if (where === undefined) return [];
-    if (effect !== undefined) return [{ ...effect, where, severity: 'info' }];
+    if (isServerSideDiff) return [{ feature: localDiff, where, severity: 'info', row: rows.serverSideDiff }];
     const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
     return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
   });
@@ -126,10 +132,7 @@ function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
 
 const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
 
-const inertFlags: ReadonlySet<string> = new Set([...Object.keys(inertOptions), 'glogLevel', 'selfHealBackoffCooldown']);
-
 function rowOfFlag(name: string): UsedFeature['row'] {
-  if (inertFlags.has(name)) return rows.inert;
   return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
 }
 
@@ -160,44 +163,16 @@ function isService({ key = '', flag }: OptionSpec): boolean {
 }
 
 function serviceFeatures({ params }: InstallationFacts): readonly UsedFeature[] {
-  const profiler = 'controller.profile.enabled';
-  const keysOf = (pattern: RegExp): readonly string[] => Object.keys(params).filter((key) => pattern.test(key));
-  const where = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
-  const servers = keysOf(/^repo\.server$|^controller\.repo\.server\./);
-  const reposerver = keysOf(/^reposerver\./);
+  const servers = Object.keys(params).filter((key) => /^repo\.server$|^controller\.repo\.server\./.test(key));
+  if (servers.length === 0) return [];
   return [
-    ...(params[profiler] === 'true'
-      ? [
-          {
-            feature: `the profiler has no effect: ${inertOptions.profilerFile.noEffect}`,
-            where: where([profiler]),
-            severity: 'info',
-            row: rows.inert,
-          } as const,
-        ]
-      : []),
-    ...(servers.length === 0
-      ? []
-      : [
-          {
-            feature:
-              'the address of the repo-server: it is asked, unless repoServer.address of the chart says "embedded"; without it each replica renders itself',
-            where: where(servers),
-            severity: 'info',
-            row: rows.services,
-          } as const,
-        ]),
-    ...(reposerver.length === 0
-      ? []
-      : [
-          {
-            feature:
-              'settings of the repo-server: they count where it is asked (--repo-server), and not where the controller renders',
-            where: where(reposerver),
-            severity: 'info',
-            row: rows.generator,
-          } as const,
-        ]),
+    {
+      feature:
+        'the address of the repo-server: it is asked, unless repoServer.address of the chart says "embedded"; without it each replica renders itself',
+      where: `ConfigMap argocd-cmd-params-cm: ${servers.join(', ')}`,
+      severity: 'info',
+      row: rows.services,
+    },
   ];
 }
 

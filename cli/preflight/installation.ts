@@ -42,11 +42,10 @@ const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
 const applications = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
 const projects = apiResource('argoproj.io/v1alpha1', 'AppProject', 'appprojects', 'namespaced');
-const workloads = [
-  apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'),
-  apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced'),
-];
+const deployments = apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced');
+const workloads = [apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'), deployments];
 const workloadName = 'argocd-application-controller';
+const repoServerName = 'argocd-repo-server';
 
 /**
  * Reads an installation of Argo CD with about two dozen read requests. Missing rights for anything
@@ -68,7 +67,7 @@ class InstallationReader {
 
   async read(): Promise<ReadInstallation> {
     const { namespace } = this.#query;
-    const [cm, params, knownHosts, certificates, found, appProjects, workload] = await Promise.all([
+    const [cm, params, knownHosts, certificates, found, appProjects, workload, repoServer] = await Promise.all([
       this.#needed('get', configMaps, () => this.#find('argocd-cm')),
       this.#optional(() => this.#find('argocd-cmd-params-cm'), 'ConfigMap argocd-cmd-params-cm: its defaults hold'),
       this.#optional(() => this.#find('argocd-ssh-known-hosts-cm'), 'ConfigMap argocd-ssh-known-hosts-cm'),
@@ -78,6 +77,7 @@ class InstallationReader {
       ),
       this.#needed('list', projects, () => this.#list(projects, { namespace })),
       this.#optional(() => this.#workload(), `StatefulSet and Deployment ${workloadName}`),
+      this.#optional(() => this.#repoServer(), `Deployment ${repoServerName}: variables that it sets are not reported`),
     ]);
     const values = textData(params);
     const apps = await this.#applications(values['application.namespaces'] ?? '');
@@ -99,6 +99,7 @@ class InstallationReader {
       projects: new Map(appProjects.map((object): [string, AppProject] => [objectName(object), asProject(object)])),
       applications: apps,
       workload,
+      repoServer,
       knownHosts: textData(knownHosts)['ssh_known_hosts'],
       certificates: textData(certificates),
       notes: this.#notes,
@@ -136,6 +137,11 @@ class InstallationReader {
       if (object !== undefined && workloadFacts(object).replicas > 0) return workloadFacts(object);
     }
     return undefined;
+  }
+
+  async #repoServer(): Promise<WorkloadFacts | undefined> {
+    const object = await this.#get(deployments, repoServerName);
+    return object === undefined ? undefined : workloadFacts(object);
   }
 
   #find(name: string): Promise<KubeObject | undefined> {

@@ -5,6 +5,7 @@
 export const rows = {
   otherTypes: 'config management plugins',
   generator: 'manifests come from',
+  repoServerVariables: 'variables of the repo-server, where the controller renders',
   shortSha: 'a short commit SHA',
   credentials: 'Google and Azure credentials, LFS',
   signatures:
@@ -28,10 +29,10 @@ export const rows = {
   namespaces: 'Applications in further namespaces',
   namespacePatterns: 'regular expressions between slashes (`sourceNamespaces`, `application.namespaces`)',
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
+  cmKeys: 'further keys of argocd-cm',
   respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
   flags: 'flags and environment variables of the controller',
-  inert: 'variables with nothing to change',
   services: '`--repo-server`, `--redis`',
   plugins: 'credential plugins of clusters (awsAuthConfig, execProviderConfig)',
   consistentHashing: 'consistent-hashing',

@@ -54,6 +54,7 @@ const installation = (clusters: readonly Cluster[] = []): InstallationFacts => (
   projects: new Map([['signed', signed]]),
   applications: [],
   workload: undefined,
+  repoServer: undefined,
 });
 
 const git = 'https://git.example.com/a.git';

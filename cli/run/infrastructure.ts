@@ -1,13 +1,12 @@
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
-import { untilAborted, systemClock, systemRandom, UsageError } from '#base';
+import { untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource, invalidNetworks } from '#desired';
+import { createDesiredSource, createRemoteSource } from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
-  DesiredLimits,
   DesiredSource,
   PluginConfig,
   ProxySettings,
@@ -28,8 +27,8 @@ import { DebugSocket, PromMetrics, TelemetryServer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import { debugSocketOf } from '../debug/debug-paths.ts';
 import { HubAccess } from './hub-access.ts';
-import { connectionLimits, liveTuning } from './tuning.ts';
-import { answerLimits, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
+import { desiredLimits } from './desired-limits.ts';
+import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from '../process/root.ts';
@@ -49,8 +48,6 @@ export interface WireInputs {
   readonly plugins: PluginConfig;
   /** The controller's own addresses, which sources must not resolve to. */
   readonly reach: SourceReach;
-  /** Value of ARGOCD_GIT_MODULES_ENABLED. */
-  readonly submodules: boolean;
   readonly azureWorkload: AzureWorkload | undefined;
   /** The loaded Lua engine with the scripts of `--health-scripts`; needs the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
@@ -103,8 +100,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   );
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
-  const tuning = liveTuning(config);
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, tuning });
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits });
   const desired = desiredSource(inputs, settings);
   if (!verifiesSignatures(config))
     logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
@@ -139,13 +135,14 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     logger,
     cacheDir: config.cacheDir,
     commands,
-    limits: desiredLimits(config),
+    limits: desiredLimits(config, process.constrainedMemory()),
     trust: trustPaths(config),
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
     reach: inputs.reach,
     plugins: inputs.plugins,
-    submodules: inputs.submodules,
+    submodules: config.gitModules,
+    ...(config.helmUserAgent === '' ? {} : { helmUserAgent: config.helmUserAgent }),
     azureWorkload: inputs.azureWorkload,
     version: packageVersion(),
     localRepositories: config.allowLocalRepositories,
@@ -255,7 +252,7 @@ function clientFactory(
       userAgent,
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
-      limits: { ...connectionLimits(config), qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
+      limits: { qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
 }
@@ -301,27 +298,6 @@ function pluginRunner(commands: CommandHelper): RunCommand {
   };
 }
 
-function validNetworks(given: readonly string[]): readonly string[] {
-  const [faulty] = invalidNetworks(given);
-  if (faulty === undefined) return given;
-  throw new UsageError(`--denied-networks: must be a CIDR such as 10.0.0.0/8, or metadata, not "${faulty}"`);
-}
-
-/** Limits for sources. */
-function desiredLimits(config: RunConfig): Partial<DesiredLimits> {
-  return {
-    ...(config.repoServerTimeout > 0 ? { deadlineMs: config.repoServerTimeout } : {}),
-    ...programMemory(process.constrainedMemory(), { isRendererRemote: config.renderer !== '' }),
-    hostParallelism: config.repositoryHostParallelism,
-    deniedNetworks: validNetworks(config.deniedNetworks),
-    mirrorDiskBytes: config.repositoryCacheSize * 1024 * 1024,
-    mirrorAgeMs: config.repositoryCacheAge,
-    pauseAfterFailures: config.pauseAfterFailures,
-    pauseMs: config.pauseMinutes * 60_000,
-    pauseRequests: config.pauseRequests,
-  };
-}
-
 export function controllerConfig(config: RunConfig, namespace: string): ControllerConfig {
   return {
     namespace,
@@ -337,7 +313,6 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
       capMs: config.selfHealBackoffCap,
       timeoutMs: config.selfHealTimeout,
     },
-    retryLatestRevision: config.retryLatestRevision,
     syncTimeoutMs: config.syncTimeout,
     repoErrorGraceMs: config.repoErrorGracePeriod,
     kubectlParallelism: config.kubectlParallelism,
@@ -356,7 +331,6 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
       maxDelayMs: config.wqMaxDelay,
       backoffFactor: config.wqBackoffFactor,
     },
-    enabledEvents: config.enableK8sEvent,
     graceMs: passGraceMs,
     gpgEnabled: verifiesSignatures(config),
   };

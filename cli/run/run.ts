@@ -1,4 +1,4 @@
-import { parseGoBool, runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
+import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
 import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
@@ -8,6 +8,7 @@ import { ownNames } from '../debug/debug-paths.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from '../options/run-options.ts';
+import { pluginExclusions } from './desired-limits.ts';
 import { sourceReach } from './source-reach.ts';
 import { healthStorage, redisSettings } from './redis.ts';
 import { rendererOf } from '../render/renderer.ts';
@@ -49,14 +50,12 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     const effective = { ...withoutSecrets(config), ...own, ...healthStorage(config, given, redis !== undefined) };
-    const submodules = parseGoBool(env['ARGOCD_GIT_MODULES_ENABLED'] ?? '') !== false;
     const azureWorkload = azureWorkloadOf(env);
     const outside = {
-      submodules,
       azureWorkload,
       renderer,
       proxies: proxySettingsOf(env),
-      plugins: pluginConfigOf(env),
+      plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
     };
     const reach = sourceReach(config, { hub: hub.connection, env });
     const inputs = { config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };

@@ -14,8 +14,9 @@ import { kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
  *                                  Running + finishedAt                        |
  *                                  (waits for its retry)                       +--> Failed | Error
  *
- * Source: Argo CD appcontroller.go processRequestedAppOperation. Difference: the wait before a
- * retry matches its message (Argo CD waits one exponent longer).
+ * Source: Argo CD appcontroller.go processRequestedAppOperation. Differences: the wait before a
+ * retry matches its message (Argo CD waits one exponent longer); a complete automated operation
+ * retries with the latest revision, so that retries of a broken commit do not delay its fix.
  */
 export type PassStart =
   /** Write `state`, then run a step of it. */
@@ -61,7 +62,7 @@ function startRetry(current: OperationState, now: number): PassStart {
     return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
   if (retryAt > now)
     return { do: 'wait', ms: retryAt - now, reason: `retry ${current.retryCount ?? 1} of the operation` };
-  const latest = current.operation.retry?.refresh === true;
+  const latest = shouldRetryLatest(current.operation);
   const rest = omit(current, 'finishedAt', 'syncResult');
   const attempt = `Attempt #${current.retryCount ?? 1}`;
   return {
@@ -73,6 +74,11 @@ function startRetry(current: OperationState, now: number): PassStart {
       message: latest ? `Retrying operation with latest revisions. ${attempt}` : `Retrying operation. ${attempt}`,
     },
   };
+}
+
+function shouldRetryLatest(operation: Operation): boolean {
+  if (operation.retry?.refresh !== undefined) return operation.retry.refresh;
+  return operation.initiatedBy?.automated === true && (operation.sync?.resources?.length ?? 0) === 0;
 }
 
 function withoutRevisions(operation: Operation): Operation {

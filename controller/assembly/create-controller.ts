@@ -2,7 +2,7 @@ import { untilAborted, defined, newAbortController, OwnershipLost } from '#base'
 import type { Runnable } from '#base';
 import type { Informer } from '#kube';
 import { appKeyOf, appKeyOfInstance, asApplication, instanceName, isReconcileSkipped } from '#model';
-import type { AppKey, Application, Settings } from '#model';
+import type { AppKey, Application } from '#model';
 import type { OwnershipFence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { ItemHandler, WorkQueue } from '#queues';
@@ -17,7 +17,6 @@ import { Syncer } from '../operation/syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from '../operation/deletion.ts';
 import { EventRecorder } from '../application/events.ts';
-import type { EventLabels } from '../application/events.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
@@ -105,7 +104,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const store = new ApplicationStore({
     hub: deps.hub,
     informer: apps,
-    events: makeEvents(deps, config, projects),
+    events: new EventRecorder(deps),
     fenced: (app, signal, send) => guard.toApplication(app, signal, send),
     onForeignChange: (key) => triggers.look(key, 'the application changed'),
     clock: deps.clock,
@@ -135,12 +134,6 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     guard,
     mine,
   };
-}
-
-function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: ProjectPolicies): EventRecorder {
-  const settings = (): Settings => deps.settings.settings();
-  const projectLabels = (app: Application): EventLabels | undefined => projects.labelsOf(app);
-  return new EventRecorder({ ...deps, settings, projectLabels }, config.enabledEvents ?? ['all']);
 }
 
 /** Registers the metrics that are computed at each scrape. */

@@ -52,8 +52,6 @@ export interface ControllerConfig {
   /** --app-resync-jitter. */
   readonly jitterMs: number;
   readonly selfHeal: SelfHealBackoff;
-  /** --retry-latest-revision; an annotation of the Application takes precedence. */
-  readonly retryLatestRevision?: boolean;
   /** --sync-timeout; 0: none. */
   readonly syncTimeoutMs: number;
   /** --repo-error-grace-period-seconds. */
@@ -79,8 +77,6 @@ export interface ControllerConfig {
   readonly clusterInfoMs?: number;
   /** --lost-cluster-cache-seconds; default 0. */
   readonly keepLostClustersMs?: number;
-  /** --enable-k8s-event; default all. */
-  readonly enabledEvents?: readonly string[];
   /** ARGOCD_GPG_ENABLED. False: signatures are never verified, whatever projects require. */
   readonly gpgEnabled?: boolean;
   /** --wq-*. */

@@ -63,7 +63,6 @@ export interface RefreshConfig {
   readonly repoErrorGraceMs: number;
   readonly persistResourceHealth: boolean;
   readonly selfHeal: SelfHealBackoff;
-  readonly retryLatestRevision?: boolean;
 }
 
 /** Retry delays that are shorter than the resync period. */
@@ -315,7 +314,6 @@ export class RefreshProcessor {
       pruneBlocked: comparison.pruneBlocked !== undefined,
       claimed: this.#claimed(pass.key, comparison, bound),
       contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
-      retryLatestRevision: this.#config.retryLatestRevision === true,
       now: pass.now,
     });
   }

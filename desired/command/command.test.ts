@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,6 +78,18 @@ const runners: readonly (readonly [string, () => CommandRunner])[] = [
 ];
 
 describe.each(runners)('a program run %s', (_name, runner) => {
+  it('gets SIGTERM at its timeout if it has a delay to end, and is killed after that', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'delay-'));
+    const marker = join(folder, 'ended');
+    const script = (end: string): string[] => ['sh', '-c', `trap '${end}' TERM; while :; do sleep 0.05; done`];
+    const soft = options({ timeoutMs: 300, killDelayMs: 60_000 });
+    expect(await codeOf(runner().runCommand(script(`echo x > ${marker}; exit 0`), soft))).toBe('COMMAND_TIMEOUT');
+    expect(existsSync(marker)).toBe(true);
+    const stubborn = options({ timeoutMs: 300, killDelayMs: 300 });
+    expect(await codeOf(runner().runCommand(script(''), stubborn))).toBe('COMMAND_TIMEOUT');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   it('gets its exact argv, input and environment, and returns output and exit code', async () => {
     const script = `process.stdin.on('data', d => process.stdout.write(JSON.stringify([String(d), process.argv.slice(1), process.env.A, process.cwd()])));
       process.stdin.on('end', () => { process.stderr.write('careful'); process.exitCode = 3; })`;

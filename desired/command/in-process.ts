@@ -72,6 +72,7 @@ export function requestOf(
     ...(options.program === undefined ? {} : { program: options.program }),
     env: { ...base, ...options.env },
     timeoutMs: options.timeoutMs,
+    ...(options.killDelayMs === undefined ? {} : { killDelayMs: options.killDelayMs }),
     maxBytes: options.maxBytes,
     ...(options.maxMemoryBytes === undefined ? {} : { maxMemoryBytes: options.maxMemoryBytes }),
     ...(options.disk === undefined ? {} : { disk: options.disk }),

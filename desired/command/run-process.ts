@@ -17,6 +17,7 @@ export interface ProcessRequest {
   /** A file for standard input. */
   readonly stdinFile?: string;
   readonly timeoutMs: number;
+  readonly killDelayMs?: number;
   readonly maxBytes: number;
   readonly maxMemoryBytes?: number;
   readonly disk?: DiskLimit;
@@ -112,9 +113,17 @@ function follow(
       end({ kind: 'output', message: `${program} printed more than ${request.maxBytes} bytes` }),
     );
     const stderr = tail(child);
-    const timer = startTimer(request.timeoutMs, () =>
-      end({ kind: 'timeout', message: `${program} took longer than ${request.timeoutMs / 1000} s` }),
-    );
+    let timer = startTimer(request.timeoutMs, () => {
+      const late = { kind: 'timeout', message: `${program} took longer than ${request.timeoutMs / 1000} s` } as const;
+      const { killDelayMs = 0 } = request;
+      if (killDelayMs <= 0) {
+        end(late);
+        return;
+      }
+      verdict ??= late;
+      signalGroup(child, 'SIGTERM');
+      timer = startTimer(killDelayMs, () => end(late));
+    });
     const watch = watchMemory(child, request.maxMemoryBytes, watching, (why) =>
       end({ kind: 'memory', message: `${program} ${why}` }),
     );
@@ -267,9 +276,13 @@ function tail(child: ChildProcess): () => string {
 }
 
 function killGroup(child: ChildProcess): void {
+  signalGroup(child, 'SIGKILL');
+}
+
+function signalGroup(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (child.pid === undefined) return;
   try {
-    process.kill(-child.pid, 'SIGKILL');
+    process.kill(-child.pid, signal);
   } catch {
     // The group has already exited.
   }

@@ -19,6 +19,8 @@ export interface CommandOptions {
   readonly stdinFile?: string;
   /** After this time, the program and everything it started are killed. */
   readonly timeoutMs: number;
+  /** Sends SIGTERM at the timeout, and kills after this delay. Without it, kills at once. */
+  readonly killDelayMs?: number;
   /** More standard output kills the program: {@link CommandError} with code COMMAND_OUTPUT. */
   readonly maxBytes: number;
   /**

@@ -70,12 +70,13 @@ export class TarballSources {
   async snapshot(repository: Repository, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
     const owner = repositoryKey(repository);
     const digest = revision.slice('sha256:'.length);
-    let kept = again ? undefined : await this.#deps.archives.open(owner, digest);
+    const { archives, limits } = this.#deps;
+    let kept = again ? undefined : await archives.open(owner, digest, limits.maxCheckoutBytes);
     if (kept === undefined) {
       const found = await this.#download(repository, again, signal);
       if (found.digest !== digest)
         throw new DesiredError('DESIRED_ARCHIVE', `the archive has the digest sha256:${found.digest}, not ${revision}`);
-      kept = await this.#deps.archives.open(owner, digest);
+      kept = await archives.open(owner, digest, limits.maxCheckoutBytes);
     }
     if (kept === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the archive could not be kept on disk');
     return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFromMemory(kept.contents) };
@@ -90,7 +91,7 @@ export class TarballSources {
     return this.#downloads.run(job, signal, async (work) => {
       const known = this.#known.get(owner);
       // Send the ETag only if the archive is still on disk.
-      const kept = known === undefined ? undefined : await archives.open(owner, known.digest);
+      const kept = known === undefined ? undefined : await archives.open(owner, known.digest, limits.maxCheckoutBytes);
       const headers =
         known === undefined || kept === undefined || known.etag === '' ? {} : { 'if-none-match': known.etag };
       const at = clock.monotonic();
@@ -98,7 +99,7 @@ export class TarballSources {
       const answer = await web.get(asked, access);
       const isSame = answer.status === 304 && known !== undefined;
       const body = isSame ? undefined : expectOk(answer, 'failed to download the archive');
-      if (body !== undefined) await archives.keep(owner, body);
+      if (body !== undefined) await archives.keep(owner, body, limits.maxCheckoutBytes);
       const found =
         body === undefined && known !== undefined
           ? { ...known, at }

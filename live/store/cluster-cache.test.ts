@@ -60,7 +60,6 @@ async function withSink(
     logger: silentLogger,
     lists: new ConcurrencyLimiter(1),
     pageSize: 2,
-    pageAttempts: 1,
     relistMs: 0,
     auditMs: 0,
     onAudit: () => undefined,

@@ -27,7 +27,6 @@ export interface KindWatchDeps {
   readonly logger: Logger;
   readonly lists: ConcurrencyLimiter;
   readonly pageSize: number;
-  readonly pageAttempts: number;
   /** Interval of comparing the cache with the server; 0 disables it. */
   readonly auditMs: number;
   /** Interval of relisting, whatever audits find; 0 disables it. */
@@ -187,7 +186,7 @@ export class KindWatch {
   }
 
   async #runOnce(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
-    const { client, clock, random, logger, lists, pageSize, pageAttempts, relistMs } = this.#deps;
+    const { client, clock, random, logger, lists, pageSize, relistMs } = this.#deps;
     this.#restart = abort;
     const auditing = this.#auditForever(signal);
     // Jitter of 10 %, so that the kinds of a cluster do not relist at the same time.
@@ -201,7 +200,7 @@ export class KindWatch {
         clock,
         random,
         logger,
-        tuning: { lists, pageSize, pageAttempts },
+        tuning: { lists, pageSize },
         onWentBack: this.#deps.onWentBack,
       });
       await reflector.run(signal);

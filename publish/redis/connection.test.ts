@@ -272,7 +272,6 @@ describe('createRedisPublisher', () => {
         appStateExpirationMs: 3_600_000,
         defaultExpirationMs: 1,
         treeShardSize: 0,
-        retries: 3,
         hostname: 'host',
       },
       {

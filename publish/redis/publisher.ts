@@ -20,8 +20,6 @@ export interface RedisPublisherOptions extends KeyOptions {
   readonly appStateTtlMs: number | undefined;
   /** Items of a tree per key; 0: no limit. */
   readonly treeShardSize: number;
-  /** Retries of a write that Redis refuses for the moment, before it counts as down. */
-  readonly retries: number;
   /** Maximum bytes of published values kept in memory, compressed. */
   readonly maxBytes: number;
 }
@@ -245,7 +243,6 @@ export class RedisPublisher implements Publisher {
       ...this.#deps,
       documents: this.#documents,
       state: this.#state,
-      retries: this.#options.retries,
       tellLost: (instance) => {
         for (const listener of this.#listeners) listener(instance);
       },

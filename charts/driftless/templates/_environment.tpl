@@ -247,6 +247,126 @@
       name: argocd-cmd-params-cm
       key: controller.grpc.enable.txt.service.config
       optional: true
+- name: ARGOCD_GIT_REQUEST_TIMEOUT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.git.request.timeout
+      optional: true
+- name: ARGOCD_GIT_LS_REMOTE_PARALLELISM_LIMIT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.git.lsremote.parallelism.limit
+      optional: true
+- name: ARGOCD_GIT_MODULES_ENABLED
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.enable.git.submodule
+      optional: true
+- name: ARGOCD_HELM_USER_AGENT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.helm.user.agent
+      optional: true
+- name: ARGOCD_REPO_SERVER_HELM_MANIFEST_MAX_EXTRACTED_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.helm.manifest.max.extracted.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_DISABLE_HELM_MANIFEST_MAX_EXTRACTED_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.disable.helm.manifest.max.extracted.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_OCI_MANIFEST_MAX_EXTRACTED_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.oci.manifest.max.extracted.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_DISABLE_OCI_MANIFEST_MAX_EXTRACTED_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.disable.oci.manifest.max.extracted.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_OCI_LAYER_MEDIA_TYPES
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.oci.layer.media.types
+      optional: true
+- name: ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.max.combined.directory.manifests.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_PARALLELISM_LIMIT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.parallelism.limit
+      optional: true
+- name: ARGOCD_REPO_CACHE_EXPIRATION
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.repo.cache.expiration
+      optional: true
+- name: ARGOCD_REVISION_CACHE_LOCK_TIMEOUT
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.revision.cache.lock.timeout
+      optional: true
+- name: ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.plugin.tar.exclusions
+      optional: true
+- name: ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.plugin.use.manifest.generate.paths
+      optional: true
+- name: ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.allow.oob.symlinks
+      optional: true
+- name: ARGOCD_REPO_SERVER_ENABLE_BUILTIN_GIT_CONFIG
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.enable.builtin.git.config
+      optional: true
+- name: ARGOCD_REPO_SERVER_INCLUDE_HIDDEN_DIRECTORIES
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.include.hidden.directories
+      optional: true
+- name: ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_TAR_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.streamed.manifest.max.tar.size
+      optional: true
+- name: ARGOCD_REPO_SERVER_STREAMED_MANIFEST_MAX_EXTRACTED_SIZE
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: reposerver.streamed.manifest.max.extracted.size
+      optional: true
 - name: ARGOCD_APP_STATE_CACHE_EXPIRATION
   valueFrom:
     configMapKeyRef:

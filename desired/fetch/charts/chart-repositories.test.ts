@@ -28,12 +28,17 @@ let root = '';
 let server: WebServer;
 const clock = new FakeClock();
 const none = new AbortController().signal;
-const charts = (over: Partial<typeof defaultLimits> = {}, parser?: ParseProcess): ChartRepositories => {
+const charts = (
+  over: Partial<typeof defaultLimits> = {},
+  parser?: ParseProcess,
+  userAgent?: string,
+): ChartRepositories => {
   const limits = { ...defaultLimits, ...over };
   return new ChartRepositories({
     clock,
     limits,
     cacheDir: root,
+    userAgent,
     indexes: new ChartIndexReader(parser),
     web: new WebClient({ tlsCertificates: join(root, 'tls'), proxies: {} }),
     archives: new ArchiveCache({ clock, cacheDir: root, random: systemRandom, limits }),
@@ -216,6 +221,21 @@ describe('Helm chart repositories', () => {
     expect((await failureOf(charts().snapshot(at(), '5.0.0', false, none))).message).toBe(
       'chart "web" version "5.0.0" not found in the index of the repository',
     );
+  });
+
+  it('requests the index as the configured user agent', async () => {
+    await charts().resolve(at(), '*', false, none);
+    await charts({}, undefined, 'company/1').resolve(at(), '*', false, none);
+    expect(server.asked.map(({ headers }) => headers['user-agent'])).toEqual(['driftless', 'company/1']);
+  });
+
+  it('bounds the unpacked size of a chart on its own', async () => {
+    const { message } = await failureOf(charts({ maxChartBytes: 700 }).snapshot(at(), '1.2.0', false, none));
+    expect(message).toBe('the archive unpacks to more than 700 bytes');
+    const small = charts({ maxArtifactBytes: 700, maxCheckoutBytes: 700 });
+    expect((await small.snapshot(at(), '1.2.0', false, none)).revision).toBe('1.2.0');
+    const again = charts({ maxChartBytes: 700 });
+    expect((await failureOf(again.snapshot(at(), '1.2.0', false, none))).message).toContain('more than 700 bytes');
   });
 
   it('refuses indexes and archives beyond their limits', async () => {

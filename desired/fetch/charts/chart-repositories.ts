@@ -30,6 +30,8 @@ export interface ChartRepositoriesDeps {
   readonly indexes: ChartIndexReader;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
+  /** User-Agent of requests for indexes. */
+  readonly userAgent?: string | undefined;
 }
 
 /** A chart in a repository. */
@@ -101,7 +103,8 @@ export class ChartRepositories {
     const what = `downloading version ${version} of the chart ${at.chart}`;
     return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
       const known = again ? undefined : this.#digests.get(key);
-      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known);
+      const kept =
+        known === undefined ? undefined : await this.#deps.archives.open(owner, known, this.#deps.limits.maxChartBytes);
       if (known !== undefined && kept !== undefined)
         return snapshotOf(at.chart, version, hashJson([owner, known]), kept);
       const { digest, unpacked } = await this.#download(at, version, again, work);
@@ -117,12 +120,14 @@ export class ChartRepositories {
     signal: AbortSignal,
   ): Promise<{ readonly digest: string; readonly unpacked: UnpackedArchive }> {
     const owner = repositoryKey(at.repository);
+    const { maxArchiveBytes, maxChartBytes } = this.#deps.limits;
     const entry = pickEntry(at, await this.#versions(at, again, signal), version);
-    const kept = again || entry.digest === '' ? undefined : await this.#deps.archives.open(owner, entry.digest);
+    const kept =
+      again || entry.digest === '' ? undefined : await this.#deps.archives.open(owner, entry.digest, maxChartBytes);
     if (kept !== undefined) return { digest: entry.digest, unpacked: kept };
     const access = this.#access(at);
     const url = urlInRepository(access.at.url, entry.urls[0] ?? '');
-    const answer = await this.#deps.web.get({ url, maxBytes: this.#deps.limits.maxArchiveBytes, signal }, access);
+    const answer = await this.#deps.web.get({ url, maxBytes: maxArchiveBytes, signal }, access);
     const packed = expectOk(answer, `failed to download version ${version} of the chart ${at.chart}`);
     if (entry.digest !== '' && digestOf(packed) !== entry.digest)
       throw new DesiredError(
@@ -130,7 +135,7 @@ export class ChartRepositories {
         `version ${version} of the chart ${at.chart}: the downloaded file does not have the digest that the index of the repository gives for it (sha256:${entry.digest})`,
         { fields: { repository: access.at.url } },
       );
-    return this.#deps.archives.keep(owner, packed);
+    return this.#deps.archives.keep(owner, packed, maxChartBytes);
   }
 
   async #versions(at: ChartLocation, noCache: boolean, signal: AbortSignal): Promise<readonly ChartVersion[]> {
@@ -154,7 +159,10 @@ export class ChartRepositories {
     const job = { key: owner, what: `reading the index of ${access.at.url}`, mustBegin: noCache };
     return this.#listings.run(job, signal, async (work) => {
       const cached = this.#indexes.get(owner);
-      const headers = cached === undefined || cached.etag === '' ? {} : { 'if-none-match': cached.etag };
+      const headers = {
+        ...(cached === undefined || cached.etag === '' ? {} : { 'if-none-match': cached.etag }),
+        ...(this.#deps.userAgent === undefined ? {} : { 'user-agent': this.#deps.userAgent }),
+      };
       const began = clock.monotonic();
       const url = urlInRepository(access.at.url, 'index.yaml');
       const answer = await web.get({ url, headers, maxBytes: limits.maxIndexBytes, signal: work }, access);

@@ -112,6 +112,22 @@ describe('Azure tokens', () => {
     expect(azureWorkloadOf(names)).toBeUndefined();
   });
 
+  it('of a service principal are used no longer than configured', async () => {
+    let round = 0;
+    server.pages.set(page, () => ({ body: JSON.stringify({ access_token: `t${(round += 1)}`, expires_in: 3600 }) }));
+    const clock = new FakeClock();
+    const web = new WebClient({ tlsCertificates: folder, proxies: {} });
+    const one = new CloudTokens({ clock, web, deadlineMs: 60_000, maxPrincipalTokenMs: 60_000 });
+    const azure = { tenantId: 'tenant', clientId: 'c', secret: new SecretValue('hunter2'), authority: server.url };
+    const repository = { ...bareRepository('https://dev.azure.com/o/_git/r'), azure };
+    const used: string[] = [];
+    for (const passed of [0, 59_000, 2000]) {
+      await clock.advance(passed);
+      used.push(shown(await one.credentials(repository, never)));
+    }
+    expect(used).toEqual([': t1', ': t1', ': t2']);
+  });
+
   it('use a service principal', async () => {
     server.pages.set(page, { body: JSON.stringify({ access_token: 'sp', expires_in: 3600 }) });
     const azure = { tenantId: 'tenant', clientId: 'c', secret: new SecretValue('hunter2'), authority: server.url };

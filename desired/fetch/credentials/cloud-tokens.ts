@@ -34,6 +34,8 @@ export interface CloudTokensDeps {
   readonly clock: Clock;
   readonly web: WebClient;
   readonly deadlineMs: number;
+  /** Upper bound on the use of a token of an Azure service principal. */
+  readonly maxPrincipalTokenMs?: number;
   readonly azureWorkload?: AzureWorkload | undefined;
 }
 
@@ -111,11 +113,9 @@ export class CloudTokens {
     if (from !== 'workload') {
       const { authority, tenantId, clientId, secret } = from;
       const form = { ...common, client_id: clientId, client_secret: secret.reveal() };
-      return this.#ask(
-        repository,
-        { who: `the Azure service principal ${clientId}`, url: tokenUrl(authority, tenantId), form },
-        signal,
-      );
+      const who = `the Azure service principal ${clientId}`;
+      const asked = { who, url: tokenUrl(authority, tenantId), form, maxMs: this.#deps.maxPrincipalTokenMs };
+      return this.#ask(repository, asked, signal);
     }
     const workload = this.#deps.azureWorkload;
     if (workload === undefined)
@@ -141,7 +141,7 @@ export class CloudTokens {
 
   /** Uses the repository's proxy, but none of its credentials. */
   async #ask(repository: Repository, asked: TokenRequest, signal: AbortSignal): Promise<CloudToken> {
-    const { who, url, form } = asked;
+    const { who, url, form, maxMs = Infinity } = asked;
     const began = this.#deps.clock.monotonic();
     const { proxy, noProxy } = repository;
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
@@ -168,13 +168,15 @@ export class CloudTokens {
     const seconds = Number(ownMember(jsonOf(answer), 'expires_in') ?? 0);
     return {
       value: token,
-      until: began + Math.max(0, (Number.isFinite(seconds) ? seconds : 0) * 1000 - expiryMarginMs),
+      until: began + Math.min(maxMs, Math.max(0, (Number.isFinite(seconds) ? seconds : 0) * 1000 - expiryMarginMs)),
     };
   }
 }
 
 interface TokenRequest {
   readonly who: string;
+  /** Upper bound on the use of the token. */
+  readonly maxMs?: number | undefined;
   readonly url: string;
   readonly form: Readonly<Record<string, string>>;
 }

@@ -13,6 +13,8 @@ export interface GitHubAppsDeps {
   readonly clock: Clock;
   readonly web: WebClient;
   readonly deadlineMs: number;
+  /** Upper bound on the use of a token. */
+  readonly maxTokenMs?: number;
 }
 
 /** Tokens last an hour; renew early, so a token outlasts the operation that starts with it. */
@@ -47,7 +49,7 @@ export class GitHubApps {
       const answer = await this.#call(asked, `/app/installations/${installation}/access_tokens`, 'POST');
       const token = isObject(answer) ? ownMember(answer, 'token') : undefined;
       if (typeof token !== 'string' || token === '') throw authenticationError(app, 'it returned no token');
-      this.#tokens.set(key, { token, until: began + tokenLifetimeMs }, 1);
+      this.#tokens.set(key, { token, until: began + Math.min(tokenLifetimeMs, this.#deps.maxTokenMs ?? Infinity) }, 1);
       return token;
     });
   }

@@ -32,7 +32,7 @@ export class ArchiveCache {
   }
 
   /** Returns the content of a cached archive; undefined on a miss. */
-  async open(owner: string, digest: string): Promise<UnpackedArchive | undefined> {
+  async open(owner: string, digest: string, maxBytes: number): Promise<UnpackedArchive | undefined> {
     const known = this.#unpacked.get(`${owner} ${digest}`);
     if (known !== undefined) return known;
     const path = this.#path(owner, digest);
@@ -44,16 +44,21 @@ export class ArchiveCache {
     }
     const now = new Date(this.#deps.clock.now());
     await utimes(path, now, now).catch(() => undefined);
-    return this.#remember(owner, digest, await unpack(packed, this.#deps.limits));
+    return this.#remember(owner, digest, await unpack(packed, { ...this.#deps.limits, maxCheckoutBytes: maxBytes }));
   }
 
   /** Unpacks an archive and stores it under its digest, which is returned. */
   async keep(
     owner: string,
     packed: Uint8Array,
+    maxBytes: number,
   ): Promise<{ readonly digest: string; readonly unpacked: UnpackedArchive }> {
     const digest = digestOf(packed);
-    const unpacked = this.#remember(owner, digest, await unpack(packed, this.#deps.limits));
+    const unpacked = this.#remember(
+      owner,
+      digest,
+      await unpack(packed, { ...this.#deps.limits, maxCheckoutBytes: maxBytes }),
+    );
     const path = this.#path(owner, digest);
     const fresh = `${path}.${this.#deps.random.uuid()}`;
     await mkdir(join(this.#root, owner), { recursive: true, mode: 0o700 });

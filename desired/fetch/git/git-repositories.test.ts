@@ -6,7 +6,7 @@ import { systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import { eventually, FakeClock } from '#support';
 import { MirrorLost } from '../../errors.ts';
-import type { CommandResult } from '../../command/types.ts';
+import type { CommandOptions, CommandResult } from '../../command/types.ts';
 import { defaultLimits } from '../../limits.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
@@ -22,7 +22,8 @@ const outputs: Readonly<Record<string, string>> = { 'ls-remote': `${sha}\tHEAD\n
 /** A git command that runs until the test ends it. */
 interface RunningGit {
   readonly word: string;
-  readonly end: () => void;
+  readonly options: CommandOptions;
+  readonly end: (failure?: string) => void;
 }
 
 let root = '';
@@ -42,22 +43,29 @@ function mirrorBench(limits: Partial<DesiredLimits> = {}): {
   const clock = new FakeClock();
   const running: RunningGit[] = [];
   const bench = { passing: false };
-  const runCommand = (argv: readonly string[]): Promise<CommandResult> => {
+  const runCommand = (argv: readonly string[], options: CommandOptions): Promise<CommandResult> => {
     const word = ['init', 'ls-remote', 'cat-file', 'rev-parse'].find((one) => argv.includes(one)) ?? '--version';
     const result = { exitCode: word === 'cat-file' ? 128 : 0, stdout: Buffer.from(outputs[word] ?? ''), stderr: '' };
     if (bench.passing || word === 'rev-parse' || word === '--version') return Promise.resolve(result);
     return new Promise((resolve) => {
       const one = {
         word,
-        end: () => {
+        options,
+        end: (failure?: string) => {
           running.splice(running.indexOf(one), 1);
-          resolve(result);
+          resolve(failure === undefined ? result : { ...result, exitCode: 128, stderr: failure });
         },
       };
       running.push(one);
     });
   };
-  const git = new Git({ commands: { runCommand }, random: systemRandom, cacheDir: root, trust: defaultTrust });
+  const git = new Git({
+    commands: { runCommand },
+    random: systemRandom,
+    cacheDir: root,
+    trust: defaultTrust,
+    killDelayMs: 7000,
+  });
   const made = new GitRepositories({ clock, cacheDir: root, git, limits: { ...defaultLimits, ...limits } });
   const end = (word: string): Promise<void> =>
     eventually(() => {
@@ -170,5 +178,52 @@ describe('the mirror of a repository', () => {
     expect([existsSync(folderOf()), existsSync(folderOf(other))]).toEqual([true, false]);
     pass();
     expect(await listed).toBe(sha);
+  });
+});
+
+describe('the listing of refs', () => {
+  const retry = { attempts: 3, firstDelayMs: 1000, factor: 2, maxDelayMs: 0 };
+
+  it('is attempted again as configured, after the delay of a lost connection', async () => {
+    const { made, running, clock, end, pass } = mirrorBench({ gitRetry: retry });
+    const listed = made.of(repository).resolve('HEAD', undefined, none);
+    await end('init');
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    running[0]?.end('fatal: unable to access: Connection reset by peer');
+    await turns();
+    expect(words(running)).toEqual([]);
+    await clock.advance(1000);
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    running[0]?.end('fatal: Authentication failed');
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    pass();
+    expect(await listed).toBe(sha);
+  });
+
+  it.each([
+    ['https://git.example.com/a', 15_000],
+    ['git@git.example.com:a', defaultLimits.fetchTimeoutMs],
+  ])('of %s has a timeout of %i ms per attempt, and time to end', async (url, timeoutMs) => {
+    const { made, running, end, pass } = mirrorBench({ gitRequestTimeoutMs: 15_000 });
+    const listed = made.of(bareRepository(url)).resolve('HEAD', undefined, none);
+    await end('init');
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    expect(running[0]?.options).toMatchObject({ timeoutMs, killDelayMs: 7000 });
+    pass();
+    expect(await listed).toBe(sha);
+  });
+
+  it('runs for as many repositories at once as configured', async () => {
+    const { made, running, end, pass } = mirrorBench({ listParallelism: 1 });
+    const both = [repository, other].map((one) => made.of(one).resolve('HEAD', undefined, none));
+    await end('init');
+    await end('init');
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    for (let i = 0; i < 10; i += 1) await turns();
+    expect(words(running)).toEqual(['ls-remote']);
+    running[0]?.end();
+    await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    pass();
+    expect(await Promise.all(both)).toEqual([sha, sha]);
   });
 });

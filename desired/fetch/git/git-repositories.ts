@@ -29,11 +29,13 @@ export class GitRepositories {
 
   constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'>) {
     this.#mirrors = new MirrorStore(deps);
+    const { listParallelism } = deps.limits;
     const refs = new Lru<KnownRefs>(refsCacheBytes);
     const trees = {
       refs,
       kept: new Lru<Tree>(deps.limits.maxTreeBytes),
       reading: new ConcurrencyLimiter(maxConcurrentTreeReads),
+      listing: listParallelism > 0 ? new ConcurrencyLimiter(listParallelism) : undefined,
     };
     const onUse = (name: string, grown: boolean): Promise<void> => this.#used(name, grown);
     this.#deps = { ...deps, trees, folders: new KeyedMutex(), onUse };

@@ -16,6 +16,7 @@ import type { DesiredLimits } from '../../limits.ts';
 import { MirrorFolder } from './mirror-folder.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { ResolvedRef, Refs } from './refs.ts';
+import { withGitRetries } from './retries.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { Tree } from '../files/tree.ts';
 import type { SafeUrl } from '../shared/input-checks.ts';
@@ -149,12 +150,10 @@ export class GitRepository {
     try {
       await this.#folder.prepare(signal);
       const { maxRefsBytes: maxBytes } = this.#deps.limits;
-      const result = await this.#git(['ls-remote', 'source'], signal, { remote: true, maxBytes }).catch(
-        (error: unknown) => {
-          if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
-          throw new SizeLimitExceeded(`the list of the refs of the repository has more than ${maxBytes} bytes`);
-        },
-      );
+      const result = await this.#lsRemote(signal).catch((error: unknown) => {
+        if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
+        throw new SizeLimitExceeded(`the list of the refs of the repository has more than ${maxBytes} bytes`);
+      });
       if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
       const refs = parseRefs(textOf(result));
       this.#deps.trees.refs.set(this.#directory, { refs, at }, result.stdout.length * refsMemoryFactor);
@@ -162,6 +161,16 @@ export class GitRepository {
     } finally {
       this.#finished = this.#started;
     }
+  }
+
+  #lsRemote(signal: AbortSignal): Promise<CommandResult> {
+    const { clock, limits, trees } = this.#deps;
+    const { fetchTimeoutMs, gitRequestTimeoutMs, maxRefsBytes: maxBytes } = limits;
+    const isBounded = this.#url.transport === 'http' && gitRequestTimeoutMs > 0;
+    const timeoutMs = isBounded ? gitRequestTimeoutMs : fetchTimeoutMs;
+    const list = (): Promise<CommandResult> =>
+      this.#git(['ls-remote', 'source'], signal, { remote: true, maxBytes, timeoutMs });
+    return withGitRetries(limits.gitRetry, { clock, signal }, () => trees.listing?.run(signal, list) ?? list());
   }
 
   /**

@@ -50,6 +50,8 @@ export interface GitDeps {
   readonly tokens?: CloudTokens;
   /** Limit for a single memory allocation of git. */
   readonly maxAllocationBytes?: number;
+  /** Time between SIGTERM and SIGKILL for a git that timed out. */
+  readonly killDelayMs?: number;
 }
 
 export interface GitRun {
@@ -162,6 +164,7 @@ export class Git {
           ...configEnv(config),
         },
         timeoutMs: run.timeoutMs,
+        ...(this.#deps.killDelayMs === undefined ? {} : { killDelayMs: this.#deps.killDelayMs }),
         maxBytes: run.maxBytes ?? 1024 * 1024,
         ...(run.maxPackBytes === undefined
           ? {}

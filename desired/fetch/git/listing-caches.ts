@@ -19,4 +19,6 @@ export interface ListingCaches {
   readonly refs: Lru<KnownRefs>;
   /** Limits concurrent tree reads: the memory of each is unknown until it ends. */
   readonly reading: ConcurrencyLimiter;
+  /** Limits concurrent listings of remote refs; undefined: no limit. */
+  readonly listing: ConcurrencyLimiter | undefined;
 }

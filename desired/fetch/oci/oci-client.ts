@@ -1,4 +1,4 @@
-import { isObject, omit, ownMember, parseJson } from '#base';
+import { defined, isObject, omit, ownMember, parseJson } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
@@ -31,6 +31,8 @@ export interface OciClientDeps {
   readonly clock: Clock;
   readonly web: WebClient;
   readonly limits: DesiredLimits;
+  /** User-Agent of requests for tags. */
+  readonly userAgent?: string | undefined;
 }
 
 const manifestTypes =
@@ -59,7 +61,12 @@ export class OciClient {
     let path: string | undefined = `/v2/${at.name}/tags/list?n=1000`;
     for (let page = 0; path !== undefined; page += 1) {
       if (page === maxPages) throw new RepositoryError(`${at.host}/${at.name} has too many tags`);
-      const answer: WebResponse = await this.#get(repository, at, { path, maxBytes: maxManifestBytes, signal });
+      const answer: WebResponse = await this.#get(repository, at, {
+        path,
+        maxBytes: maxManifestBytes,
+        signal,
+        userAgent: this.#deps.userAgent,
+      });
       const listed = ownMember(
         jsonOf(expectOk(answer, `failed to list the tags of ${at.host}/${at.name}`), at),
         'tags',
@@ -111,13 +118,18 @@ export class OciClient {
   }
 
   async #get(repository: Repository, at: OciRepository, wanted: RegistryRequest): Promise<WebResponse> {
-    const { path, accept = 'application/json', maxBytes, signal } = wanted;
+    const { path, accept = 'application/json', maxBytes, signal, userAgent } = wanted;
     const { azure, googleKey, password } = repository;
     if ((azure !== undefined || googleKey !== undefined) && password === undefined)
       throw new UnsupportedSource(
         'a token of Google or Azure for a registry (a token of the registry as password works)',
       );
-    const request = { url: `${at.origin}${path}`, headers: { accept }, maxBytes, signal };
+    const request = {
+      url: `${at.origin}${path}`,
+      headers: { accept, ...defined({ 'user-agent': userAgent }) },
+      maxBytes,
+      signal,
+    };
     const key = `${repositoryKey(repository)} ${at.origin} ${at.name}`;
     const known = this.#tokens.get(key);
     const token = known !== undefined && this.#deps.clock.monotonic() < known.until ? known.token : undefined;
@@ -173,6 +185,7 @@ interface RegistryRequest {
   readonly accept?: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  readonly userAgent?: string | undefined;
 }
 
 /**

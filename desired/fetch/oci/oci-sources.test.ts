@@ -4,6 +4,7 @@ import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { eventually, FakeClock } from '#support';
 import { defaultLimits } from '../../limits.ts';
+import type { DesiredLimits } from '../../limits.ts';
 import { chartArchive, tgz } from '../../testing/archive.ts';
 import { chartArtifact, startRegistry, tarLayer } from '../../testing/registry.ts';
 import type { TestRegistry } from '../../testing/registry.ts';
@@ -111,6 +112,41 @@ describe('OCI artifacts', () => {
     await eventually(() => expect(lists).toHaveLength(2));
     lists[1]?.(['1.0.0', '1.2.0']);
     expect(await later).toBe('1.2.0');
+  });
+
+  it('have layers of the allowed media types only, and a limit of their own', async () => {
+    const custom = { layers: [{ mediaType: 'application/x.company.tar', content: tgz({ 'app/cm.yaml': map('1') }) }] };
+    registry.push('team/custom', ['1.0.0'], custom);
+    const from = at('team/custom');
+    expect(await fault({ targetRevision: '1.0.0' }, from)).toContain(
+      'oci layer media type application/x.company.tar is not in the list of allowed media types',
+    );
+    const rendered = async (limits: Partial<DesiredLimits>): Promise<string> => {
+      const other = renderBench({ limits });
+      const whole = { repoURL: from.url, path: 'app', targetRevision: '1.0.0' };
+      const made = await renderOne(other.desired, requestOf(whole, from, {}), none).then(
+        ({ objects }) => `${objects.length} objects`,
+        (error: unknown) => (error as Error).message,
+      );
+      other.close();
+      return made;
+    };
+    const ociMediaTypes = ['application/x.company.tar'];
+    expect(await rendered({ ociMediaTypes })).toBe('1 objects');
+    expect(await rendered({ ociMediaTypes, maxArtifactBytes: 700 })).toContain('unpacks to more than 700 bytes');
+    expect(await rendered({ ociMediaTypes, maxChartBytes: 700 })).toBe('1 objects');
+  });
+
+  it('list tags as the configured user agent', async () => {
+    registry.push('team/config', ['1.0.0'], plain('1'));
+    const other = renderBench({ helmUserAgent: 'company/1' });
+    const whole = { repoURL: at('team/config').url, path: 'app', targetRevision: '1.x' };
+    await renderOne(other.desired, requestOf(whole, at('team/config'), {}), none);
+    other.close();
+    const agents = registry.server.asked.map(({ path, headers }) => [path.includes('/tags/'), headers['user-agent']]);
+    expect(agents).toContainEqual([true, 'company/1']);
+    expect(agents).toContainEqual([false, 'driftless']);
+    expect(agents).not.toContainEqual([false, 'company/1']);
   });
 
   it('are downloaded once, and again on a hard refresh', async () => {

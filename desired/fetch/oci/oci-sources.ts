@@ -25,12 +25,6 @@ export interface OciSourcesDeps {
 
 const chartConfig = 'application/vnd.cncf.helm.config.v1+json';
 const chartContent = 'application/vnd.cncf.helm.chart.content.v1.tar+gzip';
-/** Default of ARGOCD_REPO_SERVER_OCI_LAYER_MEDIA_TYPES. */
-const allowedTypes: ReadonlySet<string> = new Set([
-  'application/vnd.oci.image.layer.v1.tar',
-  'application/vnd.oci.image.layer.v1.tar+gzip',
-  chartContent,
-]);
 const maxLayers = 10;
 
 interface TagListing {
@@ -91,7 +85,8 @@ export class OciSources {
   /** Returns the files of an artifact; for a Helm chart, those of the chart. */
   async snapshot(repository: Repository, digest: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
     const at = ociRepositoryOf(repository);
-    return this.#download({ repository, at, reference: digest, again }, signal, (found, key) => {
+    const { maxArtifactBytes: maxBytes } = this.#deps.limits;
+    return this.#download({ repository, at, reference: digest, again, maxBytes }, signal, (found, key) => {
       const { tree, contents } = found.unpacked;
       if (found.isChart) return snapshotOf('', digest, key, found.unpacked);
       return { key, revision: digest, tree, read: readFromMemory(contents) };
@@ -101,7 +96,8 @@ export class OciSources {
   async chartSnapshot(at: RegistryChart, version: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
     checkChartName(at.chart);
     const { repository, chart } = at;
-    const wanted = { repository, at: ociRepositoryOf(repository, chart), reference: tagOf(version), again };
+    const { maxChartBytes: maxBytes } = this.#deps.limits;
+    const wanted = { repository, at: ociRepositoryOf(repository, chart), reference: tagOf(version), again, maxBytes };
     return this.#download(wanted, signal, ({ unpacked }, key) => snapshotOf(chart, version, key, unpacked));
   }
 
@@ -110,25 +106,25 @@ export class OciSources {
     signal: AbortSignal,
     made: (found: LayerContent, key: string) => Snapshot,
   ): Promise<Snapshot> {
-    const { repository, at, reference, again } = wanted;
+    const { repository, at, reference, again, maxBytes } = wanted;
+    const { archives, client, limits } = this.#deps;
     const owner = repositoryKey(repository);
     const key = hashJson([owner, at.name, reference]);
     const what = `downloading ${reference} of ${at.host}/${at.name}`;
     return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
       const known = again ? undefined : this.#layers.get(key);
-      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known.digest);
+      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known.digest, maxBytes);
       if (known !== undefined && kept !== undefined)
         return made({ unpacked: kept, isChart: known.isChart }, hashJson([owner, known.digest]));
       const manifest = await this.#deps.client.manifest(repository, at, reference, work);
       if (manifest === undefined) throw notFound(at, reference);
-      const layer = contentLayerOf(manifest);
+      const layer = contentLayerOf(manifest, limits.ociMediaTypes);
       const hex = layer.digest.replace(/^sha256:/, '');
       const isChart = layer.mediaType === chartContent;
-      const onDisk = again ? undefined : await this.#deps.archives.open(owner, hex);
+      const onDisk = again ? undefined : await this.#deps.archives.open(owner, hex, maxBytes);
       const unpacked =
         onDisk ??
-        (await this.#deps.archives.keep(owner, await this.#deps.client.blob(repository, at, layer.digest, work)))
-          .unpacked;
+        (await archives.keep(owner, await client.blob(repository, at, layer.digest, work), maxBytes)).unpacked;
       this.#layers.set(key, { digest: hex, isChart }, 1);
       return made({ unpacked, isChart }, hashJson([owner, hex]));
     });
@@ -173,6 +169,8 @@ interface LayerDownload {
   readonly at: OciRepository;
   readonly reference: string;
   readonly again: boolean;
+  /** Limit of the unpacked size. */
+  readonly maxBytes: number;
 }
 
 interface LayerContent {
@@ -184,7 +182,7 @@ interface LayerContent {
  * Returns the layer with the files, with the checks and error texts of Argo CD's getOCIManifest.
  * @throws DesiredError
  */
-function contentLayerOf({ layers, configType }: OciManifest): OciLayer {
+function contentLayerOf({ layers, configType }: OciManifest, allowedTypes: readonly string[]): OciLayer {
   if (layers.length > maxLayers)
     throw invalidArtifact(`expected no more than ${maxLayers} oci layers, got ${layers.length}`);
   const isContent = ({ mediaType }: OciLayer): boolean =>
@@ -193,7 +191,7 @@ function contentLayerOf({ layers, configType }: OciManifest): OciLayer {
   const [layer] = content;
   if (layer === undefined || content.length > 1)
     throw invalidArtifact(`expected only a single oci content layer, got ${content.length}`);
-  if (!allowedTypes.has(layer.mediaType))
+  if (!allowedTypes.includes(layer.mediaType))
     throw invalidArtifact(`oci layer media type ${layer.mediaType} is not in the list of allowed media types`);
   return layer;
 }
