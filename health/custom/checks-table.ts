@@ -1,5 +1,5 @@
-import { describeTest } from './check.ts';
 import type { HealthCheck, HealthRule } from './check.ts';
+import { describeMatch, describeTest } from './describe.ts';
 
 /** The table of docs/health.md: one row per kind, sorted by name, with its rules in words. */
 export function checksTable(checks: readonly HealthCheck[]): string {
@@ -13,7 +13,12 @@ export function checksTable(checks: readonly HealthCheck[]): string {
 }
 
 function describeRule(rule: HealthRule): string {
-  return 'description' in rule ? rule.description : `${rule[0]}: ${describeTest(rule[1])}`;
+  if ('description' in rule) return rule.description;
+  if (!('walk' in rule)) return `${rule[0]}: ${describeTest(rule[1])}`;
+  const lines = rule.lines.map(([status, match]) => `${status}: ${describeMatch(match)}`).join(', ');
+  const one = rule.lines.length === 1;
+  const where = rule.walk === 'status.conditions' ? '' : ` of ${rule.walk.replace('status.', '')}`;
+  return one && where === '' ? lines : `by the first condition${where} that decides (${lines})`;
 }
 
 function describeOtherwise(check: HealthCheck): string {

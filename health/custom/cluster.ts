@@ -1,95 +1,106 @@
-import { all, any, check, condition, empty, field, not, outcome, pattern, someCondition, stale } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
+import { ownMember } from '#base';
+import type { HealthStatusCode } from '#model';
+import { absent, all, any, check, condition, field, not, on, outcome, present, readyRule, same } from './check.ts';
+import { stale, states, truthy, unreadable, unobserved, walk, walkBack } from './check.ts';
+import type { CodeRule } from './check.ts';
 import { conditionsOf } from './view.ts';
 
-/**
- * Cluster API conditions carry a severity: False with Error needs a user's action, with Info only
- * time.
- */
-const error: HealthRule = ['Degraded', someCondition('False', 'Error'), '{some.message}'];
-
-const pool: CodeRule = {
-  description: 'by phase; the message names the conditions that are not True',
+/** Ready summarizes the provider's conditions. With severity Info it only takes time. */
+const clusterNotReady: CodeRule = {
+  description: 'Degraded when Ready is False with another severity than Info',
   evaluate: (view) => {
-    const phase = view.text('status.phase');
-    if (phase === '') return undefined;
-    const missing = view.conditions
-      .filter((item) => item.status !== 'True')
-      .map((item) => `Not ${item.type} (${item.reason})`)
-      .join(', ');
-    const message = `MachinePool is ${phase}${missing === '' ? '' : `: ${missing}`}`;
-    if (phase === 'Failed') return outcome('Degraded', message);
-    if (view.conditions.some((item) => item.status === 'False' && item.severity === 'Error'))
-      return outcome('Degraded', message);
-    const works = phase === 'Running' || phase.startsWith('Scaling') || phase === 'Provisioned';
-    return outcome(works && missing === '' ? 'Healthy' : 'Progressing', message);
+    const found = view.conditions.find(
+      (item) => item.type === 'Ready' && item.status === 'False' && item.severity !== 'Info',
+    );
+    return found === undefined ? undefined : outcome('Degraded', found.message);
   },
 };
 
-const gardenerConditions: CodeRule = {
+/** By phase. The message names the conditions that are False. */
+const machinePool: CodeRule = {
   description:
-    'Progressing when the API server is not available, Unknown when another condition is not True, Healthy when all are',
+    'Healthy when phase is Running or Scaling, Degraded when Failed or Unknown, else Progressing; the message names the conditions that are False',
   evaluate: (view) => {
-    if (view.conditions.length === 0) return undefined;
-    const bad = view.conditions.filter((item) => item.status !== 'True');
-    if (bad.length === 0) return outcome('Healthy', 'Component state: Healthy');
-    if (bad.some((item) => item.type === 'APIServerAvailable' || item.status === 'Progressing'))
-      return outcome('Progressing', 'Component state: Update in progress');
-    return outcome('Unknown', 'Component state: Unknown');
+    const phase = view.text('status.phase');
+    const missing = view.conditions
+      .filter((item) => item.status === 'False' && item.fields['type'] !== undefined)
+      .map((item) => `Not ${item.type}${item.fields['reason'] === undefined ? '' : ` (${item.reason})`}`)
+      .join(', ');
+    const start = view.has('status.phase') ? `MachinePool is ${phase}` : '';
+    const message = `${start}${missing === '' ? '' : `: ${missing}`}`;
+    if (phase === 'Running' || phase === 'Scaling') return outcome('Healthy', message);
+    return outcome(phase === 'Failed' || phase === 'Unknown' ? 'Degraded' : 'Progressing', message);
+  },
+};
+
+const controlPlaneErrors: CodeRule = {
+  description: 'Healthy when Ready is True, Degraded when a condition is False with severity Error',
+  evaluate: (view) => {
+    if (view.conditions.some((item) => item.type === 'Ready' && item.status === 'True'))
+      return outcome('Healthy', 'Control plane is ready');
+    const errors = view.conditions.filter((item) => item.status === 'False' && item.severity === 'Error');
+    return errors.length === 0 ? undefined : outcome('Degraded', errors.map((item) => `${item.message} `).join(''));
   },
 };
 
 /** Karmada: the member clusters' reports, one entry for each cluster that the binding selected. */
-const members: CodeRule = {
+const memberReports = (needsClusters: boolean): CodeRule => ({
   description:
-    'Degraded when a member is unhealthy, or unknown and not applied; Progressing until every selected cluster reports',
+    'Progressing until every selected cluster reports, Degraded when a member is unhealthy, or unknown and not applied',
   evaluate: (view) => {
-    const reports = view.list('status.aggregatedStatus');
-    const unhealthy = reports.some(
-      (item) => item['health'] === 'Unhealthy' || (item['applied'] !== true && item['health'] !== 'Healthy'),
-    );
-    if (unhealthy) return outcome('Degraded', 'Current resource status is unhealthy');
-    if (reports.length === 0 || reports.length < view.list('spec.clusters').length) return undefined;
-    return view.condition('Scheduled')?.status === 'False' ? undefined : outcome('Healthy');
+    const [selected, reported] = [view.count('spec.clusters'), view.count('status.aggregatedStatus')];
+    const listed = view.has('spec.clusters');
+    if (listed ? selected === 0 || selected !== reported : needsClusters || reported === 0) return undefined;
+    const unhealthy = view
+      .list('status.aggregatedStatus')
+      .some((item) => item['health'] === 'Unhealthy' || (item['health'] === 'Unknown' && item['applied'] !== true));
+    return unhealthy ? outcome('Degraded', 'Current resource status is unhealthy') : outcome('Healthy');
   },
-};
+});
 
-const compliance: CodeRule = {
-  description: 'Degraded with the violations when it is not compliant',
+const complianceDetails: CodeRule = {
+  description: 'Healthy when compliant is Compliant, else Degraded; the message has the details',
   evaluate: (view) => {
-    if (view.text('status.compliant') !== 'NonCompliant') return undefined;
+    const compliant = view.text('status.compliant') === 'Compliant';
+    if (!view.has('status.compliancyDetails')) return undefined;
     const texts = view
       .list('status.compliancyDetails')
-      .flatMap((detail) =>
-        detail['Compliant'] === 'NonCompliant'
-          ? conditionsOf(detail['conditions']).map((item) => `${item.type} - ${item.message}`)
-          : [],
-      );
-    return outcome('Degraded', texts.join('; '));
+      .flatMap((detail) => conditionsOf(ownMember(detail, 'conditions')))
+      .filter((item) => item.fields['message'] !== undefined && item.fields['type'] !== undefined)
+      .map((item) => `${item.type} - ${item.message}`);
+    return outcome(compliant ? 'Healthy' : 'Degraded', texts.join('; '));
   },
 };
 
 const waitingStatus = 'Waiting for the status to be reported';
 
+const noClusters: CodeRule = {
+  description: 'Healthy when its placement matches no cluster',
+  evaluate: (view) =>
+    !view.has('status.compliant') && !view.has('status.status') && view.count('status.placement') > 0
+      ? outcome('Healthy', 'No clusters match this policy')
+      : undefined,
+};
+
 /**
  * Open Cluster Management: a root policy counts clusters, its replicated copies count templates.
  */
 const policy: CodeRule = {
-  description: 'Degraded when a template or a cluster is not compliant, Progressing while one is pending',
+  description: 'Healthy when compliant is Compliant, else Degraded; the message names the clusters or templates',
   evaluate: (view) => {
-    const compliant = view.text('status.compliant');
-    if (compliant === '') return undefined;
-    const root = view.has('status.placement') || view.has('status.status');
-    if (compliant === 'Compliant')
-      return outcome('Healthy', root ? 'All clusters are compliant' : 'All templates are compliant');
-    const items = view
+    if (!view.has('status.compliant')) return undefined;
+    const status = view.text('status.compliant') === 'Compliant' ? 'Healthy' : 'Degraded';
+    const root = view.has('status.status');
+    if (!root && !view.has('status.details')) return outcome(status);
+    const names = view
       .list(root ? 'status.status' : 'status.details')
-      .filter((item) => item['compliant'] !== 'Compliant');
-    const names = items
-      .map((item) => itemName(item[root ? 'clustername' : 'templateMeta']))
-      .filter((name) => name !== '');
-    const what = `${root ? 'Clusters' : 'Templates'} ${compliant === 'NonCompliant' ? 'noncompliant' : 'pending or unknown'}: ${names.join(', ')}`;
-    return outcome(compliant === 'NonCompliant' ? 'Degraded' : 'Progressing', what);
+      .filter((item) => item['compliant'] !== 'Compliant')
+      .map((item) => itemName(ownMember(item, root ? 'clustername' : 'templateMeta')));
+    const what = root ? 'clusters' : 'templates';
+    return outcome(
+      status,
+      names.length === 0 ? `All ${what} are compliant` : `NonCompliant ${what}: ${names.join(', ')}`,
+    );
   },
 };
 
@@ -99,218 +110,226 @@ function itemName(value: unknown): string {
   return typeof name === 'string' ? name : '';
 }
 
-const ready = (waiting: string): readonly [readonly HealthRule[], readonly ['Progressing', string]] => [
-  [
-    ['Healthy', condition('Ready'), '{@Ready.message}'],
-    ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
-  ],
-  ['Progressing', waiting],
-];
+/** A virtual machine's conditions; its printable status is the message when there is one. */
+const virtualMachine: CodeRule = {
+  description:
+    'Suspended when Paused is True; by the last Ready: Healthy when True, else Suspended when it is not created; the message is printableStatus',
+  evaluate: (view) => {
+    const ready = view.conditions.findLast((item) => item.type === 'Ready');
+    const printable = view.has('status.printableStatus') ? view.text('status.printableStatus') : undefined;
+    if (ready === undefined) return outcome('Progressing', printable ?? 'No status available');
+    if (ready.status === 'True') return outcome('Healthy', printable ?? 'Running');
+    return view.isSet('status.created')
+      ? outcome('Progressing', printable ?? 'Starting')
+      : outcome('Suspended', printable ?? 'Stopped');
+  },
+};
+
+const declaredStopped = any(field('spec.running', false), field('spec.runStrategy', 'Halted'));
+const notCreated = not(truthy('status.created'));
+
+const gardenerStatus = 'metadata.labels[shoot.gardener.cloud/status]';
 
 /** Clusters, machines, virtual machines, and multi-cluster managers. */
 export const cluster = [
   check(
     'addons.cluster.x-k8s.io/ClusterResourceSet',
     [
-      ['Healthy', condition('ResourcesApplied'), 'cluster resource set is applied'],
-      ['Degraded', condition('ResourcesApplied', 'False'), '{@ResourcesApplied.message}'],
+      walk([
+        ['Healthy', on('ResourcesApplied'), 'cluster resource set is applied'],
+        ['Degraded', on('ResourcesApplied', 'False'), '{it.message}'],
+      ]),
     ],
     ['Progressing', 'Initializing cluster resource set'],
   ),
   check(
     'cluster.x-k8s.io/Cluster',
     [
-      ['Suspended', field('spec.paused', 'true'), 'Cluster is paused'],
-      error,
-      ['Degraded', field('status.phase', 'Failed'), '{status.failureMessage}'],
-      [
-        'Healthy',
-        all(
-          field('status.phase', 'Provisioned'),
-          condition('Ready'),
-          not(condition('ControlPlaneReady', 'False')),
-          not(condition('InfrastructureReady', 'False')),
-        ),
-        'Cluster is running',
-      ],
-      ['Healthy', all(field('status.phase', 'Provisioned'), condition('Available')), 'Cluster is running'],
+      unreadable(absent('spec'), 36, 'paused'),
+      ['Suspended', truthy('spec.paused'), 'Cluster is paused'],
+      clusterNotReady,
+      ...states('status.phase', { Provisioned: ['Healthy', 'Cluster is running'], Failed: ['Degraded'] }),
     ],
     ['Progressing', 'Waiting for clusters'],
   ),
   check(
     'cluster.x-k8s.io/Machine',
     [
-      error,
-      ['Degraded', field('status.phase', 'Failed'), '{status.failureMessage}'],
-      [
-        'Healthy',
-        all(field('status.phase', 'Running'), not(someCondition('False', '', 'Paused', 'Deleting', 'Updating'))),
-        'Machine is running',
-      ],
+      ['Healthy', field('status.phase', 'Running'), 'Machine is running'],
+      ['Degraded', all(field('status.phase', 'Failed'), condition('Ready', 'False')), '{it.message}'],
+      ['Degraded', field('status.phase', 'Failed'), 'Condition is unknown'],
+      ['Progressing', condition('Ready', 'False'), '{it.message}'],
     ],
-    ['Progressing', 'Waiting for machines'],
+    ['Progressing', 'Condition is unknown'],
   ),
   check(
     'cluster.x-k8s.io/MachineDeployment',
     [
-      ['Suspended', field('spec.paused', 'true'), 'MachineDeployment is paused'],
-      ['Degraded', field('status.phase', 'Failed'), 'MachineDeployment is failed'],
-      ['Healthy', field('status.phase', 'Running'), 'MachineDeployment is running'],
-      ['Progressing', field('status.phase', 'ScalingUp'), 'Cluster is spawning machines'],
-      ['Progressing', field('status.phase', 'ScalingDown'), 'Cluster is stopping machines'],
-      ['Unknown', field('status.phase', 'Unknown'), 'MachineDeployment is unknown'],
+      unreadable(absent('spec'), 5, 'paused'),
+      ['Suspended', truthy('spec.paused'), 'MachineDeployment is paused'],
+      ...states('status.phase', {
+        Running: ['Healthy', 'Machines are running under this deployment'],
+        ScalingUp: ['Progressing', 'Cluster is spawning machines'],
+        ScalingDown: ['Progressing', 'Cluster is stopping machines'],
+        Failed: ['Degraded', 'MachineDeployment is failed'],
+      }),
     ],
     ['Progressing', 'Waiting for machines'],
   ),
-  check('cluster.x-k8s.io/MachinePool', [pool], ['Progressing', 'Waiting for MachinePool']),
+  check(
+    'cluster.x-k8s.io/MachineHealthCheck',
+    [
+      ['Progressing', absent('status.currentHealthy')],
+      ['Healthy', same('status.expectedMachines', 'status.currentHealthy')],
+    ],
+    ['Degraded'],
+  ),
+  check('cluster.x-k8s.io/MachinePool', [machinePool]),
   check(
     'controlplane.cluster.x-k8s.io/AWSManagedControlPlane',
     [
-      ['Degraded', not(empty('status.failureMessage')), '{status.failureMessage}'],
+      ['Progressing', absent('status'), 'Provisioning...'],
       ['Progressing', stale(), 'Waiting for the control plane spec to be reconciled'],
-      error,
-      ['Progressing', condition('EKSControlPlaneCreating'), 'EKS control plane is being created'],
-      ['Progressing', condition('EKSControlPlaneUpdating'), 'EKS control plane is updating'],
       [
-        'Healthy',
-        any(condition('Ready'), all(field('status.ready', 'true'), not(condition('Ready', 'False')))),
-        'Control plane is ready',
+        'Degraded',
+        all(present('status.failureMessage'), not(field('status.failureMessage', ''))),
+        '{status.failureMessage}',
       ],
+      ['Progressing', absent('status.conditions'), 'Provisioning...'],
+      ['Progressing', condition('EKSControlPlaneUpdating'), 'EKS control plane is updating'],
+      controlPlaneErrors,
+      ['Progressing', field('status.ready', false), 'Control plane is not ready (.status.ready is false)'],
     ],
-    ['Progressing', 'Waiting for the control plane to be ready'],
+    ['Progressing', 'Control plane is not ready'],
   ),
   check(
     'core.gardener.cloud/Shoot',
-    [
-      [
-        'Suspended',
-        all(field('spec.hibernation.enabled', 'true'), field('status.lastOperation.state', 'Succeeded')),
-        'Component state: Hibernated',
-      ],
-      [
-        'Degraded',
-        field('status.lastOperation.state', 'Error', 'Failed', 'Aborted'),
-        '{status.lastOperation.description}',
-      ],
-      [
-        'Progressing',
-        field('status.lastOperation.state', 'Processing', 'Pending'),
-        '{status.lastOperation.description}',
-      ],
-      gardenerConditions,
-    ],
-    ['Progressing', 'Component state: Update in progress'],
+    states(gardenerStatus, {
+      healthy: ['Healthy', 'Component state: Healthy'],
+      progressing: ['Progressing', 'Component state: Update in progress'],
+      unhealthy: ['Degraded', 'Component state: Unhealthy'],
+      unknown: ['Unknown', 'Component state: Unknown'],
+    }),
+    ['Progressing', 'Update in progress'],
   ),
-  check('karpenter.k8s.aws/EC2NodeClass', ...ready('Waiting for EC2NodeClass to be ready')),
-  check('karpenter.sh/NodePool', ...ready('Waiting for NodePool to be ready')),
+  check(
+    'karpenter.k8s.aws/EC2NodeClass',
+    [
+      walk([
+        ['Degraded', on('Ready', 'False'), '{it.message}'],
+        ['Healthy', on('Ready'), 'EC2NodeClass is ready'],
+      ]),
+    ],
+    ['Progressing', 'Waiting for EC2NodeClass to be ready'],
+  ),
+  check('karpenter.sh/NodePool', [readyRule], ['Progressing', 'Waiting for NodePool to be ready']),
   check(
     'karpenter.sh/NodeClaim',
     [
-      ['Progressing', stale(), 'Waiting for NodeClaim spec update to be observed'],
-      ['Healthy', condition('Ready'), 'NodeClaim is ready'],
-      ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
-      [
-        'Degraded',
-        someCondition(
-          'False',
-          '',
-          'Drifted',
-          'Consolidatable',
-          'Empty',
-          'Expired',
-          'Drained',
-          'VolumesDetached',
-          'InstanceTerminating',
-          'ConsistentStateFound',
-          'DisruptionReason',
-        ),
-        '{some.message}',
-      ],
+      ['Progressing', stale(), 'Waiting for NodeClaim spec to be reconciled'],
+      ['Suspended', condition('Disrupting'), '{it.message}'],
+      readyRule,
       ['Progressing', condition('Initialized'), 'Node initialized, waiting for Ready'],
       ['Progressing', condition('Registered'), 'Node registered, waiting for initialization'],
-      ['Progressing', condition('Launched'), 'Instance launched, waiting for registration'],
+      ['Progressing', condition('Launched'), 'Node launched, waiting for registration'],
     ],
     ['Progressing', 'Waiting for NodeClaim to be launched'],
   ),
-  check(
-    'kubevirt.io/VirtualMachine',
-    [
-      ['Progressing', empty('status.printableStatus'), 'No status available'],
-      ['Degraded', condition('Failure'), '{@Failure.message}'],
-      ['Suspended', field('status.printableStatus', 'Paused', 'Stopped'), '{status.printableStatus}'],
-      ['Healthy', field('status.printableStatus', 'Running', 'Migrating'), '{status.printableStatus}'],
-      [
-        'Degraded',
-        pattern('status.printableStatus', /Err|Fail|BackOff|NotFound|Unschedulable/),
-        '{status.printableStatus}',
-      ],
-      ['Unknown', field('status.printableStatus', 'Unknown'), '{status.printableStatus}'],
-    ],
-    ['Progressing', '{status.printableStatus}'],
-  ),
+  check('kubevirt.io/VirtualMachine', [
+    ['Healthy', all(declaredStopped, notCreated), 'Stopped as declared'],
+    ['Suspended', condition('Paused'), 'Paused'],
+    virtualMachine,
+  ]),
   check(
     'kubevirt.io/VirtualMachineInstance',
     [
-      ['Progressing', empty('status.phase'), 'No status available'],
-      ['Degraded', field('status.phase', 'Failed'), 'Failed'],
-      ['Degraded', condition('Synchronized', 'False'), '{@Synchronized.message}'],
-      ['Suspended', condition('Paused'), '{@Paused.message}'],
-      ['Suspended', field('status.phase', 'Succeeded'), 'Succeeded'],
-      ['Healthy', all(field('status.phase', 'Running'), condition('Ready')), 'Running'],
-      ['Unknown', field('status.phase', 'Unknown'), 'Unknown'],
+      ...states('status.phase', {
+        Failed: ['Degraded', 'Failed'],
+        'Pending|Scheduling|Scheduled': ['Progressing', '{status.phase}'],
+        Succeeded: ['Suspended', 'Succeeded'],
+        Unknown: ['Unknown', 'Unknown'],
+      }),
+      ['Suspended', condition('Paused'), '{it.message}'],
+      walkBack([
+        ['Healthy', on('Ready'), 'Running'],
+        ['Degraded', on('Ready', '!True'), '{it.message}'],
+      ]),
     ],
-    ['Progressing', '{status.phase}'],
+    ['Progressing', "{status.phase|'No status available'}"],
   ),
   check(
-    ['work.karmada.io/ClusterResourceBinding', 'work.karmada.io/ResourceBinding'],
-    [members],
+    'work.karmada.io/ClusterResourceBinding',
+    [memberReports(true)],
+    ['Progressing', 'Current resource status is insufficient'],
+  ),
+  check(
+    'work.karmada.io/ResourceBinding',
+    [memberReports(false)],
     ['Progressing', 'Current resource status is insufficient'],
   ),
   check(
     'policy.open-cluster-management.io/CertificatePolicy',
     [
+      ['Progressing', absent('status.compliant'), waitingStatus],
       ['Healthy', field('status.compliant', 'Compliant'), 'All certificates found comply with the policy'],
-      [
-        'Degraded',
-        field('status.compliant', 'NonCompliant'),
-        'At least once certificate does not comply with the policy',
-      ],
     ],
-    ['Progressing', waitingStatus],
+    ['Degraded', 'At least once certificate does not comply with the policy'],
   ),
   check(
     'policy.open-cluster-management.io/ConfigurationPolicy',
     [
-      ['Progressing', empty('status.compliant'), waitingStatus],
-      ['Progressing', stale('status.lastEvaluatedGeneration'), 'Waiting for the status to be updated'],
-      ['Healthy', field('status.compliant', 'Compliant'), 'All policies are compliant'],
-      compliance,
+      ['Progressing', absent('status.compliant'), waitingStatus],
+      ['Progressing', unobserved('status.lastEvaluatedGeneration'), 'Waiting for the status to be updated'],
+      complianceDetails,
     ],
-    ['Progressing', 'Waiting for the policy to be evaluated'],
+    ['Progressing', 'Waiting for compliance'],
   ),
   check(
     'policy.open-cluster-management.io/OperatorPolicy',
     [
-      ['Progressing', empty('status'), waitingStatus],
+      ['Progressing', absent('status.conditions'), waitingStatus],
       ['Progressing', stale(), 'Waiting for the status to be updated'],
-      ['Healthy', condition('Compliant'), '{@Compliant.message}'],
-      ['Degraded', condition('Compliant', 'False'), '{@Compliant.message}'],
+      walk([
+        ['Healthy', on('Compliant'), '{it.message}'],
+        ['Degraded', on('Compliant', ''), '{it.message}'],
+      ]),
     ],
     ['Progressing', 'Waiting for the compliance condition'],
   ),
   check(
     'policy.open-cluster-management.io/Policy',
-    [policy, ['Healthy', not(empty('status.placement')), 'No clusters match this policy']],
+    [
+      unreadable(absent('spec'), 2, 'disabled'),
+      ['Healthy', truthy('spec.disabled'), 'Policy is disabled'],
+      noClusters,
+      policy,
+    ],
     ['Progressing', waitingStatus],
   ),
   check(
     'nmstate.io/NodeNetworkConfigurationPolicy',
-    [
-      ['Suspended', condition('Ignored'), '{@Ignored.reason}'],
-      ['Degraded', condition('Degraded'), '{@Degraded.reason}: {@Degraded.message}'],
-      ['Progressing', condition('Progressing'), '{@Progressing.reason}: {@Progressing.message}'],
-      ['Healthy', condition('Available'), '{@Available.reason}: {@Available.message}'],
-    ],
-    ['Progressing', 'Policy is not yet reconciled'],
+    [nodeNetwork()],
+    ['Progressing', 'Waiting for policy to be applied'],
   ),
 ];
+
+function nodeNetwork(): CodeRule {
+  const codes = new Map([
+    ['Available', 'Healthy'],
+    ['Degraded', 'Degraded'],
+    ['Progressing', 'Progressing'],
+    ['Ignored', 'Suspended'],
+  ] as const) as ReadonlyMap<string, HealthStatusCode>;
+  return {
+    description:
+      'by the first condition that is True: Healthy for Available, Degraded, Progressing, Suspended for Ignored',
+    evaluate: (view) => {
+      for (const item of view.conditions) {
+        const code = item.status === 'True' ? codes.get(item.type) : undefined;
+        if (code !== undefined)
+          return outcome(code, item.message === '' ? item.reason : `${item.reason}: ${item.message}`);
+      }
+      return undefined;
+    },
+  };
+}

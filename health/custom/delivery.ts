@@ -1,166 +1,289 @@
-import { all, any, check, condition, empty, field, kindsOf, not, outcome, pattern } from './check.ts';
+import {
+  absent,
+  all,
+  any,
+  check,
+  condition,
+  field,
+  kindsOf,
+  not,
+  on,
+  outcome,
+  present,
+  readyRule,
+  same,
+  states,
+  unlisted,
+  unreadable,
+  unworded,
+  walk,
+} from './check.ts';
 import type { CodeRule, HealthRule } from './check.ts';
+import { scalarText } from './view.ts';
 
-/**
- * Ready is True, or False with a message: the pattern that most operators follow (Kubernetes API
- * conventions, "Typical status properties").
- */
-const ready = (
-  waiting: string,
-  healthy = '{@Ready.message}',
-): readonly [readonly HealthRule[], readonly ['Progressing', string]] => [
-  [
-    ['Healthy', condition('Ready'), healthy],
-    ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
-  ],
-  ['Progressing', waiting],
+/** What counts in the conditions of a Flux kind (kstatus: Ready, Reconciling). */
+interface FluxCounts {
+  /** Status of Ready that counts as in progress, together with Reconciling. */
+  readonly open: 'Unknown' | 'False';
+  /** Reasons with which Reconciling counts; empty: any. */
+  readonly reasons: readonly string[];
+  /** Other conditions that must be True for health, beside Ready. */
+  readonly also: readonly string[];
+  /** How many conditions must be True. */
+  readonly needed: 1 | 2;
+  /** What Ready and Reconciling together mean. */
+  readonly both: 'Progressing' | 'Degraded';
+}
+
+const suspended: readonly HealthRule[] = [
+  unreadable(absent('spec'), 2, 'suspend'),
+  ['Suspended', field('spec.suspend', true), '{kind} is suspended'],
 ];
 
-/**
- * Flux uses kstatus conditions: Stalled is final, Ready decides. The message is the condition's
- * reason.
- */
-const flux: readonly HealthRule[] = [
-  ['Suspended', field('spec.suspend', 'true'), '{kind} is suspended'],
-  ['Healthy', all(pattern('kind', /^HelmRepository$/), field('spec.type', 'oci'))],
-  ['Degraded', condition('Stalled'), '{@Stalled.reason}'],
-  ['Healthy', condition('Ready'), '{@Ready.reason}'],
-  ['Progressing', condition('Ready', 'False', 'Progressing', 'Reconciling'), '{@Ready.reason}'],
-  ['Degraded', condition('Ready', 'False'), '{@Ready.reason}'],
-  ['Progressing', condition('Ready', 'Unknown'), '{@Ready.reason}'],
-];
+/** The message is the reason of Ready, with that of ArtifactOutdated after it. */
+function fluxCounts({ open, reasons, also, needed, both }: FluxCounts): CodeRule {
+  const healthy = needed === 1 ? 'Ready is True' : `Ready and ${also.join(' or ')} are True`;
+  return {
+    description: `${both} when Ready is ${open} and Reconciling is True, Healthy when ${healthy}, else Degraded`,
+    evaluate: (view) => {
+      if (!view.has('status.conditions')) return undefined;
+      let [progressing, succeeded, message] = [0, 0, ''];
+      for (const { type, status, reason } of view.conditions) {
+        if (type === 'Ready') {
+          if (status === 'True') succeeded += 1;
+          else if (status === open) progressing += 1;
+          message = reason;
+        } else if (status === 'True') {
+          if (type === 'Reconciling' && (reasons.length === 0 || reasons.includes(reason))) progressing += 1;
+          else if (also.includes(type)) succeeded += 1;
+          else if (type === 'ArtifactOutdated' && also.includes('ArtifactInStorage')) message = `${message} ${reason}`;
+        }
+      }
+      if (progressing === 2) return outcome(both, message);
+      return outcome(succeeded === needed ? 'Healthy' : 'Degraded', message);
+    },
+  };
+}
 
+const flux = (kinds: string | readonly string[], counts: Partial<FluxCounts>, ...before: HealthRule[]) =>
+  check(
+    kinds,
+    [...before, fluxCounts({ open: 'Unknown', reasons: [], also: [], needed: 1, both: 'Progressing', ...counts })],
+    ['Progressing', 'Status unknown'],
+  );
+
+const artifact = { also: ['ArtifactInStorage'], needed: 2 } as const;
+
+/** Flagger: the phase, the canary's weight and the messages of all conditions. */
 const canary: CodeRule = {
   description:
-    'Healthy when phase is Initialized or Succeeded, Degraded when Failed, Suspended when it waits for a promotion, else Progressing',
+    'Healthy when phase is Initialized or Succeeded, Degraded when Failed, Progressing when Progressing, Finalising or Promoting, else Unknown',
   evaluate: (view) => {
+    if (!view.has('status')) return undefined;
     const phase = view.text('status.phase');
-    if (phase === '') return undefined;
-    const parts = [phase];
-    const weight = view.number('status.canaryWeight') ?? 0;
-    if (phase === 'Progressing' && weight > 0) parts.push(`Canary Weight: ${weight} %`);
-    const message = view.conditions[0]?.message ?? '';
-    if (message !== '') parts.push(message);
-    return outcome(canaryPhases.get(phase) ?? 'Progressing', parts.join(' --- '));
+    const weight = Number(view.text('status.canaryWeight'));
+    const parts = weight > 0 ? [`Canary Weight: ${view.text('status.canaryWeight')} %`] : [];
+    const messages = view.conditions.map((item) => item.message);
+    const text = [...parts, ...messages].join(' --- ');
+    return outcome(canaryPhases.get(phase) ?? 'Unknown', `${phase} --- ${text}`);
   },
 };
 const canaryPhases = new Map([
   ['Initialized', 'Healthy'],
   ['Succeeded', 'Healthy'],
   ['Failed', 'Degraded'],
-  ['Waiting', 'Suspended'],
-  ['WaitingPromotion', 'Suspended'],
-] as const) as ReadonlyMap<string, 'Healthy' | 'Degraded' | 'Suspended'>;
+  ['Progressing', 'Progressing'],
+  ['Finalising', 'Progressing'],
+  ['Promoting', 'Progressing'],
+] as const) as ReadonlyMap<string, 'Healthy' | 'Degraded' | 'Progressing'>;
 
-const issuing: HealthRule = ['Progressing', condition('Issuing'), '{@Issuing.message}'];
+const acme = (kind: string, name: string, pending: string) => {
+  const lower = kind.toLowerCase();
+  return check(
+    `acme.cert-manager.io/${kind}`,
+    [
+      ['Progressing', any(absent('status.state'), field('status.state', '')), `Waiting for ${lower}`],
+      ['Healthy', field('status.state', 'valid'), `${kind} is valid`],
+      ...(['invalid', 'expired', 'errored'] as const).map((state): HealthRule => [
+        'Degraded',
+        field('status.state', state),
+        `{status.reason|'${kind} is ${state}'}`,
+      ]),
+      ...(name === '' ? [] : ([['Progressing', present('status.reason'), name]] as const)),
+    ],
+    ['Progressing', pending],
+  );
+};
 
-/** Delivery: GitOps tools, certificates, secrets and policies. */
+/** The last condition decides: the operator appends. */
+const lastCondition: CodeRule = {
+  description: 'by the last condition: Healthy when it is Ready, Degraded when PartiallyReady or NotReady',
+  evaluate: (view) => {
+    const last = view.conditions.at(-1);
+    if (last?.status !== 'True') return undefined;
+    if (last.type === 'Ready') return outcome('Healthy', last.message);
+    return last.type === 'PartiallyReady' || last.type === 'NotReady' ? outcome('Degraded', last.message) : undefined;
+  },
+};
+
+/** The conditions in the order of their last transition; those without a time come last. */
+const keycloak: CodeRule = {
+  description: 'by the oldest condition that is True: Healthy for Ready, Degraded for HasErrors',
+  evaluate: (view) => {
+    const time = (item: { readonly fields: Record<string, unknown> }): string =>
+      scalarText(item.fields['lastTransitionTime'] as never);
+    const sorted = view.conditions.toSorted((a, b) => compareTimes(time(a), time(b)));
+    const found = sorted.find((item) => item.status === 'True' && ['Ready', 'HasErrors'].includes(item.type));
+    if (found === undefined) return undefined;
+    return found.type === 'Ready' ? outcome('Healthy') : outcome('Degraded', `Has Errors: ${found.message}`);
+  },
+};
+
+function compareTimes(a: string, b: string): number {
+  if (a === b) return 0;
+  if (a === '') return 1;
+  return b === '' || a < b ? -1 : 1;
+}
+
+/** Kubernetes External Secrets: a word, or `ERROR, ` and the reason. */
+const fetched: CodeRule = {
+  description: 'Degraded when status begins with ERROR',
+  evaluate: (view) => {
+    const text = view.text('status.status');
+    return text.startsWith('ERROR') ? outcome('Degraded', text.replaceAll('ERROR, ', '')) : undefined;
+  },
+};
+
+/** Delivery: GitOps tools, pipelines, certificates, secrets and policies. */
 export const delivery = [
+  acme('Challenge', '{status.reason}', 'Challenge is {status.state}'),
+  acme('Order', '', 'Order is {status.state}'),
   check(
-    [
-      ...kindsOf('source.toolkit.fluxcd.io', 'Bucket', 'GitRepository', 'HelmChart', 'HelmRepository', 'OCIRepository'),
-      ...kindsOf('kustomize.toolkit.fluxcd.io', 'Kustomization'),
-      ...kindsOf('helm.toolkit.fluxcd.io', 'HelmRelease'),
-      ...kindsOf('notification.toolkit.fluxcd.io', 'Receiver'),
-      ...kindsOf('image.toolkit.fluxcd.io', 'ImagePolicy', 'ImageRepository', 'ImageUpdateAutomation'),
-    ],
-    flux,
-    ['Progressing', 'Waiting for {kind}'],
-  ),
-  check('flagger.app/Canary', [canary], ['Progressing', 'Waiting for Canary']),
-  check(
-    kindsOf('keda.sh', 'ScaledJob', 'ScaledObject'),
-    [
-      ['Suspended', condition('Paused'), '{@Paused.message}'],
-      ['Degraded', condition('Fallback'), '{@Fallback.message}'],
-      ['Healthy', condition('Ready'), '{@Ready.message}'],
-      ['Degraded', condition('Ready', ['False', 'Unknown']), '{@Ready.message}'],
-    ],
-    ['Progressing', 'Waiting for {kind}'],
-  ),
-  check('cert-manager.io/Certificate', [issuing, ...ready('')[0]], ['Progressing', 'Waiting for certificate']),
-  check('certmanager.k8s.io/Certificate', [issuing, ...ready('')[0]], ['Progressing', 'Waiting for certificate']),
-  check('cert-manager.io/Issuer', ...ready('Initializing Issuer')),
-  check('cert-manager.io/ClusterIssuer', ...ready('Initializing ClusterIssuer')),
-  check('certmanager.k8s.io/Issuer', ...ready('Initializing issuer')),
-  check('certmanager.k8s.io/ClusterIssuer', ...ready('Initializing issuer')),
-  check(
-    kindsOf('external-secrets.io', 'ClusterExternalSecret', 'ClusterPushSecret'),
-    [
-      ['Healthy', condition('Ready'), '{@Ready.message}'],
-      ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
-      ['Degraded', condition('NotReady'), '{@NotReady.message}'],
-      ['Degraded', condition('PartiallyReady'), '{@PartiallyReady.message}'],
-    ],
-    ['Progressing', 'Waiting for {kind}'],
+    'cert-manager.io/Certificate',
+    [['Progressing', condition('Issuing'), '{it.message}'], readyRule],
+    ['Progressing', 'Waiting for certificate'],
   ),
   check(
-    kindsOf('external-secrets.io', 'ClusterSecretStore', 'ExternalSecret', 'PushSecret', 'SecretStore'),
-    ...ready('Waiting for {kind}'),
+    'cert-manager.io/CertificateRequest',
+    [
+      ['Degraded', condition('Denied|InvalidRequest'), '{it.message}'],
+      walk([
+        ['Healthy', on('Ready'), '{it.message}'],
+        ['Progressing', on('Ready', '', 'Pending'), '{it.message}'],
+        ['Degraded', on('Ready', ''), '{it.message}'],
+      ]),
+    ],
+    ['Progressing', 'Waiting for certificate request'],
+  ),
+  check('cert-manager.io/ClusterIssuer', [readyRule], ['Progressing', 'Initializing ClusterIssuer']),
+  check(['cert-manager.io/Issuer', 'certmanager.k8s.io/Issuer'], [readyRule], ['Progressing', 'Initializing issuer']),
+  check('certmanager.k8s.io/Certificate', [readyRule], ['Progressing', 'Waiting for certificate']),
+  check(
+    'trust.cert-manager.io/Bundle',
+    [
+      walk([
+        ['Healthy', on('Synced'), "{it.message|'Bundle is synced'}"],
+        ['Degraded', on('Synced', ''), "{it.message|it.reason|'Bundle is not synced'}"],
+      ]),
+    ],
+    ['Progressing', 'Waiting for Bundle to be synced'],
+  ),
+  check(
+    'external-secrets.io/ClusterExternalSecret',
+    [unreadable(all(present('status.conditions'), not(condition('', ''))), 6, 'type'), lastCondition],
+    ['Progressing', 'Waiting for ClusterExternalSecret'],
+  ),
+  ...['ClusterSecretStore', 'ExternalSecret', 'PushSecret', 'SecretStore'].map((kind) =>
+    check(`external-secrets.io/${kind}`, [readyRule], ['Progressing', `Waiting for ${kind}`]),
   ),
   check(
     'kubernetes-client.io/ExternalSecret',
     [
-      ['Healthy', field('status.status', 'SUCCESS')],
-      {
-        description: 'Degraded when status begins with ERROR',
-        evaluate: (view) => {
-          const text = view.text('status.status');
-          return text.startsWith('ERROR') ? outcome('Degraded', text.replace(/^ERROR,?\s*/, '')) : undefined;
-        },
-      },
+      ['Healthy', field('status.status', 'SUCCESS'), 'Fetched ExternalSecret.'],
+      unreadable(all(present('status'), absent('status.status')), 6, 'find'),
+      fetched,
     ],
-    ['Progressing', 'Waiting for ExternalSecret'],
+    ['Progressing', 'Waiting for ExternalSecret.'],
   ),
+  check('onepassword.com/OnePasswordItem', [readyRule], ['Progressing', 'Waiting for controller to report status']),
   check(
     'bitnami.com/SealedSecret',
     [
-      ['Healthy', condition('Synced'), '{@Synced.message}'],
-      ['Degraded', condition('Synced', 'False'), '{@Synced.message}'],
+      [
+        'Progressing',
+        any(absent('metadata.generation'), not(same('status.observedGeneration', 'metadata.generation'))),
+        'Waiting for Sealed Secret to be decrypted',
+      ],
+      walk([
+        ['Degraded', on('Synced', 'False'), '{it.message}'],
+        ['Healthy', on('Synced'), '{it.message}'],
+      ]),
     ],
     ['Progressing', 'Waiting for Sealed Secret to be decrypted'],
   ),
-  check('onepassword.com/OnePasswordItem', ...ready('Waiting for controller to report status')),
   check(
     'k8s.keycloak.org/Keycloak',
-    [
-      ['Progressing', empty('status.conditions'), 'Waiting for Keycloak status conditions to exist'],
-      ['Degraded', condition('HasErrors'), 'Has Errors: {@HasErrors.message}'],
-      ['Healthy', condition('Ready')],
-    ],
+    [['Progressing', absent('status.conditions'), 'Waiting for Keycloak status conditions to exist'], keycloak],
     ['Progressing'],
   ),
   check(
-    kindsOf('kyverno.io', 'ClusterPolicy', 'Policy'),
+    'flagger.app/Canary',
     [
-      [
-        'Healthy',
-        any(condition('Ready'), all(field('status.ready', 'true'), empty('status.conditions'))),
-        '{kind} is ready',
-      ],
-      ['Degraded', condition('Ready', 'False', 'Failed'), '{@Ready.message}'],
+      ['Unknown', absent('status'), 'No status'],
+      ['Unknown', absent('status.canaryWeight'), '<string>:5: attempt to compare number with nil'],
+      unlisted(absent('status.conditions'), 8),
+      unworded(absent('status.phase'), 26),
+      canary,
     ],
-    ['Progressing', 'Waiting for {kind} to be ready'],
+    ['Unknown', 'No status'],
+  ),
+  flux('helm.toolkit.fluxcd.io/HelmRelease', { also: ['Released', 'TestSuccess'], needed: 2 }, ...suspended),
+  flux(
+    ['kustomize.toolkit.fluxcd.io/Kustomization', 'image.toolkit.fluxcd.io/ImageUpdateAutomation'],
+    {},
+    ...suspended,
+  ),
+  flux('image.toolkit.fluxcd.io/ImagePolicy', {
+    open: 'False',
+    reasons: ['NewGeneration', 'AccessingRepository', 'ApplyingPolicy'],
+  }),
+  flux(
+    'image.toolkit.fluxcd.io/ImageRepository',
+    { open: 'False', reasons: ['NewGeneration', 'Scanning'] },
+    ...suspended,
+  ),
+  flux('notification.toolkit.fluxcd.io/Receiver', { open: 'False', both: 'Degraded' }, ...suspended),
+  flux(
+    kindsOf('source.toolkit.fluxcd.io', 'Bucket', 'GitRepository', 'HelmChart', 'OCIRepository'),
+    artifact,
+    ...suspended,
+  ),
+  flux('source.toolkit.fluxcd.io/HelmRepository', artifact, ...suspended, [
+    'Healthy',
+    field('spec.type', 'oci'),
+    "Helm repositories of type 'oci' do not contain any information in the status.",
+  ]),
+  check(
+    kindsOf('tekton.dev', 'PipelineRun', 'TaskRun'),
+    [
+      walk([
+        ['Healthy', on('Succeeded'), '{it.message|it.reason}'],
+        ['Degraded', on('Succeeded', 'False'), '{it.message|it.reason}'],
+        ['Progressing', on('Succeeded', ''), '{it.message|it.reason}'],
+      ]),
+    ],
+    ['Progressing', 'Waiting for run to start'],
   ),
   check(
     'tower.ansible.com/AnsibleJob',
-    [
-      [
-        'Healthy',
-        field('status.ansibleJobResult.status', 'successful'),
-        '{status.ansibleJobResult.status} job - {status.ansibleJobResult.url}',
-      ],
-      [
-        'Degraded',
-        field('status.ansibleJobResult.status', 'failed', 'error', 'canceled'),
-        '{status.ansibleJobResult.status} job - {status.ansibleJobResult.url}',
-      ],
-      [
+    states('status.ansibleJobResult.status', {
+      successful: ['Healthy', '{status.ansibleJobResult.status} job - {status.ansibleJobResult.url}'],
+      'failed|error|canceled': ['Degraded', '{status.ansibleJobResult.status} job - {status.ansibleJobResult.url}'],
+      'new|pending|waiting|running': [
         'Progressing',
-        not(empty('status.ansibleJobResult.status')),
         '{status.ansibleJobResult.status} job - {status.ansibleJobResult.url}',
       ],
-    ],
+    }),
     ['Progressing', 'Waiting for AnsibleJob'],
   ),
 ];

@@ -1,15 +1,17 @@
-import { all, any, check, condition, empty, field, less, not, outcome, present } from './check.ts';
-import type { HealthCheck, CodeRule } from './check.ts';
+import type { Json } from '#base';
+import { absent, all, check, condition, field, not, on, outcome, present, states, above, walk } from './check.ts';
+import type { HealthCheck, CodeRule, HealthRule } from './check.ts';
 import { scalarText } from './view.ts';
 
-/** Strimzi: Ready, or NotReady with a reason, which is Creating until something goes wrong. */
-const strimzi = (kind: string, name: string): HealthCheck =>
+/** Strimzi: Ready, or NotReady with a reason. Only a Kafka cluster waits while it is Creating. */
+const strimzi = (kind: string, name: string, unless = ''): HealthCheck =>
   check(
     `kafka.strimzi.io/${kind}`,
     [
-      ['Progressing', condition('NotReady', 'True', 'Creating'), '{@NotReady.message}'],
-      ['Degraded', condition('NotReady'), '{@NotReady.message}'],
-      ['Healthy', condition('Ready'), '{@Ready.message}'],
+      walk([
+        ['Degraded', on('NotReady', 'True', unless), '{it.message}'],
+        ['Healthy', on('Ready')],
+      ]),
     ],
     ['Progressing', `Waiting for ${name}`],
   );
@@ -17,11 +19,10 @@ const strimzi = (kind: string, name: string): HealthCheck =>
 const confluent = (kind: string): HealthCheck =>
   check(
     `platform.confluent.io/${kind}`,
-    [
-      ['Healthy', field('status.phase', 'RUNNING'), `${kind} running`],
-      ['Progressing', field('status.phase', 'PROVISIONING'), `${kind} provisioning`],
-      ['Degraded', not(empty('status.phase')), `${kind} {status.phase}`],
-    ],
+    states('status.phase', {
+      RUNNING: ['Healthy', `${kind} running`],
+      PROVISIONING: ['Progressing', `${kind} provisioning`],
+    }),
     ['Progressing', `Waiting for ${kind}`],
   );
 
@@ -30,117 +31,114 @@ const rabbit = (kind: string): HealthCheck => {
   return check(
     `rabbitmq.com/${kind}`,
     [
-      ['Healthy', condition('Ready'), `${name} ready`],
-      ['Degraded', condition('Ready', 'False', 'FailedCreateOrUpdate'), `${name} failed to be created or updated`],
-      ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
+      walk([
+        ['Healthy', on('Ready', 'True', 'SuccessfulCreateOrUpdate'), `${name} ready`],
+        ['Degraded', on('Ready', 'False', 'FailedCreateOrUpdate'), `${name} failed to be created or updated`],
+      ]),
     ],
     ['Unknown', `${name} status is unknown`],
   );
 };
 
-/**
- * Koperator: the cluster is running, Cruise Control has its topic, and no broker is being changed.
- */
-const koperator: CodeRule = {
+/** Koperator: a broker is settled when it is in sync and its last action succeeded. */
+const brokers: CodeRule = {
   description:
-    'Healthy when state is ClusterRunning, cruiseControlTopicStatus is ready, and every broker is in sync and has finished its upscale or downscale',
+    'Degraded when a broker is not in sync or its upscale or downscale has not succeeded, Unknown when it is in sync without an action',
   evaluate: (view) => {
-    if (view.text('status.state') !== 'ClusterRunning') return undefined;
-    if (view.text('status.cruiseControlTopicStatus') !== 'CruiseControlTopicReady') return undefined;
-    const settled = view.members('status.brokersState').every(([id]) => {
-      const at = (...rest: string[]): string => scalarText(view.get(['status', 'brokersState', id, ...rest]));
-      return (
-        at('configurationState') === 'ConfigInSync' &&
-        /^(?:Graceful(?:Up|Down)scale(?:Succeeded|Completed))?$/.test(at('gracefulActionState', 'cruiseControlState'))
-      );
+    const states = view.members('status.brokersState').map(([id]) => {
+      const at = (...rest: string[]): Json => view.get(['status', 'brokersState', id, ...rest]);
+      const isInSync = at('configurationState') === 'ConfigInSync';
+      if (isInSync && at('gracefulActionState') === null) return 'unreadable';
+      const action = scalarText(at('gracefulActionState', 'cruiseControlState'));
+      return isInSync && /^Graceful(?:Up|Down)scaleSucceeded$/.test(action) ? 'settled' : 'open';
     });
-    return settled ? outcome('Healthy', 'Kafka Brokers, CruiseControl and cluster are in Healthy State.') : undefined;
+    if (states.includes('unreadable'))
+      return outcome('Unknown', "<string>:14: attempt to index a non-table object(nil) with key 'cruiseControlState'");
+    return states.includes('open')
+      ? outcome('Degraded', 'Broker Config is out of Sync or CruiseControlState is not Ready')
+      : undefined;
+  },
+};
+
+const topicNotReady: HealthRule = [
+  'Progressing',
+  all(
+    present('status.brokersState'),
+    field('status.state', 'ClusterReconciling'),
+    not(
+      all(
+        present('status.cruiseControlTopicStatus'),
+        not(field('status.cruiseControlTopicStatus', 'CruiseControlTopicNotReady')),
+      ),
+    ),
+  ),
+  'Kafka Cluster is Reconciling.',
+];
+
+/** The last condition of each type counts. */
+const rabbitCluster: CodeRule = {
+  description:
+    'Degraded when ReconcileSuccess is False; by the last ClusterAvailable and AllReplicasReady: Progressing unless both are True, Suspended when it is scaled to zero',
+  evaluate: (view) => {
+    const failed = view.conditions.find((item) => item.type === 'ReconcileSuccess' && item.status === 'False');
+    if (failed !== undefined) return outcome('Degraded', failed.message);
+    const last = (type: string) => view.conditions.findLast((item) => item.type === type);
+    const [available, ready] = [last('ClusterAvailable')?.status, last('AllReplicasReady')?.status];
+    if (available === 'Unknown' || ready === 'Unknown')
+      return outcome('Progressing', 'Waiting for RabbitMQ cluster readiness (conditions unknown)');
+    const isScaledToZero = last('AllReplicasReady')?.reason === 'ScaledToZero' && view.number('spec.replicas') === 0;
+    if (ready === 'False' && isScaledToZero) return outcome('Suspended', 'RabbitmqCluster is scaled to 0 replicas');
+    if (available === 'False') return outcome('Progressing', 'Waiting for RabbitMQ cluster formation');
+    if (ready === 'False') return outcome('Progressing', 'Waiting for RabbitMQ instances ready');
+    return available === 'True' && ready === 'True' ? outcome('Healthy', 'RabbitMQ cluster ready') : undefined;
   },
 };
 
 /** Message queues and streams. */
 export const kafka = [
-  strimzi('Kafka', 'Kafka'),
-  strimzi('KafkaBridge', 'Kafka Bridge'),
+  strimzi('Kafka', 'Kafka Cluster', '!Creating'),
+  strimzi('KafkaBridge', 'KafkaBridge'),
   strimzi('KafkaConnect', 'Kafka Connect'),
   strimzi('KafkaConnector', 'KafkaConnector'),
-  strimzi('KafkaMirrorMaker2', 'Kafka Mirror Maker'),
-  strimzi('KafkaNodePool', 'Kafka Node Pool'),
-  strimzi('KafkaRebalance', 'Kafka Rebalance'),
   strimzi('KafkaTopic', 'Kafka Topic'),
   strimzi('KafkaUser', 'Kafka User'),
   check(
     'kafka.banzaicloud.io/KafkaCluster',
     [
+      ['Progressing', field('status.state', 'ClusterRollingUpgrading'), 'Kafka Cluster is Rolling Upgrading.'],
+      brokers,
       [
-        'Progressing',
-        field('status.state', 'ClusterReconciling', 'ClusterRollingUpgrading'),
-        'Waiting for KafkaCluster',
+        'Healthy',
+        all(
+          present('status.brokersState'),
+          field('status.cruiseControlTopicStatus', 'CruiseControlTopicReady'),
+          field('status.state', 'ClusterRunning'),
+        ),
+        'Kafka Brokers, CruiseControl and cluster are in Healthy State.',
       ],
-      koperator,
+      topicNotReady,
     ],
     ['Progressing', 'Waiting for KafkaCluster'],
   ),
-  ...[
-    'Connect',
-    'ControlCenter',
-    'Kafka',
-    'KafkaRestProxy',
-    'KRaftController',
-    'KsqlDB',
-    'SchemaRegistry',
-    'Zookeeper',
-  ].map(confluent),
+  ...['Connect', 'ControlCenter', 'Kafka', 'KsqlDB', 'SchemaRegistry', 'Zookeeper'].map(confluent),
   check(
     'platform.confluent.io/Connector',
     [
       [
-        'Degraded',
-        any(not(empty('status.failedTasks')), not(field('status.failedTasksCount', '', '0'))),
-        'Connector has failed tasks',
+        'Healthy',
+        all(
+          field('status.state', 'CREATED'),
+          field('status.connectorState', 'RUNNING'),
+          absent('status.failedTasksCount'),
+        ),
+        'Connector running',
       ],
-      ['Healthy', field('status.connectorState', 'RUNNING'), 'Connector running'],
-      ['Degraded', field('status.connectorState', 'FAILED'), 'Connector failed'],
-      ['Suspended', field('status.connectorState', 'PAUSED', 'STOPPED'), 'Connector paused'],
+      ['Degraded', all(field('status.state', 'ERROR'), condition('', '')), '{it.message}'],
+      ['Degraded', field('status.state', 'ERROR'), 'No conditions available'],
+      ['Degraded', all(present('status.state'), above('status.failedTasksCount', 0)), 'Connector has failed tasks'],
     ],
-    ['Progressing', 'Waiting for Connector'],
+    ['Progressing', 'Waiting for Kafka Connector'],
   ),
-  ...[
-    'Binding',
-    'Exchange',
-    'Federation',
-    'Permission',
-    'Policy',
-    'Queue',
-    'SchemaReplication',
-    'Shovel',
-    'User',
-    'Vhost',
-  ].map(rabbit),
-  check(
-    'rabbitmq.com/RabbitmqCluster',
-    [
-      ['Degraded', condition('ReconcileSuccess', 'False'), '{@ReconcileSuccess.message}'],
-      ['Healthy', all(condition('AllReplicasReady'), condition('ClusterAvailable')), 'RabbitMQ cluster ready'],
-      [
-        'Progressing',
-        any(condition('AllReplicasReady', 'Unknown'), condition('ClusterAvailable', 'Unknown')),
-        'Waiting for RabbitMQ cluster readiness (conditions unknown)',
-      ],
-    ],
-    ['Progressing', 'Waiting for RabbitMQ cluster formation'],
-  ),
-  check(
-    'zookeeper.pravega.io/ZookeeperCluster',
-    [
-      [
-        'Progressing',
-        any(empty('status.readyReplicas'), less('status.readyReplicas', 'status.replicas')),
-        'Waiting for ZK Nodes to join the ensemble',
-      ],
-      ['Progressing', less('status.readyReplicas', 'spec.replicas'), 'Waiting for ZK Nodes to join the ensemble'],
-      ['Healthy', present('status.members'), 'All ZK Nodes have joined the ensemble'],
-    ],
-    ['Progressing', 'Waiting for ZK Nodes to join the ensemble'],
-  ),
+  ...['Binding', 'Exchange', 'Permission', 'Policy', 'Queue', 'Shovel', 'User', 'Vhost'].map(rabbit),
+  check('rabbitmq.com/RabbitmqCluster', [rabbitCluster], ['Progressing', 'Waiting for RabbitMQ Operator']),
 ];

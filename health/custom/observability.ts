@@ -1,69 +1,122 @@
 import {
+  absent,
   all,
   any,
   check,
   condition,
-  empty,
   field,
   kindsOf,
   not,
+  on,
   outcome,
   present,
-  someCondition,
+  same,
+  states,
   stale,
+  truthy,
+  unreadable,
 } from './check.ts';
+import { walk, walkBack } from './check.ts';
 import type { CodeRule, HealthRule } from './check.ts';
+import type { StatusCondition } from './view.ts';
 
-const state = 'Component state: {status.state}.';
-
-/**
- * Grafana objects: since 5.16 a condition whose type ends in Synchronized, before that only a hash.
- */
-const synchronized: CodeRule = {
-  description: 'Healthy when its …Synchronized condition is True, Degraded when it is False',
+/** Grafana objects: every condition up to the one that decides is part of the message. */
+const grafanaConditions = (isFault: (item: StatusCondition) => boolean): CodeRule => ({
+  description:
+    'Degraded at the first condition that is a fault, Healthy when one is True; the message has the reasons, types and messages',
   evaluate: (view) => {
-    const item = view.conditions.find((one) => one.type.endsWith('Synchronized'));
-    if (item === undefined) return undefined;
-    if (item.status === 'True') return outcome('Healthy', '');
-    if (item.status !== 'False') return undefined;
-    return outcome('Degraded', `${item.reason} for ${item.type} because ${item.message}`);
+    const reported = view.conditions.filter((item) => has(item, 'status'));
+    const end = reported.findIndex(isFault);
+    const read = end < 0 ? reported : reported.slice(0, end + 1);
+    const message = read.map(grafanaText).reduce((text, part) => `${text === '' ? '' : `${text}, `}${part}`, '');
+    if (end >= 0) return outcome('Degraded', message);
+    return outcome(read.some((item) => item.status === 'True') ? 'Healthy' : 'Progressing', message);
   },
-};
+});
+
+function grafanaText(item: StatusCondition): string {
+  if (!has(item, 'reason')) return '';
+  if (!has(item, 'type')) return item.reason;
+  return `${item.reason} for ${item.type}${has(item, 'message') ? ` because ${item.message}` : ''}`;
+}
+
+function has(item: StatusCondition, name: string): boolean {
+  return (item.fields[name] ?? null) !== null;
+}
 
 /** `1/3`: ready and wanted replicas. */
-const replicas: CodeRule = {
-  description: 'Degraded when no replica is ready, Progressing when some are, Healthy when all are',
+const collectorReplicas: CodeRule = {
+  description:
+    'by status.scale.statusReplicas: Healthy when all are ready, Degraded when none is (Healthy for a daemonset without nodes), else Progressing',
   evaluate: (view) => {
-    const [, ready, wanted] = /^(\d+)\/(\d+)$/.exec(view.text('status.scale.statusReplicas')) ?? [];
-    if (ready === undefined) return undefined;
-    if (Number(ready) >= Number(wanted)) return outcome('Healthy', 'Collector is running');
-    return ready === '0'
-      ? outcome('Degraded', 'No replicas are ready')
+    if (!view.has('status.scale.statusReplicas')) return undefined;
+    const text = view.text('status.scale.statusReplicas');
+    const [, ready, total] = /(\d+)\/(\d+)/.exec(text) ?? [];
+    if (ready === undefined) return outcome('Progressing', `Unable to parse replica status: ${text}`);
+    if (Number(ready) === 0)
+      return view.text('spec.mode') === 'daemonset' && Number(total) === 0
+        ? outcome('Healthy', 'DaemonSet has no eligible nodes (0/0)')
+        : outcome('Degraded', 'No replicas are ready');
+    return Number(ready) === Number(total)
+      ? outcome('Healthy', 'All replicas are ready')
       : outcome('Progressing', 'Replicas are starting up');
   },
 };
 
-const coralogix: readonly HealthRule[] = [
-  ['Healthy', condition('RemoteSynced'), 'Resource is ready'],
-  ['Degraded', condition('RemoteSynced', 'False'), '{@RemoteSynced.message}'],
+const datadogError: CodeRule = {
+  description: 'Degraded when Error is True',
+  evaluate: (view) => {
+    const found = view.conditions.find((item) => item.type === 'Error' && item.status === 'True');
+    if (found === undefined) return undefined;
+    const message = has(found, 'message') ? found.message : 'DatadogMetric reported an error';
+    return outcome('Degraded', found.reason === '' ? message : `${found.reason}: ${message}`);
+  },
+};
+
+const humioStates: readonly HealthRule[] = states('status.state', {
+  Exists: ['Healthy', 'Component state: Exists.'],
+  NotFound: ['Missing', 'Component state: NotFound.'],
+  ConfigError: ['Degraded', 'Component state: ConfigError.'],
+  Unknown: ['Unknown', 'Component state: Unknown.'],
+});
+
+/** VictoriaMetrics: the reason, or a text when it is empty. */
+const victoria = (
+  state: string,
+  status: 'Progressing' | 'Suspended' | 'Degraded',
+  text: string,
+): readonly HealthRule[] => [
+  [
+    status,
+    all(field('status.updateStatus', state), present('status.reason'), not(field('status.reason', ''))),
+    '{status.reason}',
+  ],
+  [status, field('status.updateStatus', state), text],
 ];
 
-/**
- * Ansible-based operators: Failure, Running (its reason shows whether it has finished), Successful.
- */
+/** Ansible-based operators: Successful, Failure, or Running with the reason Running. */
 const ansible: readonly HealthRule[] = [
-  ['Degraded', condition('Failure'), '{@Failure.message}'],
-  ['Healthy', condition('Running', 'True', 'Successful'), '{@Running.message}'],
-  ['Progressing', condition('Running'), '{@Running.message}'],
-  ['Healthy', condition('Successful'), '{@Successful.message}'],
+  walk([
+    ['Healthy', on('Successful'), '{it.message}'],
+    ['Degraded', on('Failure'), '{it.message}'],
+    ['Progressing', on('Running', '', 'Running'), '{it.message}'],
+  ]),
 ];
+
+const progressiveFailed = field('metadata.labels[numaplane.numaproj.io/progressive-result-state]', 'failed');
 
 /** Monitoring, logging, tracing and data pipelines. */
 export const observability = [
-  check(kindsOf('coralogix.com', 'Alert', 'RecordingRuleGroupSet'), coralogix, [
-    'Progressing',
-    'Waiting for status to be updated',
-  ]),
+  check(
+    kindsOf('coralogix.com', 'Alert', 'RecordingRuleGroupSet'),
+    [
+      walk([
+        ['Healthy', on('RemoteSynced'), 'Resource is ready'],
+        ['Degraded', on('RemoteSynced', 'False'), '{it.message}'],
+      ]),
+    ],
+    ['Progressing', 'Waiting for status to be updated'],
+  ),
   check(
     kindsOf(
       'core.humio.com',
@@ -74,164 +127,168 @@ export const observability = [
       'HumioRepository',
       'HumioView',
     ),
-    [
-      ['Healthy', field('status.state', 'Exists'), state],
-      ['Degraded', field('status.state', 'ConfigError'), state],
-      ['Missing', field('status.state', 'NotFound'), state],
-      ['Unknown', field('status.state', 'Unknown'), state],
-    ],
+    humioStates,
     ['Progressing', 'Update in progress'],
   ),
   check(
     'core.humio.com/HumioCluster',
     [
-      ['Healthy', field('status.state', 'Running'), 'Cluster is in a healthy running state'],
-      ['Degraded', all(field('status.state', 'ConfigError'), empty('status.message')), 'Cluster configuration error'],
-      ['Degraded', field('status.state', 'ConfigError'), '{status.message}'],
-      ['Progressing', field('status.state', 'Restarting'), 'Cluster pods are being restarted'],
-      ['Progressing', field('status.state', 'Upgrading'), 'Cluster pods are being upgraded'],
-      ['Progressing', field('status.state', 'Pending'), 'Cluster is waiting for its resources'],
-      ['Unknown', field('status.state', 'Unknown'), state],
+      unreadable(absent('status'), 9, 'message'),
+      ...states('status.state', {
+        Running: ['Healthy', "{status.message|'Cluster is in a healthy running state'}"],
+        Restarting: ['Progressing', "{status.message|'Cluster pods are being restarted'}"],
+        Upgrading: ['Progressing', "{status.message|'Cluster pods are being upgraded'}"],
+        ConfigError: [
+          'Degraded',
+          "{status.message|'User-provided cluster specification resulted in a configuration error'}",
+        ],
+        Pending: ['Progressing', "{status.message|'Cluster is waiting on resources to be provisioned'}"],
+        Unknown: ['Unknown', "{status.message|'Component state: Unknown.'}"],
+      }),
     ],
     ['Progressing', 'Update in progress'],
   ),
   check(
     'datadoghq.com/DatadogMetric',
-    [
-      ['Degraded', condition('Error'), '{@Error.message}'],
-      ['Degraded', condition('Valid', 'False'), '{@Valid.message}'],
-      ['Healthy', all(condition('Active'), condition('Valid')), 'DatadogMetric is healthy'],
-    ],
-    ['Progressing', 'Waiting for DatadogMetric'],
+    [datadogError, ['Degraded', condition('Valid', 'False'), "{it.message|'DatadogMetric is not valid'}"]],
+    ['Healthy', 'DatadogMetric is healthy'],
   ),
   check(
     'grafana-org-operator.kubitus-project.gitlab.io/*',
     [
-      ['Healthy', condition('Ready'), '{@Ready.message}'],
-      ['Degraded', condition('Ready', 'False'), '{@Ready.message}'],
+      walk([
+        ['Degraded', on('Ready', 'False'), '{it.message}'],
+        ['Healthy', on('Ready'), '{it.message}'],
+        ['Progressing', on('Ready', ''), '{it.message}'],
+      ]),
     ],
     ['Progressing', 'Waiting ...'],
   ),
   check(
     'grafana.integreatly.org/Grafana',
     [
+      ['Progressing', absent('status.stageStatus'), 'Waiting for Grafana status info'],
       ['Degraded', field('status.stageStatus', 'failed'), 'Failed at stage {status.stage}'],
       ['Healthy', all(field('status.stage', 'complete'), field('status.stageStatus', 'success'))],
     ],
     ['Progressing', '{status.stage}'],
   ),
+  check('grafana.integreatly.org/GrafanaDashboard', [grafanaConditions((item) => item.status === 'False')]),
+  check('grafana.integreatly.org/GrafanaFolder', [
+    grafanaConditions((item) => item.status === (item.type === 'FolderUIDMismatch' ? 'True' : 'False')),
+  ]),
   check(
-    kindsOf(
-      'grafana.integreatly.org',
-      'GrafanaAlertRuleGroup',
-      'GrafanaContactPoint',
-      'GrafanaDashboard',
-      'GrafanaDatasource',
-      'GrafanaFolder',
-      'GrafanaNotificationPolicy',
-    ),
+    'grafana.integreatly.org/GrafanaDatasource',
     [
-      ['Degraded', field('status.NoMatchingInstances', 'true'), "can't find matching grafana instance"],
-      synchronized,
-      ['Degraded', condition('NoMatchingInstance'), '{@NoMatchingInstance.message}'],
-      ['Degraded', condition('InvalidSpec'), '{@InvalidSpec.message}'],
-      ['Healthy', any(not(empty('status.hash')), not(empty('status.lastResync')))],
+      ['Progressing', any(absent('status'), field('status.uid', ''))],
+      ['Degraded', truthy('status.NoMatchingInstances'), "can't find matching grafana instance"],
     ],
-    ['Progressing'],
+    ['Healthy'],
   ),
   check(
     'jaegertracing.io/Jaeger',
-    [
-      ['Healthy', field('status.phase', 'Running'), 'Jaeger is Running'],
-      ['Degraded', field('status.phase', 'Failed'), 'Jaeger Failed For Some Reason'],
-    ],
+    states('status.phase', {
+      Running: ['Healthy', 'Jaeger is Running'],
+      Failed: ['Degraded', 'Jaeger Failed For Some Reason'],
+    }),
     ['Progressing', 'Waiting for Jaeger'],
   ),
   check('kiali.io/Kiali', ansible, ['Progressing', 'Waiting for Kiali']),
   check(
-    'monitoring.coreos.com/Prometheus',
+    kindsOf('monitoring.coreos.com', 'Alertmanager', 'Prometheus', 'ThanosRuler'),
     [
-      ['Suspended', any(field('spec.paused', 'true'), field('status.paused', 'true')), 'Prometheus is paused'],
-      ['Degraded', condition('Available', 'False'), '{@Available.message}'],
-      ['Degraded', condition('Reconciled', 'False'), '{@Reconciled.message}'],
-      ['Healthy', all(condition('Available'), condition('Reconciled')), 'All instances are available'],
-      ['Progressing', present('status.conditions'), '{@Available.reason}'],
+      walkBack([
+        ['Healthy', on('Available'), 'All instances are available'],
+        ['Progressing', on('Available', '', 'SomePodsNotReady'), '{it.message|it.reason}'],
+        ['Degraded', on('Available', ''), '{it.message|it.reason}'],
+      ]),
     ],
     ['Progressing', 'Waiting for initialization'],
   ),
   check(
     'opentelemetry.io/OpenTelemetryCollector',
     [
+      ['Progressing', absent('status'), 'Waiting for OpenTelemetry Collector status'],
+      collectorReplicas,
       ['Healthy', field('spec.mode', 'sidecar'), 'Collector is running in sidecar mode'],
-      replicas,
-      ['Healthy', all(field('spec.mode', 'daemonset'), not(empty('status.image'))), 'Collector is running'],
     ],
-    ['Progressing', 'Waiting for the collector to report status'],
+    ['Progressing', 'Scale status not available'],
   ),
   check(
     'operator.victoriametrics.com/*',
     [
-      ['Progressing', stale(), 'Waiting for the operator to reconcile'],
+      ['Progressing', any(absent('status'), stale()), 'Waiting for the operator to reconcile'],
       ['Healthy', field('status.updateStatus', 'operational'), 'All components are operational'],
-      ['Degraded', field('status.updateStatus', 'failed'), '{status.reason}'],
-      ['Suspended', field('status.updateStatus', 'paused'), 'Reconciliation is paused'],
-      ['Progressing', field('status.updateStatus', 'expanding'), 'Expansion is in progress'],
+      ['Healthy', field('status.updateStatus', 'ignored'), 'Resource was not picked by any parent object'],
+      ...victoria('expanding', 'Progressing', 'Reconciliation in progress'),
+      ...victoria('paused', 'Suspended', 'Reconciliation is paused'),
+      ...victoria('failed', 'Degraded', 'Reconciliation failed'),
     ],
-    ['Progressing', 'Waiting for the operator to reconcile'],
+    ['Progressing', 'Waiting for the operator to report status'],
   ),
   ...numaflow(),
 ];
 
 function numaflow() {
-  const rules = (kind: string, bad: string): readonly HealthRule[] => [
-    ['Progressing', stale(), `Waiting for ${kind} status`],
+  const observed = all(present('status'), same('metadata.generation', 'status.observedGeneration'));
+  const rules = (kind: string, labelled: boolean, own: boolean, ...also: HealthRule[]): readonly HealthRule[] => [
+    ['Progressing', not(observed), `Waiting for ${kind} status`],
     ['Degraded', field('status.phase', 'Failed'), '{status.message}'],
-    {
-      description: 'Degraded when its label progressive-result-state is failed',
-      evaluate: (view) =>
-        view.get(['metadata', 'labels', 'numaplane.numaproj.io/progressive-result-state']) === 'failed'
-          ? outcome('Degraded', 'Failed progressive upgrade')
-          : undefined,
-    },
-    ['Healthy', field('status.phase', 'Paused'), `${kind} is paused`],
-    ['Progressing', field('status.phase', 'Pausing'), `${kind} is pausing`],
-    ['Progressing', field('status.phase', 'Deleting'), `${kind} is deleting`],
-    ['Degraded', someCondition('False'), bad],
-    ['Healthy', field('status.phase', 'Running', 'Succeeded'), `${kind} is healthy`],
+    ...(labelled ? ([['Degraded', progressiveFailed, 'Failed progressive upgrade']] as const) : []),
+    own
+      ? walkBack([['Degraded', on('', 'False'), '{it.message}']])
+      : (['Degraded', condition('', 'False'), 'Subresources are unhealthy'] as const),
+    ...also,
+    ['Healthy', field('status.phase', 'Running'), `${kind} is healthy`],
   ];
-  const of = (kind: string, bad: string) =>
-    check(`numaflow.numaproj.io/${kind}`, rules(kind, bad), ['Progressing', `Waiting for ${kind} status`]);
-  const rollouts: readonly HealthRule[] = [
-    ['Progressing', empty('status'), 'Not yet reconciled'],
-    ['Progressing', stale(), 'Not yet reconciled'],
-    ['Degraded', condition('ProgressiveUpgradeSucceeded', 'False'), 'Progressive upgrade failed'],
-    ['Degraded', field('status.phase', 'Failed'), '{status.message}'],
-    [
-      'Progressing',
-      any(field('status.phase', 'Pending'), not(empty('status.upgradeInProgress'))),
-      'Update in progress',
-    ],
-    ['Progressing', condition('ChildResourcesHealthy', 'False', 'Progressing'), 'Child Progressing'],
-    ['Progressing', condition('ChildResourcesHealthy', 'Unknown'), 'Child Progressing'],
-    ['Degraded', condition('ChildResourcesHealthy', 'False'), '{@ChildResourcesHealthy.message}'],
-    ['Degraded', condition('ChildResourceDeployed', 'False'), '{@ChildResourceDeployed.message}'],
-    ['Healthy', field('status.phase', 'Deployed'), 'Healthy'],
-  ];
+  const of = (kind: string, list: readonly HealthRule[]) =>
+    check(`numaflow.numaproj.io/${kind}`, list, ['Progressing', `Waiting for ${kind} status`]);
   return [
-    of('InterStepBufferService', '{some.message}'),
-    of('MonoVertex', 'Subresources are unhealthy'),
-    of('Pipeline', 'Subresources are unhealthy'),
-    of('Vertex', '{some.message}'),
-    check(
-      kindsOf(
-        'numaplane.numaproj.io',
-        'ISBServiceRollout',
-        'MonoVertexRollout',
-        'NumaflowControllerRollout',
-        'PipelineRollout',
-      ),
-      rollouts,
-      ['Progressing', 'Progressing'],
+    of('InterStepBufferService', rules('InterStepBufferService', true, true)),
+    of(
+      'MonoVertex',
+      rules('MonoVertex', true, false, ['Healthy', field('status.phase', 'Paused'), 'MonoVertex is paused']),
     ),
+    of(
+      'Pipeline',
+      rules('Pipeline', true, false, ['Healthy', field('status.phase', 'Paused', 'Pausing'), 'Pipeline is paused']),
+    ),
+    of('Vertex', rules('Vertex', false, true, ['Healthy', field('status.phase', 'Paused'), 'Vertex is paused'])),
+    rollout('ISBServiceRollout', 'ISBSvcFailed', '', 'Unknown status'),
+    rollout('MonoVertexRollout', 'MonoVertexFailed', 'MonoVertexPausingOrPaused', 'Unknown MonoVertex status'),
+    rollout('PipelineRollout', 'PipelineFailed', 'PipelinePausingOrPaused', 'Unknown Pipeline status'),
+    rollout('NumaflowControllerRollout', '', '', 'Unknown status'),
   ];
+}
+
+/** Numaplane. An upgrade that failed is not in progress any more, except for the controller. */
+function rollout(kind: string, failed: string, paused: string, unknown: string) {
+  const upgradeFailed = condition('ProgressiveUpgradeSucceeded', 'False');
+  const upgrading = any(
+    all(present('status.upgradeInProgress'), not(field('status.upgradeInProgress', ''))),
+    field('status.phase', 'Pending'),
+  );
+  const controller = failed === '';
+  return check(
+    `numaplane.numaproj.io/${kind}`,
+    [
+      [
+        'Progressing',
+        any(absent('status'), not(same('metadata.generation', 'status.observedGeneration'))),
+        'Not yet reconciled',
+      ],
+      ['Progressing', controller ? upgrading : all(upgrading, not(upgradeFailed)), 'Update in progress'],
+      ['Progressing', condition('ChildResourcesHealthy', 'False', 'Progressing'), 'Child Progressing'],
+      ['Degraded', field('status.phase', 'Failed'), '{status.message}'],
+      controller
+        ? walk([['Degraded', on('ChildResourcesHealthy', 'False', '!Progressing'), '{it.message}']])
+        : walk([
+            ['Degraded', on('ChildResourcesHealthy', 'False', failed), '{it.message}'],
+            ['Degraded', on('ProgressiveUpgradeSucceeded', 'False'), 'Progressive upgrade failed'],
+          ]),
+      ...(paused === '' ? [] : ([['Healthy', condition(paused), '{it.message}']] as const)),
+      ['Healthy', condition('ChildResourcesHealthy'), 'Healthy'],
+    ],
+    ['Unknown', unknown],
+  );
 }

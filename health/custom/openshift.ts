@@ -1,123 +1,218 @@
-import { all, check, condition, field, outcome } from './check.ts';
-import type { CodeRule } from './check.ts';
+import { above, absent, all, check, condition, field, on, outcome, present, walk, walkBack } from './check.ts';
+import type { CodeRule, HealthRule, WalkRule } from './check.ts';
 
-const bad = new Set(['CatalogSourcesUnhealthy', 'InstallPlanFailed', 'ResolutionFailed', 'BundleUnpackFailed']);
-
-/**
- * OLM: a first version that waits for approval is not installed yet; an upgrade that waits leaves
- * the installed version running.
- */
+/** OLM: an upgrade that waits for a manual approval leaves the installed version running. */
 const subscription: CodeRule = {
   description:
-    'Degraded when a condition reports that catalog sources, resolution, unpacking or the install plan failed, or state is UpgradeFailed; Healthy when state is AtLatestKnown, or UpgradePending for a manual approval with a version installed',
+    'Degraded when catalog sources, resolution or the install plan failed, or state is UpgradeFailed; Progressing while an install plan or the state is pending, unless it waits for a manual approval with a version installed; else Healthy',
   evaluate: (view) => {
-    const shown = view.conditions.filter(
-      (item) => item.type !== 'InstallPlanPending' || view.text('status.installedCSV') === '',
+    if (!view.has('status.conditions')) return undefined;
+    const approval = view.conditions.some(
+      (item) => item.type === 'InstallPlanPending' && item.status === 'True' && item.reason === 'RequiresApproval',
     );
-    const lines = shown.map((item, index) => `${index + 1}: ${item.type} | ${item.status}\n`).join('');
-    const state = view.text('status.state');
-    const manual =
-      state === 'UpgradePending' &&
-      view.text('status.installedCSV') !== '' &&
-      view.text('spec.installPlanApproval') === 'Manual';
-    const word = state === '' ? '.status.state not yet known\n' : `.status.state is '${state}'`;
-    const message = `${lines}${word}${state === '' ? '' : manual ? ' (manual InstallPlan approval pending; treated as healthy)\n' : '\n'}`;
-    if (view.conditions.some((item) => bad.has(item.type) && item.status === 'True') || state === 'UpgradeFailed')
-      return outcome('Degraded', message);
-    if (state === 'AtLatestKnown' || manual) return outcome('Healthy', message);
-    return view.conditions.length > 0 || state !== '' ? outcome('Progressing', message) : undefined;
+    const manual = approval && view.text('spec.installPlanApproval') === 'Manual' && view.has('status.installedCSV');
+    const shown = view.conditions
+      .map((item, index) => ({ ...item, number: index + 1 }))
+      .filter((item) => !manual || item.type !== 'InstallPlanPending');
+    const lines = shown.map((item) => `${item.number}: ${item.type} | ${item.status}\n`).join('');
+    const state = view.has('status.state') ? view.text('status.state') : undefined;
+    const waits =
+      state === undefined || ['', 'UpgradeAvailable'].includes(state) || (state === 'UpgradePending' && !manual);
+    const message = `${lines}${stateLine(state, manual)}`;
+    if (state === 'UpgradeFailed' || shown.some(isSubscriptionFault)) return outcome('Degraded', message);
+    const pending = shown.some((item) => item.type === 'InstallPlanPending' && item.status === 'True');
+    return outcome(waits || pending ? 'Progressing' : 'Healthy', message);
   },
 };
 
-const reconciled = [
-  ['Degraded', condition('VersionMismatch'), '{@VersionMismatch.message}'],
-  ['Degraded', condition('Degraded'), '{@Degraded.message}'],
-  ['Progressing', condition('Progressing'), '{@Progressing.message}'],
-  ['Healthy', condition('Available'), '{@Available.message}'],
-  ['Degraded', condition('Available', 'False'), '{@Available.message}'],
-] as const;
+function stateLine(state: string | undefined, manual: boolean): string {
+  if (state === undefined) return '.status.state not yet known\n';
+  const note = state === 'UpgradePending' && manual ? ' (manual InstallPlan approval pending; treated as healthy)' : '';
+  return `.status.state is '${state}'${note}\n`;
+}
 
-/** Ready is also False before 3scale has answered. Only with a message is it a fault. */
-const readyFalse: CodeRule = {
-  description: 'Degraded when Ready is False with a message',
+function isSubscriptionFault(item: {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+}): boolean {
+  if (item.type === 'InstallPlanMissing') return item.reason !== 'ReferencedInstallPlanNotFound';
+  return (
+    item.status === 'True' && ['CatalogSourcesUnhealthy', 'InstallPlanFailed', 'ResolutionFailed'].includes(item.type)
+  );
+}
+
+const deploymentConfig: CodeRule = {
+  description:
+    'of Available and Progressing (NewReplicationControllerAvailable): Healthy when both are True or there are no replicas, Progressing when one is, Degraded when none is',
   evaluate: (view) => {
-    const ready = view.condition('Ready');
-    return ready?.status === 'False' && ready.message !== '' ? outcome('Degraded', ready.message) : undefined;
+    if (!view.has('status.conditions') || !view.has('status.replicas')) return undefined;
+    const good = view.conditions.filter(
+      (item) =>
+        item.status === 'True' &&
+        (item.type === 'Available' ||
+          (item.type === 'Progressing' && item.reason === 'NewReplicationControllerAvailable')),
+    ).length;
+    if (good === 2 || view.number('status.replicas') === 0)
+      return outcome('Healthy', 'replication controller successfully rolled out');
+    return good === 1
+      ? outcome('Progressing', 'replication controller is waiting for pods to run')
+      : outcome('Degraded', 'Deployment config is degraded');
   },
 };
+
+const group = 'capabilities.3scale.net';
+
+/** 3scale: what each condition that is True means; the first in the list decides. */
+const threescale = (kind: string, done: 'ready' | 'synced', texts: Readonly<Record<string, string>>): HealthRule => {
+  const codes: Readonly<Record<string, 'Suspended' | 'Progressing' | undefined>> = {
+    Waiting: 'Suspended',
+    'In-progress': 'Progressing',
+  };
+  const lines = Object.entries(texts).map(([type, text]): WalkRule['lines'][number] => [
+    codes[type] ?? 'Degraded',
+    on(type),
+    `{it.message|'${text}'}`,
+  ]);
+  return walk([['Healthy', on(done === 'ready' ? 'Ready' : 'Synced'), `3scale ${kind} is ${done}`], ...lines]);
+};
+
+const capability = (
+  kind: string,
+  done: 'ready' | 'synced',
+  texts: Readonly<Record<string, string>>,
+  ...before: HealthRule[]
+) =>
+  check(
+    `${group}/${kind}`,
+    [...before, threescale(kind, done, texts)],
+    ['Progressing', `Waiting for 3scale ${kind} status...`],
+  );
+
+const apiManagerWaiting = 'Waiting for 3scale APIManager status...';
+const apiManagerAvailable = '3scale APIManager is available';
 
 /** OpenShift, its operators, and 3scale. */
 export const openshift = [
   check(
     'apps.openshift.io/DeploymentConfig',
-    [
-      [
-        'Healthy',
-        all(field('status.replicas', '0'), condition('Progressing')),
-        'replication controller successfully rolled out',
-      ],
-      ['Degraded', condition('Available', 'False'), 'Deployment config is degraded'],
-      ['Degraded', condition('Progressing', 'False'), '{@Progressing.message}'],
-      ['Progressing', condition('Progressing', 'Unknown'), 'replication controller is waiting for pods to run'],
-      ['Healthy', condition('Available'), 'replication controller successfully rolled out'],
-    ],
+    [deploymentConfig],
     ['Progressing', 'replication controller is waiting for pods to run'],
   ),
   check(
     'operator.openshift.io/IngressController',
     [
-      ['Degraded', condition('Degraded'), '{@Degraded.message}'],
-      ['Progressing', condition('Progressing'), '{@Progressing.message}'],
-      ['Healthy', condition('Available'), 'IngressController is available'],
-      ['Degraded', condition('Available', 'False'), '{@Available.message}'],
+      walk([
+        ['Degraded', on('Degraded'), '{it.message}'],
+        ['Progressing', on('DeploymentReplicasAllAvailable', 'False'), '{it.message}'],
+        ['Progressing', on('Progressing'), '{it.reason}'],
+        ['Healthy', on('Available'), 'IngressController is available'],
+      ]),
     ],
     ['Progressing', 'Status of IngressController is not known yet'],
   ),
   check(
     'operators.coreos.com/Subscription',
     [subscription],
-    ['Progressing', 'Waiting for the status of the subscription'],
+    ['Progressing', 'An install plan for a subscription is pending installation'],
   ),
   check(
     'ocs.openshift.io/StorageCluster',
-    [['Degraded', field('status.phase', 'Error'), '{@Available.message}'], ...reconciled],
-    ['Progressing', 'Initializing StorageCluster'],
+    [
+      walkBack([['Degraded', on('Degraded'), '{it.message}']]),
+      walkBack([['Progressing', on('Progressing'), '{it.message}']]),
+      walkBack([['Healthy', on('Available'), '{it.message}']]),
+    ],
+    ['Unknown', 'StorageCluster is in an unknown state.'],
   ),
   check(
     'apps.3scale.net/APIManager',
-    [['Healthy', condition('Available'), '3scale APIManager is available']],
-    ['Progressing', 'Waiting for 3scale APIManager status...'],
-  ),
-  ...[
-    'ActiveDoc',
-    'Application',
-    'ApplicationAuth',
-    'Backend',
-    'CustomPolicyDefinition',
-    'DeveloperAccount',
-    'DeveloperUser',
-    'OpenAPI',
-    'Product',
-    'ProxyConfigPromote',
-    'Tenant',
-  ].map((kind) =>
-    check(
-      `capabilities.3scale.net/${kind}`,
+    [
       [
-        ['Degraded', condition('Failed'), '{@Failed.message}'],
-        ['Degraded', condition('Invalid'), '{@Invalid.message}'],
-        ['Degraded', condition('Orphan'), '{@Orphan.message}'],
-        ['Suspended', condition('Waiting'), '{@Waiting.message}'],
-        [
-          'Suspended',
-          field('status.developerUserState', 'suspended'),
-          '3scale Developer user is waiting for admin approval',
-        ],
-        ['Healthy', condition('Ready'), `3scale ${kind} is ready`],
-        ['Healthy', condition('Synced'), `3scale ${kind} is synced`],
-        readyFalse,
+        'Healthy',
+        all(
+          present('status.deployments.ready'),
+          absent('status.deployments.starting'),
+          absent('status.deployments.stopped'),
+        ),
+        apiManagerAvailable,
       ],
-      ['Progressing', `Waiting for 3scale ${kind} status...`],
-    ),
+      walk([
+        ['Healthy', on('Available'), apiManagerAvailable],
+        ['Degraded', on('Available', '', '!'), '3scale APIManager is degraded: {it.reason}'],
+      ]),
+    ],
+    ['Progressing', apiManagerWaiting],
+  ),
+  capability('ActiveDoc', 'ready', {
+    Invalid: '3scale ActiveDoc configuration is invalid',
+    Orphan: '3scale ActiveDoc references non-existing resources',
+    Failed: '3scale ActiveDoc synchronization failed',
+  }),
+  check(
+    `${group}/Application`,
+    [
+      ['Suspended', field('status.state', 'suspended'), '3scale Application is suspended'],
+      ['Healthy', all(above('status.adminId', 0), condition('Ready')), '3scale Application is ready'],
+      ['Progressing', above('status.adminId', 0), 'Waiting for 3scale Application status...'],
+      walk([
+        ['Healthy', on('Ready'), '3scale Application is ready'],
+        ['Degraded', on('Ready', ''), "{it.message|'3scale Application is not ready'}"],
+      ]),
+    ],
+    ['Progressing', 'Waiting for 3scale Application status...'],
+  ),
+  capability('ApplicationAuth', 'ready', { Failed: '3scale ApplicationAuth failed' }),
+  capability('Backend', 'synced', {
+    Invalid: '3scale Backend configuration is invalid',
+    Failed: '3scale Backend synchronization failed',
+  }),
+  capability('CustomPolicyDefinition', 'ready', {
+    Invalid: '3scale CustomPolicyDefinition configuration is invalid',
+    Failed: '3scale CustomPolicyDefinition synchronization failed',
+  }),
+  capability('DeveloperAccount', 'ready', {
+    Invalid: '3scale DeveloperAccount configuration is invalid',
+    Failed: '3scale DeveloperAccount synchronization failed',
+    Waiting: '3scale DeveloperAccount is waiting for approval',
+  }),
+  capability(
+    'DeveloperUser',
+    'ready',
+    {
+      Invalid: '3scale DeveloperUser configuration is invalid',
+      Orphan: '3scale DeveloperUser references non-existing resources',
+      Failed: '3scale DeveloperUser synchronization failed',
+    },
+    [
+      'Suspended',
+      field('status.developerUserState', 'suspended'),
+      '3scale Developer user is waiting for admin approval',
+    ],
+  ),
+  capability('OpenAPI', 'ready', {
+    Invalid: '3scale OpenAPI configuration is invalid',
+    Failed: '3scale OpenAPI reconciliation failed',
+  }),
+  capability('Product', 'synced', {
+    Invalid: '3scale Product configuration is invalid',
+    Orphan: '3scale Product references non-existing resources',
+    Failed: '3scale Product synchronization failed',
+  }),
+  capability('ProxyConfigPromote', 'ready', {
+    'In-progress': '3scale ProxyConfigPromote is in progress',
+    Failed: '3cale ProxyConfigPromote failed',
+  }),
+  check(
+    `${group}/Tenant`,
+    [
+      [
+        'Healthy',
+        all(condition('Ready'), above('status.tenantId', 0), above('status.adminId', 0)),
+        '3scale Tenant is ready',
+      ],
+      ['Degraded', condition('Ready', '!True'), "{it.message|'3scale Tenant is degraded'}"],
+    ],
+    ['Progressing', 'Waiting for 3scale Tenant status...'],
   ),
 ];

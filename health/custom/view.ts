@@ -9,7 +9,8 @@ export interface StatusCondition {
   readonly reason: string;
   readonly message: string;
   readonly severity: string;
-  readonly observedGeneration: number | undefined;
+  /** The whole entry: tells an absent field from an empty one. */
+  readonly fields: JsonObject;
 }
 
 const absentValue: Json = null;
@@ -49,6 +50,23 @@ export class ObjectView {
     return this.get(pathParts(path)) !== null;
   }
 
+  /** Set, and not false. */
+  isSet(path: string): boolean {
+    const value = this.get(pathParts(path));
+    return value !== null && value !== false;
+  }
+
+  /** Both fields have the same scalar value, or neither is set. */
+  isSame(path: string, as: string): boolean {
+    return comparable(this.get(pathParts(path))) === comparable(this.get(pathParts(as)));
+  }
+
+  /** Length of a list without nulls; 0 for any other value. */
+  count(path: string): number {
+    const value = this.get(pathParts(path));
+    return Array.isArray(value) ? (value as readonly Json[]).filter((item) => item !== null).length : 0;
+  }
+
   list(path: string): readonly JsonObject[] {
     const value = this.get(pathParts(path));
     return Array.isArray(value) ? (value as readonly Json[]).filter(isObject) : [];
@@ -80,24 +98,25 @@ export class ObjectView {
   get generation(): number | undefined {
     return this.number('metadata.generation');
   }
-
-  annotation(name: string): string {
-    return scalarText(this.get(['metadata', 'annotations', name]));
-  }
 }
 
 const splitPaths = new Map<string, readonly string[]>();
 
 /**
- * Splits `status.phase` into its parts. Only paths of the tables reach the cache, so it is bounded.
+ * Splits `status.phase` or `metadata.labels[example.com/name]` into its parts. Only paths of the
+ * tables reach the cache, so it is bounded.
  */
 export function pathParts(path: string): readonly string[] {
   let parts = splitPaths.get(path);
   if (parts === undefined) {
-    parts = path.split('.');
+    parts = [...path.matchAll(/\[([^\]]*)\]|[^.[\]]+/g)].map(([whole, inner]) => inner ?? whole);
     splitPaths.set(path, parts);
   }
   return parts;
+}
+
+function comparable(value: Json): Json {
+  return typeof value === 'bigint' ? Number(value) : value;
 }
 
 export function scalarText(value: Json | undefined): string {
@@ -119,24 +138,15 @@ export function scalarNumber(value: Json | undefined): number | undefined {
   return undefined;
 }
 
-/**
- * Reads a list of conditions anywhere in an object. Skips entries that are not objects; a boolean
- * status reads as True or False.
- */
+/** Reads a list of conditions anywhere in an object. Skips entries that are not objects. */
 export function conditionsOf(value: Json | undefined): readonly StatusCondition[] {
   if (!Array.isArray(value)) return [];
-  const found: StatusCondition[] = [];
-  for (const item of value as readonly Json[]) {
-    if (!isObject(item)) continue;
-    const status = ownMember(item, 'status');
-    found.push({
-      type: scalarText(ownMember(item, 'type')),
-      status: status === true ? 'True' : status === false ? 'False' : scalarText(status),
-      reason: scalarText(ownMember(item, 'reason')),
-      message: scalarText(ownMember(item, 'message')),
-      severity: scalarText(ownMember(item, 'severity')),
-      observedGeneration: scalarNumber(ownMember(item, 'observedGeneration')),
-    });
-  }
-  return found;
+  return (value as readonly Json[]).filter(isObject).map((item) => ({
+    type: scalarText(ownMember(item, 'type')),
+    status: scalarText(ownMember(item, 'status')),
+    reason: scalarText(ownMember(item, 'reason')),
+    message: scalarText(ownMember(item, 'message')),
+    severity: scalarText(ownMember(item, 'severity')),
+    fields: item,
+  }));
 }
