@@ -9,22 +9,33 @@
 #
 # Node 26 is the newest LTS line; the unit tests run on exactly this version (`npm run test:lts`).
 # helm, kustomize and jsonnet have the versions of `npm run e2e`. `npm run image:check` checks this
-# file against our rules and runs its steps as far as possible without a container engine.
+# file against our rules and runs its steps as far as possible without a container engine;
+# `npm run e2e:node` builds it with an engine and checks the sizes.
+#
+# For several platforms: `docker buildx build --platform linux/amd64,linux/arm64`. Only the stage
+# `system` runs on the target platform; the others compile for it, or do not depend on one.
 ARG NODE_IMAGE=node:26.10.0-trixie-slim
 ARG GO_IMAGE=golang:1.26.8-trixie
 
 # helm, kustomize and jsonnet are built from source: Go's checksum database verifies every module.
-FROM ${GO_IMAGE} AS tools
+# A compiled program lies in bin, one for another platform in a folder of bin.
+FROM --platform=${BUILDPLATFORM} ${GO_IMAGE} AS tools
+ARG TARGETOS
+ARG TARGETARCH
 ARG HELM_VERSION=4.3.1
 ARG KUSTOMIZE_VERSION=5.8.2
 ARG JSONNET_VERSION=0.22.0
-ENV CGO_ENABLED=0 GOBIN=/out GOFLAGS=-trimpath GOSUMDB=sum.golang.org
-RUN go install -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}" "helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}" \
+ENV CGO_ENABLED=0 GOPATH=/go GOFLAGS=-trimpath GOSUMDB=sum.golang.org
+RUN export GOOS="${TARGETOS}" GOARCH="${TARGETARCH}" \
+    && go install -ldflags "-s -w -X helm.sh/helm/v4/internal/version.version=v${HELM_VERSION}" "helm.sh/helm/v4/cmd/helm@v${HELM_VERSION}" \
     && go install -ldflags "-s -w -X sigs.k8s.io/kustomize/api/provenance.version=v${KUSTOMIZE_VERSION}" "sigs.k8s.io/kustomize/kustomize/v5@v${KUSTOMIZE_VERSION}" \
-    && go install -ldflags "-s -w" "github.com/google/go-jsonnet/cmd/jsonnet@v${JSONNET_VERSION}"
+    && go install -ldflags "-s -w" "github.com/google/go-jsonnet/cmd/jsonnet@v${JSONNET_VERSION}" \
+    && mkdir /out \
+    && find /go/bin -type f -exec mv -t /out {} +
 
 # The compiler and its types stay in this stage. .dockerignore keeps tests and benchmarks out.
-FROM ${NODE_IMAGE} AS build
+# /out is what changes with our code: one layer of the image.
+FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
@@ -32,33 +43,45 @@ COPY . .
 RUN node node_modules/typescript/bin/tsc -p . --sourceMap false \
     && rm -f dist/.tsbuildinfo \
     && node scripts/release/sbom.mjs
+RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \
+    && cp -R dist examples package.json LICENSE build/sbom.json /out/opt/driftless/ \
+    && cp -R manifests/crds /out/opt/driftless/manifests/ \
+    && chmod 0755 /out/opt/driftless/dist/cli/main.js /out/opt/driftless/dist/cli/argocd-application-controller.js \
+    && ln -s ../../../opt/driftless/dist/cli/main.js /out/usr/local/bin/driftless \
+    && ln -s ../../../opt/driftless/dist/cli/argocd-application-controller.js /out/usr/local/bin/argocd-application-controller
 
 # The production packages of the lock file, verified by its checksums. --ignore-scripts: no package
-# runs code during its installation.
-FROM ${NODE_IMAGE} AS dependencies
+# runs code during its installation. No platform: none contains native code that Node loads.
+FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+    && find node_modules -type f -regex '.*\.\(map\|ts\|mts\|cts\|bare\)' -delete \
+    && rm -rf node_modules/*/test node_modules/*/tests
 
-FROM ${NODE_IMAGE}
-# The user is created before any package is installed: packages may take the number 999.
+# Debian with the programs that the controller starts. The image gets it as one layer, so that what
+# is removed here takes no space: headers and symbols of Node, npm, perl, the package manager (dpkg
+# and its list stay, for scanners), tables of character sets other than Unicode, and programs of git
+# that serve, mail or push over WebDAV.
+FROM ${NODE_IMAGE} AS system
 RUN groupadd --gid 999 argocd \
-    && useradd --uid 999 --gid 999 --home-dir /home/argocd --create-home --shell /usr/sbin/nologin argocd \
-    && mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh /app/config/tls /app/config/controller/tls /app/config/reposerver/mtls /app/config/renderer /run/driftless/renderer \
+    && useradd --uid 999 --gid 999 --home-dir /home/argocd --no-create-home --shell /usr/sbin/nologin argocd
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends binutils ca-certificates git gpg libatomic1 libnss-wrapper openssh-client tini \
+    && strip --strip-unneeded /usr/local/bin/node \
+    && apt-get purge --yes --auto-remove binutils \
+    && dpkg --purge --force-depends --force-remove-essential $(dpkg-query --show --showformat '${Package} ' adduser apt git-man liberror-perl 'libapt-pkg*' 'libperl5*' perl perl-base 'perl-modules-5*') \
+    && rm -rf /usr/lib/*/gconv /usr/share/gitweb /usr/share/perl5 /var/lib/apt /var/cache/apt /var/log/* /usr/local/include /usr/local/share /usr/local/lib/node_modules /usr/local/bin/np* /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
+    && rm -f /usr/bin/git-shell /usr/bin/scalar /usr/bin/tini-static /usr/lib/git-core/git-daemon /usr/lib/git-core/git-http-backend /usr/lib/git-core/git-http-push /usr/lib/git-core/git-imap-send /usr/lib/git-core/git-shell /usr/lib/git-core/scalar
+
+FROM scratch
+COPY --from=system / /
+COPY --from=tools /out/ /usr/local/bin/
+COPY --from=dependencies /src/node_modules /opt/driftless/node_modules
+RUN mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh /app/config/tls /app/config/controller/tls /app/config/reposerver/mtls /app/config/renderer /run/driftless/renderer \
     && chown -R 999:0 /home/argocd \
     && chmod -R g=u /home/argocd
-RUN apt-get update \
-    && apt-get install --yes --no-install-recommends ca-certificates git gnupg libnss-wrapper openssh-client tini \
-    && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg /opt/yarn*
-COPY --from=tools /out/helm /out/kustomize /out/jsonnet /usr/local/bin/
-COPY --from=dependencies /src/node_modules /opt/driftless/node_modules
-COPY --from=build /src/package.json /src/LICENSE /src/build/sbom.json /opt/driftless/
-COPY --from=build /src/dist /opt/driftless/dist
-COPY --from=build /src/manifests/crds /opt/driftless/manifests/crds
-COPY --from=build /src/examples /opt/driftless/examples
-RUN chmod 0755 /opt/driftless/dist/cli/main.js /opt/driftless/dist/cli/argocd-application-controller.js \
-    && ln -s /opt/driftless/dist/cli/main.js /usr/local/bin/driftless \
-    && ln -s /opt/driftless/dist/cli/argocd-application-controller.js /usr/local/bin/argocd-application-controller
+COPY --from=build /out/ /
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="driftless" \
@@ -66,7 +89,7 @@ LABEL org.opencontainers.image.title="driftless" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.licenses="Apache-2.0"
-ENV NODE_ENV=production HOME=/home/argocd DRIFTLESS_CACHE_DIR=/home/argocd/cache ARGOCD_SSH_DATA_PATH=/app/config/ssh ARGOCD_TLS_DATA_PATH=/app/config/tls
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin NODE_ENV=production HOME=/home/argocd DRIFTLESS_CACHE_DIR=/home/argocd/cache ARGOCD_SSH_DATA_PATH=/app/config/ssh ARGOCD_TLS_DATA_PATH=/app/config/tls
 # A number, so that Kubernetes can verify runAsNonRoot. Only /home/argocd and /tmp must be writable.
 USER 999
 WORKDIR /home/argocd

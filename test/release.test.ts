@@ -36,15 +36,29 @@ describe('checks before a release', () => {
   });
 
   it('name each missing program with the steps that need it', () => {
-    const missing = missingPrograms(releaseSteps('0.2.0'), (program) => program === 'git' || program === 'npm');
+    const missing = missingPrograms(releaseSteps('0.2.0', 'abc'), (program) => program === 'git' || program === 'npm');
     expect(missing).toEqual([
       'helm is not on PATH: install it (needed for chart)',
-      'docker is not on PATH: install it (needed for image, image archive)',
+      'docker is not on PATH: install it (needed for image)',
     ]);
   });
 
   it('create the tag last, so that it exists only if packing succeeded', () => {
-    expect(releaseSteps('0.2.0').map(({ name }) => name)).toEqual(['chart', 'SBOM', 'image', 'image archive', 'tag']);
+    expect(releaseSteps('0.2.0', 'abc').map(({ name }) => name)).toEqual(['chart', 'SBOM', 'image', 'tag']);
+  });
+
+  it('build the image for every platform, with its SBOM, its provenance and the commit', () => {
+    const image = releaseSteps('0.2.0', 'abc')
+      .find(({ name }) => name === 'image')
+      ?.command.join(' ');
+    for (const part of [
+      '--platform linux/amd64,linux/arm64',
+      '--attest type=sbom',
+      '--attest type=provenance,mode=max',
+      '--build-arg VERSION=0.2.0',
+      '--build-arg REVISION=abc',
+    ])
+      expect(image).toContain(part);
   });
 
   it('pass for the versions of package, lock file and chart in this repository', () => {

@@ -22,6 +22,8 @@ checkBases();
 checkVersions();
 checkSteps();
 checkLast();
+checkLayers();
+checkSystem();
 checkContext();
 if (problems.length === 0) await checkLayout();
 for (const problem of problems) process.stderr.write(`image:check: ${problem}\n`);
@@ -44,7 +46,7 @@ function argument(name) {
 }
 
 function checkBases() {
-  for (const { base } of dockerfile.stages) {
+  for (const { base } of dockerfile.stages.filter(({ base }) => base !== 'scratch')) {
     const name = /^\$\{(\w+)\}$/.exec(base)?.[1];
     const image = name === undefined ? undefined : argument(name);
     check(image !== undefined, `FROM ${base}: name the base by an ARG with a default, so that a digest can be given`);
@@ -92,7 +94,7 @@ function checkSteps() {
     check(!/go install/.test(text) || !/@(latest|main|master)/.test(text), `${short}: pin the version`);
     if (/apt-get install/.test(text))
       check(
-        /--no-install-recommends/.test(text) && /rm -rf [^&]*\/var\/lib\/apt\/lists/.test(text),
+        /--no-install-recommends/.test(text) && /rm -rf [^&]*\/var\/lib\/apt\b/.test(text),
         `${short}: add --no-install-recommends, and remove the package lists in the same step`,
       );
   }
@@ -119,15 +121,45 @@ function checkLast() {
   const labels = final('LABEL').join(' ');
   for (const name of ['title', 'description', 'version', 'revision', 'licenses'])
     check(labels.includes(`org.opencontainers.image.${name}=`), `LABEL org.opencontainers.image.${name} is missing`);
-  const run = final('RUN');
+}
+
+/** The last stage starts empty: every layer of it takes space, and one changes with our code. */
+function checkLayers() {
+  const copies = all('COPY', last.instructions);
+  check(last.base === 'scratch', 'the last stage must begin with scratch: what a base image has, no step can remove');
+  check(
+    copies.every((text) => /--from=\w/.test(text)) && copies.filter((text) => /--from=build /.test(text)).length === 1,
+    'what changes with our code must be one COPY --from=build of the last stage',
+  );
+  const names = last.instructions.filter(({ name }) => name === 'COPY' || name === 'RUN');
+  check(
+    names.at(-1)?.args.includes('--from=build ') === true,
+    'COPY --from=build must be the last layer: later ones would change with it',
+  );
+  const platform = read('Dockerfile').match(/^FROM .*$/gm) ?? [];
+  check(
+    platform.every((line) =>
+      /--platform=\$\{BUILDPLATFORM\} .* AS (tools|build|dependencies)$|^FROM \$\{NODE_IMAGE\} AS system$|^FROM scratch$/.test(
+        line,
+      ),
+    ) && !/\b(amd64|x86_64|arm64|aarch64)\b/.test(everything.map(({ args }) => args).join('\n')),
+    'only the stage "system" may run on the target platform, and no step may name a processor',
+  );
+}
+
+/** The stage whose files become the system of the image. */
+function checkSystem() {
+  const system = dockerfile.stages.find(({ name }) => name === 'system')?.instructions ?? [];
+  const run = all('RUN', system);
   check(
     run.findIndex((text) => /useradd/.test(text)) <= run.findIndex((text) => /apt-get install/.test(text)) &&
       !run.some((text) => /apt-get install.*useradd/.test(text)),
     'create the user before packages are installed: they may take its number',
   );
   const packages = run.flatMap((text) => /apt-get install ([^&]*)/.exec(text)?.[1]?.split(/\s+/) ?? []);
-  for (const name of ['ca-certificates', 'git', 'gnupg', 'libnss-wrapper', 'openssh-client', 'tini'])
+  for (const name of ['ca-certificates', 'git', 'gpg', 'libatomic1', 'libnss-wrapper', 'openssh-client', 'tini'])
     check(packages.includes(name), `apt-get install ${name} is missing: the controller runs it`);
+  const user = all('USER', last.instructions).at(-1);
   const wanted = /runAsUser: (\d+)/.exec(read('charts/driftless/values.yaml'))?.[1];
   check(user === wanted, `USER ${user}, but the chart runs it as ${wanted}`);
 }

@@ -25,7 +25,7 @@ export function stagesOf(instructions) {
   const stages = [];
   for (const one of instructions) {
     if (one.name === 'FROM') {
-      const [, base, name] = /^(\S+)(?: AS (\S+))?$/i.exec(one.args) ?? [];
+      const [, base, name] = /^(?:--platform=\S+ )?(\S+)(?: AS (\S+))?$/i.exec(one.args) ?? [];
       stages.push({ base: base ?? one.args, name: name ?? `stage-${stages.length}`, instructions: [] });
     } else (stages.at(-1)?.instructions ?? head).push(one);
   }

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { fill, pairsOf } from './dockerfile.mjs';
 import { cacheFolder } from './node.mjs';
 
-const enginesOnly = new Set(['apt-get', 'groupadd', 'useradd', 'chown']);
+const enginesOnly = new Set(['apt-get', 'dpkg', 'groupadd', 'useradd', 'chown', 'strip']);
 
 /**
  * Runs all stages below `folder`. Returns folder and environment of the last stage, and the skipped
@@ -127,7 +127,7 @@ function runGo(text, at, run) {
     .digest('hex')
     .slice(0, 16);
   const kept = cacheFolder(`image-tools-${key}`);
-  const out = join(at.root, at.env.GOBIN);
+  const out = join(at.root, 'out');
   if (!isFolder(kept)) {
     if (spawnSync('go', ['version']).status !== 0) {
       at.isSkipped = true;
@@ -135,7 +135,8 @@ function runGo(text, at, run) {
       return;
     }
     run.say('go install of helm, kustomize and jsonnet (minutes, once)');
-    shell(text, at, run);
+    const modules = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout.trim();
+    shell(moved(text, at.root), at, run, { GOMODCACHE: modules });
     cpSync(out, kept, { recursive: true });
   } else cpSync(kept, out, { recursive: true });
 }
@@ -145,11 +146,12 @@ function moved(text, root) {
   return text.replace(/(^|[\s="'])\/(?=\w)/g, (_, before) => `${before}${root}/`);
 }
 
-function shell(command, at, run) {
+function shell(command, at, run, more = {}) {
   const own = Object.entries({ ...at.args, ...at.env }).map(([key, value]) => [key, moved(value, at.root)]);
   const env = {
     ...process.env,
     ...Object.fromEntries(own),
+    ...more,
     HOME: process.env.HOME,
     PATH: `${dirname(run.node)}:${process.env.PATH}`,
   };

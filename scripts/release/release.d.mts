@@ -15,5 +15,5 @@ export interface ReleaseStep {
 
 export function changelogEntry(changelog: string, version: string): string | undefined;
 export function releaseProblems(facts: ReleaseFacts): string[];
-export function releaseSteps(version: string, engine?: string): ReleaseStep[];
+export function releaseSteps(version: string, revision: string): ReleaseStep[];
 export function missingPrograms(steps: readonly ReleaseStep[], hasProgram: (program: string) => boolean): string[];

@@ -52,15 +52,25 @@ function chartField(chart, field) {
 /**
  * The steps of a release in order. The tag comes last, so that it exists only if packing succeeded.
  */
-export function releaseSteps(version, engine = 'docker') {
-  const image = `driftless:${version}`;
+export function releaseSteps(version, revision) {
   return [
     { name: 'chart', command: ['helm', 'package', 'charts/driftless', '--destination', 'build/release'] },
     { name: 'SBOM', command: ['npm', 'run', '--silent', 'sbom'], copy: ['build/sbom.json', 'build/release/sbom.json'] },
-    { name: 'image', command: [engine, 'build', '--tag', image, '.'] },
-    { name: 'image archive', command: [engine, 'save', '--output', `build/release/driftless-${version}.tar`, image] },
+    { name: 'image', command: imageCommand(version, revision) },
     { name: 'tag', command: ['git', 'tag', '--annotate', `v${version}`, '--message', `Driftless ${version}`] },
   ];
+}
+
+/**
+ * One OCI archive for all platforms. BuildKit attaches an SBOM of the packages in the image, and the
+ * provenance of the build, to each platform.
+ */
+function imageCommand(version, revision) {
+  const build = ['docker', 'buildx', 'build', '--pull', '--platform', 'linux/amd64,linux/arm64'];
+  const attestations = ['--attest', 'type=sbom', '--attest', 'type=provenance,mode=max'];
+  const stamp = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`];
+  const output = `type=oci,dest=build/release/driftless-${version}.tar,name=driftless:${version}`;
+  return [...build, ...attestations, ...stamp, '--output', output, '.'];
 }
 
 /** One line for each missing program, with the steps that need it. */
@@ -101,7 +111,7 @@ function runStep({ name, command, copy }) {
 
 function main(isDryRun) {
   const facts = readFacts();
-  const steps = releaseSteps(facts.version, !hasProgram('docker') && hasProgram('podman') ? 'podman' : 'docker');
+  const steps = releaseSteps(facts.version, git('rev-parse', 'HEAD')[0]);
   const problems = [...releaseProblems(facts), ...missingPrograms(steps, hasProgram)];
   for (const problem of problems) process.stderr.write(`release: ${problem}\n`);
   if (isDryRun) for (const { name, command } of steps) process.stdout.write(`${name}: ${command.join(' ')}\n`);
