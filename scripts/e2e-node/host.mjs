@@ -12,20 +12,23 @@ const kernelSettings = [
   'kernel/keys/root_maxbytes',
 ].map((name) => join('/proc/sys', name));
 
-/** Returns a function that writes the present settings back. */
-export function saveKernelSettings() {
-  const saved = kernelSettings.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path, 'utf8')]);
-  return () => {
-    for (const [path, text] of saved) if (readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
-  };
+/** The present settings, for restoreKernelSettings. */
+export function readKernelSettings() {
+  return kernelSettings.filter((path) => existsSync(path)).map((path) => [path, readFileSync(path, 'utf8')]);
 }
 
-/** Makes the folder over which inside.sh mounts. Returns a function that removes it if it is new. */
+/** Writes settings back that have changed. */
+export function restoreKernelSettings(saved) {
+  for (const [path, text] of saved) if (readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+}
+
+/** Makes the folder over which inside.sh mounts. Returns the path to remove, if any. */
 export function makeMountPoint() {
-  const made = mkdirSync('/var/lib/cni', { recursive: true });
-  return () => {
-    if (made !== undefined) rmdirSync(made);
-  };
+  return mkdirSync('/var/lib/cni', { recursive: true });
+}
+
+export function removeMountPoint(made) {
+  if (made !== undefined && existsSync(made)) rmdirSync(made);
 }
 
 /** Makes the cgroup of the kubelet in every hierarchy. */

@@ -1,6 +1,6 @@
 // Builds the image by the unmodified Dockerfile, and writes archives that containerd imports.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pairsOf, parseDockerfile, stagesOf } from '../image/dockerfile.mjs';
 import { root } from '../root.mjs';
@@ -10,17 +10,18 @@ import { Engine } from './engine.mjs';
 const pause = 'localhost/pause:e2e';
 
 /**
- * Builds `image` and returns it with the archives of it and of the image of pods.
+ * Builds `image` from the files in `context`, and returns it with the archives of it and of the image
+ * of pods.
  * @throws Error with the step that failed
  */
-export function buildImage({ image, folder, say }) {
+export function buildImage({ image, context = root, folder, say }) {
   const engine = new Engine(folder);
-  const bases = basesOf(readFileSync(join(root, 'Dockerfile'), 'utf8'));
+  const bases = basesOf(readFileSync(join(context, 'Dockerfile'), 'utf8'));
   const names = { node: bases.NODE_IMAGE, go: bases.GO_IMAGE, pause };
   makeBases(engine, { names, folder, source: join(root, 'scripts', 'e2e-node', 'pause.go'), say });
   say(`${image}: buildah bud (minutes on a small machine; layers that did not change are kept)`);
   engine.run(
-    ['bud', '--isolation', 'chroot', '--pull-never', '--layers', '--quiet', ...goCaches(), '--tag', image, root],
+    ['bud', '--isolation', 'chroot', '--pull-never', '--layers', '--quiet', ...goCaches(), '--tag', image, context],
     { timeout: 1_800_000, show: true },
   );
   return { image, pause, archives: [image, pause].map((name) => archive(engine, name, folder)) };
@@ -50,5 +51,5 @@ function archive(engine, image, folder) {
     engine.run(['push', '--quiet', image, `docker-archive:${fresh}:${image}`]);
     renameSync(fresh, path);
   }
-  return { path, bytes: statSync(path).size };
+  return path;
 }

@@ -1,23 +1,29 @@
 // `npm run e2e:node`: tests Driftless as users run it. An engine builds the image from the
 // Dockerfile, a real kubelet starts its pods through the chart, and tests act on them. Arguments go
-// to jest: `npm run e2e:node -- -t 'part of a title'`.
+// to jest: `npm run e2e:node -- -t 'part of a title'`. With `--prepare` it only provides the tools and
+// the image. DRIFTLESS_E2E_NODE_FULL=1 adds the scenarios that take minutes.
 //
 // The cluster runs in network, mount and PID namespaces of its own (inside.sh): whatever ends this
-// command, the kernel ends every process and removes every mount, interface and rule of it.
+// command, the kernel ends every process and removes every mount, interface and rule of it, and
+// cleaner.mjs removes the rest.
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { advice, cache, provideTools } from '../e2e/provide.mjs';
 import { root } from '../root.mjs';
-import { makeCgroups, makeMountPoint, removeCgroups, saveKernelSettings } from './host.mjs';
+import { makeCgroups, makeMountPoint, readKernelSettings } from './host.mjs';
 import { buildImage } from './image.mjs';
+import { extractLastRelease } from './last-release.mjs';
 import { lackingFor, maySetOomScore, readMachine } from './machine.mjs';
 import { installPackages } from './packages.mjs';
+import { sizesOf, tooBig } from './sizes.mjs';
 import { nodeTools, packages } from './tools.mjs';
 
 /** The name that docs/install.md gives to the image. */
 const image = 'registry.example.com/driftless:0.1.0';
+const lastImage = 'registry.example.com/driftless:last';
 const folder = join(dirname(cache), 'e2e-node');
 const say = (text) => process.stderr.write(`e2e:node: ${text}\n`);
 
@@ -30,8 +36,13 @@ if (lacking.length > 0) {
 mkdirSync(folder, { recursive: true });
 const tools = await timed('tools', prepareTools);
 const built = await timed('image', () => buildImage({ image, folder, say }));
-for (const { path, bytes } of built.archives) say(`${path}: ${Math.round(bytes / 1e6)} MB`);
-process.exitCode = await timed('tests', runTests);
+const sizes = await sizesOf(built.archives[0]);
+say(`${image}: ${sizes.unpacked} MB unpacked, ${sizes.packed} MB packed (${built.archives[0]})`);
+const problems = tooBig(sizes);
+const lastRelease = process.env.DRIFTLESS_E2E_NODE_FULL === '1' ? await timed('last release', buildLastRelease) : {};
+for (const problem of problems) say(problem);
+const failed = process.argv.includes('--prepare') ? 0 : await timed('tests', runTests);
+process.exitCode = failed || Math.min(problems.length, 1);
 
 async function prepareTools() {
   installPackages(packages, say);
@@ -42,13 +53,26 @@ async function prepareTools() {
   return Object.fromEntries(found.map(({ name, path }) => [name, path]));
 }
 
+/** The last release, from which users upgrade. */
+function buildLastRelease() {
+  const context = extractLastRelease(folder);
+  if (context === undefined) throw new Error('this clone lacks the commit of the last release: git fetch --unshallow');
+  const { archives } = buildImage({ image: lastImage, context, folder, say });
+  return { archives, chart: join(context, 'charts', 'driftless') };
+}
+
 async function runTests() {
-  const restoreKernel = saveKernelSettings();
-  const removeMountPoint = makeMountPoint();
   const group = `driftless-e2e-${process.pid}`;
   const temporary = mkdtempSync(join(tmpdir(), 'driftless-e2e-node-'));
-  makeCgroups(facts.cgroups, group);
+  const clean = startCleaner({
+    cgroups: facts.cgroups,
+    group,
+    temporary,
+    mountPoint: makeMountPoint(),
+    settings: readKernelSettings(),
+  });
   try {
+    makeCgroups(facts.cgroups, group);
     return await inNamespaces({
       ...process.env,
       TMPDIR: temporary,
@@ -57,18 +81,26 @@ async function runTests() {
       DRIFTLESS_E2E_NODE: JSON.stringify({
         image: built.image,
         pause: built.pause,
-        archives: built.archives.map(({ path }) => path),
+        archives: [...new Set([...built.archives, ...(lastRelease.archives ?? [])])],
+        ...(lastRelease.chart === undefined ? {} : { lastRelease: { image: lastImage, chart: lastRelease.chart } }),
         cgroupRoot: `/${group}`,
         maySetOomScore: maySetOomScore(facts),
       }),
     });
   } finally {
-    // Waits for the end of the last process.
-    removeCgroups(facts.cgroups, group, say);
-    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
-    removeMountPoint();
-    restoreKernel();
+    await clean();
   }
+}
+
+/** Returns a function that cleans up now; the end of this process does the same. */
+function startCleaner(plan) {
+  const stdio = ['pipe', 'ignore', 'inherit'];
+  const child = spawn(process.execPath, [join(root, 'scripts', 'e2e-node', 'cleaner.mjs')], { stdio, detached: true });
+  child.stdin.write(`${JSON.stringify(plan)}\n`);
+  return async () => {
+    child.stdin.end();
+    await once(child, 'exit');
+  };
 }
 
 /** Ends with the code of jest, or with 1 after a signal. */
@@ -80,7 +112,8 @@ function inNamespaces(env) {
   ];
   const node = [process.execPath, '--experimental-vm-modules', '--no-warnings', ...jest, ...process.argv.slice(2)];
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL'];
-  const child = spawn('unshare', [...namespaces, 'bash', join(root, 'scripts', 'e2e-node', 'inside.sh'), ...node], {
+  const unshare = ['unshare', ...namespaces, 'bash', join(root, 'scripts', 'e2e-node', 'inside.sh'), ...node];
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...unshare], {
     cwd: root,
     stdio: 'inherit',
     env,

@@ -7,7 +7,7 @@ export const packages = {
   buildah: 'buildah',
   containerd: 'containerd',
   runc: 'runc',
-  'containernetworking-plugins': '/usr/lib/cni/bridge',
+  'containernetworking-plugins': '/usr/lib/cni/ptp',
   mmdebstrap: 'mmdebstrap',
   iptables: 'iptables',
   iproute2: 'ip',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { cgroupMounts, lackingFor, maySetOomScore } from '../../scripts/e2e-node/machine.mjs';
 import type { MachineFacts } from '../../scripts/e2e-node/machine.mjs';
+import { sizeLimitsMb, tooBig } from '../../scripts/e2e-node/sizes.mjs';
 
 const all = (1n << 41n) - 1n;
 const without = (bit: bigint): string => (all & ~(1n << bit)).toString(16);
@@ -54,6 +55,15 @@ describe('cgroupMounts', () => {
     expect(cgroupMounts(mounts)).toEqual([
       { path: '/c/memory', type: 'cgroup', options: ['rw', 'memory'] },
       { path: '/c/unified', type: 'cgroup2', options: ['rw'] },
+    ]);
+  });
+});
+
+describe('tooBig', () => {
+  it('names each size of the image that is above its limit', () => {
+    expect(tooBig(sizeLimitsMb)).toEqual([]);
+    expect(tooBig({ unpacked: 301, packed: 111 }, { unpacked: 300, packed: 111 })).toEqual([
+      'the image has 301 MB unpacked, above its limit of 300 MB',
     ]);
   });
 });

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
+import { drain } from './scenarios/drain.ts';
 import { install } from './scenarios/install.ts';
+import { releases } from './scenarios/releases.ts';
 import { reinstall } from './scenarios/reinstall.ts';
 import { restarts } from './scenarios/restarts.ts';
 import { scale } from './scenarios/scale.ts';
 import { security } from './scenarios/security.ts';
+import { sources } from './scenarios/sources.ts';
 import { ssh } from './scenarios/ssh.ts';
 import { two } from './scenarios/two.ts';
 import { Cluster } from './support/cluster.ts';
+import { walls } from './scenarios/walls.ts';
 import { startWorld } from './support/world.ts';
 
 // One cluster for all scenarios, because the import of the image takes longest. They run in this
@@ -21,8 +25,12 @@ afterAll(() => cluster.close(), 60_000);
 
 describe('install', () => install(cluster));
 describe('security', () => security(cluster));
+describe('sources', () => sources(cluster));
 describe('restarts', () => restarts(cluster));
 describe('scale', () => scale(cluster));
+describe('drain', () => drain(cluster));
 describe('ssh', () => ssh(cluster));
 describe('reinstall', () => reinstall(cluster));
 describe('two releases', () => two(cluster));
+describe('releases', () => releases(cluster));
+describe('walls', () => walls(cluster));

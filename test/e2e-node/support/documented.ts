@@ -5,12 +5,12 @@ import { repository } from '../../e2e/rendered-controller.ts';
 import { toolsPath } from '../../e2e/support/index.ts';
 import type { World } from './world.ts';
 
-/** The first block of shell commands below a heading of docs/install.md. */
-export function documentedCommands(heading: string): string {
-  const text = readFileSync(join(repository, 'docs', 'install.md'), 'utf8');
+/** The first block of shell commands below a heading of a page, by default docs/install.md. */
+export function documentedCommands(heading: string, page = 'install.md'): string {
+  const text = readFileSync(join(repository, 'docs', page), 'utf8');
   const begin = text.search(new RegExp(`^#+ ${heading}$`, 'm'));
   const block = begin < 0 ? undefined : /^```sh\n(.*?)^```$/ms.exec(text.slice(begin))?.[1];
-  if (block === undefined) throw new Error(`docs/install.md has no commands below "${heading}"`);
+  if (block === undefined) throw new Error(`docs/${page} has no commands below "${heading}"`);
   return block;
 }
 

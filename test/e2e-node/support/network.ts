@@ -5,9 +5,6 @@ import { join } from 'node:path';
 /** The address of the node. Pods reach servers of the tests there. */
 export const nodeAddress = '10.99.0.1';
 
-/** The first address of the service range: the Service `kubernetes`. */
-const apiService = '10.96.0.1';
-
 /** Configures the empty network namespace of this run. It disappears with the last process. */
 export function setUpNetwork(): void {
   run('ip', 'link', 'set', 'lo', 'up');
@@ -19,26 +16,34 @@ export function setUpNetwork(): void {
   writeFileSync('/proc/sys/net/ipv4/ip_forward', '1');
 }
 
+/** The first address of the service range: the Service `kubernetes`. */
+const apiService = '10.96.0.1';
+
 /** Forwards the service address of the API server to its port on the node, as kube-proxy does. */
 export function forwardApiService(apiPort: number): void {
-  const target = ['-j', 'DNAT', '--to-destination', `${nodeAddress}:${apiPort}`];
-  for (const chain of ['PREROUTING', 'OUTPUT'])
-    run('iptables', '-w', '-t', 'nat', '-A', chain, '-d', apiService, '-p', 'tcp', '--dport', '443', ...target);
+  forwardService(apiService, apiPort);
 }
 
-/** Writes the configuration of a bridge for pods. @returns its folder */
+/** Forwards port 443 of a Service to a port on the node. */
+export function forwardService(address: string, port: number): void {
+  const target = ['-j', 'DNAT', '--to-destination', `${nodeAddress}:${port}`];
+  for (const chain of ['PREROUTING', 'OUTPUT'])
+    run('iptables', '-w', '-t', 'nat', '-A', chain, '-d', address, '-p', 'tcp', '--dport', '443', ...target);
+}
+
+/**
+ * Writes the configuration of the network of pods. Each has a link of its own to the node, so that
+ * iptables sees what pods send to each other. @returns its folder
+ */
 export function podNetwork(folder: string): string {
   const path = join(folder, 'cni');
   mkdirSync(path);
   const ranges = [[{ subnet: '10.244.0.0/24' }]];
-  const bridge = {
-    type: 'bridge',
-    bridge: 'pods0',
-    isGateway: true,
-    hairpinMode: true,
-    ipam: { type: 'host-local', ranges, routes: [{ dst: '0.0.0.0/0' }], dataDir: join(folder, 'addresses') },
-  };
-  const plugins = [bridge, { type: 'portmap', capabilities: { portMappings: true } }];
+  const ipam = { type: 'host-local', ranges, routes: [{ dst: '0.0.0.0/0' }], dataDir: join(folder, 'addresses') };
+  const plugins = [
+    { type: 'ptp', ipam },
+    { type: 'portmap', capabilities: { portMappings: true } },
+  ];
   writeFileSync(join(path, '10-pods.conflist'), JSON.stringify({ cniVersion: '0.4.0', name: 'pods', plugins }));
   return path;
 }

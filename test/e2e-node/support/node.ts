@@ -15,6 +15,8 @@ export interface PreparedNode {
   readonly archives: readonly string[];
   readonly cgroupRoot: string;
   readonly maySetOomScore: boolean;
+  /** Only in a full run. */
+  readonly lastRelease?: { readonly image: string; readonly chart: string };
 }
 
 /** @throws Error that says what to run if this is not `npm run e2e:node` */
@@ -136,6 +138,7 @@ conf_dir = "${podNetwork(this.#folder)}"
       `--kubeconfig=${this.#server.kubeconfig}`,
       '--leader-elect=false',
       '--secure-port=0',
+      '--horizontal-pod-autoscaler-sync-period=2s',
       `--service-account-private-key-file=${join(hub, 'service-accounts.key')}`,
       `--root-ca-file=${join(hub, 'ca.crt')}`,
     ];
@@ -155,6 +158,8 @@ conf_dir = "${podNetwork(this.#folder)}"
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
       resolvConf: this.#write('resolv.conf', ''),
+      clusterDNS: [nodeAddress],
+      clusterDomain: 'cluster.local',
       podLogsDir: '/var/log/pods',
       // Tests kill containers many times: restart them at once.
       crashLoopBackOff: { maxContainerRestartPeriod: '1s' },

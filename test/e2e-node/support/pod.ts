@@ -116,7 +116,9 @@ function belongs(pid: string, container: string): boolean {
 }
 
 function isController(pid: number): boolean {
-  const [command = '', script = ''] = procFile(pid, 'cmdline').split('\0');
+  const [command = '', ...args] = procFile(pid, 'cmdline').split('\0');
+  // With a small memory limit the size of the heap comes before the script.
+  const script = args.find((arg) => !arg.startsWith('--')) ?? '';
   return command.endsWith('node') && /argocd-application-controller|driftless/.test(script);
 }
 

@@ -4,6 +4,7 @@ import { startGitServer } from '../../e2e/support/git-server.ts';
 import type { GitServer } from '../../e2e/support/git-server.ts';
 import { startServers } from '../../e2e/support/index.ts';
 import type { Server } from '../../e2e/support/index.ts';
+import { ServiceDns } from './dns.ts';
 import { forwardApiService, nodeAddress, setUpNetwork } from './network.ts';
 import { ClusterNode, preparedNode } from './node.ts';
 
@@ -33,14 +34,17 @@ export async function startWorld(): Promise<World> {
   const repositories = join(servers.folder, 'repositories');
   mkdirSync(repositories);
   let git: GitServer | undefined;
+  let dns: ServiceDns | undefined;
   const close = async (): Promise<void> => {
     await git?.close();
+    dns?.close();
     await node.stop();
     await servers.close();
   };
   try {
     forwardApiService(Number(new URL(hub.url).port));
     git = await startGitServer({ root: repositories, host: nodeAddress });
+    dns = await ServiceDns.start(hub, nodeAddress);
     await node.start();
   } catch (error) {
     await close();
