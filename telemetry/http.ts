@@ -4,7 +4,8 @@ import { untilAborted, DriftlessError, messageOf } from '#base';
 import type { Runnable } from '#base';
 import { debugStatePath } from './debug-socket.ts';
 import type { Logger } from './log.ts';
-import type { MetricRegistry } from './metrics.ts';
+import type { MetricSource } from './metrics.ts';
+import { sendMetrics } from './scrape.ts';
 
 /** The port is in use or must not be opened. */
 export class ListenError extends DriftlessError {
@@ -58,7 +59,7 @@ export interface HealthReport {
 export interface TelemetryServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly metrics: MetricRegistry;
+  readonly metrics: MetricSource;
   readonly logger: Logger;
   /** Liveness of this process, for /healthz and /livez. */
   readonly healthy: () => HealthReport;
@@ -97,9 +98,10 @@ export class TelemetryServer implements Runnable {
     const { host, port, logger } = this.#options;
     const server = createServer((request, response) => {
       this.#answer(request, response).catch((error: unknown) => {
-        logger.warn('Telemetry request failed', { error });
-        if (!response.headersSent) response.writeHead(500);
-        response.end();
+        if (!response.closed) logger.warn('Telemetry request failed', { error });
+        // A scrape without its end must not look complete.
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500).end();
       });
     });
     this.#port = await listen(server, 'the telemetry server', host, port);
@@ -114,7 +116,7 @@ export class TelemetryServer implements Runnable {
     const path = (request.url ?? '/').split('?')[0];
     switch (path) {
       case '/metrics':
-        sendResponse(response, 200, 'text/plain; version=0.0.4; charset=utf-8', await this.#options.metrics.expose());
+        await sendMetrics(request, response, this.#options.metrics);
         return;
       case '/healthz':
       case '/livez':

@@ -11,9 +11,13 @@ export type {
   CounterMetric,
   GaugeMetric,
   HistogramMetric,
-  MetricLabels,
   MetricFamily,
   MetricRegistry,
+  MetricSample,
+  MetricSource,
 } from './metrics.ts';
+export { labelName, labelValues } from './exposition.ts';
+export type { MetricLabels } from './exposition.ts';
+export { MetricsUpkeep } from './upkeep.ts';
 export { listen, ListenError, TelemetryServer } from './http.ts';
 export type { HealthReport, TelemetryServerOptions } from './http.ts';

@@ -1,7 +1,10 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-
-/** Label values of one sample. */
-export type MetricLabels = Readonly<Record<string, string | number>>;
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { systemClock, yieldToLoop } from '#base';
+import type { Clock } from '#base';
+import { escapeHelp, formatGoFloat, labelText } from './exposition.ts';
+import type { MetricLabels } from './exposition.ts';
+import { HistogramSeries, NumberMetric } from './series.ts';
+import type { IsGone, StoredMetric } from './series.ts';
 
 export interface CounterMetric {
   inc(labels?: MetricLabels, by?: number): void;
@@ -28,48 +31,94 @@ export interface MetricRegistry {
    * (queue depth, per-application series).
    */
   family(family: MetricFamily): void;
-  /** Returns the exposition text of all metrics. */
+  /**
+   * Each scrape removes the series of a counter, gauge or histogram for which `isGone` is true,
+   * instead of showing them. Replaces an earlier rule of the same metric.
+   */
+  dropWhen(name: string, isGone: IsGone): void;
+}
+
+/** What a scrape reads. */
+export interface MetricSource {
+  /**
+   * The text of all metrics in Prometheus' format 0.0.4, in chunks. The event loop turns in
+   * between, however many series there are.
+   */
+  chunks(): AsyncIterable<string>;
+  /** The whole text. */
   expose(): Promise<string>;
+}
+
+export interface MetricSample {
+  readonly labels: MetricLabels;
+  readonly value: number;
 }
 
 export interface MetricFamily {
   readonly name: string;
   readonly help: string;
   readonly type: 'gauge' | 'counter';
-  readonly collect: () => Iterable<{ readonly labels: MetricLabels; readonly value: number }>;
+  /**
+   * A generator is read in slices, so that many samples do not block the event loop. `undefined` is
+   * a step without a sample.
+   */
+  readonly collect: () => Iterable<MetricSample | undefined>;
 }
 
-export class PromMetrics implements MetricRegistry {
-  readonly #registry = new Registry();
-  readonly #made = new Map<string, Counter | Gauge | Histogram>();
+/** Upper bound on blocking the event loop with one slice of a scrape. */
+const scrapeSliceMs = 5;
+/** Chunks of a scrape are about as long. */
+const chunkLength = 64 * 1024;
+
+/**
+ * The registry of a process. Series are stored and written by this module, because prom-client
+ * builds the text of a metric in one go: 50,000 series would block the event loop. prom-client
+ * measures the process itself.
+ */
+export class PromMetrics implements MetricRegistry, MetricSource {
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #process = new Registry();
+  readonly #stored = new Map<string, StoredMetric>();
   readonly #families: MetricFamily[] = [];
+  #readAt: number | undefined;
 
-  counter(name: string, help: string, labels: readonly string[] = []): CounterMetric {
-    const metric = this.#once(
-      name,
-      () => new Counter({ name, help, labelNames: [...labels], registers: [this.#registry] }),
-    );
-    return { inc: (values = {}, by = 1) => metric.inc(values, by) };
+  constructor({ clock = systemClock }: { readonly clock?: Pick<Clock, 'monotonic'> } = {}) {
+    this.#clock = clock;
   }
 
-  gauge(name: string, help: string, labels: readonly string[] = []): GaugeMetric {
-    const metric = this.#once<Gauge>(
-      name,
-      () => new Gauge({ name, help, labelNames: [...labels], registers: [this.#registry] }),
-    );
-    return { set: (value, values = {}) => metric.set(values, value), remove: (values) => metric.remove(values) };
+  counter(name: string, help: string, labelNames: readonly string[] = []): CounterMetric {
+    return this.#once(name, () => new NumberMetric('counter', { name, help, labelNames }));
   }
 
-  histogram(name: string, help: string, buckets: readonly number[], labels: readonly string[] = []): HistogramMetric {
-    const metric = this.#once<Histogram>(
-      name,
-      () => new Histogram({ name, help, buckets: [...buckets], labelNames: [...labels], registers: [this.#registry] }),
-    );
-    return { observe: (value, values = {}) => metric.observe(values, value) };
+  gauge(name: string, help: string, labelNames: readonly string[] = []): GaugeMetric {
+    return this.#once(name, () => new NumberMetric('gauge', { name, help, labelNames }));
+  }
+
+  histogram(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    labelNames: readonly string[] = [],
+  ): HistogramMetric {
+    return this.#once(name, () => new HistogramSeries({ name, help, labelNames }, buckets));
   }
 
   family(family: MetricFamily): void {
     this.#families.push(family);
+  }
+
+  dropWhen(name: string, isGone: IsGone): void {
+    this.#stored.get(name)?.dropWhen(isGone);
+  }
+
+  /** Monotonic time of the last complete scrape. */
+  get scrapedAt(): number | undefined {
+    return this.#readAt;
+  }
+
+  /** Removes all series of the metrics that `isReset` selects by name. */
+  reset(isReset: (name: string) => boolean): void {
+    for (const metric of this.#stored.values()) if (isReset(metric.name)) metric.reset();
   }
 
   /**
@@ -77,30 +126,56 @@ export class PromMetrics implements MetricRegistry {
    * heap, garbage collection). Call it once per process: it monitors the event loop from then on.
    */
   watchProcess(): void {
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#process });
+  }
+
+  async *chunks(): AsyncGenerator<string, void, undefined> {
+    let text = await this.#process.metrics();
+    let sliceEnd = this.#clock.monotonic() + scrapeSliceMs;
+    for (const line of this.#lines()) {
+      text += line;
+      const isSliceOver = this.#clock.monotonic() >= sliceEnd;
+      if (text.length >= chunkLength) {
+        yield text;
+        text = '';
+      }
+      if (!isSliceOver) continue;
+      await yieldToLoop();
+      sliceEnd = this.#clock.monotonic() + scrapeSliceMs;
+    }
+    if (text !== '') yield text;
+    this.#readAt = this.#clock.monotonic();
   }
 
   async expose(): Promise<string> {
-    const own = this.#families.map(exposeFamily).join('');
-    return `${await this.#registry.metrics()}${own}`;
+    let text = '';
+    for await (const chunk of this.chunks()) text += chunk;
+    return text;
   }
 
-  #once<M extends Counter | Gauge | Histogram>(name: string, make: () => M): M {
-    const known = this.#made.get(name) ?? make();
-    this.#made.set(name, known);
+  *#lines(): Generator<string> {
+    for (const metric of this.#stored.values()) {
+      yield headOf(metric);
+      yield* metric.lines();
+    }
+    for (const family of this.#families) {
+      yield headOf(family);
+      for (const sample of family.collect()) yield sample === undefined ? '' : sampleOf(family.name, sample);
+    }
+  }
+
+  #once<M extends StoredMetric>(name: string, make: () => M): M {
+    const known = this.#stored.get(name) ?? make();
+    this.#stored.set(name, known);
     return known as M;
   }
 }
 
-function exposeFamily(family: MetricFamily): string {
-  let text = `# HELP ${family.name} ${family.help}\n# TYPE ${family.name} ${family.type}\n`;
-  for (const { labels, value } of family.collect()) {
-    const pairs = Object.entries(labels).map(([key, label]) => `${key}="${escapeLabel(String(label))}"`);
-    text += `${family.name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
-  }
-  return text;
+function headOf({ name, help, type }: Pick<StoredMetric, 'name' | 'help' | 'type'>): string {
+  return `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n`;
 }
 
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+function sampleOf(name: string, { labels, value }: MetricSample): string {
+  const text = labelText(labels);
+  return `${name}${text === '' ? '' : `{${text}}`} ${formatGoFloat(value)}\n`;
 }

@@ -5,12 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DriftlessError, SecretValue, Shutdown } from '#base';
+import { FakeClock } from '#support';
 import {
   askDebugSocket,
   createLogger,
   DebugSocket,
+  labelName,
+  labelValues,
   listen,
   ListenError,
+  MetricsUpkeep,
   PromMetrics,
   silentLogger,
   TelemetryServer,
@@ -105,6 +109,194 @@ describe('metrics', () => {
     expect(text).toContain('a_total{x="one"} 3');
     expect(text).toContain('h_bucket{le="2"} 1');
     expect(text).toContain('f{name="say \\"hi\\"\\n"} 7');
+  });
+});
+
+describe('series of metrics', () => {
+  it('are written as Go writes them, so that queries by the text of `le` match', async () => {
+    const metrics = new PromMetrics();
+    metrics.histogram('h', 'H', [1e-8, 0.0001, 65_536, 1_048_576], ['x']).observe(2_000_000, { x: 'a' });
+    const text = await metrics.expose();
+    const bounds = [...text.matchAll(/le="([^"]+)",x="a"\} (\d)/g)].map(([, le, count]) => `${le} ${count}`);
+    expect(bounds).toEqual(['1e-08 0', '0.0001 0', '65536 0', '1.048576e+06 0', '+Inf 1']);
+    expect(text).toContain('h_sum{x="a"} 2e+06\nh_count{x="a"} 1\n');
+  });
+
+  it('count cumulatively, with the upper bound inside its bucket', async () => {
+    const metrics = new PromMetrics();
+    const histogram = metrics.histogram('h', 'H', [1, 2]);
+    for (const value of [0.5, 1, 1.5, 3]) histogram.observe(value);
+    expect(await metrics.expose()).toContain(
+      'h_bucket{le="1"} 2\nh_bucket{le="2"} 3\nh_bucket{le="+Inf"} 4\nh_sum 6\nh_count 4\n',
+    );
+  });
+
+  it('are removed once their subject is gone, and stay away', async () => {
+    const metrics = new PromMetrics();
+    const gone = new Set<unknown>();
+    const counter = metrics.counter('c_total', 'C', ['name']);
+    metrics.dropWhen('c_total', ({ name }) => gone.has(name));
+    counter.inc({ name: 'a' });
+    counter.inc({ name: 'b' });
+    gone.add('a');
+    expect(await metrics.expose()).not.toContain('name="a"');
+    gone.clear();
+    expect(await metrics.expose()).toContain('c_total{name="b"} 1\n');
+    expect(await metrics.expose()).not.toContain('name="a"');
+  });
+
+  it('are emptied by name, and begin at zero again', async () => {
+    const metrics = new PromMetrics();
+    const counters = ['argocd_c_total', 'driftless_c_total'].map((name) => metrics.counter(name, 'C'));
+    for (const counter of counters) counter.inc({}, 5);
+    metrics.reset((name) => name.startsWith('argocd_'));
+    for (const counter of counters) counter.inc();
+    const text = await metrics.expose();
+    expect(text).toContain('argocd_c_total 1\n');
+    expect(text).toContain('driftless_c_total 6\n');
+  });
+
+  it('have short label values, whatever a tenant writes', async () => {
+    const metrics = new PromMetrics();
+    const long = 'x'.repeat(100_000);
+    metrics.counter('c_total', 'C', ['repo']).inc({ repo: long });
+    metrics.family({ name: 'f', help: 'F', type: 'gauge', collect: () => [{ labels: { repo: long }, value: 1 }] });
+    expect((await metrics.expose()).length).toBeLessThan(1500);
+  });
+
+  it('refuse labels that the metric does not have, and counters that go down', () => {
+    const counter = new PromMetrics().counter('c_total', 'C', ['x']);
+    expect(() => counter.inc({ y: '1' })).toThrow('metric c_total has no label y');
+    expect(() => counter.inc({ x: '1' }, -1)).toThrow(RangeError);
+  });
+
+  it('let the event loop turn in a scrape, however many there are', async () => {
+    const clock = { now: 0, monotonic: () => (clock.now += 0.01) };
+    const metrics = new PromMetrics({ clock });
+    const counter = metrics.counter('c_total', 'C', ['name']);
+    for (let index = 0; index < 20_000; index += 1) counter.inc({ name: `a${index}` });
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    const chunks: string[] = [];
+    for await (const chunk of metrics.chunks()) chunks.push(chunk);
+    isDone = true;
+    // 20,000 samples of 0.01 ms are 200 ms: forty slices of five.
+    expect(turns).toBeGreaterThan(30);
+    expect(chunks.length).toBeGreaterThan(3);
+    expect(chunks.join('').match(/^c_total\{/gm)).toHaveLength(20_000);
+  });
+});
+
+describe('upkeep of metrics', () => {
+  async function keepUp(
+    expirationMs: number,
+    use: (clock: FakeClock, metrics: PromMetrics) => Promise<void>,
+  ): Promise<void> {
+    const clock = new FakeClock();
+    const metrics = new PromMetrics({ clock });
+    const stop = new AbortController();
+    const running = new MetricsUpkeep({ metrics, clock, logger: silentLogger, expirationMs }).run(stop.signal);
+    try {
+      await use(clock, metrics);
+    } finally {
+      stop.abort(new Shutdown());
+      await running;
+    }
+    expect(clock.pending).toBe(0);
+  }
+
+  it('empties the metrics of Argo CD at the interval of --metrics-cache-expiration, and no others', async () => {
+    await keepUp(60_000, async (clock, metrics) => {
+      metrics.counter('argocd_c_total', 'C').inc();
+      metrics.counter('workqueue_c_total', 'C').inc();
+      await clock.advance(59_000);
+      expect(await metrics.expose()).toContain('argocd_c_total 1');
+      await clock.advance(2000);
+      const text = await metrics.expose();
+      expect(text).not.toContain('argocd_c_total 1');
+      expect(text).toContain('workqueue_c_total 1');
+    });
+  });
+
+  it('empties nothing without an interval', async () => {
+    await keepUp(0, async (clock, metrics) => {
+      metrics.counter('argocd_c_total', 'C').inc();
+      await clock.advance(86_400_000);
+      expect(await metrics.expose()).toContain('argocd_c_total 1');
+    });
+  });
+
+  it('drops the series of gone subjects where nobody scrapes', async () => {
+    await keepUp(0, async (clock, metrics) => {
+      let asked = 0;
+      metrics.counter('c_total', 'C').inc();
+      metrics.dropWhen('c_total', () => (asked += 1) > 0);
+      await clock.advance(601_000);
+      expect(asked).toBe(1);
+    });
+  });
+});
+
+describe('label names', () => {
+  it.each([
+    ['team', 'label_team'],
+    ['app.kubernetes.io/part-of', 'label_app_kubernetes_io_part_of'],
+    ['é', 'label__'],
+  ])('of the Kubernetes label %s', (label, expected) => expect(labelName(label)).toBe(expected));
+
+  it('have an empty value where the object has no such label', () => {
+    expect(labelValues({ a: '1' }, ['a', 'b', 'constructor'])).toEqual({
+      label_a: '1',
+      label_b: '',
+      label_constructor: '',
+    });
+  });
+});
+
+describe('a scrape', () => {
+  async function scrape(headers: Record<string, string>, method = 'GET'): Promise<Response> {
+    const metrics = new PromMetrics();
+    metrics.counter('c_total', 'C').inc();
+    const server = new TelemetryServer({
+      host: '127.0.0.1',
+      port: 0,
+      metrics,
+      logger: silentLogger,
+      healthy: () => ({ ok: true }),
+      ready: () => ({ ok: true }),
+    });
+    const stop = new AbortController();
+    const running = server.run(stop.signal);
+    await server.ready();
+    const response = await fetch(`http://127.0.0.1:${server.port}/metrics`, { headers, method });
+    const body = await response.text();
+    stop.abort(new Shutdown());
+    await running;
+    return new Response(body === '' ? null : body, { headers: response.headers });
+  }
+  const openMetrics = 'application/openmetrics-text; version=1.0.0';
+
+  it.each([
+    ['gzip', { 'accept-encoding': 'gzip' }, 'gzip'],
+    ['gzip by any', { 'accept-encoding': 'br;q=1, *;q=0.5' }, 'gzip'],
+    ['no gzip', { 'accept-encoding': 'gzip;q=0, identity' }, null],
+    ['OpenMetrics', { 'accept-encoding': 'identity', accept: openMetrics }, null],
+  ])('is text of format 0.0.4 for a client that accepts %s', async (_what, headers, encoding) => {
+    const response = await scrape(headers);
+    expect(response.headers.get('content-encoding')).toBe(encoding);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await response.text()).toContain('c_total 1\n');
+  });
+
+  it('has no body for HEAD', async () => {
+    const response = await scrape({}, 'HEAD');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await response.text()).toBe('');
   });
 });
 

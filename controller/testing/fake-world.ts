@@ -230,14 +230,16 @@ export class FakeWorld {
     const lines: LogLine[] = [];
     const verdicts: ShadowVerdict[] = [];
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) };
+    const metrics = new PromMetrics();
     const deps = {
       ...this.#deps(0),
+      metrics,
       hub: this.hub.client(),
       logger: createLogger({ level: 'info', format: 'json', destination }),
       onVerdict: (verdict: ShadowVerdict) => void verdicts.push(verdict),
     };
     const controller = createShadowController(deps, { ...config, ...over, disagreementMs: 30_000 });
-    return { ...this.#started(controller), lines, verdicts, metrics: deps.metrics };
+    return { ...this.#started(controller), lines, verdicts, metrics };
   }
 
   #deps(index: number): WatchDeps {

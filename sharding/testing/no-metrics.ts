@@ -4,9 +4,9 @@ const ignore = (): void => undefined;
 
 /** Discards all metrics. */
 export const noMetrics: MetricRegistry = {
-  expose: () => Promise.resolve(''),
   counter: () => ({ inc: ignore, remove: ignore }),
   gauge: () => ({ set: ignore, inc: ignore, remove: ignore }),
   histogram: () => ({ observe: ignore, remove: ignore }),
   family: ignore,
+  dropWhen: ignore,
 };
