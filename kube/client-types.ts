@@ -1,6 +1,8 @@
 import type { Clock, RandomSource } from '#base';
 import type { Logger } from '#telemetry';
 import type { ByteLimits } from './bytes/byte-limits.ts';
+import type { ClientInstruments } from './instruments/client-instruments.ts';
+import type { RequestVerb } from './instruments/request-facts.ts';
 
 /**
  * A program to run and its environment. `env` is added to the environment of the process that runs
@@ -37,6 +39,14 @@ export interface RequestRecord {
   readonly kind: string;
   /** Path and query. */
   readonly path: string;
+  /** `scheme://host[:port]` of the server. */
+  readonly server: string;
+  /** The verb as Argo CD's metrics name it: Create, Delete, Get, List, Patch, Update or Watch. */
+  readonly requestVerb: RequestVerb;
+  /** Plural name of the resource in the path; '' if it names none. */
+  readonly resourceKind: string;
+  /** Namespace in the path; '' without one. */
+  readonly resourceNamespace: string;
   /** HTTP status; 0 if there was no response. */
   readonly code: number;
   /** From sending to the response headers. */
@@ -88,6 +98,8 @@ export interface KubeClientDeps {
    * `impersonate`. Default false.
    */
   readonly readOnly?: boolean;
+  /** The `argocd_kubectl_*` metrics that this client fills. */
+  readonly instruments?: ClientInstruments;
   /** Called synchronously after each exchange; must not throw. */
   readonly onRequest?: (record: RequestRecord) => void;
   /** Called synchronously after a 403 was read, with its message; must not throw. */

@@ -230,6 +230,7 @@ class RawClient implements KubeClient {
   }
 
   impersonate(user: string): KubeClient {
+    this.#exchange.shared();
     return new RawClient(this.#exchange, user);
   }
 
@@ -261,7 +262,11 @@ class RawClient implements KubeClient {
       kind: resource === undefined ? '' : groupKindName(resource),
       headers: { ...wire.headers, ...(this.#user === undefined ? {} : { 'impersonate-user': this.#user }) },
       signal: options.signal,
-      ...defined({ deadlineMs: options.deadlineMs, beforeSend: options.beforeSend }),
+      ...defined({
+        deadlineMs: options.deadlineMs,
+        beforeSend: options.beforeSend,
+        onRequest: options.onRequest,
+      }),
     };
   }
 }

@@ -66,6 +66,7 @@ export { ListBounds, listLimits } from './reflector/list-bounds.ts';
 export type { ListLimits } from './reflector/list-bounds.ts';
 export { Reflector } from './reflector/reflector.ts';
 export { SharedClients } from './shared-clients.ts';
+export { ClientInstruments } from './instruments/client-instruments.ts';
 export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './reflector/version.ts';

@@ -1,5 +1,6 @@
 import type { Json } from '#base';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
+import type { RequestRecord } from './client-types.ts';
 
 /** Every call can be aborted and has a deadline, by default 30 s. */
 export interface CallOptions {
@@ -10,6 +11,8 @@ export interface CallOptions {
    * retry, connection). If it throws, nothing is sent, and the call rejects with that error.
    */
   readonly beforeSend?: () => void;
+  /** Called synchronously after each exchange of this call; must not throw. */
+  readonly onRequest?: (record: RequestRecord) => void;
 }
 
 /** A call that must be checked before it is sent. */

@@ -55,7 +55,7 @@ export class HubAccess {
     this.#deps = deps;
   }
 
-  answered(record: RequestRecord): void {
+  answered(record: Pick<RequestRecord, 'verb' | 'kind' | 'path' | 'code'>): void {
     if (record.code < 200 || record.code >= 300) return;
     if (this.#denials.size === 0) return;
     const key = this.#keyOf(record);

@@ -6,6 +6,7 @@ import type { Logger } from '#telemetry';
 import { askExecPlugin } from './exec-plugin.ts';
 import type { IssuedCredential } from './exec-plugin.ts';
 import type { RunCommand } from '../client-types.ts';
+import type { ClientInstruments } from '../instruments/client-instruments.ts';
 import { KubeCredentialError } from '../errors.ts';
 import { SingleFlight } from '../single-flight.ts';
 
@@ -35,6 +36,7 @@ export interface CredentialDeps {
   readonly runCommand: RunCommand;
   /** The only plugins allowed; undefined allows any. */
   readonly credentialPlugins?: readonly string[];
+  readonly instruments?: Pick<ClientInstruments, 'pluginCalled'>;
 }
 
 /**

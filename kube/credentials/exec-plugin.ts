@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
 import { valueAt, DeadlineExceeded, isObject, outsideText, parseJson, SecretValue, withDeadline } from '#base';
-import type { Clock, Json, JsonObject } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
-import type { CommandResult, RunCommand } from '../client-types.ts';
+import type { CommandRequest, CommandResult } from '../client-types.ts';
+import type { CredentialDeps } from './credentials.ts';
 import { KubeCredentialError } from '../errors.ts';
 
 /** A credential issued by a plugin. */
@@ -16,6 +17,8 @@ export interface IssuedCredential {
 
 type ExecConfig = NonNullable<ClusterCredentials['exec']>;
 
+type PluginDeps = Pick<CredentialDeps, 'clock' | 'runCommand' | 'credentialPlugins' | 'instruments'>;
+
 const pluginTimeoutMs = 10_000;
 
 /**
@@ -28,29 +31,14 @@ const pluginTimeoutMs = 10_000;
 export async function askExecPlugin(
   connection: ClusterConnection,
   exec: ExecConfig,
-  deps: { readonly clock: Clock; readonly runCommand: RunCommand; readonly credentialPlugins?: readonly string[] },
+  deps: PluginDeps,
   signal: AbortSignal,
 ): Promise<IssuedCredential> {
   const what = `credential plugin "${outsideText('system', basename(exec.command))}"`;
   if (deps.credentialPlugins?.includes(exec.command) === false)
     throw new KubeCredentialError(`${what} is not among the programs that --credential-plugins permits`);
   const env = { ...exec.env, KUBERNETES_EXEC_INFO: JSON.stringify(execInfo(connection, exec)) };
-  let result: CommandResult;
-  try {
-    result = await withDeadline(signal, { clock: deps.clock, limitMs: pluginTimeoutMs, what }, (limited) =>
-      deps.runCommand({ command: exec.command, args: exec.args, env }, limited),
-    );
-  } catch (error) {
-    if (signal.aborted) throw signal.reason as Error;
-    if (error instanceof DeadlineExceeded) throw new KubeCredentialError(error.message);
-    // Node's error contains the arguments and the path.
-    const { code } = error as { readonly code?: unknown };
-    throw new KubeCredentialError(
-      code === 'ENOENT'
-        ? `${what} is not installed: it is not found on PATH`
-        : `${what} could not be run${typeof code === 'string' ? ` (${code})` : ''}`,
-    );
-  }
+  const result = await runPlugin({ what, command: exec.command, args: exec.args, env }, deps, signal);
   if (result.code !== 0) {
     const said = outsideText('credential plugin', result.stderr);
     const how = result.code === null ? 'was killed' : `failed with exit code ${result.code}`;
@@ -62,6 +50,32 @@ export async function askExecPlugin(
     throw new KubeCredentialError(`${what} ${how}${why}${rest}`);
   }
   return parseCredential(result.stdout, exec, what);
+}
+
+/** Runs the plugin and counts it. The result may be a failure of the plugin. */
+async function runPlugin(
+  { what, ...request }: CommandRequest & { readonly what: string },
+  { clock, runCommand, instruments }: PluginDeps,
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  try {
+    const result = await withDeadline(signal, { clock, limitMs: pluginTimeoutMs, what }, (limited) =>
+      runCommand(request, limited),
+    );
+    instruments?.pluginCalled(result.code ?? -1, result.code === 0 ? 'no_error' : 'plugin_execution_error');
+    return result;
+  } catch (error) {
+    if (signal.aborted) throw signal.reason as Error;
+    // Node's error contains the arguments and the path.
+    const { code } = error as { readonly code?: unknown };
+    instruments?.pluginCalled(1, code === 'ENOENT' ? 'plugin_not_found_error' : 'client_internal_error');
+    if (error instanceof DeadlineExceeded) throw new KubeCredentialError(error.message);
+    throw new KubeCredentialError(
+      code === 'ENOENT'
+        ? `${what} is not installed: it is not found on PATH`
+        : `${what} could not be run${typeof code === 'string' ? ` (${code})` : ''}`,
+    );
+  }
 }
 
 function execInfo(connection: ClusterConnection, exec: ExecConfig): JsonObject {

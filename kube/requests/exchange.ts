@@ -7,6 +7,7 @@ import { readError, headerOf } from './answers.ts';
 import type { RequestContext, ReadingBounds } from './answers.ts';
 import { BytesInFlight, defaultByteLimits } from '../bytes/byte-limits.ts';
 import type { KubeClientDeps, KubeClientLimits, RequestRecord } from '../client-types.ts';
+import { requestFacts } from '../instruments/request-facts.ts';
 import { credentialSource } from '../credentials/credentials.ts';
 import type { Credential, CredentialSource } from '../credentials/credentials.ts';
 import { isForbidden } from '../errors.ts';
@@ -33,6 +34,8 @@ export interface RequestSpec extends CallOptions {
   readonly body?: string;
   /** Sending it twice is harmless. */
   readonly repeatable: boolean;
+  /** 1, or absent, for the first attempt. */
+  readonly attempt?: number;
 }
 
 export const defaultLimits: KubeClientLimits = {
@@ -71,6 +74,9 @@ export class Exchange {
   readonly #logger: Logger;
   readonly #transport: Transport;
   readonly #bucket: TokenBucket;
+  /** `host[:port]`, for metrics. */
+  readonly #host: string;
+  #isClosed = false;
   #connection: ClusterConnection;
   #credentials: CredentialSource;
 
@@ -89,7 +95,10 @@ export class Exchange {
       ...this.limits,
       clock: deps.clock,
       readOnly: deps.readOnly === true,
+      ...defined({ instruments: deps.instruments }),
     });
+    this.#host = hostOf(connection.server);
+    deps.instruments?.clientOpened(this.#host);
     this.#credentials = this.#sourceFor(connection);
   }
 
@@ -110,11 +119,12 @@ export class Exchange {
     const what = this.describe(spec);
     const timeoutMs = this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY;
     const limitMs = Math.min(spec.deadlineMs ?? this.limits.deadlineMs, timeoutMs);
-    const endsAt = this.clock.monotonic() + limitMs;
-    return withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
+    const started = this.clock.monotonic();
+    const endsAt = started + limitMs;
+    const sent = withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await read((await this.#once({ ...spec, signal }, false)).response, this.bounds(what));
+          return await read((await this.#once({ ...spec, signal, attempt }, false)).response, this.bounds(what));
         } catch (error) {
           const waitMs = retryDelay(error, attempt, spec.repeatable, this.random.next());
           const late = waitMs === undefined || this.clock.monotonic() + waitMs >= endsAt;
@@ -123,6 +133,12 @@ export class Exchange {
           await this.clock.sleep(waitMs, signal);
         }
       }
+    });
+    const { instruments } = this.#deps;
+    if (instruments === undefined) return sent;
+    return sent.finally(() => {
+      const { verb } = requestFacts(spec.method, spec.path);
+      instruments.called(this.#host, verb, this.clock.monotonic() - started);
     });
   }
 
@@ -141,6 +157,11 @@ export class Exchange {
     return `${spec.method} ${this.server}${spec.path}`;
   }
 
+  /** Another client is created on these connections. */
+  shared(): void {
+    this.#deps.instruments?.transport('hit');
+  }
+
   updateCredentials(given: ClusterConnection): void {
     const connection = withoutUserInfo(given);
     this.#connection = connection;
@@ -149,6 +170,8 @@ export class Exchange {
   }
 
   close(): Promise<void> {
+    if (!this.#isClosed) this.#deps.instruments?.clientClosed(this.#host);
+    this.#isClosed = true;
     return this.#transport.close();
   }
 
@@ -183,7 +206,7 @@ export class Exchange {
   }
 
   async #exchange(spec: RequestSpec, watch: boolean, credential: Credential): Promise<HttpResponse> {
-    await this.#bucket.take(spec.signal);
+    await this.#throttle(spec);
     const request: HttpRequest = {
       method: spec.method,
       path: watch ? spec.path : this.#limited(spec.path),
@@ -203,10 +226,36 @@ export class Exchange {
         ? this.#transport.watch(request, credential)
         : this.#transport.call(request, credential));
       answer = response;
-      return response;
+      return watch ? response : this.#measured(response, spec.method);
     } finally {
       this.#record(spec, answer, started);
     }
+  }
+
+  async #throttle({ signal, method, path }: RequestSpec): Promise<void> {
+    const started = this.clock.monotonic();
+    await this.#bucket.take(signal);
+    const { verb } = requestFacts(method, path);
+    this.#deps.instruments?.throttled(this.#host, verb, this.clock.monotonic() - started);
+  }
+
+  /** Measures a response when it has been read, or left. */
+  #measured(response: HttpResponse, method: string): HttpResponse {
+    const { instruments } = this.#deps;
+    if (instruments === undefined) return response;
+    const host = this.#host;
+    async function* body(): AsyncGenerator<Uint8Array> {
+      let bytes = 0;
+      try {
+        for await (const chunk of response.body) {
+          bytes += chunk.length;
+          yield chunk;
+        }
+      } finally {
+        instruments?.received(host, method, bytes);
+      }
+    }
+    return { ...response, body: body() };
   }
 
   /** Adds the server-side timeout, like client-go. Watches have their own limit. */
@@ -233,26 +282,49 @@ export class Exchange {
 
   #record(spec: RequestSpec, answer: Pick<HttpResponse, 'status' | 'headers'>, started: number): void {
     const dateMs = Date.parse(headerOf(answer, 'date'));
+    const facts = requestFacts(spec.method, spec.path);
     const record: RequestRecord = {
       verb: spec.verb,
       kind: spec.kind,
       path: spec.path,
+      server: originOf(this.server),
+      requestVerb: facts.verb,
+      resourceKind: facts.kind,
+      resourceNamespace: facts.namespace,
       code: answer.status,
       durationMs: this.clock.monotonic() - started,
       ...(Number.isNaN(dateMs) ? {} : { dateMs }),
     };
     this.#deps.onRequest?.(record);
+    spec.onRequest?.(record);
+    this.#deps.instruments?.attempted({
+      host: this.#host,
+      method: spec.method,
+      code: answer.status,
+      attempt: spec.attempt ?? 1,
+      sentBytes: Buffer.byteLength(spec.body ?? ''),
+    });
   }
 
   #sourceFor(connection: ClusterConnection): CredentialSource {
-    const { runCommand = runChild, credentialPlugins } = this.#deps;
+    const { runCommand = runChild, credentialPlugins, instruments } = this.#deps;
     return credentialSource(connection, {
       clock: this.clock,
       logger: this.#logger,
       runCommand,
-      ...defined({ credentialPlugins }),
+      ...defined({ credentialPlugins, instruments }),
     });
   }
+}
+
+/** `scheme://host[:port]`. */
+function originOf(server: string): string {
+  return /^[a-z]+:\/\/[^/]*/i.exec(server)?.[0] ?? server;
+}
+
+/** `host[:port]` as it was written: a URL would leave out the port 443. */
+function hostOf(server: string): string {
+  return originOf(server).replace(/^[a-z]+:\/\//i, '');
 }
 
 /**

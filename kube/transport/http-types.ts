@@ -1,3 +1,5 @@
+import type { LookupFunction } from 'node:net';
+
 /** One HTTP exchange, without credentials. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -21,7 +23,7 @@ export interface HttpResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** TLS settings that node:tls, undici and node:http2 all accept. */
+/** Settings of connections that node:tls, undici and node:http2 all accept. */
 export interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;
@@ -30,4 +32,6 @@ export interface TlsOptions {
   readonly rejectUnauthorized: boolean;
   readonly keepAlive: boolean;
   readonly keepAliveInitialDelay: number;
+  /** Resolves host names; absent: as Node does. */
+  readonly lookup?: LookupFunction;
 }

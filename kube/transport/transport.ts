@@ -1,9 +1,11 @@
 import { Agent, DecoratorHandler, ProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
-import { messageOf, outsideText } from '#base';
+import { defined, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Credential } from '../credentials/credentials.ts';
+import type { ClientInstruments } from '../instruments/client-instruments.ts';
+import { timedLookup } from '../instruments/timed-lookup.ts';
 import { connectionError } from './connection-error.ts';
 import { KubeConnectionError, KubeReadOnlyError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
@@ -16,11 +18,14 @@ export interface TransportOptions {
   readonly http2: boolean;
   /** Send only GET requests. */
   readonly readOnly: boolean;
+  readonly instruments?: ClientInstruments;
 }
 
 interface ConnectionLane {
   /** Text of the settings it was built from. If they change, a new lane is opened. */
   readonly key: string;
+  /** The client certificate, in PEM. */
+  readonly certificate: string | undefined;
   readonly calls: Dispatcher;
   readonly watches: Dispatcher;
   readonly http2: Http2Lane | undefined;
@@ -77,7 +82,10 @@ export class Transport {
     const lanes = [...this.#retired, ...(this.#lane === undefined ? [] : [this.#lane])];
     this.#lane = undefined;
     this.#retired.clear();
-    for (const lane of lanes) lane.tunnels?.destroy();
+    for (const lane of lanes) {
+      this.#options.instruments?.transportClosed();
+      lane.tunnels?.destroy();
+    }
     await Promise.all(
       lanes.flatMap((lane) => [
         lane.calls.destroy(),
@@ -140,23 +148,34 @@ export class Transport {
     const key = laneKey(this.#connection, credential);
     if (this.#lane?.key === key) return this.#lane;
     const lane = this.#open(key, credential);
+    this.#countOpened(this.#lane, lane);
     if (this.#lane !== undefined) this.#retire(this.#lane);
     this.#lane = lane;
     return lane;
   }
 
+  #countOpened(before: ConnectionLane | undefined, { certificate }: ConnectionLane): void {
+    const { instruments, clock } = this.#options;
+    instruments?.transport((this.#connection.proxyUrl ?? '') === '' ? 'miss' : 'unreachable');
+    instruments?.transportOpened();
+    const old = before?.certificate;
+    if (old !== undefined && certificate !== undefined && old !== certificate)
+      instruments?.certificateRotated(old, clock.now());
+  }
+
   #retire(lane: ConnectionLane): void {
     this.#retired.add(lane);
-    void Promise.all([lane.calls.close(), lane.watches.close(), lane.http2?.close()]).then(
-      () => this.#retired.delete(lane),
-      () => this.#retired.delete(lane),
-    );
+    const forget = (): void => {
+      if (this.#retired.delete(lane)) this.#options.instruments?.transportClosed();
+    };
+    void Promise.all([lane.calls.close(), lane.watches.close(), lane.http2?.close()]).then(forget, forget);
   }
 
   #open(key: string, credential: Credential): ConnectionLane {
     const connection = this.#connection;
-    const { clock, http2, connections } = this.#options;
-    const tls = tlsOptions(connection, credential);
+    const { clock, http2, connections, instruments } = this.#options;
+    const lookup = instruments === undefined ? undefined : timedLookup(clock, instruments);
+    const tls = { ...tlsOptions(connection, credential), ...defined({ lookup }) };
     const secure = connection.server.startsWith('https:');
     const proxy = connection.proxyUrl ?? '';
     const tunnels = isSocks(proxy)
@@ -167,6 +186,7 @@ export class Transport {
     const multiplexed = http2 && secure && (proxy === '' || tunnels !== undefined);
     return {
       key,
+      certificate: credential.tls?.cert.reveal(),
       calls: agent(connections),
       watches: agent(null),
       http2: multiplexed
