@@ -63,6 +63,8 @@ export interface LiveClusterDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onEvent: (resource: ApiResource) => void;
+  /** Called after each batch of watch events. */
+  readonly onProcessed: (durationMs: number, events: number) => void;
   readonly onAudit: (resource: ApiResource, differing: number) => void;
   /**
    * Tracked objects of the replaced cache. Once this cache is complete, their Applications are
@@ -93,12 +95,12 @@ export class WatchedCluster implements LiveCluster {
     this.server = cluster.server;
     this.#deps = deps;
     this.#cluster = cluster;
-    const { clock, random, logger, tuning, versions, reflect, emit, onEvent } = deps;
+    const { clock, random, logger, tuning, versions, reflect, emit, onEvent, onProcessed } = deps;
     const { clusterBytes } = deps.budget.limits;
     this.#bodies = new ParsedBodies(clock, Math.min(maxParsedLength, clusterBytes / parsedShare));
     this.#degraded = new ContentVersions(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
     this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
-    const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit };
+    const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit, onProcessed };
     this.#changes = new ChangeBatch(changes);
     this.#cache = new ClusterCache({
       store: this.#store,
@@ -119,6 +121,7 @@ export class WatchedCluster implements LiveCluster {
       onAudit: deps.onAudit,
       maxKinds: maxKindsIn(clusterBytes),
       onState: () => this.#onState(),
+      onProcessed: (durationMs) => this.#changes.processed(durationMs),
       onEvent: (resource, object) => {
         this.#events += 1;
         onEvent(resource);

@@ -14,7 +14,7 @@ import type { LiveLimits } from './bytes/live-budget.ts';
 import { ClusterIgnored } from './errors.ts';
 import { WatchedCluster } from './live-cluster.ts';
 import { registerMetrics } from './metrics.ts';
-import type { LiveInstruments } from './metrics.ts';
+import type { LiveInstruments, MeasuredCluster } from './metrics.ts';
 import { SchemaStore } from './queries/cluster-schemas.ts';
 import { VersionCounter } from './content-versions.ts';
 import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
@@ -27,6 +27,8 @@ export interface LiveClustersDeps {
   readonly logger: Logger;
   readonly metrics: MetricRegistry;
   readonly tuning?: Partial<LiveTuning>;
+  /** --metrics-cluster-labels: labels of cluster Secrets for `argocd_cluster_labels`. */
+  readonly clusterLabels?: readonly string[];
   /** Persists the last complete list of API versions of each cluster; in memory only if absent. */
   readonly apiVersions?: ApiVersionLists;
   /** Memory limits for live state. The default suits a heap of 2 GiB. */
@@ -64,15 +66,11 @@ class WatchedClusters implements LiveClusters {
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
     this.#budget = new LiveBudget(deps.limits);
-    this.#instruments = registerMetrics(deps.metrics, deps.clock, () =>
-      this.#owned().map(({ configuration, live }) => ({
-        name: configuration.cluster.name,
-        info: live.info(),
-        openWatches: () => live.openWatches(),
-        chatty: () => live.chatty(),
-        bytes: () => live.bytes,
-      })),
-    );
+    this.#instruments = registerMetrics(deps.metrics, deps.clock, {
+      all: () => this.#measured(),
+      has: (server) => this.#kept.get(server)?.isSpare === false,
+      labels: deps.clusterLabels ?? [],
+    });
   }
 
   /** Runs until `signal` aborts and all watches have ended. */
@@ -123,6 +121,20 @@ class WatchedClusters implements LiveClusters {
     return () => void this.#listeners.delete(listener);
   }
 
+  *#measured(): Generator<MeasuredCluster> {
+    for (const { configuration, live } of this.#owned()) {
+      const { name, labels, secretName } = configuration.cluster;
+      yield {
+        name,
+        labels: secretName === undefined ? undefined : labels,
+        info: live.info(),
+        openWatches: () => live.openWatches(),
+        chatty: () => live.chatty(),
+        bytes: () => live.bytes,
+      };
+    }
+  }
+
   #owned(): readonly KeptCluster[] {
     return [...this.#kept.values()].filter(({ isSpare }) => !isSpare);
   }
@@ -169,6 +181,7 @@ class WatchedClusters implements LiveClusters {
       emit: (change) => {
         if (!kept.isSpare) this.#notify(change);
       },
+      onProcessed: (ms, events) => this.#instruments.processed(cluster.server, ms, events),
       onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),
       onAudit: ({ group, kind }, differing) => this.#instruments.countAudit(cluster.server, { group, kind }, differing),
       ...(earlier === undefined ? {} : { earlier }),

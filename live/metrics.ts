@@ -1,12 +1,15 @@
 import type { Clock } from '#base';
-import type { MetricLabels, MetricRegistry } from '#telemetry';
+import { labelValues } from '#telemetry';
+import type { MetricRegistry, MetricSample } from '#telemetry';
 import type { GroupKind } from '#model';
 import { parseResourceKey } from '#model';
 import type { ChattyObject } from './store/change-rate-limiter.ts';
 import type { ClusterInfo } from './types.ts';
 
-interface MeasuredCluster {
+export interface MeasuredCluster {
   readonly name: string;
+  /** Of its Secret; undefined for the implicit cluster, which has none. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
   readonly info: ClusterInfo;
   /** Watches that are in sync. */
   readonly openWatches: () => number;
@@ -18,10 +21,18 @@ interface MeasuredCluster {
 
 export interface LiveInstruments {
   countEvent(server: string, group: string, kind: string): void;
+  /** Reports a batch of watch events. */
+  processed(server: string, durationMs: number, events: number): void;
   countAudit(server: string, gk: GroupKind, differing: number): void;
 }
 
-type MeasuredClusters = () => readonly MeasuredCluster[];
+export interface MeasuredClusters {
+  /** The clusters of this replica. */
+  readonly all: () => Iterable<MeasuredCluster>;
+  readonly has: (server: string) => boolean;
+  /** --metrics-cluster-labels: labels of cluster Secrets to expose. */
+  readonly labels: readonly string[];
+}
 
 /**
  * The cluster metrics of Argo CD (controller/metrics/clustercollector.go) and our own. Gauges are
@@ -42,12 +53,42 @@ export function registerMetrics(metrics: MetricRegistry, clock: Clock, clusters:
     'Objects of the cache that differed from the API server in a comparison.',
     labels,
   );
+  const batch = registerBatches(metrics);
+  for (const name of countedByServer) metrics.dropWhen(name, ({ server }) => !clusters.has(String(server)));
   return {
+    processed: batch,
     countEvent: (server, group, kind) => events.inc({ server, group, kind }),
     countAudit: (server, { group, kind }, differing) => {
       audits.inc({ server });
       if (differing > 0) repairs.inc({ server, group, kind }, differing);
     },
+  };
+}
+
+/** Counters whose series go with their cluster. */
+const countedByServer = [
+  'argocd_cluster_events_total',
+  'argocd_resource_events_processing',
+  'argocd_resource_events_processed_in_batch',
+  'driftless_cluster_cache_audits_total',
+  'driftless_cluster_cache_repairs_total',
+];
+
+function registerBatches(metrics: MetricRegistry): LiveInstruments['processed'] {
+  const duration = metrics.histogram(
+    'argocd_resource_events_processing',
+    'Time to process resource events in seconds.',
+    [0.25, 0.5, 1, 2, 4, 8, 16],
+    ['server'],
+  );
+  const size = metrics.gauge(
+    'argocd_resource_events_processed_in_batch',
+    'Number of resource events processed in batch',
+    ['server'],
+  );
+  return (server, durationMs, events) => {
+    duration.observe(durationMs / 1000, { server });
+    size.set(events, { server });
   };
 }
 
@@ -60,7 +101,7 @@ function registerArgoGauges(metrics: MetricRegistry, clock: Clock, clusters: Mea
   gauge('argocd_cluster_api_resource_objects', 'Number of k8s resource objects in the cache.', ({ info }) => [
     { labels: { server: info.server }, value: info.resourcesCount },
   ]);
-  gauge('argocd_cluster_api_resources', 'Number of monitored Kubernetes API resources.', ({ info }) => [
+  gauge('argocd_cluster_api_resources', 'Number of monitored kubernetes API resources.', ({ info }) => [
     { labels: { server: info.server }, value: info.apisCount },
   ]);
   gauge('argocd_cluster_cache_age_seconds', 'Cluster cache age in seconds.', ({ info }) => {
@@ -70,6 +111,12 @@ function registerArgoGauges(metrics: MetricRegistry, clock: Clock, clusters: Mea
   gauge('argocd_cluster_connection_status', 'The k8s cluster current connection status.', (c) => [
     { labels: { server: c.info.server, k8s_version: versionOf(c) }, value: c.info.message === undefined ? 1 : 0 },
   ]);
+  if (clusters.labels.length === 0) return;
+  gauge('argocd_cluster_labels', 'Argo Cluster labels converted to Prometheus labels', ({ info, name, labels }) =>
+    labels === undefined
+      ? []
+      : [{ labels: { server: info.server, name, ...labelValues(labels, clusters.labels) }, value: 1 }],
+  );
 }
 
 function registerOwnGauges(metrics: MetricRegistry, clusters: MeasuredClusters): void {
@@ -93,13 +140,20 @@ function registerOwnGauges(metrics: MetricRegistry, clusters: MeasuredClusters):
   );
 }
 
-interface GaugeSample {
-  readonly labels: MetricLabels;
-  readonly value: number;
-}
-type RegisterGauge = (name: string, help: string, collect: (cluster: MeasuredCluster) => Iterable<GaugeSample>) => void;
+type RegisterGauge = (
+  name: string,
+  help: string,
+  collect: (cluster: MeasuredCluster) => Iterable<MetricSample>,
+) => void;
 
 function gaugesOf(metrics: MetricRegistry, clusters: MeasuredClusters): RegisterGauge {
   return (name, help, collect) =>
-    metrics.family({ name, help, type: 'gauge', collect: () => clusters().flatMap((c) => [...collect(c)]) });
+    metrics.family({
+      name,
+      help,
+      type: 'gauge',
+      *collect() {
+        for (const cluster of clusters.all()) yield* collect(cluster);
+      },
+    });
 }

@@ -19,6 +19,8 @@ export interface ChangeBatchDeps {
   readonly clock: Clock;
   readonly batchMs: number;
   readonly emit: (change: LiveChange) => void;
+  /** Called after each batch with the time that its events took and their number. */
+  readonly onProcessed?: (durationMs: number, events: number) => void;
 }
 
 /**
@@ -32,6 +34,9 @@ export class ChangeBatch {
   readonly #pending = new Map<ResourceKey, PendingChange>();
   readonly #limiter = new ChangeRateLimiter();
   #timer: ClockTimer | undefined;
+  /** Watch events since the last batch, and the time that they took. */
+  #events = 0;
+  #eventMs = 0;
   #timerAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: ChangeBatchDeps) {
@@ -70,6 +75,14 @@ export class ChangeBatch {
     this.#wake(pending.dueAt);
   }
 
+  /** Counts a watch event, and the time that it took, in the next batch. */
+  processed(durationMs: number): void {
+    const { clock, batchMs } = this.#deps;
+    this.#events += 1;
+    this.#eventMs += durationMs;
+    this.#wake(clock.monotonic() + batchMs);
+  }
+
   /** Objects whose changes are throttled. */
   chatty(): readonly ChattyObject[] {
     return this.#limiter.chatty(this.#deps.clock.monotonic());
@@ -92,6 +105,15 @@ export class ChangeBatch {
   }
 
   #flush(): void {
+    const started = this.#deps.clock.monotonic();
+    this.#emitDue();
+    if (this.#events > 0)
+      this.#deps.onProcessed?.(this.#eventMs + this.#deps.clock.monotonic() - started, this.#events);
+    this.#events = 0;
+    this.#eventMs = 0;
+  }
+
+  #emitDue(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#deps.clock.monotonic();

@@ -63,6 +63,7 @@ async function withSink(
     relistMs: 0,
     auditMs: 0,
     onAudit: () => undefined,
+    onProcessed: () => undefined,
     onState: () => undefined,
     onEvent: () => undefined,
     onWentBack: () => undefined,

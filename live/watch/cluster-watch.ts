@@ -62,6 +62,7 @@ export interface ClusterWatchDeps {
   /** State or discovery may have changed. */
   readonly onState: () => void;
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  readonly onProcessed: (durationMs: number) => void;
   readonly onAudit: (resource: ApiResource, differing: number) => void;
   /** Limit of watched kinds, because each takes a connection and memory. */
   readonly maxKinds: number;
@@ -336,7 +337,7 @@ export class ClusterWatch {
   #start(key: string, { resource, namespace }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
-    const { client, cache, clock, random, logger, lists, tuning, reflect, onEvent, onAudit } = this.#deps;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onEvent, onProcessed, onAudit } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
       client,
       cache,
@@ -346,6 +347,7 @@ export class ClusterWatch {
       reflect,
       onState: () => this.#onKindState(),
       onEvent,
+      onProcessed,
       onAudit,
       respectRBAC: () => this.#settings.respectRBAC,
       onWentBack: (found) => this.#wentBack(found),

@@ -40,6 +40,8 @@ export interface KindWatchDeps {
   readonly onWentBack: (found: VersionRegression) => void;
   /** Called for watch events, and for changed objects of later lists. */
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  /** Called after an event with the time that it took. */
+  readonly onProcessed: (durationMs: number) => void;
   /** Called after each comparison with the server. If objects differ, the kind is relisted. */
   readonly onAudit: (resource: ApiResource, differing: number) => void;
 }
@@ -288,17 +290,19 @@ export class KindWatch {
   }
 
   #sink(): ReflectorSink {
-    const { cache, onEvent } = this.#deps;
+    const { cache, clock, onEvent, onProcessed } = this.#deps;
     return {
       startList: () => this.#startList(),
       event: (type, object) => {
         if (this.isSuspended()) return;
+        const started = clock.monotonic();
         onEvent(this.resource, object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
         if (type === 'DELETED') {
           cache.delete(object);
           this.#faults.remove(keyOf(object));
         } else this.#isolate(object, () => cache.put(this.#read(object)));
+        onProcessed(clock.monotonic() - started);
       },
       state: (state) => {
         if (!this.isSuspended()) this.#onState(state);
