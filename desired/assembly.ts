@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '#base';
-import type { Logger } from '#telemetry';
+import type { Logger, MetricRegistry } from '#telemetry';
 import { ParseProcess } from './command/parse-process.ts';
 import type { CommandRunner } from './command/types.ts';
 import { PausedFailures } from './failures.ts';
@@ -12,6 +12,7 @@ import type { AzureWorkload } from './fetch/credentials/cloud-tokens.ts';
 import { DiskCache } from './fetch/shared/disk-cache.ts';
 import { defaultTrust, Git } from './fetch/git/git.ts';
 import type { GitTrust } from './fetch/git/git.ts';
+import { gitMetrics } from './fetch/git/git-metrics.ts';
 import { GitHubApps } from './fetch/credentials/github-apps.ts';
 import { Keyring } from './fetch/signatures/keyring.ts';
 import type { PublicKeys } from './fetch/signatures/keyring.ts';
@@ -89,6 +90,8 @@ export interface DesiredSourceDeps {
   readonly azureWorkload?: AzureWorkload | undefined;
   /** User-Agent of requests for chart indexes and tags. */
   readonly helmUserAgent?: string | undefined;
+  /** Without it, requests to Git servers are not measured. */
+  readonly metrics?: MetricRegistry;
   /** The version of this program: manifests rendered by another version are not used. */
   readonly version?: string;
   /**
@@ -105,7 +108,13 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
   const access = remoteAccess(wiring);
   const renderer = deps.renderer ?? noRenderer;
   const parser = deps.parseInRenderer === true ? new ParseProcess({ renderer, clock, limits }) : undefined;
-  const repositories = new GitRepositories({ clock, cacheDir, git: access.git, limits, localRepositories });
+  const repositories = new GitRepositories({
+    clock,
+    cacheDir,
+    git: access.git,
+    limits,
+    localRepositories,
+  });
   const remotes = createRemotes(wiring, { ...access, repositories, parser });
   return new EmbeddedSource({
     clock,
@@ -148,10 +157,12 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
     maxPrincipalTokenMs: limits.azureTokenMs,
   });
   const redirects = new GitRedirects({ web, cacheDir });
+  const measure = wiring.metrics === undefined ? {} : { measure: gitMetrics(wiring.metrics, clock) };
   return {
     web,
     git: new Git({
       ...wiring,
+      ...measure,
       trust,
       hosts,
       redirects,

@@ -12,6 +12,8 @@ import type { GitHubApps } from '../credentials/github-apps.ts';
 import type { HostGate } from '../network/host-gate.ts';
 import { atAddress, curlPins, sshPins, sshTarget, withPort } from './address-pins.ts';
 import type { SshTarget } from './address-pins.ts';
+import { isRequestType } from './git-metrics.ts';
+import type { MeasureGit } from './git-metrics.ts';
 import { isRedirect } from './git-redirects.ts';
 import type { GitRedirects, GitRemote } from './git-redirects.ts';
 import { namelessUser, passwdLine, userDatabaseEnv } from './nameless-user.ts';
@@ -48,6 +50,8 @@ export interface GitDeps {
   readonly apps?: GitHubApps;
   /** Tokens of Google and Azure; without it, such repositories are refused. */
   readonly tokens?: CloudTokens;
+  /** Measures requests to Git servers. */
+  readonly measure?: MeasureGit;
   /** Limit for a single memory allocation of git. */
   readonly maxAllocationBytes?: number;
   /** Time between SIGTERM and SIGKILL for a git that timed out. */
@@ -87,7 +91,14 @@ export class Git {
    * Returns the result even if git failed; callers create the error.
    * @throws RepositoryError for a denied host
    */
-  async run(args: readonly string[], run: GitRun): Promise<CommandResult> {
+  run(args: readonly string[], run: GitRun): Promise<CommandResult> {
+    const { measure } = this.#deps;
+    const [command] = args;
+    if (measure === undefined || run.remote === undefined || !isRequestType(command)) return this.#run(args, run);
+    return measure(run.remote.url.url, command, this.#run(args, run));
+  }
+
+  async #run(args: readonly string[], run: GitRun): Promise<CommandResult> {
     await mkdir(this.#home, { recursive: true, mode: 0o700 });
     if (run.remote === undefined) return this.#start(args, run, noAccess());
     await this.#checkProxy(run.remote, run.signal);
