@@ -93,7 +93,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}METRICS_CACHE_EXPIRATION`,
     key: 'P:controller.metrics.cache.expiration',
     help: 'Interval at which metrics are reset; 0 disables it.',
-    noEffect: 'series of deleted Applications are dropped at once',
   },
   metricsApplicationLabels: {
     flag: 'metrics-application-labels',
@@ -102,7 +101,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}METRICS_APPLICATION_LABELS`,
     key: 'P:controller.metrics.application.labels',
     help: 'Application labels to export in argocd_app_labels.',
-    noEffect: 'this metric is not supported yet',
   },
   metricsApplicationConditions: {
     flag: 'metrics-application-conditions',
@@ -111,7 +109,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}METRICS_APPLICATION_CONDITIONS`,
     key: 'P:controller.metrics.application.conditions',
     help: 'Application conditions to export in argocd_app_condition.',
-    noEffect: 'this metric is not supported yet',
   },
   metricsClusterLabels: {
     flag: 'metrics-cluster-labels',
@@ -120,7 +117,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}METRICS_CLUSTER_LABELS`,
     key: 'P:controller.metrics.cluster.labels',
     help: 'Cluster labels to export in argocd_cluster_labels.',
-    noEffect: 'this metric is not supported yet',
   },
   selfHealTimeout: {
     flag: 'self-heal-timeout-seconds',

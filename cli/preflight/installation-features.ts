@@ -110,12 +110,7 @@ function customizations({ settings }: InstallationFacts): readonly UsedFeature[]
  * Flags without effect here that users would miss; for the others there is a replacement, or no
  * need.
  */
-const missedFlags: ReadonlySet<string> = new Set([
-  'metricsApplicationLabels',
-  'metricsApplicationConditions',
-  'metricsClusterLabels',
-  'otlpAddress',
-]);
+const missedFlags: ReadonlySet<string> = new Set(['otlpAddress']);
 
 /** Options without effect that the installation sets to a value other than the default. */
 function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {

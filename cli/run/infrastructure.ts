@@ -23,12 +23,13 @@ import { createSettingsStore } from '#settings';
 import type { SettingsStore } from '#settings';
 import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
-import { DebugSocket, PromMetrics, TelemetryServer } from '#telemetry';
-import type { Logger } from '#telemetry';
+import { DebugSocket, TelemetryServer } from '#telemetry';
+import type { Logger, MetricRegistry, PromMetrics } from '#telemetry';
 import { debugSocketOf } from '../debug/debug-paths.ts';
 import { HubAccess } from './hub-access.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
+import { createMetrics } from './metrics.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from '../process/root.ts';
@@ -67,13 +68,13 @@ export interface ReplicaInfrastructure {
   readonly hubAccess: HubAccess;
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
+  readonly upkeep: Runnable;
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
 }
 
 export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure {
   const { config, hub, logger } = inputs;
-  const metrics = new PromMetrics();
-  metrics.watchProcess();
+  const { metrics, instruments, upkeep } = createMetrics(config, logger);
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const hubTime = new HubTime();
@@ -81,6 +82,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   const observeTime = hubTimeListener(hubTime);
   const client = clientFactory(inputs, {
     rate: hubRate,
+    instruments,
     onRequest: (record) => {
       observeTime(record);
       hubAccess.answered(record);
@@ -96,12 +98,13 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   });
   const { credentialPlugins } = config;
   const clients = new SharedClients(
-    clientFactory(inputs, { rate: 1, ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }) }),
+    clientFactory(inputs, { rate: 1, instruments, ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }) }),
   );
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits });
-  const desired = desiredSource(inputs, settings);
+  const clusterLabels = config.metricsClusterLabels;
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, clusterLabels });
+  const desired = desiredSource(inputs, settings, metrics);
   if (!verifiesSignatures(config))
     logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
   const queueMetrics = new QueueMetrics(metrics);
@@ -111,12 +114,17 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     hubTime,
     hubAccess,
     clients,
+    upkeep,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
   };
 }
 
 /** Argo CD's repo-server if configured, otherwise the generator of this process (decision D12). */
-function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKeys'>): DesiredSource {
+function desiredSource(
+  inputs: WireInputs,
+  settings: Pick<SettingsStore, 'gpgKeys'>,
+  metrics: MetricRegistry,
+): DesiredSource {
   const { config, commands, logger } = inputs;
   const remote = repoServerSettings(config);
   if (remote !== undefined) {
@@ -145,6 +153,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
     ...(config.helmUserAgent === '' ? {} : { helmUserAgent: config.helmUserAgent }),
     azureWorkload: inputs.azureWorkload,
     version: packageVersion(),
+    metrics,
     localRepositories: config.allowLocalRepositories,
     keys: (signal) => settings.gpgKeys(signal),
   });
@@ -153,7 +162,7 @@ function desiredSource(inputs: WireInputs, settings: Pick<SettingsStore, 'gpgKey
 /** All runnables in start groups, including the endpoints. */
 export function startOrder(
   { config, commands, renderer, logger }: WireInputs,
-  { client, hubAccess, neighbours: { settings, live, desired, metrics } }: ReplicaInfrastructure,
+  { client, hubAccess, upkeep, neighbours: { settings, live, desired, metrics } }: ReplicaInfrastructure,
   {
     controller,
     ownership,
@@ -186,7 +195,7 @@ export function startOrder(
   });
   return [
     [hubClientCloser(client)],
-    [telemetry, debug, commands, ...(renderer === undefined ? [] : [renderer])],
+    [telemetry, upkeep, debug, commands, ...(renderer === undefined ? [] : [renderer])],
     [settings, desired, ...others, ownership],
     [live],
     [controller],
@@ -239,7 +248,10 @@ function clientFactory(
   {
     rate,
     ...more
-  }: { readonly rate: number } & Pick<KubeClientDeps, 'onRequest' | 'onForbidden' | 'credentialPlugins'>,
+  }: { readonly rate: number } & Pick<
+    KubeClientDeps,
+    'onRequest' | 'onForbidden' | 'credentialPlugins' | 'instruments'
+  >,
 ): (connection: ClusterConnection) => KubeClient {
   const qps = config.k8sClientQps * rate;
   const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
@@ -333,6 +345,11 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     },
     graceMs: passGraceMs,
     gpgEnabled: verifiesSignatures(config),
+    metrics: {
+      applicationLabels: config.metricsApplicationLabels,
+      applicationConditions: config.metricsApplicationConditions,
+      hostname: config.hostname,
+    },
   };
 }
 

@@ -22,12 +22,14 @@ import type { RefreshRequest } from '../application/freshness.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
-import { AppMetrics, exposeApplications, exposeOverdue } from '../report/metrics.ts';
+import { exposeMetrics } from './expose-metrics.ts';
+import type { AppMetrics } from '../report/metrics.ts';
 import { OperationProcessor } from '../operation/operation.ts';
 import {
   applicationIn,
   isWatched,
   limiters,
+  makeAppMetrics,
   makeClaims,
   makeComparer,
   makeInformers,
@@ -35,7 +37,6 @@ import {
   makePool,
   makeRefreshQueue,
   makeTriggers,
-  ownApplications,
   tenantOfApplication,
   warnOfPatterns,
 } from './parts.ts';
@@ -50,6 +51,7 @@ import { ApplicationStore } from '../application/application-store.ts';
 import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
 import { UnownedWarnings } from '../triggers/unowned.ts';
+import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 
 interface ControllerQueues {
@@ -113,10 +115,11 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   });
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
-  const handlers = makeHandlers(deps, config, { queues, store, memories, loop, guard, projects, jq, claims, work });
-  const mine = ownApplications(triggers, apps);
+  const metrics = makeAppMetrics(deps, { triggers, apps, guard });
+  const known = { queues, store, memories, loop, guard, projects, jq, claims, work, metrics };
+  const handlers = makeHandlers(deps, config, known);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeMetrics(deps, config, { memories, guard, mine });
+  const mine = exposeMetrics(deps, config, { memories, guard, triggers, apps });
   return {
     apps,
     projects: projectInformer,
@@ -134,23 +137,6 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     guard,
     mine,
   };
-}
-
-/** Registers the metrics that are computed at each scrape. */
-function exposeMetrics(
-  { metrics, clock }: ControllerDeps,
-  config: ControllerConfig,
-  { memories, guard, mine }: Pick<ControllerParts, 'memories' | 'guard' | 'mine'>,
-): void {
-  const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
-  exposeApplications(metrics, mine, serverOf);
-  exposeOverdue(metrics, {
-    mine,
-    serverOf,
-    comparedAt: (key) => memories.peek(key)?.comparedAt,
-    now: () => clock.now(),
-    resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
-  });
 }
 
 function makeUnownedWarnings(
@@ -295,6 +281,7 @@ interface SharedParts {
   readonly jq: JqRunner;
   readonly claims: ManifestClaims;
   readonly work: WorkMetrics;
+  readonly metrics: AppMetrics;
 }
 
 function makeHandlers(
@@ -302,14 +289,14 @@ function makeHandlers(
   config: ControllerConfig,
   shared: SharedParts,
 ): Omit<QueueHandlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq, claims, work } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims, work, metrics } = shared;
   const { clock, random, logger, live, clients } = deps;
-  const metrics = new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server);
   const slots = new WriteSlots(clock, config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
   const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work });
   const common = { store, comparer, memories, claims, metrics, work, clock, logger };
-  const syncer = makeSyncer(deps, config, shared, { ...common, slots });
+  const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
+  const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });
   const effects = makeEffects(deps, config, shared);
   const asks = new AskedRefreshes({
     memories,

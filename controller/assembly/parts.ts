@@ -18,6 +18,7 @@ import { mergeRequests } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { ProjectPolicies } from '../admission/projects.ts';
+import { AppMetrics } from '../report/metrics.ts';
 import { applicationResource, projectResource } from '../shared/resources.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { EventTriggers } from '../triggers/triggers.ts';
@@ -187,6 +188,19 @@ export function ownApplications(triggers: EventTriggers, apps: Informer): () => 
       if (app !== undefined) yield app;
     }
   };
+}
+
+/** The counters of the Applications of this replica. */
+export function makeAppMetrics(
+  { metrics }: WatchDeps,
+  parts: { readonly triggers: EventTriggers; readonly apps: Informer; readonly guard: OwnershipGuard },
+): AppMetrics {
+  const { triggers, apps, guard } = parts;
+  return new AppMetrics({
+    metrics,
+    serverOf: (app) => guard.clusterOf(app)?.server,
+    owned: (key) => (triggers.mine().has(key) ? applicationIn(apps, key) : undefined),
+  });
 }
 
 /** Finds the Applications that declare an object in their manifests. */

@@ -81,6 +81,15 @@ export interface ControllerConfig {
   readonly gpgEnabled?: boolean;
   /** --wq-*. */
   readonly rateLimiter: RateLimiterConfig;
+  /** Options of the metrics; by default nothing optional is exposed. */
+  readonly metrics?: {
+    /** --metrics-application-labels. */
+    readonly applicationLabels: readonly string[];
+    /** --metrics-application-conditions. */
+    readonly applicationConditions: readonly string[];
+    /** Name of this machine or pod, for the label `hostname`. */
+    readonly hostname: string;
+  };
   /** How long running passes may take to finish after a stop. */
   readonly graceMs: number;
 }

@@ -51,6 +51,9 @@ import { respectingWriter } from './respect.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { attemptOf } from '../application/operation-state.ts';
+import type { AppMetrics } from '../report/metrics.ts';
+import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
+import { observedClient } from '../write/observed-client.ts';
 import { WritePace } from '../write/write-pace.ts';
 import type { WriteSlots } from '../write/write-slots.ts';
 import { GuardedWriter } from '../write/writer.ts';
@@ -68,6 +71,8 @@ export interface SyncDeps {
   readonly jq: Pick<JqRunner, 'answer'>;
   readonly memories: Pick<AppMemories, 'gate' | 'of'>;
   readonly work: Pick<WorkMetrics, 'stage'>;
+  readonly metrics: Pick<AppMetrics, 'requested'>;
+  readonly kubectl: KubectlMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -280,19 +285,21 @@ export class Syncer {
    * @throws ClusterNotReady if the cluster was just removed or another one took its URL: state read
    * from one must not be written to the other.
    */
-  writer({ key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
+  writer({ app, key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
     const { user, dryRun = false, differing: differs } = as;
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
       throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
+    const acting = user === undefined ? client : client.impersonate(user);
     return new GuardedWriter({
       cluster,
-      client: user === undefined ? client : client.impersonate(user),
+      client: observedClient(acting, (record) => this.#deps.metrics.requested(app, record)),
       fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       appOf: (object) => trackedApp(object, settings.tracking),
       pace: new WritePace(this.#deps.slots, cluster.server, as.loan),
       clock: this.#deps.clock,
+      kubectl: this.#deps.kubectl,
       ...(differs === undefined ? {} : this.#gate({ app: key, server: cluster.server, user }, differs)),
       dryRun,
     });

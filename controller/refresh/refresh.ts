@@ -196,7 +196,9 @@ export class RefreshProcessor {
     return settled;
   }
 
-  #remember(pass: RefreshPass, { decisions }: PassAssessment): void {
+  #remember(pass: RefreshPass, { decisions, managed, tree }: PassAssessment): void {
+    // An invalid Application has no tree.
+    if (managed !== 'none') this.#deps.metrics.orphaned(pass.before, tree.orphanedNodes.length);
     const compared = pass.refresh.level >= compareLevel.latest && decisions?.comparison.failed === false;
     if (compared) pass.memory.comparedAt = pass.now;
   }

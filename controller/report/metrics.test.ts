@@ -1,13 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '#support';
+import type { RequestRecord } from '#kube';
+import type { Application } from '#model';
 import { createLogger, PromMetrics } from '#telemetry';
+import { AppMetrics } from './metrics.ts';
 import { configMap, FakeWorld, server } from '../testing/fake-world.ts';
 
 /** Runs a controller in a world of its own while `use` inspects it. */
 async function running(
   spec: object,
   options: Parameters<FakeWorld['replica']>[0],
-  use: (world: FakeWorld) => Promise<void>,
+  use: (world: FakeWorld, clock: FakeClock) => Promise<void>,
 ): Promise<void> {
   const clock = new FakeClock();
   const world = new FakeWorld(clock);
@@ -16,7 +19,7 @@ async function running(
   const replica = world.replica(options);
   await clock.advance(5000);
   try {
-    await use(world);
+    await use(world, clock);
   } finally {
     const ended = replica.stop();
     await clock.advance(2000);
@@ -59,5 +62,89 @@ describe('metrics of Applications', () => {
     const said = lines.filter((line) => line.includes('application.namespaces'));
     expect(said).toHaveLength(1);
     expect(said[0]).toContain('/(?!x)y/');
+  });
+});
+
+describe('series of Applications', () => {
+  const conditions = { applicationLabels: ['team'], applicationConditions: ['SyncError', 'ComparisonError'] };
+  const perApplication = [
+    'argocd_app_info',
+    'argocd_app_labels',
+    'argocd_app_sync_total',
+    'argocd_app_sync_duration_seconds_total',
+    'argocd_app_orphaned_resources_count',
+    'argocd_app_reconcile',
+  ];
+
+  it('go with the Application, counters and histograms too', async () => {
+    const metrics = new PromMetrics();
+    const config = { metrics: { ...conditions, hostname: 'host' } };
+    await running({}, { metrics, config }, async (world, clock) => {
+      const before = await metrics.expose();
+      for (const family of perApplication) expect([family, samples(before, family).length]).toEqual([family, 1]);
+      world.hub.delete('Application', 'demo');
+      await clock.advance(1000);
+      const after = await metrics.expose();
+      for (const family of perApplication) expect([family, samples(after, family)]).toEqual([family, []]);
+    });
+  });
+
+  it('of a former project are replaced', async () => {
+    const metrics = new PromMetrics();
+    await running({}, { metrics }, async (world, clock) => {
+      world.edit(() => ({ spec: { ...world.app.spec, project: 'other' } }));
+      await clock.advance(5000);
+      expect(samples(await metrics.expose(), 'argocd_app_sync_total')).toEqual([]);
+    });
+  });
+
+  it('show the wanted labels and conditions', async () => {
+    const metrics = new PromMetrics();
+    const config = { metrics: { ...conditions, hostname: 'host' } };
+    await running({ destination: { name: 'nowhere' } }, { metrics, config }, async () => {
+      const text = await metrics.expose();
+      expect(samples(text, 'argocd_app_labels')).toEqual([
+        'argocd_app_labels{namespace="argocd",name="demo",project="default",label_team=""} 1',
+      ]);
+      expect(samples(text, 'argocd_app_condition')).toEqual([]);
+    });
+    const counted = new PromMetrics();
+    const wanted = { ...conditions, applicationConditions: ['InvalidSpecError'], hostname: 'host' };
+    await running({ destination: { name: 'nowhere' } }, { metrics: counted, config: { metrics: wanted } }, async () => {
+      expect(samples(await counted.expose(), 'argocd_app_condition')).toEqual([
+        'argocd_app_condition{namespace="argocd",name="demo",project="default",condition="InvalidSpecError"} 1',
+      ]);
+    });
+  });
+});
+
+describe('requests of one Application', () => {
+  const app = {
+    metadata: { namespace: 'argocd', name: 'demo' },
+    spec: { project: 'p', destination: {} },
+    operation: { sync: { dryRun: true } },
+  } as unknown as Application;
+  const record = (resourceNamespace: string): RequestRecord => ({
+    verb: 'patch',
+    kind: 'ConfigMap',
+    path: '',
+    server: 'https://a',
+    requestVerb: 'Patch',
+    resourceKind: 'configmaps',
+    resourceNamespace,
+    code: 200,
+    durationMs: 1,
+  });
+
+  it('are counted with the labels of Argo CD, and namespaces up to a bound', async () => {
+    const metrics = new PromMetrics();
+    const counters = new AppMetrics({ metrics, serverOf: () => 'https://a', owned: () => app });
+    for (let index = 0; index < 1500; index += 1) counters.requested(app, record(`n${index}`));
+    const found = samples(await metrics.expose(), 'argocd_app_k8s_request_total');
+    expect(found[0]).toBe(
+      'argocd_app_k8s_request_total{namespace="argocd",name="demo",project="p",server="https://a",response_code="200",verb="Patch",resource_kind="configmaps",resource_namespace="n0",dry_run="true"} 1',
+    );
+    expect(found).toHaveLength(1001);
+    expect(found.at(-1)).toMatch(/resource_namespace="",dry_run="true"\} 500$/);
   });
 });

@@ -9,10 +9,11 @@ import type { JqRunner } from '../comparison/jq-runner.ts';
 import { DisagreementLedger } from './ledger.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
-import { AppMetrics } from '../report/metrics.ts';
+import type { AppMetrics } from '../report/metrics.ts';
 import {
   applicationIn,
   isWatched,
+  makeAppMetrics,
   makeClaims,
   makeComparer,
   makeInformers,
@@ -92,7 +93,8 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
   });
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
-  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims });
+  const metrics = makeAppMetrics(deps, { triggers, apps, guard });
+  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims, metrics });
   const handler: ItemHandler<AppKey, RefreshRequest> = ownedPasses(
     {
       lookup: (key) => applicationIn(apps, key),
@@ -145,9 +147,10 @@ function makeRefresher(
     readonly projects: ProjectPolicies;
     readonly jq: JqRunner;
     readonly claims: ManifestClaims;
+    readonly metrics: AppMetrics;
   },
 ): RefreshProcessor {
-  const { effects, memories, loop, guard, projects, jq, claims } = parts;
+  const { effects, memories, loop, projects, jq, claims, metrics } = parts;
   const { clock, random, logger, live } = deps;
   const work = new WorkMetrics(deps);
   return new RefreshProcessor(
@@ -161,7 +164,7 @@ function makeRefresher(
       lookup: (key) => effects.lookup(key),
       comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
       work,
-      metrics: new AppMetrics(deps.metrics, (app) => guard.clusterOf(app)?.server),
+      metrics,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
     },

@@ -18,6 +18,7 @@ import {
 } from './apply-rules.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from '../shared/errors.ts';
+import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
 import { hasChangedMarks } from './marks.ts';
 import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
@@ -41,6 +42,8 @@ export interface WriterDeps {
   /** Paces the writes to this cluster. */
   readonly pace: Pick<WritePace, 'write' | 'read' | 'during'>;
   readonly clock: Clock;
+  /** Counts the writes as kubectl commands. */
+  readonly kubectl?: Pick<KubectlMetrics, 'count' | 'run'>;
   /** Skips unnecessary applies; without it, everything is sent. */
   readonly gate?: WriterGate;
   /** True for a dry-run operation: every write becomes a dry run. */
@@ -119,7 +122,8 @@ export class GuardedWriter implements ClusterWriter {
 
   async create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
     const resource = await this.#permittedResource(object, signal);
-    const created = await this.#write(signal, (call) => this.#client.create(resource, object, call));
+    this.#deps.kubectl?.count('create');
+    const created = await this.#command('create', signal, (call) => this.#client.create(resource, object, call));
     return this.#resultOf(created, 'created');
   }
 
@@ -141,6 +145,7 @@ export class GuardedWriter implements ClusterWriter {
       how.buildTarget === undefined ? known : await this.#read(resource, namedObjectOf(target, resource), signal);
     try {
       const apply = { resource, target, live, how };
+      this.#deps.kubectl?.count(how.replace ? 'replace' : 'apply');
       if (how.replace) return await this.#replaceCounted(apply, signal);
       if (how.serverSide) return await this.#gatedApply(apply, signal);
       return await this.#clientSide(apply, signal);
@@ -238,7 +243,9 @@ export class GuardedWriter implements ClusterWriter {
 
   async #createApplied({ resource, target }: OutgoingObject, signal: AbortSignal): Promise<ApplyResult> {
     const body = withoutNulls(withLastApplied(target));
-    const created = await this.#write(signal, (call) => this.#client.create(resource, body, this.#options(call)));
+    const created = await this.#command('apply', signal, (call) =>
+      this.#client.create(resource, body, this.#options(call)),
+    );
     return this.#resultOf(created, 'created');
   }
 
@@ -251,7 +258,9 @@ export class GuardedWriter implements ClusterWriter {
     if (patch === undefined) return this.#resultOf(live, 'unchanged');
     const name = namedObjectOf(target, resource);
     const sent = how.buildTarget === undefined ? patch : { ...patch, body: withResourceVersion(patch.body, live) };
-    const stored = await this.#write(signal, (call) => this.#client.patch(resource, name, sent, this.#options(call)));
+    const stored = await this.#command('apply', signal, (call) =>
+      this.#client.patch(resource, name, sent, this.#options(call)),
+    );
     return this.#resultOf(stored, 'configured');
   }
 
@@ -296,7 +305,7 @@ export class GuardedWriter implements ClusterWriter {
       const wanted = await resolveManifest(target, live, how, signal);
       const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
       try {
-        return await this.#write(signal, (call) =>
+        return await this.#command('apply', signal, (call) =>
           this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(call), force: true }),
         );
       } catch (error) {
@@ -356,7 +365,9 @@ export class GuardedWriter implements ClusterWriter {
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
-    return this.#write(signal, (call) => this.#client.replace(resource, { ...target, metadata }, this.#options(call)));
+    return this.#command('replace', signal, (call) =>
+      this.#client.replace(resource, { ...target, metadata }, this.#options(call)),
+    );
   }
 
   /** Deletes and recreates an object; a dry run only checks whether the server would create it. */
@@ -371,6 +382,12 @@ export class GuardedWriter implements ClusterWriter {
       return this.#resultOf(await this.#deps.pace.during(recreate(this.#tools, job, signal)), 'configured');
     await tryCreate(this.#tools, job, signal);
     return this.#resultOf(target, 'configured');
+  }
+
+  #command<T>(command: KubectlCommand, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
+    const { kubectl } = this.#deps;
+    if (kubectl === undefined) return this.#write(signal, send);
+    return this.#write(signal, (inner) => kubectl.run(command, () => send(inner)));
   }
 
   /** The choke point: every change passes here and is fenced last. */

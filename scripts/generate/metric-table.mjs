@@ -4,13 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-const folders = ['controller', 'live', 'publish', 'queues', 'sharding', 'telemetry'];
+const folders = ['cli', 'controller', 'desired', 'kube', 'live', 'publish', 'queues', 'sharding', 'telemetry'];
 const metricName = /^(?:driftless|argocd|workqueue)_[a-z0-9_]+$/;
 const types = { counter: 'counter', gauge: 'gauge', histogram: 'histogram', family: 'gauge' };
 /**
  * Members that functions of other modules return, for metrics that spread them into their labels.
  */
-const externalLabels = { parseResourceKey: ['group', 'kind', 'namespace', 'name'] };
+const externalLabels = {
+  parseResourceKey: ['group', 'kind', 'namespace', 'name'],
+  labelsOf: ['namespace', 'name', 'project'],
+  labelValues: ['label_<name>'],
+};
 
 /** Every registered metric, sorted by name. Throws if a call cannot be read. */
 export function readMetrics(root) {
@@ -33,7 +37,8 @@ function metricsOf(path) {
   const declared = declarationsOf(source);
   const found = [];
   walk(source, (node) => {
-    if (ts.isCallExpression(node) && isMetricName(node.arguments[0])) found.push(fromCall(node, declared));
+    if (ts.isCallExpression(node) && isMetricName(node.arguments[0]) && typeOf(node) !== undefined)
+      found.push(fromCall(node, declared));
     if (ts.isObjectLiteralExpression(node) && isMetricName(property(node, 'name')))
       found.push(fromFamily(node, declared));
   });
@@ -60,20 +65,24 @@ function declarationsOf(source) {
   return declared;
 }
 
+/** Undefined for a call that registers nothing, such as `metrics.dropWhen(name, …)`. */
+function typeOf({ expression }) {
+  return types[ts.isPropertyAccessExpression(expression) ? expression.name.text : expression.getText()];
+}
+
 /** `metrics.counter(name, help, …)`, or a local helper `gauge(name, help, …)`. */
 function fromCall(call, declared) {
-  const callee = ts.isPropertyAccessExpression(call.expression) ? call.expression.name.text : call.expression.getText();
   const [name, help, ...rest] = call.arguments;
   const arrays = rest
     .map((node) => listOf(node, declared))
     .filter((list) => list?.every((item) => typeof item === 'string'));
-  const helper = ts.isIdentifier(call.expression) ? declared.get(callee) : undefined;
+  const helper = ts.isIdentifier(call.expression) ? declared.get(call.expression.text) : undefined;
   const own = [
     ...labelsIn(call, declared),
     ...rest.filter(ts.isObjectLiteralExpression).flatMap((node) => membersOf(node, declared)),
   ];
   const labels = arrays.at(-1) ?? [...(helper === undefined ? [] : labelsIn(helper, declared)), ...own];
-  return { name: name.text, type: types[callee], help: textOfNode(help, declared), labels: [...new Set(labels)] };
+  return { name: name.text, type: typeOf(call), help: textOfNode(help, declared), labels: [...new Set(labels)] };
 }
 
 /** `metrics.family({ name, help, type, collect })`. */
