@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -88,7 +89,11 @@ function mirrorBench(limits: Partial<DesiredLimits> = {}): {
 const folderOf = (of = repository): string => join(root, 'git', repositoryKey(of));
 const words = (running: readonly RunningGit[]): string[] => running.map(({ word }) => word);
 const turns = async (): Promise<void> => {
-  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 5; i += 1) {
+    // Files are read by the thread pool: a turn of the event loop alone may end before them.
+    await stat(root);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 };
 
 /** So many files that their removal takes a while. */
@@ -111,6 +116,8 @@ describe('the mirror of a repository', () => {
     expect(words(running)).toEqual(['init']);
     running[0]?.end();
     await eventually(() => expect(words(running)).toEqual(['ls-remote']));
+    for (let i = 0; i < 10; i += 1) await turns();
+    expect(words(running)).toEqual(['ls-remote']);
     pass();
     expect(await both).toEqual([sha, sha]);
   });
