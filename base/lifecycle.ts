@@ -54,7 +54,7 @@ export async function runGroups(
 }
 
 async function stopAll(groups: readonly RunnableGroup[], options: { clock: Clock; graceMs: number }): Promise<void> {
-  const never = new AbortController().signal;
+  const never = newAbortController().signal;
   try {
     await withDeadline(never, { clock: options.clock, limitMs: options.graceMs, what: 'stopping' }, async () => {
       for (const group of [...groups].reverse()) await group.stop();

@@ -156,6 +156,33 @@ describe('compareState', () => {
     expect([comparison.hooks.length, comparison.liveHooks.length]).toEqual([1, 1]);
   });
 
+  it('takes the sync wave of a row from the manifest alone', () => {
+    const wave = (value: string): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': value });
+    const hook = (name: string, value: string): KubeObject =>
+      object('ConfigMap', name, { annotations: { 'argocd.argoproj.io/hook': 'PreSync', ...wave(value) } });
+    const generated = hook('', '3');
+    const targets = [object('ConfigMap', 'a', { annotations: wave('1') }), hook('named', '2'), generated];
+    const gone = object('ConfigMap', 'gone', { annotations: wave('4') });
+    const live = [
+      object('ConfigMap', 'a', { annotations: wave('9') }),
+      hook('named', '9'),
+      hook('made-abc1234-presync-1700000000', '3'),
+      gone,
+    ];
+    const { resources } = compareState(
+      facts(
+        targets,
+        live.map((each) => applied(each)),
+      ),
+    );
+    expect(Object.fromEntries(resources.map(({ name, syncWave }) => [name, syncWave]))).toEqual({
+      a: 1,
+      named: 2,
+      'made-abc1234-presync-1700000000': undefined,
+      gone: undefined,
+    });
+  });
+
   it('reports delete hooks, and leaves them out of everything else', () => {
     const pre = object('ConfigMap', 'pre', { annotations: { 'argocd.argoproj.io/hook': 'PreDelete' } });
     const comparison = compareState(facts([a, pre], [applied(a)]));

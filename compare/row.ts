@@ -336,7 +336,10 @@ function statusOf(
 ): ResourceStatus {
   const object = liveOrTarget(facts);
   const { group, kind, namespace, name } = refOf(object);
-  const wave = waveOf(facts.target ?? facts.manifest ?? object);
+  // Argo CD: the wave of the manifest; none for an object that no manifest names, such as a hook
+  // with generateName, or a prune candidate.
+  const declared = facts.target ?? facts.manifest;
+  const wave = declared === null ? 0 : waveOf(declared);
   const confirm = [facts.target, facts.live].some((side) => needsConfirmation(app, side));
   return {
     ...(group === '' ? {} : { group }),

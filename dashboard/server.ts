@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newAbortController } from '#base';
 import type { Clock } from '#base';
 import { listen } from '#telemetry';
 
@@ -64,7 +65,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Running
     void answerRequest(options, listeners, request.url ?? '/', response);
   });
   const port = await listen(server, 'the dashboard', options.host, options.port);
-  const stop = new AbortController();
+  const stop = newAbortController();
   const pushing = pushChanges(options, listeners, stop.signal);
   return {
     url: `http://${options.host}:${port}`,

@@ -20,6 +20,12 @@ const textOf = (path: string): string => sources.find((source) => source.path ==
  * telemetry/ cover its contents.
  */
 // T-SEC-21
+describe('abort signals', () => {
+  it('are made by newAbortController, so that Node never warns of their listeners', () => {
+    expect(having(/\bnew AbortController\(/)).toEqual(['base/abort.ts']);
+  });
+});
+
 describe('listeners', () => {
   // T-SEC-21
   it('are on loopback, but for metrics and health', () => {

@@ -151,7 +151,7 @@ export const driftlessOptions = {
     kind: 'bool',
     default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
-    help: 'Allow sources on the local disk (file:// and absolute paths) of this machine or of the repo-server.',
+    help: 'Allow sources on the local disk (file:// and absolute paths) of this machine. A repo-server decides about its own disk.',
   },
   quarantineAfter: {
     flag: 'quarantine-after',

@@ -32,6 +32,8 @@ export interface WorkloadFacts {
    */
   readonly env: ReadonlyMap<string, string>;
   readonly flags: ReadonlySet<string>;
+  /** It has an address of Redis or credentials for it, also from a Secret. */
+  readonly hasRedis: boolean;
 }
 
 /** An installation of Argo CD as plain values: the input of all feature detection. */
@@ -108,6 +110,9 @@ export function workloadFacts(object: KubeObject): WorkloadFacts {
   const words = containers.flatMap((each) => [...list(each['command']), ...list(each['args'])]);
   const env = containers.flatMap((each) => list(each['env']).map(record));
   const replicas = spec['replicas'];
+  const flags = new Set(
+    words.flatMap((word) => (typeof word === 'string' ? (/^--([a-z0-9][a-z0-9-]*)/.exec(word)?.slice(1) ?? []) : [])),
+  );
   return {
     kind: object.kind === 'Deployment' ? 'Deployment' : 'StatefulSet',
     name: object.metadata.name ?? '',
@@ -117,10 +122,28 @@ export function workloadFacts(object: KubeObject): WorkloadFacts {
         typeof name === 'string' && typeof value === 'string' && value !== '' ? [[name, value]] : [],
       ),
     ),
-    flags: new Set(
-      words.flatMap((word) => (typeof word === 'string' ? (/^--([a-z0-9][a-z0-9-]*)/.exec(word)?.slice(1) ?? []) : [])),
-    ),
+    flags,
+    hasRedis:
+      env.some((each) => redisVariables.has(String(each['name'])) && (isSecretValue(each) || isText(each['value']))) ||
+      flags.has('redis') ||
+      flags.has('sentinel'),
   };
+}
+
+/** Variables that make the controller use Redis. A ConfigMap may set them too: see `params`. */
+const redisVariables: ReadonlySet<string> = new Set([
+  'REDIS_SERVER',
+  'REDIS_SENTINEL_HOSTS',
+  'REDIS_PASSWORD',
+  'REDIS_CREDS_DIR_PATH',
+]);
+
+function isSecretValue(variable: Readonly<Record<string, unknown>>): boolean {
+  return 'secretKeyRef' in record(variable['valueFrom']);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 /** Go's strconv.ParseBool; an invalid value is false. */

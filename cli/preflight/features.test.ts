@@ -699,6 +699,35 @@ function pageRows(): ReadonlyMap<string, string> {
   return new Map(cells.map(([, subject = '', verdict = '']) => [subject.trim(), verdict.trim()]));
 }
 
+describe('a workload uses Redis', () => {
+  const withEnv = (...env: readonly object[]): KubeObject =>
+    ({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'argocd-application-controller' },
+      spec: { template: { spec: { containers: [{ args: [], env }] } } },
+    }) as unknown as KubeObject;
+  const from = (kind: string): object => ({ valueFrom: { [kind]: { name: 'x', key: 'y', optional: true } } });
+
+  it.each<[string, KubeObject, boolean]>([
+    ['no variable', withEnv(), false],
+    ['an address', withEnv({ name: 'REDIS_SERVER', value: 'r:6379' }), true],
+    ['an empty address', withEnv({ name: 'REDIS_SERVER', value: '' }), false],
+    ['a password of a Secret', withEnv({ name: 'REDIS_PASSWORD', ...from('secretKeyRef') }), true],
+    [
+      'an address of a ConfigMap, which may not be there',
+      withEnv({ name: 'REDIS_SERVER', ...from('configMapKeyRef') }),
+      false,
+    ],
+    ['another variable', withEnv({ name: 'REDISDB', value: '1' }), false],
+    ['--redis', statefulSet(['--redis', 'r:6379']), true],
+    ['--sentinel', statefulSet(['--sentinel=s:26379']), true],
+    ['another flag', statefulSet(['--redisdb=1']), false],
+  ])('%s', (_name, workload, expected) => {
+    expect(workloadFacts(workload).hasRedis).toBe(expected);
+  });
+});
+
 describe('docs/compatibility.md', () => {
   it('every row that a feature names is there', () => {
     const page = pageRows();

@@ -58,7 +58,8 @@ describe('preflight', () => {
     const source = (path: string): object => ({ repoURL: repo.url, path, targetRevision: 'main' });
     for (const path of ['plain', 'drifted'])
       world.application(path, { source: source(path), syncPolicy: { automated: {} } });
-    const replica = await world.replica();
+    // As `driftless run` without Redis: the health is in the status.
+    const replica = await world.replica({ persistResourceHealth: true });
     for (const name of ['plain', 'drifted'])
       await world.until(name, (app) => {
         expect([app.status?.sync?.status, app.status?.health?.status]).toEqual(['Synced', 'Healthy']);
@@ -98,6 +99,25 @@ describe('preflight', () => {
     expect(stdout + stderr).not.toContain('\u001B');
     expect(requests.length).toBeGreaterThan(10);
     expect(writesOf(requests)).toEqual([]);
+  });
+
+  it('an installation with Redis would keep the health of resources there, as `run` does', async () => {
+    const params = { name: 'argocd-cmd-params-cm', namespace: 'argocd' };
+    world.hub.store.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: params,
+      data: { 'redis.server': 'r:6379' },
+    });
+    const { report: withRedis } = await report('plain');
+    world.hub.store.delete('', 'ConfigMap', 'argocd', 'argocd-cmd-params-cm');
+    expect(one(withRedis, 'plain').writes).toEqual([
+      {
+        what: 'status',
+        target: 'argocd/plain',
+        reason: 'differs in resourceHealthSource',
+      },
+    ]);
   });
 
   it('what a controller keeps in the same cache folder stays as it is', async () => {

@@ -13,6 +13,7 @@ import { runOptions } from '../options/run-options.ts';
 import type { OptionSpec } from '../options/args.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { controllerConfig } from '../run/infrastructure.ts';
+import { healthStorage } from '../run/redis.ts';
 import { sourceReach } from '../run/source-reach.ts';
 import { localRenderer } from '../render/renderer.ts';
 import { compareApplications } from './compare.ts';
@@ -138,7 +139,10 @@ function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfi
     const value = workload?.env.get(name) ?? (map === 'C' ? settings.raw : params)[entry];
     if (value !== undefined) env[name] = value;
   }
-  return readArgs(runOptions, [], env).config;
+  const { config, given } = readArgs(runOptions, [], env);
+  const hasRedis =
+    workload?.hasRedis === true || ['redis.server', 'redis.sentinel.hosts'].some((key) => (params[key] ?? '') !== '');
+  return { ...config, ...healthStorage(config, given, hasRedis) };
 }
 
 /** Progress on stderr: one rewritten line on a terminal, otherwise new lines. */

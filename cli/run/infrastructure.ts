@@ -134,7 +134,6 @@ function desiredSource(
       clock: systemClock,
       userAgent: userAgentOf(config),
       readOnly: config.shadow,
-      localRepositories: config.allowLocalRepositories,
     });
   }
   return createDesiredSource({

@@ -60,7 +60,8 @@ interface ControllerQueues {
   readonly project: WorkQueue<string, undefined>;
 }
 
-const neverAborted = new AbortController().signal;
+/** Writes that a stop must not cut off share it, so it takes any number of listeners. */
+const neverAborted = newAbortController().signal;
 
 /** Builds the controller; `run` starts it. */
 export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {

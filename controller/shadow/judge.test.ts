@@ -250,6 +250,22 @@ describe('planned writes', () => {
       [{ what: 'status', target: key, reason: 'differs in health' }],
     ],
     [
+      'name the first rows that differ, and their fields',
+      {},
+      {
+        status: {
+          resources: [{ ...synced, syncWave: 2, hook: true }, ...['x', 'y', 'z'].map((name) => ({ ...synced, name }))],
+        },
+      },
+      [
+        {
+          what: 'status',
+          target: key,
+          reason: `differs in resources (${configMap}: hook, syncWave; /ConfigMap/apps/x: added; /ConfigMap/apps/y: added; and 1 more)`,
+        },
+      ],
+    ],
+    [
       'contain an automated sync with the objects it applies',
       { status: { ...calm, ...open } },
       { status: open, decisions: { decision: start } },

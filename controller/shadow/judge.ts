@@ -1,3 +1,5 @@
+import { deepEqual } from '#base';
+import type { Json } from '#base';
 import type { ManagedPair } from '#compare';
 import { isErrorCondition, keyOfStatus } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceStatus } from '#model';
@@ -135,9 +137,36 @@ function plannedWrites(key: AppKey, app: Application, { patch, decisions }: Pass
     ...(decisions?.finalizers === undefined
       ? []
       : [{ what: 'finalizers', target, reason: `delete hooks: ${decisions.finalizers.join(', ')}` } as const]),
-    ...(fields.length === 0 ? [] : [{ what: 'status', target, reason: `differs in ${fields.join(', ')}` } as const]),
+    ...(fields.length === 0 ? [] : [{ what: 'status', target, reason: statusReason(app, patch, fields) } as const]),
     ...(decisions === undefined ? [] : automatedWrites(target, decisions)),
   ];
+}
+
+const maxNamedRows = 3;
+
+/** Names the changed members of a status; of `resources` the first rows and their fields. */
+function statusReason(app: Application, patch: PassAssessment['patch'], fields: readonly string[]): string {
+  const rows = changedRows(app.status?.resources, patch?.['status']);
+  const named = rows.slice(0, maxNamedRows).join('; ');
+  const more = rows.length > maxNamedRows ? `; and ${rows.length - maxNamedRows} more` : '';
+  const shown = fields.map((field) =>
+    field === 'resources' && rows.length > 0 ? `${field} (${named}${more})` : field,
+  );
+  return `differs in ${shown.join(', ')}`;
+}
+
+/** Each row that differs: `/v1/ConfigMap/n/c: status, syncWave`. */
+function changedRows(before: readonly ResourceStatus[] | undefined, status: unknown): readonly string[] {
+  const after = (status as { readonly resources?: readonly ResourceStatus[] | null } | undefined)?.resources;
+  const [theirs, ours] = [before ?? [], after ?? []].map((list) => new Map(list.map((row) => [keyOfStatus(row), row])));
+  return [...new Set([...(theirs?.keys() ?? []), ...(ours?.keys() ?? [])])].sort().flatMap((key) => {
+    const [left, right] = [theirs?.get(key), ours?.get(key)];
+    if (left === undefined) return [`${key}: added`];
+    if (right === undefined) return [`${key}: removed`];
+    const names = [...new Set([...Object.keys(left), ...Object.keys(right)])].sort() as (keyof ResourceStatus)[];
+    const changed = names.filter((name) => !deepEqual(left[name] as Json, right[name] as Json));
+    return changed.length === 0 ? [] : [`${key}: ${changed.join(', ')}`];
+  });
 }
 
 function keyNames(value: unknown): string {

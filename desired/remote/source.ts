@@ -26,8 +26,6 @@ export interface RemoteSourceDeps extends ConnectionOptions {
   readonly timeoutMs: number;
   /** Never move the repo-server's cache entries; `manifest-generate-paths` then saves no work. */
   readonly readOnly?: boolean;
-  /** False refuses repositories on the repo-server's disk. */
-  readonly localRepositories?: boolean;
 }
 
 /**
@@ -45,10 +43,8 @@ class RemoteSource implements DesiredSource {
   readonly #connections: ConnectionPool;
   readonly #exchangeDeps: ExchangeDeps;
   readonly #readOnly: boolean;
-  readonly #allowsLocal: boolean;
 
   constructor(deps: RemoteSourceDeps) {
-    this.#allowsLocal = deps.localRepositories !== false;
     this.#readOnly = deps.readOnly === true;
     this.#connections = new ConnectionPool(deps, deps.clock);
     const client = new RepoServerClient({ ...deps, connections: this.#connections });
@@ -63,7 +59,7 @@ class RemoteSource implements DesiredSource {
   }
 
   async resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
-    checkRequestedSource(at, this.#allowsLocal);
+    checkRequestedSource(at);
     return new RepoServerExchange(this.#exchangeDeps, { sources: [at], repositories: none }).resolve(
       at,
       revision,
@@ -75,7 +71,7 @@ class RemoteSource implements DesiredSource {
     signal.throwIfAborted();
     const exchange = new RepoServerExchange(this.#exchangeDeps, this.#readOnly ? omit(request, 'watched') : request);
     const pins = await each(request, signal, async (at) => {
-      checkRequestedSource(at, this.#allowsLocal);
+      checkRequestedSource(at);
       if (!isReferred(at)) return undefined;
       checkReferences(request);
       return exchange.resolve(at, request.cache.revision, signal);

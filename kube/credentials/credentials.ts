@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { messageOf, outsideText, SecretValue } from '#base';
+import { messageOf, newAbortController, outsideText, SecretValue } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
@@ -170,7 +170,7 @@ class ExecSource implements CredentialSource {
     const now = this.#deps.clock.now();
     if (this.#issued === undefined || now >= this.#issued.expiresAtMs) return this.#renew(signal);
     if (now >= this.#issued.renewAtMs)
-      void this.#renew(new AbortController().signal).catch((error: unknown) => {
+      void this.#renew(newAbortController().signal).catch((error: unknown) => {
         this.#deps.logger.warn('Credential plugin failed, using the last credential', { error });
       });
     return Promise.resolve(this.#issued.credential);
