@@ -432,9 +432,9 @@ const installationCases: readonly InstallationCase[] = [
   ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
   [
     'flags without effect, missed and not',
-    { params: { 'controller.metrics.application.labels': 'team', 'controller.k8s.tcp.timeout': '5s' } },
+    { params: { 'otlp.address': 'otel:4317', 'controller.k8s.tcp.timeout': '5s' } },
     [
-      ['differs', rows.flags, params('controller.metrics.application.labels')],
+      ['differs', rows.flags, params('otlp.address')],
       ['info', rows.flags, params('controller.k8s.tcp.timeout')],
     ],
   ],
@@ -687,7 +687,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Applications that count': 'about driftless shards',
   'a pin that leads nowhere, a Secret that cannot be read': 'about driftless shards',
   'a reader that closes the pipe': 'about driftless shards',
-  '`argocd_app_*`, `argocd_cluster_*` metrics': 'which of them somebody looks at cannot be seen here',
+  '`argocd_*` metrics': 'which of them somebody looks at cannot be seen here',
   'metrics of the process': 'which of them somebody looks at cannot be seen here',
   '`/healthz`': ownAffair,
 };
