@@ -29,6 +29,7 @@ export {
 export type { ErrorDetails, ErrorFields, RequestOutcome, RetryAdvice } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
 export { parseGoBool } from './go-bool.ts';
+export { parseGoFloat, parseGoInt } from './go-number.ts';
 export { hashJson, hashText } from './hash.ts';
 export {
   valueAt,

@@ -166,6 +166,7 @@ async function measurePublish({ smoke, random }: BenchContext): Promise<Readonly
       appStateExpirationMs: 3_600_000,
       defaultExpirationMs: 86_400_000,
       treeShardSize: 0,
+      retries: 3,
       hostname: 'bench',
     },
     {

@@ -64,8 +64,18 @@ export interface KubeClientLimits {
   readonly qps: number;
   /** Requests that may be sent at once after a quiet period. Default twice `qps`. */
   readonly burst: number;
-  /** Connections for calls; watches have their own. Default 32. */
+  /** Connections for calls; watches have their own. 0 means no limit. Default 32. */
   readonly connections: number;
+  /** Timeout of opening a TCP connection, or of reaching a proxy; 0: none. Default 10 s. */
+  readonly connectMs: number;
+  /** Timeout of the TLS handshake; 0: none. Default 10 s. */
+  readonly tlsHandshakeMs: number;
+  /**
+   * Idle time before TCP probes: libuv probes every second and gives up after ten. Default 30 s.
+   */
+  readonly keepAliveMs: number;
+  /** Idle time after which a connection for calls is closed; 0: never. Default 30 s. */
+  readonly idleMs: number;
   /** Total time of a call, including retries and waits. Default 30 s. */
   readonly deadlineMs: number;
   /**
@@ -75,6 +85,10 @@ export interface KubeClientLimits {
   readonly watchIdleMs: number;
   /** Attempts of a repeatable call. Default 5. */
   readonly attempts: number;
+  /** First delay before an attempt is repeated; doubles up to 10 s. Default 100 ms. */
+  readonly retryMs: number;
+  /** Timeout that servers are asked to apply to each call (`?timeout=`); 0: none. Default 0. */
+  readonly serverTimeoutMs: number;
   /**
    * Use HTTP/2 for watches if a TLS server offers it: many watches on one connection. Default true.
    */

@@ -264,6 +264,7 @@ class RawClient implements KubeClient {
       signal: options.signal,
       ...defined({
         deadlineMs: options.deadlineMs,
+        attempts: options.attempts,
         beforeSend: options.beforeSend,
         onRequest: options.onRequest,
       }),

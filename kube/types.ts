@@ -13,6 +13,8 @@ export interface CallOptions {
   readonly beforeSend?: () => void;
   /** Called synchronously after each exchange of this call; must not throw. */
   readonly onRequest?: (record: RequestRecord) => void;
+  /** Attempts, if other than the client's. */
+  readonly attempts?: number;
 }
 
 /** A call that must be checked before it is sent. */

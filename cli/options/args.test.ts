@@ -42,6 +42,17 @@ describe('readArgs', () => {
     [['--loud=true'], 'loud', true],
     [['--loud=false'], 'loud', false],
     [['--no-loud'], 'loud', false],
+    [['--loud=1'], 'loud', true],
+    [['--loud=t'], 'loud', true],
+    [['--loud=T'], 'loud', true],
+    [['--loud=TRUE'], 'loud', true],
+    [['--loud=True'], 'loud', true],
+    [['--loud', '--loud=0'], 'loud', false],
+    [['--loud', '--loud=F'], 'loud', false],
+    [['--loud', '--loud=False'], 'loud', false],
+    [['--count=0x7'], 'count', 7],
+    [['--wait', '1_000'], 'wait', 1_000_000],
+    [['--most', '1e-3'], 'most', 0.001],
     [['--names', 'a, b', '--names=c'], 'names', ['a', 'b', 'c']],
     [['--pairs', 'a=1,b=x=y'], 'pairs', { a: '1', b: 'x=y' }],
     [['--way', 'b'], 'way', 'b'],
@@ -76,6 +87,11 @@ describe('readArgs', () => {
     [{ COUNT: 'x' }, 'COUNT', 'a whole number'],
     [{ WAIT: '90' }, 'WAIT', 'a duration'],
     [{ LOUD: 'yes' }, 'LOUD', 'true or false'],
+    [{ LOUD: '1' }, 'LOUD', 'true or false'],
+    [{ COUNT: '0x7' }, 'COUNT', 'a whole number'],
+    [{ COUNT: ' 7' }, 'COUNT', 'a whole number'],
+    [{ COUNT: '9'.repeat(500) }, 'COUNT', 'a whole number'],
+    [{ WAIT: '9'.repeat(500) + 'h' }, 'WAIT', 'a duration'],
     [{ PAIRS: 'a=1,a=2' }, 'PAIRS', 'key=value'],
     [{ WAY: 'c' }, 'WAY', 'one of a, b'],
     [{ LEAST: '-1' }, 'LEAST', 'a whole number, at least 0'],
@@ -91,6 +107,10 @@ describe('readArgs', () => {
     [['--count', '0'], '--count: must be a whole number between 1 and 9, not "0"'],
     [['--limit', '5'], '--limit: must be a duration such as 90s, 5m or 1h30m, not "5"'],
     [['--loud=maybe'], '--loud takes true or false, not "maybe"'],
+    [['--loud=tRUE'], '--loud takes true or false, not "tRUE"'],
+    [['--loud='], '--loud takes true or false, not ""'],
+    [['--count=1_'], '--count: must be a whole number between 1 and 9, not "1_"'],
+    [['--most=0x1F'], '--most: must be a number, at most 5, not "0x1F"'],
     [['--way=c'], '--way: must be one of a, b, not "c"'],
     [['--format', 'yaml'], '--format: must be json, not "yaml"'],
     [['--least', '-1'], '--least: must be a whole number, at least 1, not "-1"'],
@@ -107,6 +127,7 @@ describe('readArgs', () => {
 
   it('warns of what is accepted but does nothing', () => {
     expect(read(['--old']).warnings).toEqual(['--old has no effect: it is gone']);
+    expect(read(['--old=false']).warnings).toEqual([]);
     expect(read([]).warnings).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { defined, parseArgoDuration, UsageError } from '#base';
+import { deepEqual, defined, parseArgoDuration, parseGoBool, parseGoFloat, parseGoInt, UsageError } from '#base';
 
 /**
  * Kinds of option values. `seconds` is a whole number of seconds on the command line and
@@ -102,13 +102,14 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
       config[name] = flagValue(spec, raw);
     } else if (fromEnv !== undefined && fromEnv !== '') {
       const rule = envRule(spec);
-      const value = parseValue(rule, fromEnv, rule.kind);
+      const value = parseValue(rule, fromEnv, readEnvironment);
       if (value === undefined) warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(rule, rule.kind)}`);
       else given.add(name);
       config[name] = value ?? spec.default;
     }
     if (flags.has(name)) given.add(name);
-    if (given.has(name) && spec.noEffect !== undefined) warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
+    if (given.has(name) && spec.noEffect !== undefined && !deepEqual(config[name], spec.default))
+      warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
   }
   return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
 }
@@ -185,7 +186,7 @@ function plainWord(arg: string, specs: ReadonlyMap<string, OptionSpec>): string 
   if (rest.length === 0) return `--${spec.flag}`;
   const text = rest.join('=');
   if (spec.kind !== 'bool') return `--${spec.flag}=${text}`;
-  const value = parseBool(text);
+  const value = parseGoBool(text);
   if (value === undefined) throw new UsageError(`${name} takes true or false, not "${text}"`);
   return value ? `--${spec.flag}` : `--no-${spec.flag}`;
 }
@@ -234,13 +235,23 @@ function flagValue(spec: OptionSpec, raw: string | boolean | readonly (string | 
   if (typeof raw === 'boolean') return raw;
   if (spec.kind === 'list') return typeof raw === 'string' ? [raw] : raw.map(String);
   const text = typeof raw === 'string' ? raw : raw.map(String).join(',');
-  const value = parseValue(spec, text, spec.kind);
+  const value = parseValue(spec, text, readFlag);
   if (value === undefined) throw new UsageError(`--${spec.flag}: ${expectation(spec, spec.kind)}, not "${text}"`);
   return value;
 }
 
-function parseValue(spec: ValueRule, text: string, kind: OptionKind): OptionValue | undefined {
-  const value = kind === 'quantity' ? parseBytes(text.trim()) : parseKind(text.trim(), kind);
+/** How Go reads booleans and integers; pflag and Argo CD's environment differ in these only. */
+interface ScalarSyntax {
+  readonly bool: (text: string) => boolean | undefined;
+  readonly int: (text: string) => number | undefined;
+}
+
+const readFlag: ScalarSyntax = { bool: parseGoBool, int: (text) => parseGoInt(text, { prefixes: true }) };
+const readEnvironment: ScalarSyntax = { bool: parseWordBool, int: (text) => parseGoInt(text) };
+
+function parseValue(spec: ValueRule, text: string, syntax: ScalarSyntax): OptionValue | undefined {
+  const { kind } = spec;
+  const value = kind === 'quantity' ? parseBytes(text.trim()) : parseKind(text, kind, syntax);
   if (typeof value === 'number') {
     const inUnit = kind === 'seconds' ? value / 1000 : value;
     if (inUnit < (spec.min ?? -Infinity) || inUnit > (spec.max ?? Infinity)) return undefined;
@@ -250,22 +261,22 @@ function parseValue(spec: ValueRule, text: string, kind: OptionKind): OptionValu
   return value;
 }
 
-function parseKind(text: string, kind: Exclude<OptionKind, 'quantity'>): OptionValue | undefined {
+function parseKind(text: string, kind: Exclude<OptionKind, 'quantity'>, syntax: ScalarSyntax): OptionValue | undefined {
   switch (kind) {
     case 'string':
-      return text;
+      return text.trim();
     case 'list':
       return [text];
     case 'bool':
-      return parseBool(text);
+      return syntax.bool(text);
     case 'int':
-      return /^[+-]?[0-9]+$/.test(text) ? Number(text) : undefined;
+      return syntax.int(text);
     case 'number':
-      return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
+      return parseGoFloat(text);
     case 'seconds':
-      return /^[+-]?[0-9]+$/.test(text) ? Number(text) * 1000 : undefined;
+      return scaled(syntax.int(text), 1000);
     case 'ns':
-      return /^[0-9]+$/.test(text) ? Number(text) / 1e6 : undefined;
+      return scaled(syntax.int(text), 1e-6);
     case 'duration':
       return parseArgoDuration(text);
     case 'csv':
@@ -287,7 +298,12 @@ function parseBytes(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 }
 
-function parseBool(text: string): boolean | undefined {
+function scaled(value: number | undefined, factor: number): number | undefined {
+  return value === undefined ? undefined : factor < 1 ? value / Math.round(1 / factor) : value * factor;
+}
+
+/** Argo CD's environment: `true` or `false` in any letter case; it ignores `1` and `t`. */
+function parseWordBool(text: string): boolean | undefined {
   const lower = text.toLowerCase();
   if (lower === 'true') return true;
   return lower === 'false' ? false : undefined;

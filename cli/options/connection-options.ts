@@ -1,10 +1,5 @@
 import type { OptionSpec } from './args.ts';
 
-const perKindWatchReason = 'kinds are watched one by one and repaired in place';
-const ownClientReason = 'Driftless uses its own client for API servers';
-const errorDecidesReason = 'the error decides whether a request is retried';
-const noBatchReason = 'cluster events are processed as they arrive';
-
 /** Argo CD's and kubectl's flags for API servers. */
 export const connectionOptions = {
   clusterCacheResync: {
@@ -12,8 +7,49 @@ export const connectionOptions = {
     kind: 'duration',
     default: 43_200_000,
     env: 'ARGOCD_CLUSTER_CACHE_RESYNC_DURATION',
-    help: 'Interval at which a cluster is relisted.',
-    noEffect: perKindWatchReason,
+    min: 0,
+    help: 'Interval at which each kind of a cluster is listed again; 0 disables it.',
+  },
+  clusterCacheWatchResync: {
+    flag: 'cluster-cache-watch-resync',
+    kind: 'duration',
+    default: 600_000,
+    env: 'ARGOCD_CLUSTER_CACHE_WATCH_RESYNC_DURATION',
+    min: 0,
+    help: 'Interval at which the cache of each kind is compared with its cluster, and listed again if it differs; 0 disables it.',
+  },
+  clusterCacheListPageSize: {
+    flag: 'cluster-cache-list-page-size',
+    kind: 'int',
+    default: 500,
+    env: 'ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE',
+    min: 0,
+    help: 'Objects per page of a list; 0 lists each kind in one piece.',
+  },
+  clusterCacheListSemaphore: {
+    flag: 'cluster-cache-list-semaphore',
+    kind: 'int',
+    default: 12,
+    env: 'ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE',
+    min: 1,
+    help: 'Maximum number of concurrent lists of one cluster.',
+  },
+  clusterCacheAttemptLimit: {
+    flag: 'cluster-cache-attempt-limit',
+    kind: 'int',
+    default: 5,
+    env: 'ARGOCD_CLUSTER_CACHE_ATTEMPT_LIMIT',
+    min: 1,
+    max: 2_147_483_647,
+    help: 'Attempts of one page of a list before the kind counts as unreadable.',
+  },
+  clusterSyncRetryTimeout: {
+    flag: 'cluster-sync-retry-timeout',
+    kind: 'duration',
+    default: 30_000,
+    env: 'ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION',
+    min: 0,
+    help: 'Maximum delay between attempts to reach a cluster whose APIs cannot be read; up to as much again is added at random.',
   },
   k8sClientQps: {
     flag: 'k8s-client-qps',
@@ -36,20 +72,20 @@ export const connectionOptions = {
   k8sClientMaxIdleConnections: {
     flag: 'k8s-client-max-idle-connections',
     kind: 'int',
-    default: 500,
+    default: 32,
     env: 'ARGOCD_K8S_CLIENT_MAX_IDLE_CONNECTIONS',
     key: 'P:controller.k8s.client.max.idle.connections',
-    help: 'Maximum number of idle connections to one API server.',
-    noEffect: ownClientReason,
+    min: 0,
+    help: 'Maximum number of connections to one API server, besides those of watches; 0 removes the limit.',
   },
   k8sTcpTimeout: {
     flag: 'k8s-tcp-timeout',
     kind: 'duration',
-    default: 30_000,
+    default: 10_000,
     env: 'ARGOCD_K8S_TCP_TIMEOUT',
     key: 'P:controller.k8s.tcp.timeout',
-    help: 'Timeout for opening a TCP connection to an API server.',
-    noEffect: ownClientReason,
+    min: 0,
+    help: 'Timeout for opening a TCP connection to an API server; 0 leaves it to the deadline of the request.',
   },
   k8sTcpKeepalive: {
     flag: 'k8s-tcp-keepalive',
@@ -57,17 +93,17 @@ export const connectionOptions = {
     default: 30_000,
     env: 'ARGOCD_K8S_TCP_KEEPALIVE',
     key: 'P:controller.k8s.tcp.keepalive',
-    help: 'Interval of TCP keep-alive probes to API servers.',
-    noEffect: ownClientReason,
+    min: 0,
+    help: 'Idle time after which TCP keep-alive probes are sent to an API server; 0 means 15s.',
   },
   k8sTcpIdleTimeout: {
     flag: 'k8s-tcp-idle-timeout',
     kind: 'duration',
-    default: 300_000,
+    default: 30_000,
     env: 'ARGOCD_K8S_TCP_IDLE_TIMEOUT',
     key: 'P:controller.k8s.tcp.idle.timeout',
-    help: 'Time after which an idle connection to an API server is closed.',
-    noEffect: ownClientReason,
+    min: 0,
+    help: 'Time after which an idle connection to an API server is closed; 0 leaves that to the server.',
   },
   k8sTlsHandshakeTimeout: {
     flag: 'k8s-tls-handshake-timeout',
@@ -75,8 +111,16 @@ export const connectionOptions = {
     default: 10_000,
     env: 'ARGOCD_K8S_TLS_HANDSHAKE_TIMEOUT',
     key: 'P:controller.k8s.tls.handshake.timeout',
-    help: 'Timeout for the TLS handshake with an API server.',
-    noEffect: ownClientReason,
+    min: 0,
+    help: 'Timeout for the TLS handshake with an API server; 0 leaves it to the deadline of the request.',
+  },
+  k8sServerSideTimeout: {
+    flag: 'k8s-server-side-timeout',
+    kind: 'duration',
+    default: 0,
+    env: 'ARGOCD_K8S_SERVER_SIDE_TIMEOUT',
+    min: 0,
+    help: 'Timeout that API servers are asked to apply to each request; 0 leaves it to them.',
   },
   k8sClientRetryMax: {
     flag: 'k8sclient-retry-max',
@@ -84,8 +128,8 @@ export const connectionOptions = {
     default: 0,
     env: 'ARGOCD_K8SCLIENT_RETRY_MAX',
     key: 'P:controller.k8sclient.retry.max',
-    help: 'Maximum number of retries of a failed request to an API server; 0 disables retries.',
-    noEffect: errorDecidesReason,
+    min: 0,
+    help: 'Maximum number of retries of a failed request to an API server that is safe to repeat; 0 means 4.',
   },
   k8sClientRetryBaseBackoff: {
     flag: 'k8sclient-retry-base-backoff',
@@ -93,8 +137,8 @@ export const connectionOptions = {
     default: 100,
     env: 'ARGOCD_K8SCLIENT_RETRY_BASE_BACKOFF',
     key: 'P:controller.k8sclient.retry.base.backoff',
-    help: 'Initial retry backoff in milliseconds.',
-    noEffect: errorDecidesReason,
+    min: 1,
+    help: 'Initial retry backoff in milliseconds; it doubles up to 10 s.',
   },
   clusterCacheBatchEvents: {
     flag: 'cluster-cache-batch-events-processing',
@@ -102,17 +146,16 @@ export const connectionOptions = {
     default: true,
     env: 'ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING',
     key: 'P:controller.cluster.cache.batch.events.processing',
-    help: 'Process cluster events in batches.',
-    noEffect: noBatchReason,
+    help: 'Process changes of a cluster in batches.',
   },
   clusterCacheEventsInterval: {
     flag: 'cluster-cache-events-processing-interval',
     kind: 'duration',
-    default: 100,
+    default: 50,
     env: 'ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL',
     key: 'P:controller.cluster.cache.events.processing.interval',
-    help: 'Interval between batches of cluster events.',
-    noEffect: noBatchReason,
+    min: 0,
+    help: 'Interval in which changes of a cluster are collected into one batch.',
   },
   kubeconfig: {
     flag: 'kubeconfig',

@@ -106,8 +106,8 @@ export const redisOptions = {
     kind: 'int',
     default: 3,
     env: 'REDIS_RETRY_COUNT',
-    help: 'Number of retries of a failed Redis request.',
-    noEffect: 'failed writes are retried until Redis accepts them',
+    min: 0,
+    help: 'Retries of a write that Redis refuses for the moment (loading, busy), before Redis counts as down; writes then continue until it accepts them.',
   },
   treeShardSize: {
     flag: 'application-tree-shard-size',

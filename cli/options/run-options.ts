@@ -3,6 +3,7 @@ import { help } from './common-options.ts';
 import { connectionOptions } from './connection-options.ts';
 import { controllerOptions } from './controller-options.ts';
 import { driftlessOptions } from './driftless-options.ts';
+import { inertOptions } from './inert-options.ts';
 import { renderingOptions } from './rendering-options.ts';
 import { redisOptions } from './redis-options.ts';
 import { sourceOptions } from './source-options.ts';
@@ -18,6 +19,7 @@ export const runOptions = {
   ...renderingOptions,
   ...redisOptions,
   ...connectionOptions,
+  ...inertOptions,
   ...driftlessOptions,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;

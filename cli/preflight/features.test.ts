@@ -432,10 +432,10 @@ const installationCases: readonly InstallationCase[] = [
   ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
   [
     'flags without effect, missed and not',
-    { params: { 'otlp.address': 'otel:4317', 'controller.k8s.tcp.timeout': '5s' } },
+    { params: { 'otlp.address': 'collector:4317', 'controller.profile.enabled': 'true' } },
     [
       ['differs', rows.flags, params('otlp.address')],
-      ['info', rows.flags, params('controller.k8s.tcp.timeout')],
+      ['info', rows.inert, params('controller.profile.enabled')],
     ],
   ],
   [
@@ -573,6 +573,8 @@ const undetected: Readonly<Record<string, string>> = {
   'the order in which Applications are processed': harmless,
   'the pause between waves (`ARGOCD_SYNC_WAVE_DELAY`)': harmless,
   'writes at once (`--kubectl-parallelism-limit`)': ownAffair,
+  'connections to API servers (`ARGOCD_K8S_*`, `ARGOCD_K8SCLIENT_*`)': ownAffair,
+  'caches of clusters (`ARGOCD_CLUSTER_CACHE_*`, `ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION`)': ownAffair,
   'addresses that sources may not have': byComparison,
   'redirects of a Git server': byComparison,
   'credentials of a registry, a chart repository and an LFS server': byComparison,

@@ -5,6 +5,7 @@ import { chooseClusters } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
 import { renderingFeatures } from './rendering-features.ts';
 import { renderingOptions } from '../options/rendering-options.ts';
+import { inertOptions } from '../options/inert-options.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
@@ -127,7 +128,10 @@ function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
 
 const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
 
+const inertFlags: ReadonlySet<string> = new Set([...Object.keys(inertOptions), 'glogLevel', 'selfHealBackoffCooldown']);
+
 function rowOfFlag(name: string): UsedFeature['row'] {
+  if (inertFlags.has(name)) return rows.inert;
   return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
 }
 
@@ -158,17 +162,26 @@ function isService({ key = '', flag }: OptionSpec): boolean {
 }
 
 function serviceFeatures({ params }: InstallationFacts): readonly UsedFeature[] {
+  const at = (keys: readonly string[]): string => `ConfigMap argocd-cmd-params-cm: ${keys.join(', ')}`;
   const servers = Object.keys(params).filter((key) => /^repo\.server$|^controller\.repo\.server\./.test(key));
-  if (servers.length === 0) return [];
-  return [
-    {
+  const profiler = 'controller.profile.enabled';
+  const found: UsedFeature[] = [];
+  if (servers.length > 0)
+    found.push({
       feature:
         'the address of the repo-server: it is asked, unless repoServer.address of the chart says "embedded"; without it each replica renders itself',
-      where: `ConfigMap argocd-cmd-params-cm: ${servers.join(', ')}`,
+      where: at(servers),
       severity: 'info',
       row: rows.services,
-    },
-  ];
+    });
+  if (params[profiler] === 'true')
+    found.push({
+      feature: `the profiler has no effect: ${inertOptions.profilerFile.noEffect}`,
+      where: at([profiler]),
+      severity: 'info',
+      row: rows.inert,
+    });
+  return found;
 }
 
 function shardingFeatures({ params, clusters, workload }: InstallationFacts): readonly UsedFeature[] {

@@ -33,6 +33,7 @@ export const rows = {
   respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
   flags: 'flags and environment variables of the controller',
+  inert: 'variables with nothing to change',
   services: '`--repo-server`, `--redis`',
   plugins: 'credential plugins of clusters (awsAuthConfig, execProviderConfig)',
   consistentHashing: 'consistent-hashing',

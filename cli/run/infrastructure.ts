@@ -30,6 +30,7 @@ import { HubAccess } from './hub-access.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './metrics.ts';
+import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from '../process/root.ts';
@@ -103,7 +104,8 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
   const clusterLabels = config.metricsClusterLabels;
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, clusterLabels });
+  const tuning = liveTuning(config);
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, clusterLabels, tuning });
   const desired = desiredSource(inputs, settings, metrics);
   if (!verifiesSignatures(config))
     logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
@@ -263,7 +265,7 @@ function clientFactory(
       userAgent,
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
-      limits: { qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
+      limits: { ...connectionLimits(config), qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
 }

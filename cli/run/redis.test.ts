@@ -52,6 +52,7 @@ describe('redisSettings', () => {
       appStateExpirationMs: 1_800_000,
       defaultExpirationMs: 7_200_000,
       treeShardSize: 500,
+      retries: 3,
       hostname: 'host-0',
     });
     const { credentials } = found?.connection ?? {};

@@ -37,6 +37,7 @@ export function redisSettings(config: RunConfig, env: ProcessEnv, hostname: stri
     appStateExpirationMs: config.appStateCacheExpiration,
     defaultExpirationMs: config.defaultCacheExpiration,
     treeShardSize: config.treeShardSize,
+    retries: config.redisRetryCount,
     hostname,
   };
 }

@@ -21,6 +21,8 @@ export interface ReflectorTuning {
   readonly pageSize: number;
   /** Deadline of one page. Default 60 s. */
   readonly pageDeadlineMs: number;
+  /** Attempts of one page. Default: those of the client. */
+  readonly pageAttempts?: number;
   /**
    * Serve the first list from the server's cache (`resourceVersion=0`): cheap, but may be stale.
    * Default false.

@@ -1,4 +1,4 @@
-import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild, yieldToLoop } from '#base';
+import { abortable, defined, DriftlessError, messageOf, outsideText, Superseded, withChild, yieldToLoop } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import { isBeyondBounds, isExpired, isForbidden, isTooLargeVersion } from '../errors.ts';
@@ -233,7 +233,8 @@ export class Reflector implements Runnable {
 
   #page(signal: AbortSignal, extra: Partial<ListOptions>): Promise<ListPage> {
     const { client, resource } = this.#options;
-    return client.list(resource, { deadlineMs: this.#tuning.pageDeadlineMs, ...this.#scope(), ...extra, signal });
+    const { pageDeadlineMs: deadlineMs, pageAttempts: attempts } = this.#tuning;
+    return client.list(resource, { deadlineMs, ...defined({ attempts }), ...this.#scope(), ...extra, signal });
   }
 
   #watchUntilRelist(resourceVersion: string, signal: AbortSignal): Promise<void> {

@@ -42,9 +42,15 @@ export const defaultLimits: KubeClientLimits = {
   qps: 50,
   burst: 100,
   connections: 32,
+  connectMs: 10_000,
+  tlsHandshakeMs: 10_000,
+  keepAliveMs: 30_000,
+  idleMs: 30_000,
   deadlineMs: 30_000,
   watchIdleMs: 100_000,
   attempts: 5,
+  retryMs: 100,
+  serverTimeoutMs: 0,
   http2: true,
   bytes: defaultByteLimits,
 };
@@ -121,14 +127,17 @@ export class Exchange {
     const limitMs = Math.min(spec.deadlineMs ?? this.limits.deadlineMs, timeoutMs);
     const started = this.clock.monotonic();
     const endsAt = started + limitMs;
+    const { attempts = this.limits.attempts } = spec;
+    const { retryMs } = this.limits;
     const sent = withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await read((await this.#once({ ...spec, signal, attempt }, false)).response, this.bounds(what));
         } catch (error) {
-          const waitMs = retryDelay(error, attempt, spec.repeatable, this.random.next());
+          const chance = this.random.next();
+          const waitMs = retryDelay(error, { attempt, repeatable: spec.repeatable, firstMs: retryMs, chance });
           const late = waitMs === undefined || this.clock.monotonic() + waitMs >= endsAt;
-          if (signal.aborted || late || attempt >= this.limits.attempts) throw error;
+          if (signal.aborted || late || attempt >= attempts) throw error;
           this.#logger.debug('Kubernetes request failed, retrying', { request: what, error, attempt, waitMs });
           await this.clock.sleep(waitMs, signal);
         }
@@ -260,8 +269,8 @@ export class Exchange {
 
   /** Adds the server-side timeout, like client-go. Watches have their own limit. */
   #limited(path: string): string {
-    const ms = this.#connection.requestTimeoutMs;
-    if (ms === undefined) return path;
+    const ms = this.#connection.requestTimeoutMs ?? this.limits.serverTimeoutMs;
+    if (ms === 0) return path;
     return `${path}${path.includes('?') ? '&' : '?'}timeout=${encodeURIComponent(formatGoDuration(ms))}`;
   }
 

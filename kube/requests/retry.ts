@@ -1,8 +1,18 @@
 import { isAbort } from '#base';
 import { KubeApiError, KubeConnectionError, KubeProtocolError } from '../errors.ts';
 
-const firstDelayMs = 100;
 const longestDelayMs = 10_000;
+
+export interface FailedAttempt {
+  /** 1 after the first failure. */
+  readonly attempt: number;
+  /** Sending the request twice is harmless. */
+  readonly repeatable: boolean;
+  /** Delay after the first failure. */
+  readonly firstMs: number;
+  /** Uniform in [0, 1), for the jitter. */
+  readonly chance: number;
+}
 
 /**
  * Delay before a request is retried; undefined if it must not be.
@@ -14,13 +24,13 @@ const longestDelayMs = 10_000;
  *  429, 5xx without Retry-After            retry      never
  *  truncated or invalid response           retry      never
  *  certificates, other 4xx                 never      never
- *
- * @param attempt 1 after the first failure.
- * @param chance uniform in [0, 1), for the jitter.
  */
-export function retryDelay(error: unknown, attempt: number, repeatable: boolean, chance: number): number | undefined {
+export function retryDelay(
+  error: unknown,
+  { attempt, repeatable, firstMs, chance }: FailedAttempt,
+): number | undefined {
   if (isAbort(error)) return undefined;
-  const backoff = Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1)) * (0.5 + chance);
+  const backoff = Math.min(longestDelayMs, firstMs * 2 ** (attempt - 1)) * (0.5 + chance);
   if (error instanceof KubeConnectionError)
     return !error.permanent && (error.neverSent || repeatable) ? backoff : undefined;
   if (error instanceof KubeProtocolError) return repeatable ? backoff : undefined;

@@ -16,7 +16,9 @@ const pingEveryMs = 30_000;
 const pingAnswerMs = 15_000;
 
 export interface Http2LaneOptions {
-  readonly tls: TlsOptions & { readonly timeoutMs: number };
+  readonly tls: TlsOptions;
+  readonly connectMs: number;
+  readonly tlsHandshakeMs: number;
   readonly clock: Clock;
   /** Opens connections through a proxy, instead of direct ones. */
   readonly tunnels: SocksTunnels | undefined;
@@ -30,18 +32,16 @@ export interface Http2LaneOptions {
  */
 export class Http2Lane {
   readonly #server: URL;
-  readonly #tls: Http2LaneOptions['tls'];
+  readonly #options: Http2LaneOptions;
   readonly #clock: Clock;
-  readonly #tunnels: SocksTunnels | undefined;
   readonly #sessions = new Set<LaneSession>();
   readonly #dialing = new SingleFlight<LaneSession | undefined>();
   #unsupported = false;
 
-  constructor(server: string, { tls, clock, tunnels }: Http2LaneOptions) {
+  constructor(server: string, options: Http2LaneOptions) {
     this.#server = new URL(server);
-    this.#tls = tls;
-    this.#clock = clock;
-    this.#tunnels = tunnels;
+    this.#options = options;
+    this.#clock = options.clock;
   }
 
   /** Undefined if the server does not offer HTTP/2, which is remembered. */
@@ -85,33 +85,36 @@ export class Http2Lane {
   }
 
   async #connect(signal: AbortSignal): Promise<TLSSocket> {
-    const { timeoutMs, keepAlive, keepAliveInitialDelay } = this.#tls;
-    const socket = this.#secured(await this.#tunnels?.open(signal, keepAliveInitialDelay));
-    socket.setKeepAlive(keepAlive, keepAliveInitialDelay);
+    const { tls, connectMs, tlsHandshakeMs, tunnels } = this.#options;
+    const tunnel = await tunnels?.open(signal, tls.keepAliveInitialDelay);
+    const socket = this.#secured(tunnel);
+    socket.setKeepAlive(tls.keepAlive, tls.keepAliveInitialDelay);
     socket.setNoDelay(true);
     const connected = new Promise<TLSSocket>((resolve, reject) => {
       socket.once('secureConnect', () => resolve(socket));
       socket.once('error', reject);
     });
-    const timer = this.#clock.timer(timeoutMs, () =>
-      socket.destroy(Object.assign(new Error('connecting took too long'), { code: 'UND_ERR_CONNECT_TIMEOUT' })),
-    );
-    return abortable(connected, signal).then(
-      (ready) => {
-        timer.cancel();
-        return ready;
-      },
-      (error: unknown) => {
-        timer.cancel();
-        socket.destroy();
-        throw error;
-      },
-    );
+    const limit = (ms: number): ClockTimer | undefined =>
+      ms === 0 ? undefined : this.#clock.timer(ms, () => socket.destroy(connectTimeout()));
+    let timer = limit(tunnel === undefined ? connectMs : tlsHandshakeMs);
+    socket.once('connect', () => {
+      timer?.cancel();
+      timer = limit(tlsHandshakeMs);
+    });
+    try {
+      return await abortable(connected, signal);
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      timer?.cancel();
+      socket.removeAllListeners('connect');
+    }
   }
 
   /** TLS in a tunnel, or over a direct connection. */
   #secured(tunnel: Socket | undefined): TLSSocket {
-    const { ca, cert, key, servername, rejectUnauthorized, lookup } = this.#tls;
+    const { ca, cert, key, servername, rejectUnauthorized, lookup } = this.#options.tls;
     const host = this.#server.hostname.replace(/^\[|\]$/g, '');
     const name = servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
     try {
@@ -128,6 +131,10 @@ export class Http2Lane {
       throw error;
     }
   }
+}
+
+function connectTimeout(): Error {
+  return Object.assign(new Error('connecting took too long'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
 }
 
 class LaneSession {

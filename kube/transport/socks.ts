@@ -9,7 +9,7 @@ import type { TlsOptions } from './http-types.ts';
 
 export interface SocksOptions {
   readonly clock: Clock;
-  /** Timeout of connecting to the proxy, including its handshake. */
+  /** Timeout of connecting to the proxy, including its handshake; 0: none. */
   readonly timeoutMs: number;
 }
 
@@ -79,17 +79,21 @@ export class SocksTunnels {
     // would end the process.
     socket.on('error', () => undefined);
     try {
-      return await withDeadline(signal, { clock, limitMs: timeoutMs, what: 'connecting' }, async (limited) => {
-        await abortable(waitForConnect(socket), limited);
-        const proxy = { ...this.#proxy.login, host, port, type: 5 } as const;
-        await SocksClient.createConnection({
-          command: 'connect',
-          existing_socket: socket,
-          proxy,
-          destination: this.#target(),
-        });
-        return socket;
-      });
+      return await withDeadline(
+        signal,
+        { clock, limitMs: timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs, what: 'connecting' },
+        async (limited) => {
+          await abortable(waitForConnect(socket), limited);
+          const proxy = { ...this.#proxy.login, host, port, type: 5 } as const;
+          await SocksClient.createConnection({
+            command: 'connect',
+            existing_socket: socket,
+            proxy,
+            destination: this.#target(),
+          });
+          return socket;
+        },
+      );
     } catch (error) {
       socket.destroy();
       if (signal.aborted) throw signal.reason;
@@ -104,22 +108,12 @@ export class SocksTunnels {
       this.open(this.#closing.signal, tls.keepAliveInitialDelay).then(
         (socket) => {
           if (options.protocol === 'https:')
-            this.#inTunnel(socket, callback, () => secure({ ...options, httpSocket: socket }, callback));
+            upgradeSocket(socket, callback, () => secure({ ...options, httpSocket: socket }, callback));
           else callback(null, socket);
         },
         (error: unknown) => callback(isAbort(error) ? this.#error('this client is closed') : (error as Error), null),
       );
     };
-  }
-
-  /** For an unreadable certificate undici throws; pass the error to its callback instead. */
-  #inTunnel(socket: Socket, callback: buildConnector.Callback, begin: () => void): void {
-    try {
-      begin();
-    } catch (error) {
-      socket.destroy();
-      callback(error as Error, null);
-    }
   }
 
   /** Aborts connection attempts, which undici would wait for when it is destroyed. */
@@ -165,6 +159,16 @@ export class SocksTunnels {
       permanent,
       unreachable: !permanent,
     });
+  }
+}
+
+/** For an unreadable certificate undici throws; passes the error to its callback instead. */
+export function upgradeSocket(socket: Socket, callback: buildConnector.Callback, begin: () => void): void {
+  try {
+    begin();
+  } catch (error) {
+    socket.destroy();
+    callback(error as Error, null);
   }
 }
 

@@ -1,8 +1,9 @@
-import { Agent, DecoratorHandler, ProxyAgent } from 'undici';
+import { Agent, buildConnector, DecoratorHandler, ProxyAgent } from 'undici';
 import type { Dispatcher } from 'undici';
 import { defined, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
+import type { KubeClientLimits } from '../client-types.ts';
 import type { Credential } from '../credentials/credentials.ts';
 import type { ClientInstruments } from '../instruments/client-instruments.ts';
 import { timedLookup } from '../instruments/timed-lookup.ts';
@@ -10,12 +11,13 @@ import { connectionError } from './connection-error.ts';
 import { KubeConnectionError, KubeReadOnlyError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
 import { Http2Lane } from './http2-lane.ts';
-import { isSocks, SocksTunnels } from './socks.ts';
+import { isSocks, SocksTunnels, upgradeSocket } from './socks.ts';
 
-export interface TransportOptions {
+export interface TransportOptions extends Pick<
+  KubeClientLimits,
+  'connections' | 'http2' | 'connectMs' | 'tlsHandshakeMs' | 'keepAliveMs' | 'idleMs'
+> {
   readonly clock: Clock;
-  readonly connections: number;
-  readonly http2: boolean;
   /** Send only GET requests. */
   readonly readOnly: boolean;
   readonly instruments?: ClientInstruments;
@@ -32,12 +34,6 @@ interface ConnectionLane {
   /** Set if the connection uses a SOCKS proxy. */
   readonly tunnels: SocksTunnels | undefined;
 }
-
-const connectTimeoutMs = 10_000;
-// libuv probes every second after this idle time and gives up after ten: a dead peer is detected
-// within 40 s.
-const keepAliveDelayMs = 30_000;
-const idleConnectionMs = 30_000;
 
 /**
  * The connections to one server. Calls share a bounded set of keep-alive connections; watches have
@@ -173,24 +169,25 @@ export class Transport {
 
   #open(key: string, credential: Credential): ConnectionLane {
     const connection = this.#connection;
-    const { clock, http2, connections, instruments } = this.#options;
+    const { clock, http2, connections, connectMs, tlsHandshakeMs, instruments } = this.#options;
     const lookup = instruments === undefined ? undefined : timedLookup(clock, instruments);
-    const tls = { ...tlsOptions(connection, credential), ...defined({ lookup }) };
+    const tls = { ...tlsOptions(connection, credential, this.#options.keepAliveMs), ...defined({ lookup }) };
     const secure = connection.server.startsWith('https:');
     const proxy = connection.proxyUrl ?? '';
     const tunnels = isSocks(proxy)
-      ? new SocksTunnels(connection.server, proxy, { clock, timeoutMs: connectTimeoutMs })
+      ? new SocksTunnels(connection.server, proxy, { clock, timeoutMs: connectMs })
       : undefined;
-    const agent = (most: number | null): Dispatcher => dispatcherFor(connection, { tls, tunnels, connections: most });
+    const agent = (most: number): Dispatcher =>
+      dispatcherFor(connection, { ...this.#options, tls, tunnels, connections: most });
     // Through an HTTP proxy watches use HTTP/1.1.
     const multiplexed = http2 && secure && (proxy === '' || tunnels !== undefined);
     return {
       key,
       certificate: credential.tls?.cert.reveal(),
       calls: agent(connections),
-      watches: agent(null),
+      watches: agent(0),
       http2: multiplexed
-        ? new Http2Lane(connection.server, { tls: { ...tls, timeoutMs: connectTimeoutMs }, clock, tunnels })
+        ? new Http2Lane(connection.server, { tls, connectMs, tlsHandshakeMs, clock, tunnels })
         : undefined,
       tunnels,
     };
@@ -235,11 +232,11 @@ class CheckedHandler extends DecoratorHandler implements Dispatcher.DispatchHand
   }
 }
 
-function tlsOptions(connection: ClusterConnection, credential: Credential): TlsOptions {
+function tlsOptions(connection: ClusterConnection, credential: Credential, keepAliveMs: number): TlsOptions {
   return {
     rejectUnauthorized: !connection.insecure,
     keepAlive: true,
-    keepAliveInitialDelay: keepAliveDelayMs,
+    keepAliveInitialDelay: keepAliveMs,
     ...(connection.caData === undefined || connection.caData === '' ? {} : { ca: connection.caData }),
     ...(connection.tlsServerName === undefined || connection.tlsServerName === ''
       ? {}
@@ -248,32 +245,59 @@ function tlsOptions(connection: ClusterConnection, credential: Credential): TlsO
   };
 }
 
-interface DispatcherOptions {
+interface DispatcherOptions extends Pick<TransportOptions, 'connectMs' | 'tlsHandshakeMs' | 'idleMs'> {
   readonly tls: TlsOptions;
   readonly tunnels: SocksTunnels | undefined;
-  /** Maximum number; null for no limit: each concurrent request has its own. */
-  readonly connections: number | null;
+  /** Maximum number; 0 for no limit: each concurrent request has its own. */
+  readonly connections: number;
 }
 
-function dispatcherFor(
-  { server, proxyUrl = '' }: ClusterConnection,
-  { tls, tunnels, connections }: DispatcherOptions,
-): Dispatcher {
-  const connect = { ...tls, timeout: connectTimeoutMs };
+function dispatcherFor({ server, proxyUrl = '' }: ClusterConnection, options: DispatcherOptions): Dispatcher {
+  const { tls, tunnels, connections, connectMs, tlsHandshakeMs, idleMs } = options;
+  const handshake = { ...tls, timeout: tlsHandshakeMs };
   const common = {
-    connections,
+    connections: connections === 0 ? null : connections,
     pipelining: 1,
-    keepAliveTimeout: idleConnectionMs,
-    keepAliveMaxTimeout: idleConnectionMs,
+    keepAliveTimeout: idleMs === 0 ? longestIdleMs : idleMs,
+    keepAliveMaxTimeout: idleMs === 0 ? longestIdleMs : idleMs,
   };
-  if (tunnels !== undefined) return new Agent({ ...common, connect: tunnels.connector(connect) });
-  if (proxyUrl === '') return new Agent({ ...common, connect });
+  if (tunnels !== undefined) return new Agent({ ...common, connect: tunnels.connector(handshake) });
+  if (proxyUrl === '') return new Agent({ ...common, connect: directConnector(handshake, connectMs) });
   if (!/^https?:\/\//i.test(proxyUrl)) {
     const supported = 'only http, https and socks5 proxies are';
     const message = `its proxy ${outsideText('url', proxyUrl)} is not supported: ${supported}`;
     throw new KubeConnectionError(server, message, undefined, { neverSent: true, permanent: true });
   }
-  return new ProxyAgent({ ...common, connect, uri: proxyUrl, requestTls: connect });
+  const proxyTls = { ...tcpOptions(tls), timeout: connectMs };
+  return new ProxyAgent({ ...common, connect: handshake, uri: proxyUrl, proxyTls, requestTls: handshake });
+}
+
+/** For undici, which needs a limit. */
+const longestIdleMs = 2 ** 31 - 1;
+
+function tcpOptions({ keepAlive, keepAliveInitialDelay, lookup }: TlsOptions): Omit<TlsOptions, 'rejectUnauthorized'> {
+  return { keepAlive, keepAliveInitialDelay, ...defined({ lookup }) };
+}
+
+/** Opens TCP and then TLS, each with its own timeout. */
+function directConnector(
+  handshake: TlsOptions & { readonly timeout: number },
+  connectMs: number,
+): buildConnector.connector {
+  const plain = buildConnector({ ...tcpOptions(handshake), timeout: connectMs });
+  const secure = buildConnector(handshake);
+  return (options, callback) => {
+    if (options.protocol !== 'https:') {
+      plain(options, callback);
+      return;
+    }
+    const port = options.port === '' ? '443' : options.port;
+    plain({ ...options, protocol: 'http:', port }, (...opened) => {
+      const [error, socket] = opened;
+      if (error !== null) callback(error, null);
+      else upgradeSocket(socket, callback, () => secure({ ...options, httpSocket: socket }, callback));
+    });
+  };
 }
 
 function laneKey(connection: ClusterConnection, credential: Credential): string {

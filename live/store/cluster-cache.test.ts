@@ -60,6 +60,7 @@ async function withSink(
     logger: silentLogger,
     lists: new ConcurrencyLimiter(1),
     pageSize: 2,
+    pageAttempts: 1,
     relistMs: 0,
     auditMs: 0,
     onAudit: () => undefined,

@@ -34,8 +34,15 @@ export interface LiveTuning {
   readonly relistMs: number;
   /** Concurrent lists of one cluster (ARGOCD_CLUSTER_CACHE_LIST_SEMAPHORE). */
   readonly lists: number;
-  /** ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE. */
+  /** Objects per page of a list (ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE); 0: lists in one piece. */
   readonly pageSize: number;
+  /** Attempts of one page (ARGOCD_CLUSTER_CACHE_ATTEMPT_LIMIT). */
+  readonly pageAttempts: number;
+  /**
+   * Longest delay between attempts to discover a cluster that fails, without its jitter
+   * (ARGOCD_CLUSTER_SYNC_RETRY_TIMEOUT_DURATION).
+   */
+  readonly discoveryRetryMs: number;
 }
 
 export const defaultTuning: LiveTuning = {
@@ -46,6 +53,8 @@ export const defaultTuning: LiveTuning = {
   relistMs: 43_200_000,
   lists: 12,
   pageSize: 500,
+  pageAttempts: 5,
+  discoveryRetryMs: 30_000,
 };
 
 export interface ClusterWatchDeps {
@@ -81,7 +90,8 @@ const afterStartMs = 15_000;
 /** Interval of discovery while it may be incomplete. */
 const incompleteRetryMs = 50_000;
 const firstRetryMs = 1000;
-const retryCapMs = 30_000;
+/** Lower bound of `discoveryRetryMs`. */
+const minRetryMs = 100;
 /** Longer than any watch lives: the last kind detects the regression when its watch ends. */
 const regressionLogMs = 600_000;
 
@@ -353,6 +363,7 @@ export class ClusterWatch {
       onWentBack: (found) => this.#wentBack(found),
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
+      pageAttempts: tuning.pageAttempts,
       auditMs: tuning.auditMs,
       relistMs: tuning.relistMs,
     });
@@ -388,7 +399,8 @@ export class ClusterWatch {
   }
 
   #retryDelay(attempt: number): number {
-    const base = Math.min(retryCapMs, firstRetryMs * 2 ** Math.min(attempt - 1, 10));
+    const capMs = Math.max(minRetryMs, this.#deps.tuning.discoveryRetryMs);
+    const base = Math.min(capMs, firstRetryMs * 2 ** Math.min(attempt - 1, 10));
     return base * (1 + this.#deps.random.next());
   }
 

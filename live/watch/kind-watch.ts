@@ -27,6 +27,7 @@ export interface KindWatchDeps {
   readonly logger: Logger;
   readonly lists: ConcurrencyLimiter;
   readonly pageSize: number;
+  readonly pageAttempts: number;
   /** Interval of comparing the cache with the server; 0 disables it. */
   readonly auditMs: number;
   /** Interval of relisting, whatever audits find; 0 disables it. */
@@ -188,7 +189,7 @@ export class KindWatch {
   }
 
   async #runOnce(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
-    const { client, clock, random, logger, lists, pageSize, relistMs } = this.#deps;
+    const { client, clock, random, logger, lists, pageSize, pageAttempts, relistMs } = this.#deps;
     this.#restart = abort;
     const auditing = this.#auditForever(signal);
     // Jitter of 10 %, so that the kinds of a cluster do not relist at the same time.
@@ -202,7 +203,7 @@ export class KindWatch {
         clock,
         random,
         logger,
-        tuning: { lists, pageSize },
+        tuning: { lists, pageSize, pageAttempts },
         onWentBack: this.#deps.onWentBack,
       });
       await reflector.run(signal);

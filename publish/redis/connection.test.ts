@@ -272,6 +272,7 @@ describe('createRedisPublisher', () => {
         appStateExpirationMs: 3_600_000,
         defaultExpirationMs: 1,
         treeShardSize: 0,
+        retries: 3,
         hostname: 'host',
       },
       {

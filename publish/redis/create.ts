@@ -16,6 +16,8 @@ export interface RedisSettings {
   /** --default-cache-expiration, for values whose own expiration is 0. */
   readonly defaultExpirationMs: number;
   readonly treeShardSize: number;
+  /** --redis-retry-count. */
+  readonly retries: number;
   /** Host name of the replica, for metrics. */
   readonly hostname: string;
 }
@@ -37,11 +39,11 @@ export function createRedisPublisher(settings: RedisSettings, deps: RedisDeps): 
   const metrics = storeMetrics(deps.metrics, settings.hostname);
   const logger = deps.logger.child({ component: 'redis' });
   const open = redisConnector(settings.connection, metrics, clock);
-  const { prefix, compression, treeShardSize } = settings;
+  const { prefix, compression, treeShardSize, retries } = settings;
   const appStateTtlMs = ttlOf(settings.appStateExpirationMs, settings.defaultExpirationMs);
   return new RedisPublisher(
     { open, clock, random, logger, metrics },
-    { prefix, compression, treeShardSize, appStateTtlMs, maxBytes: maxKeptBytes },
+    { prefix, compression, treeShardSize, retries, appStateTtlMs, maxBytes: maxKeptBytes },
   );
 }
 

@@ -59,3 +59,8 @@ const patterns: readonly (readonly [RegExp, StoreFault])[] = [
 export function faultOf(message: string): StoreFault {
   return patterns.find(([pattern]) => pattern.test(message))?.[1] ?? 'connection';
 }
+
+/** The store will accept the request in a moment, for example when it has loaded its data. */
+export function isTransient({ fault, message }: StoreError): boolean {
+  return fault === 'refused' && /^(?:LOADING|BUSY|NOREPLICAS)\b/.test(message);
+}

@@ -4,6 +4,7 @@ import { OwnershipLost, Shutdown } from '#base';
 import { PublisherBench, hourMs, ownerTerms } from '../testing/bench.ts';
 import type { ApplicationTree, ClusterReport, PublishTerms } from '../types.ts';
 import { ttlOf } from './create.ts';
+import { StoreError } from './link.ts';
 
 const { signal } = ownerTerms;
 const tree = (...names: string[]): ApplicationTree => ({
@@ -269,6 +270,28 @@ describe('a store that fails', () => {
     expect(bench.store.values.get(treeKey)?.toString()).toContain('"b"');
     expect(bench.writes().filter((command) => command === setTree)).toHaveLength(2);
   });
+
+  it.each([
+    [3, true],
+    [0, false],
+  ])(
+    'a write that Redis refuses for a moment is repeated up to %i times before Redis counts as down',
+    async (...row) => {
+      const [retries, isUp] = row;
+      bench = await new PublisherBench({ retries }).start();
+      const act = bench.store.act.bind(bench.store);
+      let refused = 0;
+      bench.store.act = (command, subject, body) => {
+        if (command !== 'set' || refused >= 3) return act(command, subject, body);
+        refused += 1;
+        return Promise.reject(new StoreError('refused', 'LOADING Redis is loading the dataset in memory'));
+      };
+      const writing = bench.publisher.setTree('web', tree('a'), ownerTerms);
+      await bench.clock.advance(100);
+      await writing;
+      expect([refused, bench.store.values.has(treeKey)]).toEqual([isUp ? 3 : 1, isUp]);
+    },
+  );
 
   it('that is full gets one attempt every two seconds, not one per value', async () => {
     bench = await new PublisherBench().start();

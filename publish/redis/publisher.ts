@@ -20,6 +20,8 @@ export interface RedisPublisherOptions extends KeyOptions {
   readonly appStateTtlMs: number | undefined;
   /** Items of a tree per key; 0: no limit. */
   readonly treeShardSize: number;
+  /** Retries of a write that Redis refuses for the moment, before it counts as down. */
+  readonly retries: number;
   /** Maximum bytes of published values kept in memory, compressed. */
   readonly maxBytes: number;
 }
@@ -243,6 +245,7 @@ export class RedisPublisher implements Publisher {
       ...this.#deps,
       documents: this.#documents,
       state: this.#state,
+      retries: this.#options.retries,
       tellLost: (instance) => {
         for (const listener of this.#listeners) listener(instance);
       },

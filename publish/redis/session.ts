@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
 import type { PublishedDocument, DocumentStore, StoredValue } from './documents.ts';
 import { joinSteps } from './encode.ts';
-import { StoreError } from './link.ts';
+import { isTransient, StoreError } from './link.ts';
 import type { RedisLink } from './link.ts';
 import type { StoreMetrics } from './metrics.ts';
 import type { StoreState } from './state.ts';
@@ -14,6 +14,8 @@ export interface SessionDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: StoreMetrics;
+  /** Retries of a write that the store refuses for the moment. */
+  readonly retries: number;
   readonly tellLost: (instance: string) => void;
 }
 
@@ -25,6 +27,8 @@ const probeIntervalMs = 2000;
 const probeBatchSize = 64;
 /** Maximum parallel writes. */
 const maxParallelWrites = 16;
+/** Delay before a retry, which doubles, as in go-redis. */
+const retryDelay = { firstMs: 8, mostMs: 512 };
 
 /** A key and its bytes. */
 interface EncodedKey {
@@ -107,7 +111,7 @@ export class RedisSession {
       const what = `writing ${document.subject.id} to Redis`;
       await withDeadline(signal, { clock, limitMs: writeTimeoutMs, what }, async (limited) => {
         const ready = await this.#joined(values, limited);
-        await fence((inner) => this.#send(document, ready, inner));
+        await fence((inner) => this.#sendRepeatedly(document, ready, inner));
       });
       documents.written(document, values, clock.monotonic());
       state.works();
@@ -130,6 +134,23 @@ export class RedisSession {
     for (const { key, pieces } of values)
       ready.push({ key, bytes: await inSlices(joinSteps(pieces), this.#deps, signal) });
     return ready;
+  }
+
+  async #sendRepeatedly(
+    document: PublishedDocument,
+    values: readonly EncodedKey[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let delayMs = retryDelay.firstMs, left = this.#deps.retries; ; left -= 1) {
+      try {
+        await this.#send(document, values, signal);
+        return;
+      } catch (error) {
+        if (left <= 0 || !(error instanceof StoreError) || !isTransient(error)) throw error;
+        await this.#deps.clock.sleep(delayMs, signal);
+        delayMs = Math.min(retryDelay.mostMs, delayMs * 2);
+      }
+    }
   }
 
   /**

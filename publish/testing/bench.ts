@@ -32,7 +32,15 @@ export class PublisherBench {
         logger: createLogger({ level: 'info', format: 'text', destination: { write } }),
         metrics: storeMetrics(this.metrics, 'host'),
       },
-      { prefix: '', compression: 'none', appStateTtlMs: hourMs, treeShardSize: 0, maxBytes: 1 << 20, ...options },
+      {
+        prefix: '',
+        compression: 'none',
+        appStateTtlMs: hourMs,
+        treeShardSize: 0,
+        retries: 3,
+        maxBytes: 1 << 20,
+        ...options,
+      },
     );
   }
 

@@ -83,6 +83,7 @@ async function publish(
       appStateExpirationMs: 3_600_000,
       defaultExpirationMs: 86_400_000,
       treeShardSize: 0,
+      retries: 3,
       hostname: 'test',
       ...over,
     },
