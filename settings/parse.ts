@@ -1,4 +1,4 @@
-import { hashJson, isObject, ownMember, parseGoBool } from '#base';
+import { hashJson, isObject, outsideText, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import { updateRuleFaults, updateRulesOnlyForJq } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
@@ -66,7 +66,10 @@ function trackingMethod(data: Readonly<Record<string, string>>, report: ReportPr
   const text = data['application.resourceTrackingMethod'] ?? '';
   if (text === 'label' || text === 'annotation+label' || text === 'annotation') return text;
   if (text !== '')
-    report('application.resourceTrackingMethod', `unknown method "${text}"; annotation tracking is used instead`);
+    report(
+      'application.resourceTrackingMethod',
+      `unknown method "${outsideText('field', text)}"; annotation tracking is used instead`,
+    );
   return 'annotation';
 }
 

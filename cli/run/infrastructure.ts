@@ -254,8 +254,6 @@ function clientFactory(
     'onRequest' | 'onForbidden' | 'credentialPlugins' | 'instruments'
   >,
 ): (connection: ClusterConnection) => KubeClient {
-  const qps = config.k8sClientQps * rate;
-  const burst = config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate;
   const userAgent = userAgentOf(config);
   return (connection) =>
     createKubeClient(connection, {
@@ -265,7 +263,7 @@ function clientFactory(
       userAgent,
       readOnly: config.shadow,
       runCommand: pluginRunner(commands),
-      limits: { ...connectionLimits(config), qps, burst, bytes: answerLimits(config.clusterObject, heapBytes()) },
+      limits: { ...connectionLimits(config, rate), bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
 }

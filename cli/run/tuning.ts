@@ -7,14 +7,14 @@ const goKeepAliveMs = 15_000;
 /** Retries without --k8sclient-retry-max, which is 0 in Argo CD by default. */
 const usualRetries = 4;
 
-/** Limits of the connections and requests to one API server, without rates and sizes. */
-export function connectionLimits(
-  config: RunConfig,
-): Pick<
-  KubeClientLimits,
-  'connections' | 'connectMs' | 'tlsHandshakeMs' | 'keepAliveMs' | 'idleMs' | 'serverTimeoutMs' | 'attempts' | 'retryMs'
-> {
+type UntunedLimit = 'bytes' | 'deadlineMs' | 'watchIdleMs' | 'http2';
+
+/** Limits of the connections and requests to one API server; `rate` multiplies the request rate. */
+export function connectionLimits(config: RunConfig, rate: number): Omit<KubeClientLimits, UntunedLimit> {
+  const qps = config.k8sClientQps * rate;
   return {
+    qps,
+    burst: config.k8sClientBurst === 0 ? 2 * qps : config.k8sClientBurst * rate,
     connections: config.k8sClientMaxIdleConnections,
     connectMs: config.k8sTcpTimeout,
     tlsHandshakeMs: config.k8sTlsHandshakeTimeout,
