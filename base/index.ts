@@ -56,5 +56,8 @@ export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { RandomSource } from './random.ts';
+export { RingBuffer } from './ring-buffer.ts';
+export { lastHour, otherKeys, RollingSums } from './rolling-sums.ts';
+export type { RollingWindow } from './rolling-sums.ts';
 export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';

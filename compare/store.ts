@@ -153,6 +153,13 @@ export class RowStore {
     return this.#last.get(key)?.facts.live.objects;
   }
 
+  /** The rows of the last comparison of an Application; empty if there was none. */
+  rowsOf(key: AppKey): readonly ResourceComparison[] {
+    const last = this.#last.get(key);
+    if (last !== undefined) return last.folded.rows.map(({ row }) => row);
+    return [...(this.#apps.get(key)?.values() ?? [])].map(({ row }) => row);
+  }
+
   get size(): number {
     return this.#apps.size;
   }

@@ -30,5 +30,8 @@ export type {
 export type { StatusDisagreement, PlannedWrite, ShadowVerdict } from './application/verdict.ts';
 export { createShadowController } from './shadow/create-shadow.ts';
 export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';
+export { stallOf } from './report/controller-report.ts';
+export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
+export type { ApplicationReport } from './report/application-report.ts';
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';

@@ -32,7 +32,9 @@ export type { LiveClustersDeps } from './live-clusters.ts';
 export type {
   BodyFilter,
   ClusterInfo,
+  ClusterReport,
   DegradedKinds,
+  KindReport,
   KindState,
   LiveCapabilities,
   LiveChange,

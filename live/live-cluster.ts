@@ -1,5 +1,5 @@
 import type { Clock, RandomSource, Runnable } from '#base';
-import { ConcurrencyLimiter, omit } from '#base';
+import { ConcurrencyLimiter, omit, RollingSums } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
@@ -26,8 +26,10 @@ import type { StoredNode } from './objects/stored-node.ts';
 import { ClusterCache } from './store/cluster-cache.ts';
 import { kindText } from './discovery/discovery.ts';
 import { kindStates } from './watch/kind-states.ts';
+import { activityByKind, noActivity } from './watch/kind-activity.ts';
 import type {
   ClusterInfo,
+  ClusterReport,
   KindState,
   LiveCapabilities,
   LiveChange,
@@ -88,6 +90,8 @@ export class WatchedCluster implements LiveCluster {
   #cluster: Cluster;
   #complete = false;
   #events = 0;
+  /** Events of the last minute or two. */
+  readonly #recent = new RollingSums<'count'>(['count'], { sliceMs: 30_000, slices: 4, maxKeys: 1 });
   #abandoned = false;
   readonly #waiters = new Set<() => void>();
 
@@ -124,6 +128,7 @@ export class WatchedCluster implements LiveCluster {
       onProcessed: (durationMs) => this.#changes.processed(durationMs),
       onEvent: (resource, object) => {
         this.#events += 1;
+        this.#recent.add('events', 'count', 1, clock.monotonic());
         onEvent(resource);
         if (this.#watch.noteObject(object)) this.#schemas.noteDefinitionChange();
       },
@@ -221,6 +226,22 @@ export class WatchedCluster implements LiveCluster {
       eventsCount: this.#events,
       ...(lastSyncAt > 0 ? { lastSyncAt } : {}),
       kinds,
+    };
+  }
+
+  report(): Omit<ClusterReport, 'name'> {
+    const info = this.info();
+    const activity = activityByKind(this.#watch.watches());
+    const now = this.#deps.clock.monotonic();
+    return {
+      info,
+      kinds: info.kinds.map((kind) => {
+        const { rows, bodies } = this.#store.sizes.ofKind(kindText(kind));
+        return { ...kind, ...(activity.get(kindText(kind)) ?? noActivity), bytes: rows + bodies };
+      }),
+      noisiest: this.chatty(),
+      bytes: this.bytes,
+      eventsPerSecond: this.#recent.row('events', now).count / Math.max(1, this.#recent.coveredMs(now) / 1000),
     };
   }
 

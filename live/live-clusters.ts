@@ -17,7 +17,7 @@ import { registerMetrics } from './metrics.ts';
 import type { LiveInstruments, MeasuredCluster } from './metrics.ts';
 import { SchemaStore } from './queries/cluster-schemas.ts';
 import { VersionCounter } from './content-versions.ts';
-import type { BodyFilter, ClusterInfo, LiveChange, LiveCluster, LiveClusters } from './types.ts';
+import type { BodyFilter, ClusterInfo, ClusterReport, LiveChange, LiveCluster, LiveClusters } from './types.ts';
 
 export interface LiveClustersDeps {
   /** Clients are opened once per cluster and connection, and closed when the watches have ended. */
@@ -114,6 +114,10 @@ class WatchedClusters implements LiveClusters {
 
   infos(): readonly ClusterInfo[] {
     return this.#owned().map(({ live }) => live.info());
+  }
+
+  reports(): readonly ClusterReport[] {
+    return this.#owned().map(({ configuration, live }) => ({ name: configuration.cluster.name, ...live.report() }));
   }
 
   onChange(listener: (change: LiveChange) => void): () => void {

@@ -179,6 +179,33 @@ export interface ClusterInfo {
   readonly kinds: readonly KindState[];
 }
 
+/** A watched kind, for display. Times are wall milliseconds. */
+export interface KindReport extends KindState {
+  /** Since when it has been in this state. */
+  readonly since: number | undefined;
+  /** Live events since its watch began. */
+  readonly events: number;
+  readonly lastEventAt: number | undefined;
+  /** The last list or event. */
+  readonly lastHeardAt: number | undefined;
+  /** How long after its write the newest event arrived, to the second. */
+  readonly lagMs: number | undefined;
+  readonly lastError: { readonly at: number; readonly message: string } | undefined;
+  /** Estimated memory of its objects. */
+  readonly bytes: number;
+}
+
+/** A cluster that this replica owns, for display. */
+export interface ClusterReport {
+  readonly name: string;
+  readonly info: ClusterInfo;
+  readonly kinds: readonly KindReport[];
+  /** Objects that change too often, the noisiest first. */
+  readonly noisiest: readonly { readonly key: ResourceKey; readonly changes: number }[];
+  readonly bytes: number;
+  readonly eventsPerSecond: number;
+}
+
 /** A desired or known object that could not be read: whether it exists is unknown. */
 export interface UnreadObject extends ResourceRef {
   readonly key: ResourceKey;
@@ -314,5 +341,7 @@ export interface LiveClusters extends Runnable {
   peek(server: string): LiveCluster | undefined;
   /** Clusters that this replica owns. */
   infos(): readonly ClusterInfo[];
+  /** The same, for display; takes time linear in the number of kinds. */
+  reports(): readonly ClusterReport[];
   onChange(listener: (change: LiveChange) => void): () => void;
 }

@@ -37,6 +37,8 @@ export interface QueueEntry<K, P> {
   readyAt: number;
   /** Start of the current run; undefined while the key is not processed. */
   startedAt: number | undefined;
+  /** Payload and urgency of the current run. */
+  running: { readonly payload: P | undefined; readonly urgency: Urgency } | undefined;
   /** The flow that is charged for the current run; undefined while the key is not processed. */
   ticket: TurnTicket<QueueEntry<K, P>> | undefined;
   /** Dropped during the current run, so `done` does not requeue it. */
@@ -65,6 +67,7 @@ export function newEntry<K, P>(key: K): QueueEntry<K, P> {
     isRateLimited: false,
     readyAt: 0,
     startedAt: undefined,
+    running: undefined,
     ticket: undefined,
     isDropped: false,
     flow: '',

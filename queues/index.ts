@@ -21,6 +21,6 @@ export type {
 export { createFailureBackoff, createRateLimiter, defaultRateLimiterConfig, ItemBackoff } from './rate-limiters.ts';
 export type { BackoffConfig, RateLimiter, RateLimiterConfig } from './rate-limiters.ts';
 export { SlotLoan } from './slot-loan.ts';
-export type { AddOptions, Priority, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
+export type { AddOptions, Priority, QueueContents, QueuedItem, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
 export { createWorkQueue } from './work-queue.ts';
 export type { WorkQueueDeps } from './work-queue.ts';

@@ -40,6 +40,24 @@ export interface QueueProgress {
   readonly takenTotal: number;
 }
 
+/** A key in a queue, for display. Times are of the monotonic clock. */
+export interface QueuedItem<K, P> {
+  readonly key: K;
+  /** When it became due, or when its run began. */
+  readonly since: number;
+  readonly priority: Priority;
+  readonly payload: P | undefined;
+}
+
+/** The contents of a queue, for display. */
+export interface QueueContents<K, P> {
+  readonly depthByPriority: Readonly<Record<Priority, number>>;
+  /** The key that has been due for the longest time. */
+  readonly oldest: QueuedItem<K, P> | undefined;
+  /** In the order in which they were taken. */
+  readonly inProgress: readonly QueuedItem<K, P>[];
+}
+
 /**
  * client-go's work queue with merging entries. Adds of a waiting key merge into one entry. A key
  * added during processing becomes due again after `done`. Delayed adds keep the earliest due time,
@@ -73,4 +91,6 @@ export interface WorkQueue<K extends string, P> {
   readonly inFlight: number;
   /** For liveness probes; the ages are 0 if no key is waiting or in flight. */
   progress(): QueueProgress;
+  /** Takes time linear in the number of keys. */
+  contents(): QueueContents<K, P>;
 }

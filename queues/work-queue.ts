@@ -8,7 +8,15 @@ import type { Urgency } from './priority-lanes.ts';
 import type { QueueEvents, QueueMetrics } from './metrics.ts';
 import { createFailureBackoff, createRateLimiter } from './rate-limiters.ts';
 import type { RateLimiter } from './rate-limiters.ts';
-import type { AddOptions, QueueProgress, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
+import type {
+  AddOptions,
+  QueueContents,
+  QueuedItem,
+  QueueProgress,
+  RequeueOptions,
+  TakenItem,
+  WorkQueue,
+} from './types.ts';
 
 export interface WorkQueueDeps<K extends string, P> {
   readonly clock: Clock;
@@ -146,6 +154,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     entry.ticket = undefined;
     this.#processing.delete(entry);
     entry.startedAt = undefined;
+    entry.running = undefined;
     if (entry.pending === 'due') this.#enterLanes(entry, now);
     if (pending !== undefined) this.#mergePending(entry, pending, now);
     if (entry.pending === 'none') this.#entries.delete(key);
@@ -187,6 +196,20 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
       oldestWaitingMs: oldest === undefined ? 0 : this.#clock.monotonic() - oldest.readyAt,
       oldestInFlightMs,
       takenTotal: this.#takenTotal,
+    };
+  }
+
+  contents(): QueueContents<K, P> {
+    const depthByPriority = { user: 0, live: 0, resync: 0 };
+    for (const { pending, startedAt, urgency } of this.#entries.values())
+      if (pending === 'due' && startedAt === undefined) depthByPriority[priorityOf(urgency)] += 1;
+    const { oldest } = this.#lanes;
+    return {
+      depthByPriority,
+      oldest: oldest === undefined ? undefined : itemOf(oldest, oldest.readyAt, oldest),
+      inProgress: [...this.#processing].map((entry) =>
+        itemOf(entry, entry.startedAt ?? 0, entry.running ?? { payload: undefined, urgency: 0 }),
+      ),
     };
   }
 
@@ -335,6 +358,7 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     const { entry } = next;
     entry.ticket = next.ticket;
     const waitedMs = Math.max(0, now - entry.dueAt);
+    entry.running = { payload: entry.payload, urgency: entry.urgency };
     const taken: TakenItem<K, P> = {
       key: entry.key,
       payload: entry.payload,
@@ -349,6 +373,14 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     this.#metrics?.taken(waitedMs);
     return taken;
   }
+}
+
+function itemOf<K, P>(
+  { key }: QueueEntry<K, P>,
+  since: number,
+  { payload, urgency }: { readonly payload: P | undefined; readonly urgency: Urgency },
+): QueuedItem<K, P> {
+  return { key, since, priority: priorityOf(urgency), payload };
 }
 
 function higher(a: Urgency, b: Urgency): Urgency {

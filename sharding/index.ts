@@ -24,14 +24,24 @@ export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distr
 export { shardsOf } from './protocol/plan.ts';
 export { rebalance } from './distribution/rebalance.ts';
 export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
-export { parseSlots, slotsConfigMap } from './documents/slots-document.ts';
-export type { SlotHolders } from './documents/slots-document.ts';
+export { isForeign, parseSlots, slotsConfigMap } from './documents/slots-document.ts';
+export type { ApiAddress, SlotHolders, SlotRecord } from './documents/slots-document.ts';
 export { createStaticOwnership } from './ownership/static-ownership.ts';
 export type { StaticOwnershipDeps } from './ownership/static-ownership.ts';
 export { timingOf } from './timing/timing.ts';
 export type { ProtocolTiming } from './timing/timing.ts';
 export { parseTable, tableConfigMap } from './documents/table-document.ts';
-export type { TableDocument } from './documents/table-document.ts';
-export type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './ownership/types.ts';
+export type { TableDocument, TableEntry } from './documents/table-document.ts';
+export type {
+  OwnedParts,
+  OwnedPlace,
+  Ownership,
+  OwnershipChange,
+  OwnershipCondition,
+  OwnershipFacts,
+  ShardIdentity,
+} from './ownership/types.ts';
+export type { HandOver } from './ownership/hand-over-log.ts';
+export type { HandOverReason } from './documents/moves.ts';
 export { clusterWeightings, weightsOf, addEventWeights } from './load/weights.ts';
 export type { ClusterWeighting } from './load/weights.ts';

@@ -106,6 +106,8 @@ export function ownershipOf(applications: readonly Application[], installation: 
     update: () => undefined,
     measure: () => undefined,
     onChange: () => () => undefined,
+    facts: () => noFacts,
+    placeOf: () => undefined,
     table: () => [...servers].map(([server, name]) => ({ server, name, shard: 0 })),
     writing: () => Promise.reject(new OwnershipLost('anything: preflight only reads')),
     leaseLeftMs: () => 0,
@@ -117,3 +119,14 @@ export function ownershipOf(applications: readonly Application[], installation: 
     conditions: () => [],
   };
 }
+
+const noFacts: ReturnType<Ownership['facts']> = {
+  epoch: undefined,
+  epochSince: undefined,
+  algorithm: 'legacy',
+  shards: 1,
+  holders: new Map(),
+  entries: new Map(),
+  handOvers: [],
+  unowned: new Map(),
+};

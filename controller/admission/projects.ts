@@ -1,7 +1,16 @@
 import { defined, DriftlessError, hashJson, isObject } from '#base';
 import type { Clock } from '#base';
 import type { Informer } from '#kube';
-import { appKeyOf, asProject, destinationNamespaceOf, jsonOf, projectOf, refOf, repositoryUrlsOf } from '#model';
+import {
+  appKeyOf,
+  asProject,
+  destinationNamespaceOf,
+  isCompleted,
+  jsonOf,
+  projectOf,
+  refOf,
+  repositoryUrlsOf,
+} from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
@@ -125,6 +134,18 @@ export class ProjectPolicies {
   permits(app: Application, ref: ResourceRef): boolean {
     const cluster = this.#deps.guard.clusterOf(app);
     return cluster !== undefined && this.#gate(app, this.of(app), cluster).permitsRef(ref);
+  }
+
+  /** The message of a sync window that blocks the running operation; undefined if none does. */
+  windowMessage(app: Application): string | undefined {
+    const state = app.status?.operationState;
+    if (state === undefined || isCompleted(state.phase)) return undefined;
+    try {
+      return this.#windows(app, this.of(app)).blocks(state);
+    } catch (error) {
+      if (!(error instanceof DriftlessError)) throw error;
+      return undefined;
+    }
   }
 
   watchesOrphans(app: Application): boolean {

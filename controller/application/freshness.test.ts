@@ -130,7 +130,12 @@ describe('refreshDue', () => {
         },
       });
     const shallow: RefreshRequest = { level: 1, reason: 'child', resources: new Set() };
-    expect(refreshDue(ended(9), shallow, facts)).toEqual({ level: 2, hard: false, reason: 'an operation completed' });
+    expect(refreshDue(ended(9), shallow, facts)).toEqual({
+      level: 2,
+      hard: false,
+      reason: 'an operation completed',
+      cause: 'operation',
+    });
     expect(refreshDue(ended(10), shallow, facts)).toMatchObject({ level: 1, reason: 'child' });
     expect(refreshDue(ended(10), undefined, facts)).toBeUndefined();
     // No comparison follows a dry run, and an end in the future is not waited for.
@@ -144,7 +149,12 @@ describe('refreshDue', () => {
   });
 
   it('answers a request at its own level, or at the deeper one when a rule matches too', () => {
-    expect(refreshDue(app(), { level: 0, reason: 'child' }, facts)).toEqual({ level: 0, hard: false, reason: 'child' });
+    expect(refreshDue(app(), { level: 0, reason: 'child' }, facts)).toEqual({
+      level: 0,
+      hard: false,
+      reason: 'child',
+      cause: 'other',
+    });
     const moved = app({ spec: { destination: { server: 'https://d' } } });
     expect(refreshDue(moved, { level: 3, reason: 'op' }, facts)).toMatchObject({ level: 3 });
     expect(refreshDue(moved, { level: 1, reason: 'op' }, facts)).toMatchObject({ level: 2 });

@@ -16,11 +16,17 @@ import type { RefreshAnnotation } from './refresh-annotation.ts';
 export type CompareLevel = 0 | 1 | 2 | 3;
 export const compareLevel = { nothing: 0, recent: 1, latest: 2, forceResolve: 3 } as const;
 
+/** What led to a refresh, for display. */
+export type RefreshCause =
+  'object' | 'user' | 'timer' | 'application' | 'ownership' | 'project' | 'settings' | 'operation' | 'retry' | 'other';
+
 /** A queued refresh request. Without a level, the rules below decide whether a refresh is due. */
 export interface RefreshRequest {
   readonly level?: CompareLevel;
   /** Shown in logs, `explain` and the dashboard. */
   readonly reason: string;
+  /** Default: other. */
+  readonly cause?: RefreshCause;
   /** The changed resources, if the request has a level. Undefined: compare all again. */
   readonly resources?: ReadonlySet<ResourceKey>;
 }
@@ -31,11 +37,11 @@ export const maxNamedResources = 256;
 /** Merges two requests for one key: the deeper level and its reason, the resources of both. */
 export function mergeRequests(a: RefreshRequest, b: RefreshRequest): RefreshRequest {
   const deeper = (b.level ?? -1) > (a.level ?? -1) ? b : a;
-  const { level, reason } = deeper;
+  const { level, reason, cause } = deeper;
   if (level === undefined) return deeper;
   const resources = unionOfResources(resourcesOf(a), resourcesOf(b));
   if (resources === deeper.resources) return deeper;
-  return { level, reason, ...defined({ resources }) };
+  return { level, reason, ...defined({ cause, resources }) };
 }
 
 const noResources: ReadonlySet<ResourceKey> = new Set();
@@ -66,6 +72,7 @@ export interface DueRefresh {
   /** Render the manifests again even if this commit was rendered before. */
   readonly hard: boolean;
   readonly reason: string;
+  readonly cause: RefreshCause;
   /** The resources changed since the last comparison; undefined: compare all again. */
   readonly resources?: ReadonlySet<ResourceKey>;
   /** The refresh request in the annotations, if that is the reason. */
@@ -98,27 +105,34 @@ export function refreshDue(
   const due = matchRule(app, facts);
   if (due !== undefined) return { ...due, level: Math.max(due.level, request?.level ?? 0) as CompareLevel };
   if (request?.level === undefined) return undefined;
-  const { level, reason, resources } = request;
-  return { level, hard: false, reason, ...defined({ resources }) };
+  const { level, reason, cause = 'other', resources } = request;
+  return { level, hard: false, reason, cause, ...defined({ resources }) };
 }
 
 function matchRule(app: Application, facts: FreshnessFacts): DueRefresh | undefined {
   const requested = refreshAnnotation(app);
   if (requested !== undefined) {
     const { type } = requested;
-    return { level: compareLevel.forceResolve, hard: type === 'hard', reason: `${type} refresh requested`, requested };
+    return {
+      level: compareLevel.forceResolve,
+      hard: type === 'hard',
+      reason: `${type} refresh requested`,
+      cause: 'user',
+      requested,
+    };
   }
   const source = sourceChange(app);
-  if (source !== undefined) return { level: compareLevel.forceResolve, hard: false, reason: source };
+  if (source !== undefined)
+    return { level: compareLevel.forceResolve, hard: false, reason: source, cause: 'application' };
   const hard = isExpired(app, facts, facts.hardMs);
   if (hard || isExpired(app, facts, facts.softMs) || lastComparedAt(app, facts) === undefined)
-    return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard) };
+    return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard), cause: 'timer' };
   if (isComparisonOwed(app, facts.now))
-    return { level: compareLevel.latest, hard: false, reason: 'an operation completed' };
+    return { level: compareLevel.latest, hard: false, reason: 'an operation completed', cause: 'operation' };
   const change = specChange(app);
-  if (change !== undefined) return { level: compareLevel.latest, hard: false, reason: change };
+  if (change !== undefined) return { level: compareLevel.latest, hard: false, reason: change, cause: 'application' };
   if (!isHydrationWarningOutdated(app)) return undefined;
-  return { level: compareLevel.recent, hard: false, reason: 'the request for hydration changed' };
+  return { level: compareLevel.recent, hard: false, reason: 'the request for hydration changed', cause: 'application' };
 }
 
 function sourceChange(app: Application): string | undefined {

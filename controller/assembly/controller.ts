@@ -4,6 +4,8 @@ import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
 import type { ClusterInfo, KindState } from '#live';
 import { describeStall } from '#queues';
+import type { ControllerReport } from '../report/controller-report.ts';
+import type { PassRecord } from '../report/activity.ts';
 import type { ControllerParts } from './parts.ts';
 import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
 
@@ -66,6 +68,10 @@ export class ArgoController implements Controller {
     return { ok: true, ...defined({ note }) };
   }
 
+  get report(): ControllerReport {
+    return this.#parts.report;
+  }
+
   snapshot(): ControllerSnapshot {
     const clusters = this.#deps.live.infos();
     const { pools, queues } = this.#parts;
@@ -93,11 +99,15 @@ export class ArgoController implements Controller {
       project: projectOf(app),
       cluster: this.#parts.guard.clusterOf(app)?.server ?? '',
       ...statusFacts(app),
-      ...(memory?.lastRefresh === undefined ? {} : { lastRefresh: memory.lastRefresh }),
+      ...(memory?.lastPass === undefined ? {} : { lastRefresh: refreshOf(memory.lastPass) }),
       ...defined({ waiting }),
       differences: memory?.differences ?? [],
     };
   }
+}
+
+function refreshOf({ at, reason, level }: PassRecord): NonNullable<AppSnapshot['lastRefresh']> {
+  return { at, reason, level };
 }
 
 function isDegraded({ state, message }: KindState): boolean {

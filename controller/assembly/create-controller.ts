@@ -1,9 +1,7 @@
-import { untilAborted, defined, newAbortController, OwnershipLost } from '#base';
-import type { Runnable } from '#base';
+import { defined, newAbortController } from '#base';
 import type { Informer } from '#kube';
-import { appKeyOf, appKeyOfInstance, asApplication, instanceName, isReconcileSkipped } from '#model';
+import { appKeyOf, asApplication, instanceName, isReconcileSkipped } from '#model';
 import type { AppKey, Application } from '#model';
-import type { OwnershipFence } from '#publish';
 import { createWorkQueue } from '#queues';
 import type { ItemHandler, WorkQueue } from '#queues';
 import { AskedRefreshes } from '../refresh/asked-refreshes.ts';
@@ -17,11 +15,11 @@ import { Syncer } from '../operation/syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from '../operation/deletion.ts';
 import { EventRecorder } from '../application/events.ts';
-import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
+import { CostBook } from '../report/costs.ts';
 import { exposeMetrics } from './expose-metrics.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { OperationProcessor } from '../operation/operation.ts';
@@ -35,12 +33,15 @@ import {
   makeInformers,
   makeJq,
   makePool,
+  makeReport,
   makeRefreshQueue,
   makeTriggers,
+  noting,
   tenantOfApplication,
   warnOfPatterns,
 } from './parts.ts';
-import type { ControllerParts } from './parts.ts';
+import type { ControllerParts, MadePool } from './parts.ts';
+import { neverAborted, publishFence, recompareLostPublications, unpublish } from './publishing.ts';
 import { ProjectFinalizers } from '../application/project-finalizers.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
 import { ApplicationQuarantine, quarantineAfterMs } from '../triggers/quarantine.ts';
@@ -59,9 +60,6 @@ interface ControllerQueues {
   readonly operation: WorkQueue<AppKey, undefined>;
   readonly project: WorkQueue<string, undefined>;
 }
-
-/** Writes that a stop must not cut off share it, so it takes any number of listeners. */
-const neverAborted = newAbortController().signal;
 
 /** Builds the controller; `run` starts it. */
 export function createController(deps: ControllerDeps, config: ControllerConfig): Controller {
@@ -84,8 +82,9 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const { apps, projects: projectInformer } = makeInformers(deps, config);
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const work = new WorkMetrics(deps);
+  const costs = new CostBook(deps.clock);
   const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }));
-  const loop = new LoopWatch(deps);
+  const loop = new LoopWatch({ ...deps, spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms) });
   const projects = new ProjectPolicies({ ...deps, informer: projectInformer, guard }, config);
   const queues = makeQueues(deps, config, { apps, guard, projects });
   const triggers = makeTriggers(deps, config, {
@@ -94,9 +93,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     projectInformer,
     guard,
     projects,
-    seen: (key) => {
-      memories.of(key).seenAt = deps.clock.monotonic();
-    },
+    ...noting(memories, costs, deps.clock),
     written: (key) => store.written(key),
     forget: (key, deleted) => {
       memories.forget(key);
@@ -104,23 +101,22 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
-  const store = new ApplicationStore({
-    hub: deps.hub,
-    informer: apps,
-    events: new EventRecorder(deps),
-    fenced: (app, signal, send) => guard.toApplication(app, signal, send),
-    onForeignChange: (key) => triggers.look(key, 'the application changed'),
-    clock: deps.clock,
-    logger: deps.logger,
-    signal: persist,
-  });
+  const store = makeStore(
+    deps,
+    { apps, guard, costs, look: (key) => triggers.look(key, 'the application changed') },
+    persist,
+  );
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
   const metrics = makeAppMetrics(deps, { triggers, apps, guard });
-  const known = { queues, store, memories, loop, guard, projects, jq, claims, work, metrics };
-  const handlers = makeHandlers(deps, config, known);
+  const shared = { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs };
+  const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   const mine = exposeMetrics(deps, config, { memories, guard, triggers, apps });
+  const pools = makePools(deps, config, shared, {
+    ...handlers,
+    project: (taken, signal) => cleanup.handle(taken, signal),
+  });
   return {
     apps,
     projects: projectInformer,
@@ -131,13 +127,38 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       makeClusterReports(deps, config, { apps, guard, projects }),
       makeUnownedWarnings(deps, config, { apps, guard }),
     ],
-    pools: makePools(deps, config, queues, { ...handlers, project: (taken, signal) => cleanup.handle(taken, signal) }),
+    pools: pools.map(({ pool }) => pool),
     queues: [queues.refresh, queues.operation, queues.project],
+    report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools, costs }),
     memories,
     loop,
     guard,
     mine,
   };
+}
+
+/** The only writer of Applications. */
+function makeStore(
+  { hub, clock, logger, ...deps }: ControllerDeps,
+  parts: {
+    readonly apps: Informer;
+    readonly guard: OwnershipGuard;
+    readonly costs: CostBook;
+    readonly look: (key: AppKey) => void;
+  },
+  signal: AbortSignal,
+): ApplicationStore {
+  const { apps, guard, costs, look } = parts;
+  return new ApplicationStore({
+    hub,
+    informer: apps,
+    events: new EventRecorder({ hub, clock, logger, ...deps }),
+    fenced: (app, inner, send) => guard.toApplication(app, inner, costs.counting(appKeyOf(app), send)),
+    onForeignChange: look,
+    clock,
+    logger,
+    signal,
+  });
 }
 
 function makeUnownedWarnings(
@@ -163,14 +184,15 @@ interface QueueHandlers {
 function makePools(
   deps: ControllerDeps,
   config: ControllerConfig,
-  queues: ControllerQueues,
+  { queues, memories: { activity } }: Pick<SharedParts, 'queues' | 'memories'>,
   handlers: QueueHandlers,
-): ControllerParts['pools'] {
-  const { statusProcessors, operationProcessors } = config;
+): readonly MadePool[] {
+  const { statusProcessors: workers, operationProcessors } = config;
+  const { refresh, operation, project } = queues;
   return [
-    makePool(deps, config, { queue: queues.refresh, handler: handlers.refresh, workers: statusProcessors }),
-    makePool(deps, config, { queue: queues.operation, handler: handlers.operation, workers: operationProcessors }),
-    makePool(deps, config, { queue: queues.project, handler: handlers.project, workers: 1 }),
+    makePool(deps, config, { queue: refresh, handler: handlers.refresh, workers, activity }),
+    makePool(deps, config, { queue: operation, handler: handlers.operation, workers: operationProcessors, activity }),
+    makePool(deps, config, { queue: project, handler: handlers.project, workers: 1, activity }),
   ];
 }
 
@@ -206,54 +228,6 @@ function makeQueues(
   };
 }
 
-/** Guards publishing with the ownership of the Application as cached at that moment. */
-function publishFence(guard: OwnershipGuard, current: () => Application | undefined, key: AppKey): OwnershipFence {
-  return (send) => {
-    const app = current();
-    if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
-    return guard.toApplication(app, neverAborted, ({ signal }) => send(signal));
-  };
-}
-
-/**
- * Removes the published state of a deleted application; another replica may already own a new one
- * with the same name.
- */
-async function unpublish(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  gone: { readonly guard: OwnershipGuard; readonly app: Application; readonly current: () => Application | undefined },
-  signal: AbortSignal,
-): Promise<void> {
-  const key = appKeyOf(gone.app);
-  const fence = publishFence(gone.guard, () => gone.current() ?? gone.app, key);
-  try {
-    await deps.publisher.remove(instanceName(key, config.namespace), { signal, fence });
-  } catch (error) {
-    if (!signal.aborted)
-      deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
-  }
-}
-
-/** Refreshes applications whose published state was lost and is not in memory. */
-function recompareLostPublications(
-  { publisher }: ControllerDeps,
-  config: ControllerConfig,
-  refresh: WorkQueue<AppKey, RefreshRequest>,
-): Runnable {
-  return {
-    name: 'published again',
-    run: async (signal) => {
-      const stop = publisher.onLost((instance) => {
-        const payload = { level: compareLevel.recent, reason: 'its published state was lost' };
-        refresh.add(appKeyOfInstance(instance, config.namespace), { payload, priority: 'resync' });
-      });
-      await untilAborted(signal);
-      stop();
-    },
-  };
-}
-
 function makeClusterReports(
   deps: ControllerDeps,
   config: ControllerConfig,
@@ -283,6 +257,7 @@ interface SharedParts {
   readonly claims: ManifestClaims;
   readonly work: WorkMetrics;
   readonly metrics: AppMetrics;
+  readonly costs: CostBook;
 }
 
 function makeHandlers(
@@ -290,12 +265,12 @@ function makeHandlers(
   config: ControllerConfig,
   shared: SharedParts,
 ): Omit<QueueHandlers, 'project'> {
-  const { queues, store, memories, loop, guard, projects, jq, claims, work, metrics } = shared;
+  const { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs } = shared;
   const { clock, random, logger, live, clients } = deps;
   const slots = new WriteSlots(clock, config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
   const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work });
-  const common = { store, comparer, memories, claims, metrics, work, clock, logger };
+  const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger };
   const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
   const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });
   const effects = makeEffects(deps, config, shared);
@@ -342,7 +317,7 @@ function makeHandlers(
 function makeSyncer(
   { clients, live }: ControllerDeps,
   config: ControllerConfig,
-  { guard, jq }: SharedParts,
+  { guard, jq, costs }: SharedParts,
   common: Omit<ConstructorParameters<typeof Syncer>[0], 'clients' | 'peek' | 'toCluster' | 'jq'>,
 ): Syncer {
   return new Syncer(
@@ -350,7 +325,7 @@ function makeSyncer(
       ...common,
       clients,
       peek: (server) => live.peek(server),
-      toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, send),
+      toCluster: (server, key, signal, send) => guard.toCluster(server, key, signal, costs.counting(key, send)),
       jq,
     },
     { waveDelayMs: config.syncWaveDelayMs },

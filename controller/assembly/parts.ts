@@ -1,4 +1,4 @@
-import { untilAborted, defined } from '#base';
+import { untilAborted, defined, isAbort, messageOf, RollingSums } from '#base';
 import type { Runnable } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
@@ -15,8 +15,12 @@ import type { ComparerDeps } from '../comparison/comparer.ts';
 import { JqRunner } from '../comparison/jq-runner.ts';
 import type { LoopWatch } from '../comparison/loop-watch.ts';
 import { mergeRequests } from '../application/freshness.ts';
-import type { RefreshRequest } from '../application/freshness.ts';
+import type { RefreshCause, RefreshRequest } from '../application/freshness.ts';
 import type { AppMemories } from '../comparison/memory.ts';
+import type { ActivityLog } from '../report/activity.ts';
+import { createControllerReport } from '../report/controller-report.ts';
+import type { ControllerReport, ReportedPool } from '../report/controller-report.ts';
+import type { CostBook } from '../report/costs.ts';
 import type { ProjectPolicies } from '../admission/projects.ts';
 import { AppMetrics } from '../report/metrics.ts';
 import { applicationResource, projectResource } from '../shared/resources.ts';
@@ -65,6 +69,7 @@ export interface ControllerParts {
   readonly pools: readonly WorkerPool[];
   /** In the order of `pools`. */
   readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
+  readonly report: ControllerReport;
   readonly memories: AppMemories;
   readonly loop: LoopWatch;
   readonly guard: OwnershipGuard;
@@ -152,7 +157,7 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written'> & {
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written' | 'takenUp' | 'changed'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
@@ -172,7 +177,7 @@ export function makeTriggers(
     watchesOrphans: (app) => projects.watchesOrphans(app),
     forget: parts.forget,
     seen: parts.seen,
-    ...defined({ written: parts.written }),
+    ...defined({ written: parts.written, takenUp: parts.takenUp, changed: parts.changed }),
     namespace: config.namespace,
     clock: deps.clock,
     keepLostMs: config.keepLostClustersMs ?? 0,
@@ -218,17 +223,96 @@ export function applicationIn(apps: Informer, key: AppKey): Application | undefi
 }
 
 /** A queue, its handler and the number of workers. */
-interface PoolWork<K extends string, P> {
+interface PoolWork<K extends string, P extends ReasonedPayload> {
   readonly queue: WorkQueue<K, P>;
   readonly handler: ItemHandler<K, P>;
   readonly workers: number;
+  /** Gets what fails. */
+  readonly activity: Pick<ActivityLog, 'faults'>;
 }
 
-export function makePool<K extends string, P>(
+/** A pool, and what is shown of it. */
+export interface MadePool {
+  readonly pool: WorkerPool;
+  readonly reported: ReportedPool;
+}
+
+type ReasonedPayload = { readonly reason?: string; readonly cause?: RefreshCause } | undefined;
+
+export function makePool<K extends string, P extends ReasonedPayload>(
   { clock, logger, queueMetrics }: WatchDeps,
   { graceMs }: ControllerConfig,
-  { queue, handler, workers }: PoolWork<K, P>,
-): WorkerPool {
+  { queue, handler, workers, activity }: PoolWork<K, P>,
+): MadePool {
   const metrics = queueMetrics === undefined ? {} : { metrics: queueMetrics };
-  return new Processors<K, P>({ queue, handler, clock, logger, ...metrics }, { workers, graceMs });
+  const rates = new RollingSums<'taken'>(['taken']);
+  const counted: ItemHandler<K, P> = async (taken, signal, slot) => {
+    rates.add(`${taken.priority} ${taken.payload?.cause ?? 'other'}`, 'taken', 1, clock.monotonic());
+    try {
+      return await handler(taken, signal, slot);
+    } catch (error) {
+      if (!isAbort(error)) activity.faults.push({ key: taken.key, at: clock.now(), message: messageOf(error) });
+      throw error;
+    }
+  };
+  const pool = new Processors<K, P>({ queue, handler: counted, clock, logger, ...metrics }, { workers, graceMs });
+  const reported = {
+    name: queue.name,
+    delayed: () => queue.delayed,
+    progress: () => pool.progress(),
+    contents: () => queue.contents(),
+    rates,
+  };
+  return { pool, reported };
+}
+
+/** What is shown of the controller. */
+export function makeReport(
+  { clock, settings, live }: WatchDeps,
+  config: ControllerConfig,
+  parts: {
+    readonly apps: Informer;
+    readonly guard: OwnershipGuard;
+    readonly projects: ProjectPolicies;
+    readonly memories: AppMemories;
+    readonly triggers: EventTriggers;
+    readonly pools: readonly MadePool[];
+    readonly costs: CostBook;
+  },
+): ControllerReport {
+  const { apps, guard, projects, memories, triggers, pools, costs } = parts;
+  return createControllerReport({
+    clock,
+    startedAt: clock.now(),
+    apps,
+    settings: () => settings.settings(),
+    memoryOf: (key) => memories.peek(key),
+    rowsOf: (key) => memories.rows.rowsOf(key),
+    clusterOf: (app) => live.peek(guard.clusterOf(app)?.server ?? ''),
+    windowMessage: (app) => projects.windowMessage(app),
+    isWatched: (namespace) => isWatched(config, namespace),
+    resolve: (app) => guard.clusterOf(app),
+    isMine: (app) => guard.isMine(app),
+    owned: () => triggers.mine(),
+    pools: pools.map(({ reported }) => reported),
+    activity: memories.activity,
+    costs,
+  });
+}
+
+/** Notes events of Applications in their memories and costs. */
+export function noting(
+  memories: AppMemories,
+  costs: CostBook,
+  clock: WatchDeps['clock'],
+): Required<Pick<TriggerDeps, 'seen' | 'changed' | 'takenUp'>> {
+  return {
+    seen: (key) => {
+      memories.of(key).seenAt = clock.monotonic();
+    },
+    changed: (key) => costs.ofApp(key, 'watchEvents'),
+    takenUp: (key, reason) => {
+      memories.of(key).owned = { at: clock.now(), reason };
+    },
+  };
 }

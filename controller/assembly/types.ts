@@ -9,6 +9,7 @@ import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
 import type { Logger, MetricRegistry } from '#telemetry';
 import type { SelfHealBackoff } from '../application/autosync.ts';
+import type { ControllerReport } from '../report/controller-report.ts';
 import type { CompareLevel } from '../application/freshness.ts';
 
 /** Dependencies for watching, constructed and started by the caller. */
@@ -130,6 +131,8 @@ export interface Controller extends Runnable {
   /** Resolves once Applications and projects are listed and the pools have started. */
   ready(signal: AbortSignal): Promise<void>;
   snapshot(): ControllerSnapshot;
+  /** What the read API shows. */
+  readonly report: ControllerReport;
   /** Reports progress, not liveness: not ok when work waits and nothing moves. */
   healthy(): { readonly ok: boolean; readonly reason?: string; readonly note?: string };
 }

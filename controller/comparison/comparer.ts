@@ -19,7 +19,7 @@ import type {
 } from '#model';
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
-import type { WorkMetrics } from '../write/apply-metrics.ts';
+import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
 import { DerivedCache } from './derived-cache.ts';
@@ -54,6 +54,8 @@ export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
   readonly sources?: readonly ApplicationSource[];
   /** Resources that changed since the last comparison; only these are compared. Absent: all. */
   readonly changed?: ReadonlySet<ResourceKey>;
+  /** Gets the time of each stage. */
+  readonly stages?: StageTimes;
 }
 
 export interface ComparedApplication {
@@ -128,11 +130,14 @@ export class Comparer {
     const wait = { signal, place: request.place };
     const cluster = await filledCluster(this.#deps, request.bound.cluster.server, wait);
     const { loop, work } = this.#deps;
-    const rendered = await work.stage('sources', () =>
-      this.#renderer.render({ ...request, sources }, cluster, tolerate, signal),
+    const rendered = await work.stage(
+      'sources',
+      () => this.#renderer.render({ ...request, sources }, cluster, tolerate, signal),
+      request.stages,
     );
     const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
-    const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal));
+    const { stages } = request;
+    const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal), stages);
     const described = this.#described.of(
       normal.targets,
       [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
@@ -158,7 +163,8 @@ export class Comparer {
       ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
     };
     const complete = await this.#withDryRuns(facts, request, cluster, signal);
-    const compared = await work.stage('comparison', () => this.#compareFacts(complete, request.changed, signal));
+    const compare = (): Promise<Comparison> => this.#compareFacts(complete, request.changed, signal);
+    const compared = await work.stage('comparison', compare, stages);
     const comparison = withIncompleteApis(compared, rendered.apis);
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }

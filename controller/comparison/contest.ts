@@ -216,6 +216,13 @@ export function contestPauses(memory: ContestMemory, at: number): ReadonlyMap<Re
   return pauses;
 }
 
+/** Who fights over each contested object, in words. */
+export function contestRivals(memory: ContestMemory): ReadonlyMap<ResourceKey, string> {
+  return new Map(
+    [...memory].flatMap(([key, { contest }]) => (contest === undefined ? [] : [[key, nameOf(contest.rival)]])),
+  );
+}
+
 const maxShownContests = 5;
 const maxShownPaths = 3;
 

@@ -10,17 +10,37 @@ export interface LastWriter {
   readonly subresource: string;
 }
 
+/** Who wrote a field, and when. */
+export interface FieldWriter extends LastWriter {
+  /** `Apply` or `Update`. */
+  readonly operation: string;
+  /** As stored. */
+  readonly time?: string;
+}
+
 /**
  * The manager that wrote an object last: of the differing fields (JSON pointers) if managedFields
  * names an owner of one, otherwise of anything but the status. Undefined: managedFields is empty.
  */
-export function lastWriterOf({ metadata }: KubeObject, paths: readonly string[]): LastWriter | undefined {
+export function lastWriterOf(object: KubeObject, paths: readonly string[]): LastWriter | undefined {
+  const writer = writerOf(object, paths);
+  return writer === undefined ? undefined : { manager: writer.manager, subresource: writer.subresource };
+}
+
+/** {@link lastWriterOf}, with operation and time. */
+export function writerOf({ metadata }: KubeObject, paths: readonly string[]): FieldWriter | undefined {
   const entries = (metadata.managedFields ?? []).filter((entry) => textAt(entry, 'subresource') !== 'status');
   const steps = paths.flatMap((path) => [parsePointer(path) ?? []]).filter((path) => path.length > 0);
   const owners = entries.filter((entry) => steps.some((path) => owns(ownMember(entry, 'fieldsV1'), path)));
   const [last] = (owners.length > 0 ? owners : entries).toSorted(byTime);
   if (last === undefined) return undefined;
-  return { manager: textAt(last, 'manager'), subresource: textAt(last, 'subresource') };
+  const time = textAt(last, 'time');
+  return {
+    manager: textAt(last, 'manager'),
+    subresource: textAt(last, 'subresource'),
+    operation: textAt(last, 'operation'),
+    ...(time === '' ? {} : { time }),
+  };
 }
 
 /** The latest first; of two within one second the one that is not ours. */

@@ -25,11 +25,19 @@ export class LoopWatch {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #seconds: CounterMetric;
+  readonly #spent: (key: AppKey, ms: number) => void;
   /** Applications compared since `take` was called for them, with their last hold. */
   readonly #compared = new Map<AppKey, LoopHold | undefined>();
   #last: LoopHold | undefined;
 
-  constructor(deps: { readonly clock: Clock; readonly logger: Logger; readonly metrics: MetricRegistry }) {
+  /** `spent` gets the time of each stage. */
+  constructor(deps: {
+    readonly clock: Clock;
+    readonly logger: Logger;
+    readonly metrics: MetricRegistry;
+    readonly spent?: (key: AppKey, ms: number) => void;
+  }) {
+    this.#spent = deps.spent ?? (() => undefined);
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#seconds = deps.metrics.counter(
@@ -47,6 +55,7 @@ export class LoopWatch {
       return work();
     } finally {
       const ms = this.#clock.monotonic() - began;
+      this.#spent(key, ms);
       if (ms > minLoopHoldMs) this.#held({ key, stage, ms });
     }
   }

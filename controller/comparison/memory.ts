@@ -4,7 +4,9 @@ import type { TreeRoot } from '#compare';
 import type { AppKey, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
-import type { CompareLevel } from '../application/freshness.ts';
+import type { AutosyncObservation } from '../application/autosync-checks.ts';
+import { ActivityLog } from '../report/activity.ts';
+import type { PassRecord } from '../report/activity.ts';
 import type { ContestMemory } from './contest.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
@@ -31,7 +33,12 @@ export interface AppMemory {
   contests?: ContestMemory;
   /** Managed resources of the last comparison, for the tree. */
   roots?: readonly TreeRoot[];
-  lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
+  /** The last pass, which may still run. */
+  lastPass?: PassRecord;
+  /** When this replica took it up, and why. */
+  owned?: { readonly at: number; readonly reason: string };
+  /** What the last decision about automated sync was based on. */
+  autosync?: AutosyncObservation;
   /** The reason it waits, and until when (0: unknown). */
   waiting?: { readonly what: string; readonly since: number; readonly until: number };
   /** The reason its deletion is blocked, and since when. */
@@ -60,6 +67,8 @@ export class AppMemories {
   readonly dryRuns = new Map<AppKey, ReadonlyMap<ResourceKey, KnownDryRun>>();
   /** Remembers which applies would change nothing; absent: this process does not write. */
   readonly gate: ApplyGate | undefined;
+  /** The newest passes, syncs and faults of all applications. */
+  readonly activity = new ActivityLog();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
   constructor(gate?: ApplyGate) {

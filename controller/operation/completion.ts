@@ -89,7 +89,8 @@ export class OperationCompleter {
     try {
       return await withDeadline(signal, { clock, limitMs: restMs, what }, async (inner) => {
         // Reuse valid rows: the steps of the sync compared what they changed.
-        const refresh = { level, hard: false, reason: 'an operation ended', resources: new Set<ResourceKey>() };
+        const resources = new Set<ResourceKey>();
+        const refresh = { level, hard: false, reason: 'an operation ended', cause: 'operation', resources } as const;
         const result = await refresher.evaluate(withOperationEnd(known, end), refresh, inner);
         if (!isFinal(result, end.state)) return undefined;
         await effects.publish(result.pass, result.assessment, inner);

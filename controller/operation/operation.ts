@@ -17,6 +17,7 @@ import type { AppMemories } from '../comparison/memory.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
+import { parseTime } from '../shared/kube-time.ts';
 import { tooLargeState } from '../application/state-size.ts';
 
 export interface OperationDeps {
@@ -217,6 +218,7 @@ export class OperationProcessor {
     if (level !== undefined)
       this.#deps.refresh(pass.key, {
         reason: 'an operation completed',
+        cause: 'operation',
         // After the final comparison, check only for results that were held back.
         ...(isCompared ? {} : { level }),
       });
@@ -232,6 +234,7 @@ export class OperationProcessor {
     delete memory.terminatingSince;
     delete memory.wave;
     metrics.synced(app, state);
+    this.#recordSync(key, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
     const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
     const what = `${partial ? 'Partial sync' : 'Sync'} operation${revision}`;
@@ -242,6 +245,12 @@ export class OperationProcessor {
       message: ok ? `${what} succeeded` : `${what} failed: ${state.message ?? ''}`,
     });
     logger.info('Operation completed', { phase: state.phase, message: state.message });
+  }
+
+  #recordSync(key: AppKey, { phase, message = '', startedAt }: OperationState): void {
+    const at = this.#now();
+    const durationMs = at - (parseTime(startedAt) ?? at);
+    this.#deps.memories.activity.syncs.push({ key, at, durationMs, phase, message });
   }
 
   /**

@@ -9,6 +9,7 @@ import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import type { AppMemory } from '../comparison/memory.ts';
+import type { StageTimes } from '../write/apply-metrics.ts';
 
 /** One pass over one application. */
 export interface RefreshPass {
@@ -27,6 +28,8 @@ export interface RefreshPass {
   readonly logger: Logger;
   /** The refresh was requested no later than this, by the monotonic clock. */
   readonly askedAt?: number | undefined;
+  /** Gets the time of each stage. */
+  readonly stages: StageTimes;
   /** The worker slot of the pass. */
   readonly place?: WorkerSlot | undefined;
 }

@@ -96,7 +96,7 @@ export class RefreshWrites implements RefreshEffects {
     const settled = await this.#deps.store.settle(before, assessment, pass.asked);
     if (decision?.do === 'wait') {
       pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
-      const payload = { level: compareLevel.latest, reason: decision.reason };
+      const payload = { level: compareLevel.latest, reason: decision.reason, cause: 'retry' } as const;
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }
     return settled;
@@ -111,7 +111,9 @@ export class RefreshWrites implements RefreshEffects {
     try {
       const { result, app } = await store.startOperation(before, decision.operation, change);
       if (result === 'changed')
-        this.#deps.requeue(pass.key, { payload: { level: compareLevel.latest, reason: 'the last operation changed' } });
+        this.#deps.requeue(pass.key, {
+          payload: { level: compareLevel.latest, reason: 'the last operation changed', cause: 'operation' },
+        });
       if (result === 'started') {
         pass.memory.hold.operationStarted();
         this.#announceStart(pass, app, decision);

@@ -1,4 +1,4 @@
-import { defined, inSlices, omit } from '#base';
+import { defined, inSlices, isAbort, messageOf, omit } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
@@ -11,7 +11,8 @@ import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { Logger } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { decideAutosync } from '../application/autosync.ts';
-import type { AutosyncDecision, SelfHealBackoff } from '../application/autosync.ts';
+import type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from '../application/autosync.ts';
+import { observeAutosync } from '../application/autosync-checks.ts';
 import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
@@ -26,7 +27,7 @@ import { describeDifferences } from '../comparison/differences.ts';
 import { hydrationConditions } from '../application/hydration.ts';
 import type { AppMemory, AppMemories } from '../comparison/memory.ts';
 import type { AppMetrics } from '../report/metrics.ts';
-import type { WorkMetrics } from '../write/apply-metrics.ts';
+import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import {
   nextHealth,
   shouldStampReconciledAt,
@@ -37,9 +38,11 @@ import {
 import type { StatusChange } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 import { noteContests } from './contests.ts';
+import { PassRecorder } from './pass-recorder.ts';
+import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
 import type { PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
 
-export interface RefreshDeps {
+export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
   readonly lookup: (key: AppKey) => Application | undefined;
   readonly effects: RefreshEffects;
@@ -69,6 +72,12 @@ export interface RefreshConfig {
 const completionRecheckMs = 1000;
 const unreadableRetryMs = 30_000;
 
+interface PassRun {
+  readonly due: DueRefresh;
+  readonly record: RunningRecord;
+  readonly place: WorkerSlot | undefined;
+}
+
 /** A comparison and what is published from it. */
 interface ComparisonResult {
   readonly comparison: Comparison;
@@ -88,33 +97,39 @@ interface ComparisonResult {
 export class RefreshProcessor {
   readonly #deps: RefreshDeps;
   readonly #config: RefreshConfig;
+  readonly #recorder: PassRecorder;
   #passes = 0;
 
   constructor(deps: RefreshDeps, config: RefreshConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#recorder = new PassRecorder(deps);
   }
 
   async handle(
-    { key, payload }: TakenItem<AppKey, RefreshRequest>,
+    taken: TakenItem<AppKey, RefreshRequest>,
     signal: AbortSignal,
     place?: WorkerSlot,
   ): Promise<HandlerResult<RefreshRequest>> {
+    const { key, payload } = taken;
     const app = this.#deps.lookup(key);
     if (app === undefined) return 'done';
     const memory = this.#deps.memories.of(key);
     const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
     if (due === undefined) return this.#untilExpiry(app, memory);
-    const { level, reason, resources } = due;
-    const again = { level, reason, ...defined({ resources }) };
+    const { level, reason, cause, resources } = due;
+    const again = { level, reason, cause, ...defined({ resources }) };
     const heldMs = this.#heldMs(app, due, memory);
     if (heldMs > 0) return { requeueAfterMs: heldMs, payload: again };
-    memory.lastRefresh = { at: this.#now(), reason, level };
+    const record = this.#recorder.begin(memory, due, taken);
     let settled: StatusWrite;
     try {
-      settled = await this.#run(app, due, signal, place);
+      settled = await this.#run(app, { due, record, place }, signal);
+      record.end('completed');
     } catch (error) {
+      record.end(isAbort(error) ? 'waiting' : 'failed', messageOf(error));
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
+      record.end('waiting', error.message);
       const ms = error instanceof ClusterNotReady ? error.afterMs : unreadableRetryMs;
       memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
       return { requeueAfterMs: ms, payload: again };
@@ -140,39 +155,33 @@ export class RefreshProcessor {
    */
   async evaluate(app: Application, refresh: DueRefresh, signal: AbortSignal): Promise<PassResult> {
     const started = this.#deps.clock.monotonic();
-    const pass = this.#newPass(app, refresh);
+    const pass = this.#newPass(app, refresh, {});
     return { pass, started, assessment: await this.#assess(pass, signal) };
   }
 
   /** Records and logs a result that the caller has stored. */
   recordStored({ pass, started, assessment }: PassResult, stored: Application): void {
-    const { level, reason } = pass.refresh;
-    pass.memory.lastRefresh = { at: pass.now, reason, level };
+    this.#recorder.compared(pass, started);
     this.#remember(pass, assessment);
     this.#report(pass, stored, started);
   }
 
-  async #run(
-    app: Application,
-    due: DueRefresh,
-    signal: AbortSignal,
-    place: WorkerSlot | undefined,
-  ): Promise<StatusWrite> {
+  async #run(app: Application, { due, record, place }: PassRun, signal: AbortSignal): Promise<StatusWrite> {
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app, due.requested);
-    const pass: RefreshPass = { ...this.#newPass(before, due), asked, place };
+    const pass: RefreshPass = { ...this.#newPass(before, due, record.stages), asked, place };
     const settled = await this.#pass(pass, signal);
     this.#report(pass, settled.app, started);
     return settled;
   }
 
-  #newPass(before: Application, refresh: DueRefresh): RefreshPass {
+  #newPass(before: Application, refresh: DueRefresh, stages: StageTimes): RefreshPass {
     const key = appKeyOf(before);
     const memory = this.#deps.memories.of(key);
     const now = this.#now();
     const times = { askedAt: memory.seenAt, time: kubeTime(now), now, startedAt: this.#deps.clock.monotonic() };
     const logger = this.#deps.logger.child({ application: key, pass: this.#nextPass() });
-    return { key, refresh, asked: undefined, before, memory, ...times, logger };
+    return { key, refresh, asked: undefined, before, memory, stages, ...times, logger };
   }
 
   #report({ refresh, logger }: RefreshPass, stored: Application, started: number): void {
@@ -190,8 +199,8 @@ export class RefreshProcessor {
   async #pass(pass: RefreshPass, signal: AbortSignal): Promise<StatusWrite> {
     const { effects, work } = this.#deps;
     const assessment = await this.#assess(pass, signal);
-    await work.stage('publishing', () => effects.publish(pass, assessment, signal));
-    const settled = await work.stage('status', () => effects.settle(pass, assessment));
+    await work.stage('publishing', () => effects.publish(pass, assessment, signal), pass.stages);
+    const settled = await work.stage('status', () => effects.settle(pass, assessment), pass.stages);
     this.#remember(pass, assessment);
     return settled;
   }
@@ -268,6 +277,7 @@ export class RefreshProcessor {
         localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
         ...defined({ changed: pass.refresh.resources }),
         place: pass.place,
+        stages: pass.stages,
       },
       (error) => this.#tolerates(pass, error),
       signal,
@@ -303,8 +313,7 @@ export class RefreshProcessor {
   #decide(pass: RefreshPass, comparison: Comparison, bound: BoundApplication): AutosyncDecision | undefined {
     const { driftSeenAt } = pass.memory;
     if (comparison.syncStatus.status === 'OutOfSync') pass.memory.driftSeenAt = pass.now;
-    if (!bound.windows.automated()) return undefined;
-    return decideAutosync({
+    const facts: AutosyncFacts = {
       app: pass.before,
       syncStatus: comparison.syncStatus,
       resources: comparison.resources,
@@ -317,7 +326,10 @@ export class RefreshProcessor {
       claimed: this.#claimed(pass.key, comparison, bound),
       contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
       now: pass.now,
-    });
+    };
+    const decision = bound.windows.automated() ? decideAutosync(facts) : undefined;
+    pass.memory.autosync = observeAutosync(facts, decision);
+    return decision;
   }
 
   /** Resources that other Applications declare too. Only the few to be pruned are looked up. */
@@ -368,7 +380,8 @@ export class RefreshProcessor {
       clock: this.#deps.clock,
     };
     const query = { ...subject, ...where, isApplication };
-    const rows = await this.#deps.work.stage('tree', () => this.#deps.memories.trees.read(query, signal));
+    const { work, memories } = this.#deps;
+    const rows = await work.stage('tree', () => memories.trees.read(query, signal), pass.stages);
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
@@ -400,7 +413,11 @@ export class RefreshProcessor {
       return {
         requeueAfterMs: unreadableRetryMs,
         priority: 'resync',
-        payload: { level: compareLevel.latest, reason: 'its source or cluster could not be read in full' },
+        payload: {
+          level: compareLevel.latest,
+          reason: 'its source or cluster could not be read in full',
+          cause: 'retry',
+        },
       };
     const ms = msUntilExpiry(app, this.#facts(memory));
     if (ms === undefined) return 'done';

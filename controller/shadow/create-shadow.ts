@@ -9,6 +9,7 @@ import type { JqRunner } from '../comparison/jq-runner.ts';
 import { DisagreementLedger } from './ledger.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
+import { CostBook } from '../report/costs.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import {
   applicationIn,
@@ -20,8 +21,10 @@ import {
   makeJq,
   makePool,
   makeRefreshQueue,
+  makeReport,
   tenantOfApplication,
   makeTriggers,
+  noting,
   ownApplications,
   warnOfPatterns,
 } from '../assembly/parts.ts';
@@ -71,7 +74,8 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
   warnOfPatterns(deps, config);
   const { apps, projects: informer } = makeInformers(deps, config);
   const memories = new AppMemories();
-  const loop = new LoopWatch(deps);
+  const costs = new CostBook(deps.clock);
+  const loop = new LoopWatch({ ...deps, spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms) });
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new ProjectPolicies({ ...deps, informer, guard }, config);
   const tenantOf = tenantOfApplication(apps, (app) => projects.permitsNamespaceOf(app));
@@ -83,9 +87,7 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
     projectInformer: informer,
     guard,
     projects,
-    seen: (key) => {
-      memories.of(key).seenAt = deps.clock.monotonic();
-    },
+    ...noting(memories, costs, deps.clock),
     forget: (key) => {
       memories.forget(key);
       effects.forget(key);
@@ -94,7 +96,8 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
   const metrics = makeAppMetrics(deps, { triggers, apps, guard });
-  const refresher = makeRefresher(deps, config, { effects, memories, loop, guard, projects, jq, claims, metrics });
+  const shared = { effects, memories, loop, guard, projects, jq, claims, metrics, costs };
+  const refresher = makeRefresher(deps, config, shared);
   const handler: ItemHandler<AppKey, RefreshRequest> = ownedPasses(
     {
       lookup: (key) => applicationIn(apps, key),
@@ -103,13 +106,16 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
     },
     (taken, signal, place) => refresher.handle(taken, signal, place),
   );
+  const { activity } = memories;
+  const made = makePool(deps, config, { queue, handler, workers: config.statusProcessors, activity });
   return {
     apps,
     projects: informer,
     triggers,
     watchers: [jqEnd],
-    pools: [makePool(deps, config, { queue, handler, workers: config.statusProcessors })],
+    pools: [made.pool],
     queues: [queue],
+    report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools: [made], costs }),
     memories,
     loop,
     guard,
@@ -148,9 +154,10 @@ function makeRefresher(
     readonly jq: JqRunner;
     readonly claims: ManifestClaims;
     readonly metrics: AppMetrics;
+    readonly costs: CostBook;
   },
 ): RefreshProcessor {
-  const { effects, memories, loop, projects, jq, claims, metrics } = parts;
+  const { effects, memories, loop, projects, jq, claims, metrics, costs } = parts;
   const { clock, random, logger, live } = deps;
   const work = new WorkMetrics(deps);
   return new RefreshProcessor(
@@ -165,6 +172,7 @@ function makeRefresher(
       comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
       work,
       metrics,
+      costs,
       validate: (app) => projects.validate(app),
       peek: (server) => live.peek(server),
     },

@@ -342,6 +342,8 @@ export class FakeWorld {
         return () => void this.#owners.delete(listener);
       },
       table: () => [],
+      facts: () => ({ ...noOwners, shards: 2 }),
+      placeOf: () => ({ slot: this.owner, part: 0, parts: 1 }),
     };
   }
 
@@ -361,6 +363,7 @@ export class FakeWorld {
       },
       peek: (url) => others.get(url) ?? (this.replaced ? this.#liveCluster(this.dest) : cluster),
       infos: () => [],
+      reports: () => [],
       onChange: (listener) => {
         const stops = [this.dest, ...this.others.values()].map((api) =>
           api.onEvent(({ object }) => listener(changeOf(api.server, object))),
@@ -420,6 +423,16 @@ export class FakeWorld {
     };
   }
 }
+
+const noOwners = {
+  epoch: undefined,
+  epochSince: undefined,
+  algorithm: 'legacy',
+  holders: new Map(),
+  entries: new Map(),
+  handOvers: [],
+  unowned: new Map(),
+} as const;
 
 const noCounts = { resourcesCount: 0, apisCount: 0, eventsCount: 0 };
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { omit } from '#base';
 import { createWorkQueue } from '#queues';
 import type { WorkQueue } from '#queues';
 import type { Informer, InformerEvent } from '#kube';
@@ -127,7 +128,8 @@ async function due<K extends string, P>(queue: WorkQueue<K, P>, withinMs = 1000)
   const taken: unknown[] = [];
   while (queue.depth > 0) {
     const item = await queue.take(life);
-    taken.push([item?.key, item?.payload, item?.priority]);
+    const payload = item?.payload as Partial<RefreshRequest> | undefined;
+    taken.push([item?.key, payload === undefined ? undefined : omit(payload, 'cause'), item?.priority]);
     queue.done(item!.key);
   }
   return taken;

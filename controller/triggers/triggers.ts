@@ -49,6 +49,10 @@ export interface TriggerDeps {
    * flight.
    */
   readonly written?: (key: AppKey) => Promise<string | undefined> | undefined;
+  /** This replica took up an Application. */
+  readonly takenUp?: (key: AppKey, reason: string) => void;
+  /** A live object of an Application changed. */
+  readonly changed?: (key: AppKey) => void;
   /** The controller's namespace. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -169,6 +173,7 @@ export class EventTriggers implements Runnable {
       this.#drop(key);
       return;
     }
+    if (!this.#mine.has(key)) this.#deps.takenUp?.(key, 'the application appeared');
     this.#mine.add(key);
     if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
     else if (hasStartedAutomation(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
@@ -208,7 +213,8 @@ export class EventTriggers implements Runnable {
     const key = appKeyOf(app);
     this.#deps.seen(key);
     const isAsked = refreshAnnotation(app) !== undefined;
-    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+    const cause = isAsked ? 'user' : 'application';
+    const payload: RefreshRequest = level === undefined ? { reason, cause } : { level, reason, cause };
     this.#deps.refreshQueue.addRateLimited(key, { payload, priority: isAsked ? 'user' : 'live' });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
@@ -218,7 +224,9 @@ export class EventTriggers implements Runnable {
    * revision.
    */
   #takeOver(app: Application): void {
-    const payload = { level: compareLevel.recent, reason: 'this replica became the owner' };
+    const reason = 'this replica became the owner';
+    const payload = { level: compareLevel.recent, reason, cause: 'ownership' } as const;
+    this.#deps.takenUp?.(appKeyOf(app), reason);
     this.#takenOver.set(appKeyOf(app), this.#deps.clock.monotonic() + formerOwnerWindowMs);
     this.#deps.seen(appKeyOf(app));
     const isAsked = refreshAnnotation(app) !== undefined;
@@ -230,17 +238,23 @@ export class EventTriggers implements Runnable {
     for (const [instance, { managed }] of change.apps) {
       const app = this.#app(appKeyOfInstance(instance, this.#deps.namespace));
       if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
+      this.#deps.changed?.(appKeyOf(app));
       const { kind, namespace, name } = parseResourceKey(change.key);
       const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
       const level = managed ? compareLevel.recent : compareLevel.nothing;
-      this.#enqueueLive(app, { level, reason, resources: new Set([change.key]) });
+      this.#enqueueLive(app, { level, reason, cause: 'object', resources: new Set([change.key]) });
     }
     if (change.orphanNamespace === undefined) return;
     for (const key of this.#watchersOf(change.orphanNamespace)) {
       const app = this.#app(key);
       const reason = 'an orphaned resource changed';
       if (app !== undefined)
-        this.#enqueueLive(app, { level: compareLevel.nothing, reason, resources: new Set([change.key]) });
+        this.#enqueueLive(app, {
+          level: compareLevel.nothing,
+          reason,
+          cause: 'object',
+          resources: new Set([change.key]),
+        });
     }
   }
 
@@ -259,7 +273,8 @@ export class EventTriggers implements Runnable {
     this.#deps.projectQueue.add(`${namespace}/${name}`);
     // Compare strictly: an empty list of kinds permits none, an absent one permits all.
     if (event.type === 'updated' && deepEqual(jsonOf(event.old['spec']), jsonOf(event.object['spec']))) return;
-    this.#refreshAll(compareLevel.recent, `project ${name} changed`, (app) => projectOf(app) === name);
+    const request = { level: compareLevel.recent, reason: `project ${name} changed`, cause: 'project' } as const;
+    this.#refreshAll(request, (app) => projectOf(app) === name);
   }
 
   #onSettings(change: {
@@ -268,19 +283,20 @@ export class EventTriggers implements Runnable {
     readonly repositories: boolean;
   }): void {
     if (change.settings || change.clusters) this.#updateOwnership();
-    if (change.settings) this.#refreshAll(compareLevel.recent, 'settings changed', () => true);
+    const cause = 'settings';
+    if (change.settings)
+      this.#refreshAll({ level: compareLevel.recent, reason: 'settings changed', cause }, () => true);
     if (change.clusters)
-      this.#refreshAll(undefined, 'clusters changed', (app) =>
+      this.#refreshAll({ reason: 'clusters changed', cause }, (app) =>
         hasCondition(app, ['InvalidSpecError', 'ComparisonError']),
       );
     if (change.repositories)
-      this.#refreshAll(compareLevel.latest, 'repositories changed', (app) =>
+      this.#refreshAll({ level: compareLevel.latest, reason: 'repositories changed', cause }, (app) =>
         hasCondition(app, ['ComparisonError', 'InvalidSpecError']),
       );
   }
 
-  #refreshAll(level: CompareLevel | undefined, reason: string, which: (app: Application) => boolean): void {
-    const payload: RefreshRequest = level === undefined ? { reason } : { level, reason };
+  #refreshAll(payload: RefreshRequest, which: (app: Application) => boolean): void {
     for (const key of this.#mine) {
       const app = this.#app(key);
       if (app !== undefined && which(app)) this.#deps.refreshQueue.add(key, { payload, priority: 'resync' });

@@ -20,6 +20,9 @@ export interface RowCounts {
 /** A separately timed stage of a pass. */
 export type PassStage = 'sources' | 'live' | 'comparison' | 'tree' | 'publishing' | 'status' | 'sync';
 
+/** Milliseconds of the stages of one pass, waiting included. */
+export type StageTimes = Partial<Record<PassStage, number>>;
+
 /**
  * Metrics of the work to keep Applications in sync, and of the work saved: applies sent and
  * skipped, rows compared and reused, each miss by reason, and stage times. These metrics are
@@ -62,13 +65,15 @@ export class WorkMetrics {
     this.#stages = metrics.histogram('driftless_stage_seconds', help, buckets, ['stage']);
   }
 
-  /** Measures a stage, even if it fails. */
-  async stage<T>(stage: PassStage, work: () => Promise<T>): Promise<T> {
+  /** Measures a stage, even if it fails; `times` adds up the stages of one pass. */
+  async stage<T>(stage: PassStage, work: () => Promise<T>, times: StageTimes = {}): Promise<T> {
     const began = this.#clock.monotonic();
     try {
       return await work();
     } finally {
-      this.#stages.observe((this.#clock.monotonic() - began) / 1000, { stage });
+      const ms = this.#clock.monotonic() - began;
+      this.#stages.observe(ms / 1000, { stage });
+      times[stage] = (times[stage] ?? 0) + ms;
     }
   }
 }

@@ -142,7 +142,8 @@ function compileAppRule(rule: ResourceIgnoreDifferences, where: string): IgnoreR
   return { matchesKind: kindMatcher(group, kind), name, namespace, ...readRule(rule, where), managers };
 }
 
-function kindMatcher(group: string, kind: string): RuleScope['matchesKind'] {
+/** Matches group and kind, which may be globs. */
+export function kindMatcher(group: string, kind: string): RuleScope['matchesKind'] {
   const [groups, kinds] = [matcherOf(group), matcherOf(kind)];
   return (ref) => groups?.(ref.group) === true && kinds?.(ref.kind) === true;
 }

@@ -13,6 +13,8 @@ import { groupKindName, keyOf } from '#model';
 import type { ApiResource, KubeObject, ResourceKey, Settings } from '#model';
 import type { Logger } from '#telemetry';
 import { CacheAudit, fullReadInterval } from './cache-audit.ts';
+import { afterEvent, nextHistory } from './kind-activity.ts';
+import type { HeardEvents, KindActivity, KindHistory } from './kind-activity.ts';
 import { KindFaults } from './kind-faults.ts';
 import { hasSameFacts } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
@@ -69,6 +71,8 @@ export class KindWatch {
   #version = '';
   readonly #faults: KindFaults;
   #mismatchAt: number | undefined;
+  #history: KindHistory = {};
+  #heard: HeardEvents = { events: 0 };
   /** Why the kind takes too much memory. It is not watched, and its rows are removed. */
   #suspendReason: string | undefined;
   /**
@@ -112,6 +116,12 @@ export class KindWatch {
    */
   isUnlisted(): boolean {
     return this.#settled && this.#syncedAt === undefined;
+  }
+
+  /** What it did, for display. */
+  activity(): KindActivity {
+    const { since, lastError } = this.#history;
+    return { ...this.#heard, since, lastError };
   }
 
   /** Wall time of the last complete list. */
@@ -298,6 +308,7 @@ export class KindWatch {
         if (this.isSuspended()) return;
         const started = clock.monotonic();
         onEvent(this.resource, object);
+        this.#heard = afterEvent(this.#heard, object, this.#deps.clock.now());
         this.#version = object.metadata.resourceVersion ?? this.#version;
         if (type === 'DELETED') {
           cache.delete(object);
@@ -348,6 +359,7 @@ export class KindWatch {
         this.#faults.commitList((key) => cache.store.get(key) !== undefined || unread.has(key));
         this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
+        this.#heard = { ...this.#heard, lastHeardAt: this.#syncedAt };
         if (readAgain) this.#isRereading = false;
       },
       // Retries of an endless list would add ever more rows, so remove those that this list wrote.
@@ -401,6 +413,7 @@ export class KindWatch {
   }
 
   #onState(next: ReflectorState): void {
+    this.#history = nextHistory(this.#history, next, this.#deps.clock.now());
     if (next.state === 'listing' && this.#isRelisting) return;
     const before = this.#state;
     this.#state = next;

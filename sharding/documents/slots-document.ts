@@ -1,4 +1,4 @@
-import { isObject } from '#base';
+import { defined, isObject } from '#base';
 import type { Json } from '#base';
 import { longestLeaseMs } from '../timing/timing.ts';
 
@@ -44,8 +44,18 @@ export interface SlotRecord {
   readonly warm?: number;
   /** Where the holder runs (process-location.ts); absent: unknown. */
   readonly home?: RecordedProcess;
+  /** Where the holder answers questions (the read API). Absent: an older release, or nowhere. */
+  readonly api?: ApiAddress;
   /** Live events per second of the holder's busiest clusters (load/event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
+}
+
+/** The address of a replica's read API, for other replicas. */
+export interface ApiAddress {
+  /** `<IP>:<port>`, an IPv6 address in brackets. */
+  readonly address: string;
+  /** SHA-256 of its certificate in DER form, as lower-case hex digits. */
+  readonly fingerprint: string;
 }
 
 /** A process as the slots document names it. */
@@ -140,7 +150,7 @@ export function formatSlots(slots: SlotHolders, count: number): Readonly<Record<
   const members = [...slots.values()]
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked, warm, leaseMs, version, home, load }) => ({
+    .map(({ slot, holder, incarnation, renewals, acked, warm, leaseMs, version, home, api, load }) => ({
       slot,
       holder,
       incarnation,
@@ -150,6 +160,7 @@ export function formatSlots(slots: SlotHolders, count: number): Readonly<Record<
       leaseMs,
       version,
       home,
+      api,
       ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
     }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
@@ -191,7 +202,8 @@ function protocolOf({
   version,
   home,
   warm,
-}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm', Json>>>): Partial<SlotRecord> {
+  api,
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm' | 'api', Json>>>): Partial<SlotRecord> {
   const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
   const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
   const { place, pid, started } = isObject(home) ? home : {};
@@ -202,7 +214,16 @@ function protocolOf({
     ...(isVersion ? { version } : {}),
     ...(typeof warm === 'number' ? { warm } : {}),
     ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
+    ...defined({ api: apiOf(api) }),
   };
+}
+
+/** Ignores an invalid address: nobody connects to it. */
+function apiOf(value: Json | undefined): ApiAddress | undefined {
+  const { address, fingerprint } = isObject(value) ? value : {};
+  if (typeof address !== 'string' || typeof fingerprint !== 'string') return undefined;
+  const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]):\d{1,5}$/.test(address);
+  return isAddress && /^[0-9a-f]{64}$/.test(fingerprint) ? { address, fingerprint } : undefined;
 }
 
 /** Ignores invalid rates: they must not cost the holder its slot. */

@@ -8,6 +8,8 @@ import { OwnershipConditions } from './conditions.ts';
 import { HubCoordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { EventRateBook } from '../load/event-rates.ts';
+import type { ApiAddress } from '../documents/slots-document.ts';
+import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { hubHints } from '../documents/hub-hints.ts';
 import type { HubTime } from '../timing/hub-time.ts';
@@ -25,7 +27,15 @@ import { SuspendDetector } from '../timing/suspend-detector.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
-import type { Ownership, OwnedParts, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import type {
+  Ownership,
+  OwnedParts,
+  OwnedPlace,
+  OwnershipChange,
+  OwnershipCondition,
+  OwnershipFacts,
+  ShardIdentity,
+} from './types.ts';
 import type { ClusterWeighting } from '../load/weights.ts';
 import { InFlightWrites } from './writes-under-way.ts';
 
@@ -67,6 +77,8 @@ export interface OwnershipDeps {
    * Where this process runs: a successor there need not wait for the lease. Undefined: it waits.
    */
   readonly home?: ProcessLocation;
+  /** Where the read API of this replica answers; undefined: nowhere. */
+  readonly api?: ApiAddress | undefined;
   /**
    * True if the caller calls `prepared` once caches are filled. Default: false; parts are then
    * handed over without waiting for caches.
@@ -116,6 +128,7 @@ class LeasedOwnership implements Ownership {
   readonly #conditions: OwnershipConditions;
   readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
+  readonly #handOvers = new HandOverLog();
   readonly #meters: LeaseMeters;
   #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
   #takingUpSince: number | undefined;
@@ -135,7 +148,7 @@ class LeasedOwnership implements Ownership {
       name: hostname,
       process: random.uuid(),
       timing,
-      ...defined({ home: deps.home }),
+      ...defined({ home: deps.home, api: deps.api }),
     });
     const now = (): LocalInstant => this.#now();
     const conditions = new OwnershipConditions(clock, logger);
@@ -315,6 +328,26 @@ class LeasedOwnership implements Ownership {
     return this.#conditions.all();
   }
 
+  facts(): OwnershipFacts {
+    const table = this.#rights.table();
+    const entries = [...(table?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
+    return {
+      epoch: table?.epoch,
+      epochSince: this.#handOvers.epochSince,
+      algorithm: table?.algorithm ?? this.#deps.algorithm,
+      shards: table?.replicas ?? this.identity().replicas,
+      holders: this.#member.hub().holders(),
+      entries: new Map(entries),
+      handOvers: this.#handOvers.newestFirst(),
+      unowned: this.unowned(),
+    };
+  }
+
+  placeOf(key: AppKey, cluster: Cluster | undefined): OwnedPlace | undefined {
+    const table = this.#rights.table();
+    return table === undefined ? undefined : this.#rights.view()?.slotOf(key, cluster, table);
+  }
+
   #now(): LocalInstant {
     return this.#coordinator.instant();
   }
@@ -358,7 +391,9 @@ class LeasedOwnership implements Ownership {
     const since = this.#takingUpSince;
     this.#takingUpSince = this.#member.isTakingUp() ? (since ?? monotonic) : undefined;
     if (since !== undefined && this.#takingUpSince === undefined) this.#meters.tookUp(monotonic - since);
-    const epoch = this.#member.hub().published()?.epoch;
+    const published = this.#member.hub().published();
+    const epoch = published?.epoch;
+    this.#handOvers.observe(published, this.#now().wall);
     if (epoch !== this.#tableSeen?.epoch) this.#tableSeen = epoch === undefined ? undefined : { epoch, at: monotonic };
     this.#rates.recordReports(this.#member.hub().holders(), this.#now().monotonic);
     this.#announce();

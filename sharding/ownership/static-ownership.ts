@@ -11,7 +11,15 @@ import { clusterKey, partKey } from '../distribution/parts.ts';
 import { nextTable } from '../protocol/plan.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
-import type { OwnedParts, Ownership, OwnershipChange, OwnershipCondition, ShardIdentity } from './types.ts';
+import type {
+  OwnedParts,
+  OwnedPlace,
+  Ownership,
+  OwnershipChange,
+  OwnershipCondition,
+  OwnershipFacts,
+  ShardIdentity,
+} from './types.ts';
 import { ClusterView } from './view.ts';
 import type { ClusterWeighting } from '../load/weights.ts';
 
@@ -158,6 +166,24 @@ class StaticOwnership implements Ownership {
 
   conditions(): readonly OwnershipCondition[] {
     return this.#conditions.all();
+  }
+
+  facts(): OwnershipFacts {
+    const entries = [...(this.#table?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
+    return {
+      epoch: undefined,
+      epochSince: undefined,
+      algorithm: this.#deps.algorithm,
+      shards: this.#replicas,
+      holders: new Map(),
+      entries: new Map(entries),
+      handOvers: [],
+      unowned: new Map(),
+    };
+  }
+
+  placeOf(key: AppKey, cluster: Cluster | undefined): OwnedPlace | undefined {
+    return this.#table === undefined ? undefined : this.#view?.slotOf(key, cluster, this.#table);
   }
 
   #shareOf(view: ClusterView): ReadonlyMap<string, OwnedParts> {

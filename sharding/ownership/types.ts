@@ -1,5 +1,8 @@
 import type { Runnable } from '#base';
 import type { AppKey, Application, Cluster } from '#model';
+import type { SlotHolders } from '../documents/slots-document.ts';
+import type { TableEntry } from '../documents/table-document.ts';
+import type { HandOver } from './hand-over-log.ts';
 
 /** Identity of this replica. Without a slot (standby), `shard` is undefined. */
 export interface ShardIdentity {
@@ -76,6 +79,34 @@ export interface Ownership extends Runnable {
   settled(): boolean;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
+  /** All that this replica knows about the owners, for display. */
+  facts(): OwnershipFacts;
+  /** Where an Application belongs by the table; undefined if the table does not say. */
+  placeOf(key: AppKey, cluster: Cluster | undefined): OwnedPlace | undefined;
+}
+
+/** The part of a cluster that an Application belongs to, and the slot that owns it. */
+export interface OwnedPlace {
+  readonly slot: number;
+  readonly part: number;
+  readonly parts: number;
+}
+
+/** Owners as one replica sees them. */
+export interface OwnershipFacts {
+  readonly epoch: number | undefined;
+  /** When this replica saw the epoch first; wall time in milliseconds. */
+  readonly epochSince: number | undefined;
+  readonly algorithm: string;
+  readonly shards: number;
+  /** Holders by slot. */
+  readonly holders: SlotHolders;
+  /** By server, without the entry for unresolved destinations. */
+  readonly entries: ReadonlyMap<string, TableEntry>;
+  /** The newest first. */
+  readonly handOvers: readonly HandOver[];
+  /** Milliseconds without an owner, by server. */
+  readonly unowned: ReadonlyMap<string, number>;
 }
 
 /** Parts of one cluster, numbered from 0. A cluster that is not split has part 0 of 1. */

@@ -85,6 +85,18 @@ export class ClusterView {
     return { server: own, part: partIndex(key, own === unresolvedDestination ? unresolvedParts : entry.shards.length) };
   }
 
+  /** The slot that owns the part of an Application. */
+  slotOf(
+    key: AppKey,
+    cluster: Pick<Cluster, 'server'> | undefined,
+    table: TableDocument,
+  ): { readonly slot: number; readonly part: number; readonly parts: number } | undefined {
+    const place = this.placeOf(key, cluster, table);
+    const shards = place === undefined ? [] : (table.entries.get(place.server)?.shards ?? []);
+    const slot = place === undefined ? undefined : shards[place.part];
+    return place === undefined || slot === undefined ? undefined : { slot, part: place.part, parts: shards.length };
+  }
+
   /** Resolves a destination by the table's names and URLs, with the rules of `settings`. */
   #resolve({ server = '', name = '' }: ApplicationDestination, table: TableDocument): string {
     if ((server === '') === (name === '')) return unresolvedDestination;

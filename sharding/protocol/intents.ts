@@ -5,7 +5,7 @@ import type { ProcessLocation } from '../documents/process-location.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
-import type { SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import type { ApiAddress, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
 import type { LeaseState } from './lease-state.ts';
 import { protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -33,6 +33,7 @@ export interface ReplicaSignature {
   /** Differs from every earlier record: observers take equal records for a silent holder. */
   readonly renewals: number;
   readonly home: ProcessLocation | undefined;
+  readonly api: ApiAddress | undefined;
   /** The slot that it held last. */
   readonly lastSlot: number | undefined;
 }
@@ -268,7 +269,7 @@ function writeOwnRecord(
     version: protocolVersion,
     ...(world.warm === undefined ? {} : { warm: Math.max(ours?.warm ?? 0, preparedEpoch(situation)) }),
     ...(self.home === undefined ? {} : { home: recordedProcess(self.home) }),
-    ...defined({ load: world.load }),
+    ...defined({ load: world.load, api: self.api }),
   };
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };
 }

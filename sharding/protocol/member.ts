@@ -18,7 +18,7 @@ import type { ProtocolSituation } from './intents.ts';
 import type { LocalInstant, WriteIntent, HubObservation, LocalState } from './member-types.ts';
 import { TablePlanner } from './planner.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
-import type { SlotHolders, SlotRecord } from '../documents/slots-document.ts';
+import type { ApiAddress, SlotHolders, SlotRecord } from '../documents/slots-document.ts';
 import { LeaseState } from './lease-state.ts';
 import { UnansweredWrites } from './unanswered-writes.ts';
 import type { PartsByServer } from './lease-state.ts';
@@ -32,6 +32,8 @@ export interface MemberOptions {
   readonly process: string;
   readonly timing: ProtocolTiming;
   readonly home?: ProcessLocation;
+  /** Where this replica's read API answers; published with its record. */
+  readonly api?: ApiAddress;
 }
 
 /**
@@ -292,11 +294,12 @@ export class ProtocolMember {
   }
 
   #situation(world: LocalState, now: LocalInstant): ProtocolSituation {
-    const { name, process, timing, home } = this.#options;
+    const { name, process, timing, home, api } = this.#options;
     const self = {
       name,
       process,
       home,
+      api,
       incarnation: this.#incarnation(),
       renewals: this.#renewals,
       lastSlot: this.#lastSlot,

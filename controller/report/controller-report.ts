@@ -1,0 +1,99 @@
+import type { Clock, RollingSums } from '#base';
+import type { Informer } from '#kube';
+import { asApplication } from '#model';
+import type { AppKey, Application, Cluster, KubeObject } from '#model';
+import type { ProcessorsProgress, QueueContents } from '#queues';
+import { describeStall } from '#queues';
+import type { RefreshCause } from '../application/freshness.ts';
+import type { ActivityLog, FaultRecord, PassRecord, SyncRecord } from './activity.ts';
+import { reportApplication } from './application-report.ts';
+import type { ApplicationReport, ApplicationReportDeps } from './application-report.ts';
+import type { CostBook } from './costs.ts';
+
+/** A queue and its pool. */
+export interface ReportedPool {
+  readonly name: string;
+  readonly delayed: () => number;
+  readonly progress: () => ProcessorsProgress;
+  readonly contents: () => QueueContents<
+    string,
+    { readonly reason?: string; readonly cause?: RefreshCause } | undefined
+  >;
+  /** Items taken over the last hour, by `<priority> <cause>`. */
+  readonly rates: RollingSums<'taken'>;
+}
+
+export interface ActivityOfHour {
+  readonly passes: readonly PassRecord[];
+  readonly syncs: readonly SyncRecord[];
+  readonly faults: readonly FaultRecord[];
+}
+
+/** What a controller knows, for display: read when it is asked for, and stored once. */
+export interface ControllerReport {
+  /** All Applications in watched namespaces, whoever owns them. The same values until changed. */
+  readonly applications: () => readonly KubeObject[];
+  readonly application: (key: AppKey) => Application | undefined;
+  readonly clusterOf: (app: Application) => Cluster | undefined;
+  readonly isMine: (app: Application) => boolean;
+  /** Applications that this replica owns. */
+  readonly owned: () => ReadonlySet<AppKey>;
+  /** Only its owner knows it in full. Undefined: it does not exist, or is not watched. */
+  readonly details: (key: AppKey, signal: AbortSignal) => Promise<ApplicationReport | undefined>;
+  readonly pools: () => readonly ReportedPool[];
+  /** The newest first, at most an hour old. */
+  readonly activity: () => ActivityOfHour;
+  readonly costs: CostBook;
+}
+
+const hourMs = 3_600_000;
+
+export interface ControllerReportDeps extends ApplicationReportDeps {
+  readonly clock: Clock;
+  readonly apps: Informer;
+  readonly isWatched: (namespace: string) => boolean;
+  readonly resolve: (app: Application) => Cluster | undefined;
+  readonly isMine: (app: Application) => boolean;
+  readonly owned: () => ReadonlySet<AppKey>;
+  readonly pools: readonly ReportedPool[];
+  readonly activity: ActivityLog;
+  readonly costs: CostBook;
+}
+
+export function createControllerReport(deps: ControllerReportDeps): ControllerReport {
+  const { apps, clock, isWatched, activity } = deps;
+  const find = (key: AppKey): Application | undefined => {
+    const object = apps.get(key);
+    return object === undefined || !isWatched(object.metadata.namespace ?? '') ? undefined : asApplication(object);
+  };
+  const recent = <T extends { readonly at: number }>(items: Iterable<T>): readonly T[] => {
+    const oldest = clock.now() - hourMs;
+    return [...items].filter(({ at }) => at >= oldest);
+  };
+  return {
+    applications: () => apps.list().filter(({ metadata }) => isWatched(metadata.namespace ?? '')),
+    application: find,
+    clusterOf: (app) => deps.resolve(app),
+    isMine: (app) => deps.isMine(app),
+    owned: () => deps.owned(),
+    details: async (key, signal) => {
+      const app = find(key);
+      return app === undefined ? undefined : reportApplication(key, app, deps, signal);
+    },
+    pools: () => deps.pools,
+    activity: () => ({
+      passes: recent(activity.passes.newestFirst()),
+      syncs: recent(activity.syncs.newestFirst()),
+      faults: recent(activity.faults.newestFirst()),
+    }),
+    costs: deps.costs,
+  };
+}
+
+/** Why a pool makes no progress. */
+export function stallOf({ progress }: ReportedPool): string | undefined {
+  return describeStall(progress(), stalledMs);
+}
+
+/** No progress for this long while work waits. */
+const stalledMs = 600_000;

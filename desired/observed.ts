@@ -1,0 +1,128 @@
+import { isAbort, messageOf, splitUserInfo } from '#base';
+import type { Clock } from '#base';
+import { GenerationPaused, SourceFailed } from './errors.ts';
+import type { DesiredSource, ManifestsRequest, RequestedSource } from './types.ts';
+
+/** How reading one repository went, for display. Times are wall milliseconds. */
+export interface RepositoryReport {
+  /** Without user and password. */
+  readonly url: string;
+  readonly lastFetch: {
+    readonly at: number;
+    readonly durationMs: number;
+    readonly ok: boolean;
+    readonly message?: string;
+  };
+  readonly failuresInRow: number;
+  readonly failingSince: number | undefined;
+  readonly lastSuccessAt: number | undefined;
+  readonly fetches: number;
+  readonly renders: number;
+  readonly paused: readonly PausedSourceReport[];
+}
+
+export interface PausedSourceReport {
+  readonly path: string;
+  readonly revision: string;
+  readonly message: string;
+  readonly since: number;
+}
+
+export interface ObservedSource {
+  readonly source: DesiredSource;
+  readonly repositories: () => readonly RepositoryReport[];
+}
+
+type MutableReport = { -readonly [K in keyof Omit<RepositoryReport, 'paused'>]: RepositoryReport[K] } & {
+  readonly paused: Map<string, PausedSourceReport>;
+};
+
+const maxRepositories = 5000;
+const maxPaused = 50;
+
+/**
+ * Records how each request to a source went, by repository. A request that the caches answer counts
+ * like any other, with its short duration.
+ */
+export function observeSource(source: DesiredSource, clock: Clock): ObservedSource {
+  const reports = new Map<string, MutableReport>();
+  const noted = async <T>(
+    sources: readonly RequestedSource[],
+    isRender: boolean,
+    send: () => Promise<T>,
+  ): Promise<T> => {
+    const [at, began] = [clock.now(), clock.monotonic()];
+    try {
+      const result = await send();
+      for (const one of sources) note(reports, one, { at, durationMs: clock.monotonic() - began, isRender });
+      return result;
+    } catch (error) {
+      const failed = error instanceof SourceFailed ? sources[error.index] : sources[0];
+      const durationMs = clock.monotonic() - began;
+      if (failed !== undefined && !isAbort(error)) note(reports, failed, { at, durationMs, isRender, error });
+      throw error;
+    }
+  };
+  const verify = source.verify?.bind(source);
+  return {
+    source: {
+      name: source.name,
+      run: (signal) => source.run(signal),
+      ...(source.ready === undefined
+        ? {}
+        : { ready: (signal: AbortSignal) => source.ready?.(signal) ?? Promise.resolve() }),
+      manifests: (request: ManifestsRequest, signal) =>
+        noted(request.sources, true, () => source.manifests(request, signal)),
+      resolve: (one, revision, signal) => noted([one], false, () => source.resolve(one, revision, signal)),
+      ...(verify === undefined ? {} : { verify: (request, signal) => verify(request, signal) }),
+    },
+    repositories: () =>
+      [...reports.values()].map(({ paused, ...report }) => ({ ...report, paused: [...paused.values()] })),
+  };
+}
+
+interface NotedRequest {
+  readonly at: number;
+  readonly durationMs: number;
+  readonly isRender: boolean;
+  readonly error?: unknown;
+}
+
+function note(reports: Map<string, MutableReport>, at: RequestedSource, noted: NotedRequest): void {
+  const { url } = splitUserInfo(at.source.repoURL);
+  const isNew = !reports.has(url);
+  if (isNew && reports.size >= maxRepositories) return;
+  const report = reports.get(url) ?? newReport(url, noted.at);
+  reports.set(url, report);
+  const ok = noted.error === undefined;
+  const cause = noted.error instanceof SourceFailed ? noted.error.cause : noted.error;
+  const message = ok ? {} : { message: messageOf(cause) };
+  report.lastFetch = { at: noted.at, durationMs: Math.round(noted.durationMs), ok, ...message };
+  report.fetches += 1;
+  if (noted.isRender) report.renders += 1;
+  const pausedKey = `${at.source.path ?? at.source.chart ?? ''} ${at.revision}`;
+  if (cause instanceof GenerationPaused) pause(report, pausedKey, at, noted);
+  else report.paused.delete(pausedKey);
+  report.failuresInRow = ok ? 0 : report.failuresInRow + 1;
+  report.failingSince = ok ? undefined : (report.failingSince ?? noted.at);
+  if (ok) report.lastSuccessAt = noted.at;
+}
+
+function pause(report: MutableReport, key: string, { source, revision }: RequestedSource, noted: NotedRequest): void {
+  if (report.paused.has(key) || report.paused.size >= maxPaused) return;
+  const path = source.path ?? source.chart ?? '';
+  report.paused.set(key, { path, revision, message: report.lastFetch.message ?? '', since: noted.at });
+}
+
+function newReport(url: string, at: number): MutableReport {
+  return {
+    url,
+    lastFetch: { at, durationMs: 0, ok: true },
+    failuresInRow: 0,
+    failingSince: undefined,
+    lastSuccessAt: undefined,
+    fetches: 0,
+    renders: 0,
+    paused: new Map(),
+  };
+}
