@@ -40,17 +40,19 @@ export interface ApplicationSummary {
   readonly comparedAt?: Time;
   /** Why it deserves a look, the most urgent reason; absent: it is fine. */
   readonly attention?: string;
-  readonly waiting?: Waiting;
 }
 
 export interface Application extends ApplicationSummary {
   readonly ownership: ApplicationOwnership;
+  readonly waiting?: Waiting;
   /** The last pass; absent: none since this replica became the owner. */
   readonly lastPass?: Pass;
   readonly resources: ResourceCounts;
   /** The first resources that differ, at most 100. */
   readonly differences: readonly ResourceDifference[];
   readonly differencesTotal: number;
+  /** Resources that ignore rules apply to, whether or not they differ; at most 50. */
+  readonly ignored: readonly (ObjectName & { readonly rules: readonly IgnoredDifference[] })[];
   readonly healthDetails: ApplicationHealth;
   readonly lastOperation?: ApplicationOperation;
   readonly automatedSync: AutomatedSync;
@@ -92,7 +94,7 @@ export interface Pass {
   readonly isHard: boolean;
   readonly cause: PassCause;
   readonly stages: PassStages;
-  readonly result: 'completed' | 'waiting' | 'failed';
+  readonly result: 'running' | 'completed' | 'waiting' | 'failed';
   /** Why it failed or waits. */
   readonly message?: string;
 }

@@ -5,6 +5,20 @@
  * user and over HTTPS with a Kubernetes token. Facts stay in the modules that have them: readers of
  * `cli/run` hand them over, and nothing is stored here for longer than a second.
  */
+export { TokenAccess } from './access/token-access.ts';
+export { fullViewer } from './access/viewer.ts';
+export type { Caller, Viewer } from './access/viewer.ts';
+export type { ProcessFacts, ReplicaFacts } from './facts.ts';
+export { ApiFault } from './fault.ts';
+export { createCertificate, fingerprintOf } from './http/certificate.ts';
+export type { ApiCertificate } from './http/certificate.ts';
+export { createApiHandler } from './http/handler.ts';
+export { ApiServer } from './http/tls-server.ts';
+export { PeerDirectory } from './peers/directory.ts';
+export type { Peer, Peers } from './peers/types.ts';
+export { ReadApi } from './read-api.ts';
+export { apiRoot, formatApiRequest, parseApiRequest } from './request.ts';
+export type { ApiRequest, ApplicationFilters } from './request.ts';
 export { apiVersion, costSubjects } from './types.ts';
 export type {
   ApiError,

@@ -79,7 +79,7 @@ export interface ReplicaInfo {
   readonly rssBytes: number;
   /** CPU time of the process since its start. */
   readonly cpuMs: number;
-  /** 99th percentile of the event loop's delay over the last minute. */
+  /** 99th percentile of the event loop's delay since the start. */
   readonly eventLoopDelayMs?: number;
   readonly degraded: readonly Degradation[];
 }
@@ -205,8 +205,6 @@ export interface ClusterSummary {
   readonly eventsPerSecond: number;
   /** Time since anything last arrived from its watches. */
   readonly silentMs?: number;
-  /** Whether its API server stopped answering writes. */
-  readonly isStalled: boolean;
 }
 
 /** One replica's view of a cluster. */

@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { dirname } from 'node:path';
 import { untilAborted, DriftlessError, messageOf } from '#base';
 import type { Runnable } from '#base';
@@ -11,6 +11,8 @@ export interface DebugSocketOptions {
   readonly logger: Logger;
   /** Plain values that describe this replica; served as JSON at /debug/state. */
   readonly state: () => unknown;
+  /** Answers all other paths: the read API. */
+  readonly answer?: RequestListener;
   /** User of this process; undefined on systems without user IDs. */
   readonly uid: number | undefined;
 }
@@ -43,9 +45,13 @@ export class DebugSocket implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { logger, path, state } = this.#options;
+    const { logger, path, state, answer } = this.#options;
     const server = createServer((incoming, response) => {
       const isKnown = incoming.url === debugStatePath;
+      if (!isKnown && answer !== undefined) {
+        answer(incoming, response);
+        return;
+      }
       const body = isKnown ? JSON.stringify(state(), bigintAsText) : `not found: try ${debugStatePath}\n`;
       response.writeHead(isKnown ? 200 : 404, { 'content-type': isKnown ? 'application/json' : 'text/plain' });
       response.end(body);

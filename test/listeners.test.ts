@@ -16,8 +16,8 @@ const textOf = (path: string): string => sources.find((source) => source.path ==
 
 /**
  * Searches the sources for listeners: a new one must be added here and in SECURITY.md. Only the
- * metrics port is open to the network, as in Argo CD, so that it can be scraped. Tests in
- * telemetry/ cover its contents.
+ * metrics port, as in Argo CD, and the read API, with a token, are open to the network. Tests in
+ * telemetry/ and api/ cover their contents.
  */
 // T-SEC-21
 describe('abort signals', () => {
@@ -32,6 +32,7 @@ describe('listeners', () => {
     expect(sources.length).toBeGreaterThan(300);
     const openers = /\bcreate(?:Secure|Http2Secure|Tls|Net)?Server\(|\.bind\(\s*\d|createSocket\(/;
     expect(having(openers).sort()).toEqual([
+      'api/http/tls-server.ts',
       'dashboard/server.ts',
       'desired/render/server.ts',
       'sim/git/server.ts',
@@ -39,9 +40,14 @@ describe('listeners', () => {
       'telemetry/debug-socket.ts',
       'telemetry/http.ts',
     ]);
-    // Three addresses are configurable: the demo's, --metrics-host, and that of the renderer, which
-    // requires client certificates.
-    const configurable = ['dashboard/server.ts', 'desired/render/server.ts', 'telemetry/http.ts'];
+    // Four addresses are configurable: the demo's, --metrics-host, --api-host, where callers need a
+    // token, and that of the renderer, which requires client certificates.
+    const configurable = [
+      'api/http/tls-server.ts',
+      'dashboard/server.ts',
+      'desired/render/server.ts',
+      'telemetry/http.ts',
+    ];
     expect(having(/\blisten\(server, /).sort()).toEqual(configurable);
     // `sim/server/cluster.ts` calls `sim/server/http/server.ts`.
     const listening = [
@@ -75,12 +81,12 @@ describe('listeners', () => {
   // T-SEC-21
   it('the debug state is on a Unix socket only', () => {
     expect(textOf('telemetry/debug-socket.ts')).toContain('server.listen(path, ');
-    expect(having(/\bnew DebugSocket\(/)).toEqual(['cli/run/infrastructure.ts']);
+    expect(having(/\bnew DebugSocket\(/)).toEqual(['cli/run/read-api.ts']);
   });
 
   // T-SEC-21
   it.each(['install.yaml', 'namespace-install.yaml'])(
-    '%s has a NetworkPolicy that only admits connections to the metrics port',
+    '%s has a NetworkPolicy that only admits connections to the metrics port and the read API',
     (name) => {
       const objects = loadAll(readFileSync(join('manifests', name), 'utf8')) as readonly {
         readonly kind: string;
@@ -90,7 +96,8 @@ describe('listeners', () => {
       expect(policies).toHaveLength(1);
       expect(policies[0]?.spec?.policyTypes).toContain('Ingress');
       expect(policies[0]?.spec?.ingress).toEqual([
-        { from: [{ namespaceSelector: {} }], ports: [{ port: expect.anything() as unknown, protocol: 'TCP' }] },
+        { from: [{ namespaceSelector: {} }], ports: [{ port: 'metrics', protocol: 'TCP' }] },
+        ...(name === 'namespace-install.yaml' ? [] : [{ ports: [{ port: 'api', protocol: 'TCP' }] }]),
       ]);
     },
   );

@@ -34,7 +34,7 @@ function publisherOf(
 }
 
 function ownershipOf(
-  { config }: WireInputs,
+  { config, api }: WireInputs,
   { client, hubTime, namespace, neighbours: { clock, random, logger, metrics } }: ReplicaInfrastructure,
 ): Ownership {
   return createOwnership({
@@ -54,6 +54,7 @@ function ownershipOf(
     defaultParts: config.clusterSplit,
     ...machineOf(config.podUid),
     hubTime,
+    api: api?.published,
     prepares: true,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });

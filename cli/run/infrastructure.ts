@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource } from '#desired';
+import { createDesiredSource, createRemoteSource, observeSource } from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
@@ -11,6 +11,7 @@ import type {
   PluginConfig,
   ProxySettings,
   Renderer,
+  RepositoryReport,
   SourceReach,
 } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
@@ -23,15 +24,16 @@ import { createSettingsStore } from '#settings';
 import type { SettingsStore } from '#settings';
 import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
-import { DebugSocket, TelemetryServer } from '#telemetry';
+import { TelemetryServer } from '#telemetry';
 import type { Logger, MetricRegistry, PromMetrics } from '#telemetry';
-import { debugSocketOf } from '../debug/debug-paths.ts';
+import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './metrics.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
+import { readApi } from './read-api.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from '../process/root.ts';
 
@@ -51,6 +53,8 @@ export interface WireInputs {
   /** The controller's own addresses, which sources must not resolve to. */
   readonly reach: SourceReach;
   readonly azureWorkload: AzureWorkload | undefined;
+  /** Where the read API listens; undefined: on its socket only. */
+  readonly api?: ApiListener | undefined;
   /** The loaded Lua engine with the scripts of `--health-scripts`; needs the overrides. */
   readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
 }
@@ -70,6 +74,8 @@ export interface ReplicaInfrastructure {
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
   readonly upkeep: Runnable;
+  /** How reading each repository went. */
+  readonly repositories: () => readonly RepositoryReport[];
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
 }
 
@@ -106,7 +112,8 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   const clusterLabels = config.metricsClusterLabels;
   const tuning = liveTuning(config);
   const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, clusterLabels, tuning });
-  const desired = desiredSource(inputs, settings, metrics);
+  const rendering = desiredSource(inputs, settings, metrics);
+  const { source: desired, repositories } = observeSource(rendering, systemClock);
   if (!verifiesSignatures(config))
     logger.warn('Commit signatures are not verified, even where projects require it: ARGOCD_GPG_ENABLED is off');
   const queueMetrics = new QueueMetrics(metrics);
@@ -117,6 +124,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     hubAccess,
     clients,
     upkeep,
+    repositories,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
   };
 }
@@ -162,32 +170,36 @@ function desiredSource(
 
 /** All runnables in start groups, including the endpoints. */
 export function startOrder(
-  { config, commands, renderer, logger }: WireInputs,
-  { client, hubAccess, upkeep, neighbours: { settings, live, desired, metrics } }: ReplicaInfrastructure,
+  inputs: WireInputs,
+  infrastructure: ReplicaInfrastructure,
   {
     controller,
     ownership,
     others,
   }: { readonly controller: Controller; readonly ownership: Ownership; readonly others: readonly Runnable[] },
 ): (readonly Runnable[])[] {
+  const { config, commands, renderer, logger } = inputs;
+  const { client, hubAccess, upkeep, neighbours } = infrastructure;
+  const { settings, live, desired, metrics } = neighbours;
   const started = { value: false };
+  const ready = (): { ok: boolean; reason?: string } => {
+    const infos = live.infos();
+    const denied = hubAccess.lost(infos);
+    if (denied !== undefined) return { ok: false, reason: denied };
+    return started.value ? readiness(ownership, infos) : notStarted;
+  };
   const telemetry = new TelemetryServer({
     host: config.metricsHost,
     port: config.metricsPort,
     metrics,
     logger,
     healthy: () => controller.healthy(),
-    ready: () => {
-      const infos = live.infos();
-      const denied = hubAccess.lost(infos);
-      if (denied !== undefined) return { ok: false, reason: denied };
-      return started.value ? readiness(ownership, infos) : notStarted;
-    },
+    ready,
   });
-  const debug = new DebugSocket({
-    path: debugSocketOf(config),
-    logger,
-    uid: process.getuid?.(),
+  const api = readApi(inputs, infrastructure, {
+    controller,
+    ownership,
+    ready,
     state: () => ({
       ownedClusters: ownedClusterNames(ownership),
       ownershipConditions: ownership.conditions(),
@@ -196,7 +208,7 @@ export function startOrder(
   });
   return [
     [hubClientCloser(client)],
-    [telemetry, upkeep, debug, commands, ...(renderer === undefined ? [] : [renderer])],
+    [telemetry, upkeep, ...api, commands, ...(renderer === undefined ? [] : [renderer])],
     [settings, desired, ...others, ownership],
     [live],
     [controller],

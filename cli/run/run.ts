@@ -5,6 +5,7 @@ import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
 import { ownNames } from '../debug/debug-paths.ts';
+import { apiListener } from './api-listener.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from '../options/run-options.ts';
@@ -58,7 +59,8 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
       plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
     };
     const reach = sourceReach(config, { hub: hub.connection, env });
-    const inputs = { config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
+    const api = await apiListener(effective, systemClock.now(), logger);
+    const inputs = { api, config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs: stopGraceMs }).finally(release);
   });

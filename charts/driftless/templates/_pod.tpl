@@ -1,8 +1,17 @@
+{{- /*
+Port of the read API; 0: off. A caller is checked by reviews, which need cluster-wide rights, and a
+shadow writes nothing.
+*/ -}}
+{{- define "driftless.apiPort" -}}
+{{- if or .Values.rbac.namespaced .Values.controller.shadow.enabled }}0{{ else }}{{ int .Values.controller.containerPorts.api }}{{ end }}
+{{- end }}
+
 {{- /* Flags. Without the replica count, because scaling must not restart pods. */ -}}
 {{- define "driftless.args" -}}
 {{- $controller := .Values.controller }}
 - /usr/local/bin/argocd-application-controller
 - --metrics-port={{ int $controller.containerPorts.metrics }}
+- --api-port={{ include "driftless.apiPort" . }}
 {{- if $controller.shadow.enabled }}
 - --shadow
 - --shadow-grace={{ $controller.shadow.grace }}
@@ -54,6 +63,10 @@
   valueFrom:
     fieldRef:
       fieldPath: metadata.name
+- name: DRIFTLESS_API_ADDRESS
+  valueFrom:
+    fieldRef:
+      fieldPath: status.podIP
 - name: DRIFTLESS_POD_UID
   valueFrom:
     fieldRef:
@@ -216,6 +229,11 @@ ports:
   - name: metrics
     containerPort: {{ int $controller.containerPorts.metrics }}
     protocol: TCP
+  {{- if ne (include "driftless.apiPort" .) "0" }}
+  - name: api
+    containerPort: {{ include "driftless.apiPort" . }}
+    protocol: TCP
+  {{- end }}
 {{ include "driftless.probes" . | trim }}
 resources:
   {{- toYaml $controller.resources | nindent 2 }}

@@ -91,6 +91,16 @@
   verbs: [impersonate]
 {{- end }}
 
+{{- /* The read API asks the API server who a caller is, and what it may read. */ -}}
+{{- define "driftless.reviewRules" -}}
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
+
 {{- define "driftless.impersonates" -}}
 {{- if or .Values.rbac.impersonation (eq (toString (get .Values.configs.cm "application.sync.impersonation.enabled")) "true") }}true{{ end }}
 {{- end }}
@@ -130,6 +140,9 @@
 {{- end }}
 {{- if and (include "driftless.impersonates" .) (not .Values.controller.shadow.enabled) }}
 {{ include "driftless.impersonationRules" . }}
+{{- end }}
+{{- if ne (include "driftless.apiPort" .) "0" }}
+{{ include "driftless.reviewRules" . }}
 {{- end }}
 {{- with .Values.rbac.extraClusterRules }}
 {{ toYaml . }}

@@ -1,0 +1,36 @@
+import type { Clock } from '#base';
+import type { ControllerReport } from '#controller';
+import type { RepositoryReport } from '#desired';
+import type { ClusterReport } from '#live';
+import type { Cluster } from '#model';
+import type { Ownership } from '#sharding';
+
+/** The process of a replica. */
+export interface ProcessFacts {
+  readonly startedAt: number;
+  readonly ready: boolean;
+  readonly reason?: string;
+  readonly heapBytes: number;
+  readonly heapLimitBytes: number;
+  readonly rssBytes: number;
+  readonly cpuMs: number;
+  readonly eventLoopDelayMs?: number;
+}
+
+/** The readers of one replica's facts. Each reads what its module has at that moment. */
+export interface ReplicaFacts {
+  /** Host name. */
+  readonly name: string;
+  readonly version: string;
+  /** The controller's own namespace. */
+  readonly namespace: string;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly controller: ControllerReport;
+  readonly ownership: Pick<Ownership, 'identity' | 'facts' | 'placeOf' | 'conditions' | 'ownsCluster'>;
+  /** All cluster Secrets. */
+  readonly clusters: () => readonly Cluster[];
+  /** Clusters that this replica watches. */
+  readonly watched: () => readonly ClusterReport[];
+  readonly repositories: () => readonly RepositoryReport[];
+  readonly process: () => ProcessFacts;
+}

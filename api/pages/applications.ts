@@ -1,0 +1,154 @@
+import { defined } from '#base';
+import {
+  appKeyOf,
+  asApplication,
+  destinationNamespaceOf,
+  isAutomated,
+  isErrorCondition,
+  projectOf,
+  sourcesOf,
+} from '#model';
+import type { AppKey, Application as KubeApplication, ApplicationStatus, Cluster, KubeObject } from '#model';
+import type { ApplicationSummary } from '../application-types.ts';
+import type { ReplicaFacts } from '../facts.ts';
+import type { ApplicationFilters } from '../request.ts';
+import { optionalTime, plainUrl } from './format.ts';
+
+/** What an Application object alone says. */
+type ObjectSummary = Omit<ApplicationSummary, 'owner' | 'shard' | 'server' | 'clusterName'>;
+
+interface IndexedApplication {
+  readonly key: AppKey;
+  readonly app: KubeApplication;
+  readonly summary: ObjectSummary;
+}
+
+/** How long the order of the keys is kept. */
+const indexMs = 1000;
+
+/**
+ * All Applications by key. Summaries are kept with the objects that they describe, so that only
+ * changed Applications cost work.
+ */
+export class ApplicationIndex {
+  readonly #facts: ReplicaFacts;
+  readonly #summaries = new WeakMap<KubeObject, IndexedApplication>();
+  #sorted: { readonly at: number; readonly items: readonly IndexedApplication[] } | undefined;
+
+  constructor(facts: ReplicaFacts) {
+    this.#facts = facts;
+  }
+
+  /** By namespace and name. At most a second old. */
+  all(): readonly IndexedApplication[] {
+    const now = this.#facts.clock.monotonic();
+    if (this.#sorted !== undefined && now - this.#sorted.at < indexMs) return this.#sorted.items;
+    const items = this.#facts.controller.applications().map((object) => this.#indexed(object));
+    items.sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
+    this.#sorted = { at: now, items };
+    return items;
+  }
+
+  namespaces(): readonly string[] {
+    return [...new Set(this.all().map(({ summary }) => summary.namespace))];
+  }
+
+  /** The Applications that filters select. */
+  select(filters: ApplicationFilters): readonly IndexedApplication[] {
+    const { cluster, label, text } = filters;
+    const fields = (['project', 'namespace', 'sync', 'health', 'operation'] as const).filter(
+      (name) => filters[name] !== undefined,
+    );
+    const part = text?.toLowerCase();
+    return this.all().filter(({ app, summary }) => {
+      if (fields.some((name) => summary[name] !== filters[name])) return false;
+      if (part !== undefined && !summary.name.toLowerCase().includes(part)) return false;
+      if (label !== undefined && !hasLabel(summary.labels, label)) return false;
+      return cluster === undefined || isCluster(this.#facts.controller.clusterOf(app), cluster);
+    });
+  }
+
+  summaryOf({ key, app, summary }: IndexedApplication): ApplicationSummary {
+    const cluster = this.#facts.controller.clusterOf(app);
+    const place = this.#facts.ownership.placeOf(key, cluster);
+    const holder = place === undefined ? undefined : this.#facts.ownership.facts().holders.get(place.slot);
+    const owner = this.#facts.controller.isMine(app) ? this.#facts.name : (holder?.holder ?? '');
+    return {
+      ...summary,
+      owner,
+      ...defined({ shard: place?.slot }),
+      server: cluster?.server ?? '',
+      clusterName: cluster?.name ?? '',
+    };
+  }
+
+  find(key: AppKey): IndexedApplication | undefined {
+    const app = this.#facts.controller.application(key);
+    return app === undefined ? undefined : { key, app, summary: summaryOfObject(app) };
+  }
+
+  #indexed(object: KubeObject): IndexedApplication {
+    const known = this.#summaries.get(object);
+    if (known !== undefined) return known;
+    const app = asApplication(object);
+    const indexed = { key: appKeyOf(app), app, summary: summaryOfObject(app) };
+    this.#summaries.set(object, indexed);
+    return indexed;
+  }
+}
+
+function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boolean {
+  const [name = '', value] = wanted.split('=', 2);
+  return Object.hasOwn(labels, name) && (value === undefined || labels[name] === value);
+}
+
+function isCluster(cluster: Cluster | undefined, wanted: string): boolean {
+  return cluster !== undefined && (cluster.server === wanted || cluster.name === wanted);
+}
+
+function summaryOfObject(app: KubeApplication): ObjectSummary {
+  const { metadata, spec } = app;
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    project: projectOf(app),
+    destinationNamespace: destinationNamespaceOf(app),
+    repositories: [...new Set(sourcesOf(spec).map(({ repoURL }) => plainUrl(repoURL)))],
+    labels: metadata.labels ?? {},
+    isAutomated: isAutomated(spec),
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    ...statusSummary(app.status ?? {}),
+    ...defined({ attention: attentionOf(app) }),
+  };
+}
+
+function statusSummary({
+  sync,
+  health,
+  operationState,
+  reconciledAt = '',
+}: ApplicationStatus): Pick<ObjectSummary, 'sync' | 'health' | 'operation' | 'revisions' | 'comparedAt'> {
+  const { status = '', revision, revisions = revision === undefined ? [] : [revision] } = sync ?? {};
+  const compared = Date.parse(reconciledAt);
+  return {
+    sync: status,
+    health: health?.status ?? '',
+    operation: operationState?.phase ?? '',
+    revisions,
+    ...defined({ comparedAt: Number.isNaN(compared) ? undefined : optionalTime(compared) }),
+  };
+}
+
+/** Why an Application deserves a look; the first reason that applies. */
+export function attentionOf({ metadata, status = {}, spec }: KubeApplication): string | undefined {
+  const error = status.conditions?.find(isErrorCondition);
+  if (error !== undefined) return `${error.type}: ${error.message.slice(0, 200)}`;
+  const phase = status.operationState?.phase ?? '';
+  if (['Failed', 'Error'].includes(phase)) return `the last operation ended as ${phase}`;
+  const health = status.health?.status ?? '';
+  if (['Degraded', 'Missing', 'Unknown'].includes(health)) return `health is ${health}`;
+  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
+  if (['Running', 'Terminating'].includes(phase)) return `an operation is ${phase}`;
+  if (status.sync?.status !== 'OutOfSync') return undefined;
+  return isAutomated(spec) ? 'OutOfSync although automated sync is on' : 'OutOfSync';
+}

@@ -1,0 +1,16 @@
+import { splitUserInfo } from '#base';
+import type { Time } from '../types.ts';
+
+/** A wall time for the wire. Times that cannot be shown become the epoch. */
+export function wireTime(ms: number): Time {
+  return new Date(Number.isFinite(ms) && Math.abs(ms) < 8.64e15 ? ms : 0).toISOString();
+}
+
+export function optionalTime(ms: number | undefined): Time | undefined {
+  return ms === undefined ? undefined : wireTime(ms);
+}
+
+/** An address without user and password. */
+export function plainUrl(url: string): string {
+  return splitUserInfo(url).url;
+}

@@ -1,0 +1,402 @@
+import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:tls';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Shutdown, systemClock } from '#base';
+import type { Controller } from '#controller';
+import { automated, configMap, stage } from '../controller/testing/index.ts';
+import type { SlotRecord } from '#sharding';
+import { eventually } from '#support';
+import { silentLogger } from '#telemetry';
+import { fullViewer } from './access/viewer.ts';
+import type { Viewer } from './access/viewer.ts';
+import type { ReplicaFacts } from './facts.ts';
+import { ApiFault } from './fault.ts';
+import { createCertificate } from './http/certificate.ts';
+import type { ApiCertificate } from './http/certificate.ts';
+import { ApiServer } from './http/tls-server.ts';
+import { PeerDirectory } from './peers/directory.ts';
+import type { Peers } from './peers/types.ts';
+import { ReadApi } from './read-api.ts';
+import { parseApiRequest } from './request.ts';
+
+const at = stage();
+const signal = new AbortController().signal;
+const first = 'a'.repeat(40);
+const canary = 'c4nary';
+
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+function factsOf(
+  controller: Controller,
+  name = 'replica-0',
+  holders: ReadonlyMap<number, SlotRecord> = new Map(),
+): ReplicaFacts {
+  const ownership: ReplicaFacts['ownership'] = {
+    identity: () => ({ shard: 0, replicas: 2 }),
+    ownsCluster: () => true,
+    conditions: () => [],
+    placeOf: () => ({ slot: at.world.owner, part: 0, parts: 1 }),
+    facts: () => ({
+      epoch: 7,
+      epochSince: 0,
+      algorithm: 'legacy',
+      shards: 2,
+      holders,
+      entries: new Map(),
+      handOvers: [],
+      unowned: new Map(),
+    }),
+  };
+  return {
+    name,
+    version: '1',
+    namespace: 'argocd',
+    clock: at.clock,
+    controller: controller.report,
+    ownership,
+    clusters: () => [],
+    watched: () => [],
+    repositories: () => [],
+    process: () => ({ startedAt: 0, ready: true, heapBytes: 1, heapLimitBytes: 2, rssBytes: 3, cpuMs: 4 }),
+  };
+}
+
+function apiOf(facts: ReplicaFacts, peers: Peers = () => []): ReadApi {
+  return new ReadApi({ facts, clock: systemClock, peers });
+}
+
+async function page(
+  api: ReadApi,
+  target: string,
+  viewer: Viewer = fullViewer,
+  isPeer = false,
+): Promise<Record<string, never>> {
+  return (await api.answer(parseApiRequest(target), { viewer, isPeer }, signal)) as Record<string, never>;
+}
+
+const onlyIn = (...namespaces: readonly string[]): Viewer => ({
+  mayRead: (namespace) => Promise.resolve(namespaces.includes(namespace)),
+});
+
+/** An Application whose ConfigMap and Secret differ from Git. */
+async function drifted(): Promise<Controller> {
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'key' },
+    data: { password: btoa(`${canary}-git`) },
+  };
+  at.world.git.push(first, [configMap('one'), secret]);
+  at.world.application({ ...automated, syncPolicy: {}, source: { repoURL: `https://me:${canary}@git/x`, path: 'p' } });
+  at.world.edit(() => ({ operation: { sync: {} } }));
+  const { controller } = at.world.replica();
+  await at.clock.advance(5000);
+  const change = (kind: string, name: string, data: Record<string, string>): void => {
+    const live = at.world.dest.get(kind, name)!;
+    const managedFields = [
+      {
+        manager: 'kubectl-edit',
+        operation: 'Update',
+        time: '2026-01-02T03:04:05Z',
+        fieldsV1: { 'f:data': { 'f:key': {} } },
+      },
+    ];
+    at.world.dest.put({ ...live, metadata: { ...live.metadata, managedFields }, data });
+  };
+  change('ConfigMap', 'one', { key: `https://u:${canary}@h/p`, db_password: canary });
+  change('Secret', 'key', { password: btoa(`${canary}-live`) });
+  await at.clock.advance(5000);
+  return controller;
+}
+
+describe('the page of an Application', () => {
+  it('says which fields differ, who changed them and when, and shows no secret', async () => {
+    const body = await page(apiOf(factsOf(await drifted())), '/api/v1/applications/argocd/demo');
+    const { application } = body as unknown as { readonly application: Record<string, never> };
+    expect(application).toMatchObject({
+      namespace: 'argocd',
+      name: 'demo',
+      owner: 'replica-0',
+      sync: 'OutOfSync',
+      ownership: { reason: 'this replica became the owner', epoch: 7 },
+      differencesTotal: 2,
+      lastPass: { cause: { type: 'object' }, result: 'completed' },
+      lastOperation: { type: 'sync', phase: 'Succeeded' },
+      automatedSync: { decision: 'skip', reason: 'automated sync is off' },
+    });
+    const [changed] = application['differences'] as unknown as readonly Record<string, unknown>[];
+    expect(changed).toMatchObject({
+      kind: 'ConfigMap',
+      state: 'modified',
+      fields: [
+        {
+          path: '/data/key',
+          desired: '"1"',
+          changedBy: { manager: 'kubectl-edit', operation: 'Update', time: '2026-01-02T03:04:05Z', isOurs: false },
+        },
+      ],
+    });
+    expect(JSON.stringify(body)).not.toContain(canary);
+    expect(JSON.stringify(body)).not.toContain(btoa(`${canary}-live`));
+  });
+
+  // T-SEC-1
+  it.each([
+    'replica',
+    'ownership',
+    'clusters',
+    'queues',
+    'applications',
+    'repositories',
+    'events',
+    'costs/apps',
+    'costs/projects',
+  ])('%s shows no secret either', async (name) => {
+    const body = JSON.stringify(await page(apiOf(factsOf(await drifted())), `/api/v1/${name}`));
+    expect(body).toContain('"apiVersion":"driftless.io/v1"');
+    expect(body).not.toContain(canary);
+  });
+});
+
+describe('a viewer', () => {
+  it('sees the Applications of the namespaces that it may read, on no page any others', async () => {
+    const api = apiOf(factsOf(await drifted()));
+    const other = onlyIn('elsewhere');
+    expect(await page(api, '/api/v1/applications', other)).toMatchObject({ items: [], total: 0 });
+    expect(await page(api, '/api/v1/events', other)).toMatchObject({ items: [] });
+    expect(await page(api, '/api/v1/costs/apps', other)).toMatchObject({ items: [] });
+    for (const target of [
+      'applications/argocd/demo',
+      'applications/argocd/unknown',
+      'replica',
+      'queues',
+      'costs/projects',
+    ])
+      await expect(page(api, `/api/v1/${target}`, other)).rejects.toMatchObject({ status: 403 });
+    expect(await page(api, '/api/v1/applications', onlyIn('argocd'))).toMatchObject({ total: 1 });
+    await expect(page(api, '/api/v1/applications/argocd/unknown', onlyIn('argocd'))).rejects.toMatchObject({
+      status: 404,
+    });
+  });
+});
+
+describe('a list', () => {
+  it('comes in pages that together have each Application once, whatever the size of a page', async () => {
+    at.world.git.push(first, [configMap('one')]);
+    for (let i = 0; i < 25; i += 1)
+      at.world.application(
+        {},
+        { metadata: { name: `app-${i}`, namespace: 'argocd', labels: { tier: i % 2 === 0 ? 'a' : 'b' } } },
+      );
+    const { controller } = at.world.replica();
+    await at.clock.advance(5000);
+    const api = apiOf(factsOf(controller));
+    const seen: string[] = [];
+    let target = '/api/v1/applications?limit=7&label=tier%3Da';
+    for (let turn = 0; turn < 10 && target !== ''; turn += 1) {
+      const body = (await page(api, target)) as unknown as {
+        items: { name: string }[];
+        total: number;
+        continue?: string;
+      };
+      expect(body.total).toBe(13);
+      seen.push(...body.items.map(({ name }) => name));
+      target =
+        body.continue === undefined ? '' : `/api/v1/applications?limit=7&label=tier%3Da&continue=${body.continue}`;
+    }
+    expect(new Set(seen).size).toBe(13);
+    expect(seen).toHaveLength(13);
+    expect(await page(api, '/api/v1/applications?text=PP-2')).toMatchObject({ total: 6 });
+  });
+});
+
+describe('peers', () => {
+  it('that hang, fail, lie about their name or answer nonsense are named, and the rest is shown', async () => {
+    const facts = factsOf(await drifted());
+    const lie = { apiVersion: 'driftless.io/v1', kind: 'Replicas', items: [{ name: 'replica-0' }, { name: 'x' }] };
+    const peers: Peers = () => [
+      { name: 'silent', ask: () => new Promise(() => undefined) },
+      { name: 'broken', ask: () => Promise.reject(new ApiFault(502, 'no connection')) },
+      { name: 'nonsense', ask: () => Promise.resolve({ items: 'all' }) },
+      { name: 'old' },
+      { name: 'liar', ask: () => Promise.resolve(lie) },
+    ];
+    const body = await page(apiOf(facts, peers), '/api/v1/replica');
+    expect(body).toMatchObject({
+      items: [{ name: 'replica-0' }, { name: 'liar' }],
+      incomplete: [
+        { replica: 'silent', reason: 'it did not answer within 2 s' },
+        { replica: 'broken', reason: 'no connection' },
+        { replica: 'nonsense', reason: 'its answer is not understood' },
+        { replica: 'old', reason: 'it publishes no address: an older release, or its API is off' },
+      ],
+    });
+  });
+
+  it('are not asked by a request of a peer', async () => {
+    let asked = 0;
+    const ask = (): Promise<unknown> => Promise.resolve((asked += 1));
+    const api = apiOf(factsOf(await drifted()), () => [{ name: 'other', ask }]);
+    await page(api, '/api/v1/replica', fullViewer, true);
+    expect(asked).toBe(0);
+    await page(api, '/api/v1/replica');
+    expect(asked).toBe(1);
+  });
+});
+
+/** A replica's API on a port of loopback. */
+async function serving(
+  facts: ReplicaFacts,
+  certificate: ApiCertificate,
+  directory: PeerDirectory,
+): Promise<{ readonly port: number; readonly api: ReadApi }> {
+  const api = apiOf(facts, directory.peers);
+  const viewer = (token: string | undefined): Promise<Viewer> =>
+    token === 'good' ? Promise.resolve(onlyIn('argocd')) : Promise.reject(new ApiFault(401, 'no'));
+  const server = new ApiServer(
+    { api, access: { viewer }, certificate, logger: silentLogger, peerFingerprints: () => directory.fingerprints() },
+    { host: '127.0.0.1', port: 0 },
+  );
+  const stop = new AbortController();
+  const running = server.run(stop.signal);
+  stops.push(async () => {
+    stop.abort(new Shutdown());
+    await running;
+  });
+  await eventually(() => expect(server.port).toBeDefined());
+  return { port: server.port ?? 0, api };
+}
+
+async function get(
+  port: number,
+  options: {
+    readonly path?: string;
+    readonly method?: string;
+    readonly token?: string;
+    readonly headers?: Record<string, string>;
+    readonly client?: ApiCertificate;
+  },
+): Promise<{ readonly status: number; readonly body: string }> {
+  const { path = '/api/v1/replica', method = 'GET', token, headers = {}, client } = options;
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest(
+      {
+        port,
+        path,
+        method,
+        host: '127.0.0.1',
+        rejectUnauthorized: false,
+        agent: false,
+        headers: { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+        ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+      },
+    );
+    outgoing.on('error', reject).end();
+  });
+}
+
+describe('over the network', () => {
+  async function fleet(): Promise<{
+    readonly ports: readonly number[];
+    readonly certificates: readonly ApiCertificate[];
+  }> {
+    const controller = await drifted();
+    const certificates = [
+      await createCertificate('replica-0', systemClock.now()),
+      await createCertificate('replica-1', systemClock.now()),
+    ];
+    const holders = new Map<number, SlotRecord>();
+    const ports: number[] = [];
+    for (const [slot, certificate] of certificates.entries()) {
+      const facts = factsOf(controller, `replica-${slot}`, holders);
+      const { ownership } = facts;
+      const directory = new PeerDirectory({ name: `replica-${slot}`, ownership, certificate });
+      const { port } = await serving(facts, certificate, directory);
+      ports.push(port);
+      const api = { address: `127.0.0.1:${port}`, fingerprint: certificate.fingerprint };
+      const common = { renewals: 1, acked: 1, heartbeat: 0, incarnation: `p/${slot}` };
+      holders.set(slot, { slot, holder: `replica-${slot}`, ...common, api });
+    }
+    return { ports, certificates };
+  }
+
+  it('one replica answers for all, each recognised by its certificate', async () => {
+    const { ports } = await fleet();
+    const { status, body } = await get(ports[0] ?? 0, { token: 'good' });
+    expect(status).toBe(200);
+    const answer = JSON.parse(body) as {
+      readonly items: readonly { readonly name: string }[];
+      readonly incomplete: unknown;
+    };
+    expect(answer.items.map(({ name }) => name)).toEqual(['replica-0', 'replica-1']);
+    expect(answer.incomplete).toEqual([]);
+  });
+
+  it('nobody gets in without a token, or with the certificate of a stranger', async () => {
+    const { ports, certificates } = await fleet();
+    const [port = 0] = ports;
+    expect((await get(port, {})).status).toBe(401);
+    expect((await get(port, { token: 'bad' })).status).toBe(401);
+    expect((await get(port, { headers: { 'x-driftless-token': 'good' } })).status).toBe(200);
+    const stranger = await createCertificate('replica-1', systemClock.now());
+    expect((await get(port, { client: stranger })).status).toBe(401);
+    expect((await get(port, { client: certificates[1]! })).status).toBe(200);
+  });
+
+  it('a peer with another certificate than the published one gets no request, and is named', async () => {
+    const controller = await drifted();
+    const [own, real, fake] = [
+      await createCertificate('a', systemClock.now()),
+      await createCertificate('b', systemClock.now()),
+      await createCertificate('b', systemClock.now()),
+    ];
+    const nobody = new PeerDirectory({
+      name: 'b',
+      ownership: { facts: () => factsOf(controller).ownership.facts() },
+      certificate: fake,
+    });
+    const { port } = await serving(factsOf(controller, 'b'), fake, nobody);
+    const record = { slot: 1, holder: 'b', incarnation: 'p/1', renewals: 1, acked: 1, heartbeat: 0 };
+    const holders = new Map([[1, { ...record, api: { address: `127.0.0.1:${port}`, fingerprint: real.fingerprint } }]]);
+    const facts = factsOf(controller, 'a', holders);
+    const api = apiOf(facts, new PeerDirectory({ name: 'a', ownership: facts.ownership, certificate: own }).peers);
+    expect(await page(api, '/api/v1/replica')).toMatchObject({
+      items: [{ name: 'a' }],
+      incomplete: [{ replica: 'b', reason: 'another certificate than the published one answers at its address' }],
+    });
+  });
+
+  it('only GET and HEAD without a body are answered, and headers have a limit', async () => {
+    const { ports } = await fleet();
+    const [port = 0] = ports;
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+      expect([method, (await get(port, { method, token: 'good' })).status]).toEqual([method, 405]);
+    expect(await get(port, { method: 'HEAD', token: 'good' })).toEqual({ status: 200, body: '' });
+    expect((await get(port, { token: 'good', headers: { 'x-long': 'x'.repeat(20_000) } })).status).toBe(431);
+    expect((await get(port, { token: 'good', path: '/api/v1/applications?colour=red' })).status).toBe(400);
+  });
+
+  it('a request that hides another one in its body is refused with its connection', async () => {
+    const { ports } = await fleet();
+    const hidden = 'GET /api/v1/queues HTTP/1.1\r\nhost: x\r\n\r\n';
+    const text = `GET /api/v1/replica HTTP/1.1\r\nhost: x\r\nauthorization: Bearer good\r\ncontent-length: ${hidden.length}\r\n\r\n${hidden}`;
+    const answer = await new Promise<string>((resolve) => {
+      let received = '';
+      const socket = connect({ host: '127.0.0.1', port: ports[0] ?? 0, rejectUnauthorized: false }, () =>
+        socket.write(text),
+      );
+      socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+      socket.on('close', () => resolve(received));
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,310 @@
+import { DeadlineExceeded, messageOf, withDeadline } from '#base';
+import type { Clock } from '#base';
+import { appKey } from '#model';
+import { ExpiringMap } from './access/expiring-map.ts';
+import type { Caller, Viewer } from './access/viewer.ts';
+import type { ApplicationsResponse } from './application-types.ts';
+import type { ReplicaFacts } from './facts.ts';
+import { ApiFault } from './fault.ts';
+import { ApplicationIndex } from './pages/applications.ts';
+import { clusterOwner, clusterSummaries } from './pages/clusters.ts';
+import { addUp, costPage, sorted } from './pages/costs.ts';
+import { handOverEvents, recentEvents } from './pages/events.ts';
+import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
+import { handOvers, ownershipPage } from './pages/ownership.ts';
+import { queuePage } from './pages/queues.ts';
+import type { Peer, Peers } from './peers/types.ts';
+import { continueAfter, formatApiRequest } from './request.ts';
+import type { ApiRequest } from './request.ts';
+import { apiVersion } from './types.ts';
+import type { CostRow, IncompletePart, RecentEvent } from './types.ts';
+import { visibleTo } from './visible.ts';
+
+export interface ReadApiDeps {
+  readonly facts: ReplicaFacts;
+  readonly clock: Clock;
+  readonly peers: Peers;
+}
+
+/** The body of a page without its head. */
+export type PageBody = Readonly<Record<string, unknown>>;
+type ListRequest = ApiRequest & { readonly page: 'applications' };
+
+/** A peer that has not answered by then is named, and the rest is shown. */
+export const peerTimeoutMs = 2000;
+/** How long an assembled page is used again: many readers of one page cost as much as one. */
+const pageTtlMs = 1000;
+const maxPages = 200;
+
+interface AssembledPage {
+  readonly body: PageBody;
+  readonly incomplete: readonly IncompletePart[];
+}
+
+const kinds: Readonly<Record<ApiRequest['page'], string>> = {
+  replica: 'Replicas',
+  ownership: 'Ownership',
+  clusters: 'Clusters',
+  cluster: 'Cluster',
+  queues: 'Queues',
+  applications: 'Applications',
+  application: 'Application',
+  repositories: 'Repositories',
+  events: 'Events',
+  costs: 'Costs',
+};
+
+/** Assembles each page from this replica's facts and those of its peers. */
+export class ReadApi {
+  readonly #deps: ReadApiDeps;
+  readonly #index: ApplicationIndex;
+  readonly #pages: ExpiringMap<Promise<AssembledPage>>;
+
+  constructor(deps: ReadApiDeps) {
+    this.#deps = deps;
+    this.#index = new ApplicationIndex(deps.facts);
+    this.#pages = new ExpiringMap({ now: () => deps.clock.monotonic(), ttlMs: pageTtlMs, max: maxPages });
+  }
+
+  /** @throws ApiFault */
+  async answer(request: ApiRequest, { viewer, isPeer }: Caller, signal: AbortSignal): Promise<object> {
+    await this.#authorize(request, viewer, signal);
+    const { body, incomplete } =
+      request.page === 'applications'
+        ? { body: await this.#list(request, viewer, signal), incomplete: [] }
+        : await this.#page(request, isPeer, signal);
+    const { facts } = this.#deps;
+    const shown = await visibleTo(viewer, request, body, { namespace: facts.namespace, signal });
+    const head = { apiVersion, kind: kinds[request.page], time: new Date(facts.clock.now()).toISOString() };
+    return { ...head, replica: facts.name, incomplete, ...shown };
+  }
+
+  /** @throws ApiFault 403 with the right that is missing */
+  async #authorize(request: ApiRequest, viewer: Viewer, signal: AbortSignal): Promise<void> {
+    if (request.page === 'applications' || request.page === 'events') return;
+    if (request.page === 'costs' && request.subject === 'apps') return;
+    const namespace = request.page === 'application' ? request.namespace : this.#deps.facts.namespace;
+    if (await viewer.mayRead(namespace, signal)) return;
+    throw new ApiFault(403, `this page needs the right to get applications.argoproj.io in namespace "${namespace}"`);
+  }
+
+  /** Every replica watches all Applications, so a list needs no peer. */
+  async #list({ filters, limit, after }: ListRequest, viewer: Viewer, signal: AbortSignal): Promise<PageBody> {
+    const selected = this.#index.select(filters);
+    const namespaces = new Set(selected.map(({ summary }) => summary.namespace));
+    const readable = await readableNamespaces(namespaces, viewer, signal);
+    const found = selected.filter(({ summary }) => readable.has(summary.namespace));
+    const begin = after === undefined ? 0 : firstAfter(found, after);
+    const page = found.slice(begin, begin + limit);
+    const last = page.at(-1);
+    const body: Pick<ApplicationsResponse, 'items' | 'total' | 'continue'> = {
+      items: page.map((item) => this.#index.summaryOf(item)),
+      total: found.length,
+      ...(last === undefined || begin + limit >= found.length ? {} : { continue: continueAfter(last.key) }),
+    };
+    return { ...body };
+  }
+
+  #page(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
+    const key = `${String(isPeer)} ${formatApiRequest(request)}`;
+    const known = this.#pages.get(key);
+    if (known !== undefined) return known;
+    const page = this.#assemble(request, isPeer, signal);
+    this.#pages.set(key, page);
+    page.catch(() => this.#pages.delete(key));
+    return page;
+  }
+
+  async #assemble(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
+    if (request.page === 'application') return this.#application(request, isPeer, signal);
+    const own = await this.#local(request, signal);
+    const peers = isPeer ? [] : this.#deps.peers();
+    const answers = await Promise.all(peers.map((peer) => this.#ask(peer, request, signal)));
+    const bodies = [own, ...answers.flatMap(({ body }): readonly PageBody[] => (body === undefined ? [] : [body]))];
+    if (request.page === 'cluster' && bodies.every((body) => body['server'] === undefined))
+      throw new ApiFault(404, `no cluster is named ${JSON.stringify(request.cluster)}`);
+    const incomplete = answers.flatMap((answer) => answer.incomplete ?? []);
+    return { body: merge(request, bodies), incomplete };
+  }
+
+  /** Only the owner knows an Application in full. */
+  async #application(
+    request: ApiRequest & { readonly page: 'application' },
+    isPeer: boolean,
+    signal: AbortSignal,
+  ): Promise<AssembledPage> {
+    const { facts, peers } = this.#deps;
+    const key = appKey(request.namespace, request.name);
+    const found = this.#index.find(key);
+    if (found === undefined) throw new ApiFault(404, `there is no Application ${key} in the watched namespaces`);
+    const { owner } = this.#index.summaryOf(found);
+    const own = async (incomplete: readonly IncompletePart[]): Promise<AssembledPage> => {
+      const application = await applicationPage(facts, this.#index, key, signal);
+      if (application === undefined) throw new ApiFault(404, `the Application ${key} is gone`);
+      return { body: { application }, incomplete };
+    };
+    if (isPeer || owner === facts.name) return own([]);
+    const peer = peers().find(({ name }) => name === owner);
+    if (peer === undefined)
+      return own([
+        { replica: owner, reason: owner === '' ? 'no replica owns the Application' : 'it holds no shard now' },
+      ]);
+    const { body, incomplete } = await this.#ask(peer, request, signal);
+    const application = body?.['application'];
+    if (!isJsonObject(application))
+      return own(incomplete ?? [{ replica: owner, reason: 'its answer is not understood' }]);
+    return { body: { application: { ...application, owner } }, incomplete: [] };
+  }
+
+  async #local(request: ApiRequest, signal: AbortSignal): Promise<PageBody> {
+    const { facts } = this.#deps;
+    signal.throwIfAborted();
+    switch (request.page) {
+      case 'replica':
+        return { items: [replicaInfo(facts)] };
+      case 'ownership':
+        return { ...ownershipPage(facts) };
+      case 'clusters':
+        return { items: clusterSummaries(facts, this.#index) };
+      case 'cluster':
+        return this.#cluster(request.cluster);
+      case 'queues':
+        return { items: queuePage(facts) };
+      case 'repositories':
+        return { items: repositories(facts, this.#index) };
+      case 'events': {
+        const items = [...recentEvents(facts), ...handOverEvents(facts)];
+        return { items, oldest: { [facts.name]: items.at(-1)?.at ?? new Date(facts.clock.now()).toISOString() } };
+      }
+      case 'costs':
+        return { subject: request.subject, ...costPage(facts, this.#index, request.subject) };
+      default:
+        return Promise.reject(new ApiFault(404, 'no such page'));
+    }
+  }
+
+  #cluster(wanted: string): PageBody {
+    const { facts } = this.#deps;
+    const owner = clusterOwner(facts, this.#index, wanted);
+    const known = facts.clusters().filter(({ server, name }) => server === wanted || name === wanted);
+    const server = known[0]?.server ?? owner?.server;
+    const moves = handOvers(facts).filter((move) => move.server === server);
+    return {
+      ...(server === undefined ? {} : { server, names: [...new Set(known.map(({ name }) => name))] }),
+      owners: owner === undefined ? [] : [owner],
+      handOvers: moves,
+    };
+  }
+
+  async #ask(
+    peer: Peer,
+    request: ApiRequest,
+    signal: AbortSignal,
+  ): Promise<{ readonly body?: PageBody; readonly incomplete?: readonly IncompletePart[] }> {
+    const missing = (reason: string): { readonly incomplete: readonly IncompletePart[] } => ({
+      incomplete: [{ replica: peer.name, reason }],
+    });
+    const { ask } = peer;
+    if (ask === undefined) return missing('it publishes no address: an older release, or its API is off');
+    const deadline = { clock: this.#deps.clock, limitMs: peerTimeoutMs, what: `asking replica ${peer.name}` };
+    try {
+      const answer = await withDeadline(signal, deadline, (inner) => ask(formatApiRequest(request), inner));
+      return isPage(answer, request) ? { body: renamed(answer, peer.name) } : missing('its answer is not understood');
+    } catch (error) {
+      signal.throwIfAborted();
+      const isLate = error instanceof DeadlineExceeded;
+      return missing(isLate ? `it did not answer within ${peerTimeoutMs / 1000} s` : messageOf(error).slice(0, 300));
+    }
+  }
+}
+
+/** Most namespaces that are checked for one list. */
+const maxCheckedNamespaces = 500;
+
+async function readableNamespaces(
+  namespaces: ReadonlySet<string>,
+  viewer: Viewer,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  if (await viewer.mayRead('', signal)) return namespaces;
+  if (namespaces.size > maxCheckedNamespaces)
+    throw new ApiFault(400, `the Applications are in ${namespaces.size} namespaces: choose one by ?namespace=`);
+  const readable = new Set<string>();
+  for (const namespace of namespaces) if (await viewer.mayRead(namespace, signal)) readable.add(namespace);
+  return readable;
+}
+
+/** The position of the first key after a given one; the list is sorted. */
+function firstAfter(items: readonly { readonly key: string }[], after: string): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((items[middle]?.key ?? '') <= after) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
+  if (!isJsonObject(answer)) return false;
+  const { apiVersion: version, kind, items, owners, application } = answer;
+  if (version !== apiVersion || kind !== kinds[request.page]) return false;
+  if (request.page === 'application') return isJsonObject(application);
+  if (request.page === 'ownership') return true;
+  return areObjects(request.page === 'cluster' ? owners : items);
+}
+
+function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function areObjects(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => isJsonObject(item));
+}
+
+/** A peer speaks for itself only: its parts get the name under which it holds its slot. */
+function renamed(body: PageBody, name: string): PageBody {
+  const parts = (list: unknown): unknown =>
+    Array.isArray(list)
+      ? list.map((item: object) => ({ ...item, ...('replica' in item ? { replica: name } : {}) }))
+      : list;
+  const items = body['kind'] === kinds.replica ? nameReplicas(body['items'], name) : parts(body['items']);
+  return { ...body, items, owners: parts(body['owners']), conditions: parts(body['conditions']) };
+}
+
+function nameReplicas(items: unknown, name: string): unknown {
+  return Array.isArray(items) ? items.slice(0, 1).map((item: object) => ({ ...item, name })) : items;
+}
+
+function merge(request: ApiRequest, bodies: readonly PageBody[]): PageBody {
+  const [own = {}] = bodies;
+  const all = (member: string): readonly unknown[] =>
+    bodies.flatMap((body) => (body[member] ?? []) as readonly unknown[]);
+  switch (request.page) {
+    case 'ownership':
+      return { ...own, conditions: all('conditions') };
+    case 'cluster': {
+      const named = bodies.find((body) => body['server'] !== undefined) ?? own;
+      const { server, names } = named;
+      return { server, names, owners: all('owners'), handOvers: own['handOvers'] };
+    }
+    case 'costs': {
+      const windows = bodies.map((body) => Number(body['windowMs'] ?? 0));
+      return {
+        subject: request.subject,
+        windowMs: Math.max(0, ...windows),
+        items: sorted(addUp(all('items') as readonly CostRow[])),
+      };
+    }
+    case 'events': {
+      const items = (all('items') as readonly RecentEvent[]).toSorted((a, b) =>
+        a.at < b.at ? 1 : Number(a.at > b.at) * -1,
+      );
+      return { items: items.slice(0, maxEvents), oldest: Object.assign({}, ...bodies.map((body) => body['oldest'])) };
+    }
+    default:
+      return { items: all('items') };
+  }
+}
+
+const maxEvents = 5000;

@@ -1,0 +1,157 @@
+import { ApiFault } from './fault.ts';
+import { costSubjects } from './types.ts';
+import type { CostSubject } from './types.ts';
+
+/** Filters of the list of Applications; absent: all. */
+export interface ApplicationFilters {
+  readonly project?: string;
+  /** Name or URL. */
+  readonly cluster?: string;
+  readonly namespace?: string;
+  readonly sync?: string;
+  readonly health?: string;
+  readonly operation?: string;
+  /** Part of the name, in any case. */
+  readonly text?: string;
+  /** `name` or `name=value`. */
+  readonly label?: string;
+}
+
+/** What a caller asks for. */
+export type ApiRequest =
+  | { readonly page: 'replica' | 'ownership' | 'clusters' | 'queues' | 'repositories' | 'events' }
+  | { readonly page: 'cluster'; readonly cluster: string }
+  | { readonly page: 'application'; readonly namespace: string; readonly name: string }
+  | { readonly page: 'costs'; readonly subject: CostSubject }
+  | {
+      readonly page: 'applications';
+      readonly filters: ApplicationFilters;
+      readonly limit: number;
+      /** Only Applications after this key. */
+      readonly after: string | undefined;
+    };
+
+export const apiRoot = '/api/v1';
+const plainPages = ['replica', 'ownership', 'clusters', 'queues', 'repositories', 'events'] as const;
+const filterNames = ['project', 'cluster', 'namespace', 'sync', 'health', 'operation', 'text', 'label'] as const;
+const defaultLimit = 100;
+export const maxLimit = 1000;
+const maxUrlLength = 4096;
+/** Longer values name nothing that exists. */
+const maxValueLength = 512;
+
+/**
+ * Reads path and query of a request.
+ * @throws ApiFault 404 for an unknown path, 400 for a query that is not understood
+ */
+export function parseApiRequest(target: string): ApiRequest {
+  if (target.length > maxUrlLength) throw new ApiFault(414, `the path is longer than ${maxUrlLength} characters`);
+  const [path = '', query = ''] = splitOnce(target, '?');
+  const steps = stepsOf(path);
+  const parameters = new URLSearchParams(query);
+  const [page = '', first, second, ...more] = steps;
+  if (page === 'applications' && first === undefined) return readList(parameters);
+  rejectUnknown(parameters, []);
+  return readPage(
+    page,
+    [first, second].filter((step) => step !== undefined),
+    more.length > 0,
+  );
+}
+
+function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {
+  const plain = plainPages.find((name) => name === page);
+  if (plain !== undefined && first === undefined) return { page: plain };
+  if (first !== undefined && second === undefined) {
+    const subject = costSubjects.find((name) => name === first);
+    if (page === 'clusters') return { page: 'cluster', cluster: first };
+    if (page === 'costs' && subject !== undefined) return { page: 'costs', subject };
+  }
+  if (page === 'applications' && first !== undefined && second !== undefined && !isLonger)
+    return { page: 'application', namespace: first, name: second };
+  throw new ApiFault(404, 'no such page; the pages are described in docs/api.md');
+}
+
+/** The path and query of a request, as {@link parseApiRequest} reads them. */
+export function formatApiRequest(request: ApiRequest): string {
+  switch (request.page) {
+    case 'cluster':
+      return `${apiRoot}/clusters/${encodeURIComponent(request.cluster)}`;
+    case 'application':
+      return `${apiRoot}/applications/${encodeURIComponent(request.namespace)}/${encodeURIComponent(request.name)}`;
+    case 'costs':
+      return `${apiRoot}/costs/${request.subject}`;
+    case 'applications': {
+      const parameters = new URLSearchParams({ ...request.filters, limit: String(request.limit) });
+      if (request.after !== undefined) parameters.set('continue', continueAfter(request.after));
+      return `${apiRoot}/applications?${parameters.toString()}`;
+    }
+    default:
+      return `${apiRoot}/${request.page}`;
+  }
+}
+
+function splitOnce(text: string, separator: string): readonly string[] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** The decoded steps below the root. A step may contain an encoded slash. */
+function stepsOf(path: string): readonly string[] {
+  if (path !== apiRoot && !path.startsWith(`${apiRoot}/`))
+    throw new ApiFault(404, `no such page; all pages are below ${apiRoot}`);
+  try {
+    const steps = path
+      .slice(apiRoot.length + 1)
+      .split('/')
+      .map(decodeURIComponent);
+    if (steps.every((step) => step !== '' && step.length <= maxValueLength)) return steps;
+  } catch {
+    // An invalid escape.
+  }
+  throw new ApiFault(404, 'no such page; the path has an empty, invalid or very long part');
+}
+
+function rejectUnknown(parameters: URLSearchParams, known: readonly string[]): void {
+  for (const name of parameters.keys()) {
+    const shown = JSON.stringify(name.slice(0, 64));
+    if (!known.includes(name)) throw new ApiFault(400, `unknown query parameter ${shown}`);
+    if (parameters.getAll(name).length > 1) throw new ApiFault(400, `query parameter ${shown} is given twice`);
+    if ((parameters.get(name) ?? '').length > maxValueLength)
+      throw new ApiFault(400, `query parameter ${shown} is longer than ${maxValueLength} characters`);
+  }
+}
+
+function readList(parameters: URLSearchParams): ApiRequest {
+  rejectUnknown(parameters, [...filterNames, 'limit', 'continue']);
+  const given = filterNames.flatMap((name) => {
+    const value = parameters.get(name);
+    return value === null || value === '' ? [] : [[name, value] as const];
+  });
+  const limit = Number(parameters.get('limit') ?? defaultLimit);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit)
+    throw new ApiFault(400, `query parameter "limit" must be a number from 1 to ${maxLimit}`);
+  const token = parameters.get('continue');
+  return {
+    page: 'applications',
+    filters: Object.fromEntries(given),
+    limit,
+    after: token === null || token === '' ? undefined : afterToken(token),
+  };
+}
+
+/** A token names the last Application of its page, so the server keeps nothing. */
+export function continueAfter(key: string): string {
+  return Buffer.from(JSON.stringify({ v: 1, after: key })).toString('base64url');
+}
+
+function afterToken(token: string): string {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'));
+    const { v, after } = value as { readonly v?: unknown; readonly after?: unknown };
+    if (v === 1 && typeof after === 'string') return after;
+  } catch {
+    // Not ours.
+  }
+  throw new ApiFault(400, 'query parameter "continue" is no token of this API: begin again without it');
+}
