@@ -12,7 +12,7 @@ export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from 
 export type { OperationFacts } from './options.ts';
 export { pairResources } from './reconcile.ts';
 export type { PairedResources } from './reconcile.ts';
-export { parseWaitingMessage } from './step.ts';
+export { parseWaitingMessage } from './waiting-message.ts';
 export { syncStep, terminateSync } from './run.ts';
 export type {
   ApplyOptions,

@@ -156,19 +156,6 @@ export function waitingForText(reason: string, tasks: readonly SyncTask[]): stri
   return `${text} and ${tasks.length - 1} more ${unit}`;
 }
 
-/** The subject of a {@link waitingMessage}; undefined for another message. */
-export function parseWaitingMessage(
-  message: string,
-):
-  | { readonly what: 'hook' | 'health' | 'other'; readonly group: string; readonly kind: string; readonly name: string }
-  | undefined {
-  const found = /^waiting for ([a-z ]+) ([^ /]*)\/([^ /]+)\/([^ ]*)/.exec(message);
-  if (found === null) return undefined;
-  const [, reason = '', group = '', kind = '', name = ''] = found;
-  const what = reason.endsWith('hook') ? 'hook' : reason === 'healthy state of' ? 'health' : 'other';
-  return { what, group, kind, name };
-}
-
 /** Final message with the distinct reasons, in task order (upstream: in random order). */
 export function failureMessage(message: string, failed: readonly SyncTask[]): string {
   const reasons = [

@@ -81,7 +81,7 @@ describe('listeners', () => {
   // T-SEC-21
   it('the debug state is on a Unix socket only', () => {
     expect(textOf('telemetry/debug-socket.ts')).toContain('server.listen(path, ');
-    expect(having(/\bnew DebugSocket\(/)).toEqual(['cli/run/read-api.ts']);
+    expect(having(/\bnew DebugSocket\(/)).toEqual(['cli/run/assemble-shadow.ts', 'cli/run/read-api.ts']);
   });
 
   // T-SEC-21

@@ -2,6 +2,8 @@ import { UsageError } from '#base';
 import type { Runnable } from '#base';
 import { createShadowController } from '#controller';
 import { createStaticOwnership, clusterWeightings } from '#sharding';
+import { DebugSocket } from '#telemetry';
+import { debugSocketOf } from '../debug/debug-paths.ts';
 import { shardingAlgorithm, controllerConfig, createInfrastructure, startOrder } from './infrastructure.ts';
 import type { WireInputs } from './infrastructure.ts';
 
@@ -29,6 +31,9 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
     defaultParts: config.clusterSplit,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
+  // The checks of the read API's callers are writes, so a shadow has its socket only.
+  const debugSocket = (state: () => unknown): DebugSocket =>
+    new DebugSocket({ path: debugSocketOf(config), logger, uid: process.getuid?.(), state });
   const controller = createShadowController(
     { ...infrastructure.neighbours, ownership, hub: infrastructure.client },
     { ...controllerConfig(config, infrastructure.namespace), disagreementMs: config.shadowGrace },
@@ -36,5 +41,10 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
   logger.info('Running as a shadow: nothing is written, disagreements are logged and counted', {
     namespace: infrastructure.namespace,
   });
-  return startOrder(inputs, infrastructure, { controller, ownership, others: [] });
+  return startOrder(inputs, infrastructure, {
+    controller,
+    ownership,
+    others: [],
+    api: ({ state }) => [debugSocket(state)],
+  });
 }

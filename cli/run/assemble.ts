@@ -6,6 +6,7 @@ import { createOwnership, clusterWeightings } from '#sharding';
 import type { Ownership } from '#sharding';
 import { shardingAlgorithm, controllerConfig, createInfrastructure, startOrder } from './infrastructure.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
+import { readApi } from './read-api.ts';
 import { machineOf } from './process-location.ts';
 
 /**
@@ -21,7 +22,12 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
     { ...neighbours, ownership, publisher, hub: infrastructure.client, clients: infrastructure.clients },
     controllerConfig(inputs.config, namespace),
   );
-  return startOrder(inputs, infrastructure, { controller, ownership, others: [publisher] });
+  return startOrder(inputs, infrastructure, {
+    controller,
+    ownership,
+    others: [publisher],
+    api: (parts) => readApi(inputs, infrastructure, parts),
+  });
 }
 
 function publisherOf(

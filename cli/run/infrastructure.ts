@@ -33,7 +33,7 @@ import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './metrics.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
-import { readApi } from './read-api.ts';
+import type { ApiParts } from './api-parts.ts';
 import { repoServerSettings } from './repo-server.ts';
 import { packageVersion } from '../process/root.ts';
 
@@ -176,7 +176,13 @@ export function startOrder(
     controller,
     ownership,
     others,
-  }: { readonly controller: Controller; readonly ownership: Ownership; readonly others: readonly Runnable[] },
+    api,
+  }: {
+    readonly controller: Controller;
+    readonly ownership: Ownership;
+    readonly others: readonly Runnable[];
+    readonly api: (parts: ApiParts) => readonly Runnable[];
+  },
 ): (readonly Runnable[])[] {
   const { config, commands, renderer, logger } = inputs;
   const { client, hubAccess, upkeep, neighbours } = infrastructure;
@@ -196,7 +202,7 @@ export function startOrder(
     healthy: () => controller.healthy(),
     ready,
   });
-  const api = readApi(inputs, infrastructure, {
+  const endpoints = api({
     controller,
     ownership,
     ready,
@@ -208,7 +214,7 @@ export function startOrder(
   });
   return [
     [hubClientCloser(client)],
-    [telemetry, upkeep, ...api, commands, ...(renderer === undefined ? [] : [renderer])],
+    [telemetry, upkeep, ...endpoints, commands, ...(renderer === undefined ? [] : [renderer])],
     [settings, desired, ...others, ownership],
     [live],
     [controller],

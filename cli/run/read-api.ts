@@ -4,20 +4,11 @@ import { ApiServer, createApiHandler, fullViewer, PeerDirectory, ReadApi, TokenA
 import type { ProcessFacts } from '#api';
 import { systemClock } from '#base';
 import type { Runnable } from '#base';
-import type { Controller } from '#controller';
-import type { Ownership } from '#sharding';
 import { DebugSocket, ListenError } from '#telemetry';
 import { debugSocketOf } from '../debug/debug-paths.ts';
+import type { ApiParts } from './api-parts.ts';
 import { packageVersion } from '../process/root.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
-
-interface ApiParts {
-  readonly controller: Controller;
-  readonly ownership: Ownership;
-  readonly ready: () => { readonly ok: boolean; readonly reason?: string };
-  /** The JSON of /debug/state. */
-  readonly state: () => unknown;
-}
 
 /** The read API of this replica: its socket, and its port if it has one. */
 export function readApi(
