@@ -65,6 +65,8 @@ export interface Settings {
   readonly inClusterEnabled: boolean;
   readonly impersonation: { readonly enabled: boolean; readonly enforced: boolean };
   readonly globalProjects: readonly { readonly projectName: string; readonly labelSelector: JsonObject }[];
+  /** Globs of the label keys that Events about an Application carry, and of those left out. */
+  readonly eventLabelKeys: { readonly include: readonly string[]; readonly exclude: readonly string[] };
   readonly enabledSourceTypes: Readonly<Record<string, boolean>>;
   /** Raw ConfigMap data, for keys with a single reader. */
   readonly raw: Readonly<Record<string, string>>;
@@ -87,6 +89,7 @@ export const defaultSettings: Settings = {
   inClusterEnabled: true,
   impersonation: { enabled: false, enforced: true },
   globalProjects: [],
+  eventLabelKeys: { include: [], exclude: [] },
   enabledSourceTypes: {},
   raw: {},
 };

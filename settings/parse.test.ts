@@ -51,6 +51,24 @@ describe('parseSettings', () => {
     expect(notes(cm(onlyJq, compareOptions))).toEqual([]);
   });
 
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['', [], []],
+    ['team', ['team'], []],
+    ['team, example.com/*,,', ['team', 'example.com/*'], []],
+    // Argo CD removes every space, also within a key.
+    [' te am ', ['team'], []],
+    ['a[,team', ['team'], ['"a[" is not a glob; it matches no label']],
+  ])('reads the event label keys "%s" as %j', (text, globs, problems) => {
+    for (const [name, key] of [
+      ['include', 'resource.includeEventLabelKeys'],
+      ['exclude', 'resource.excludeEventLabelKeys'],
+    ] as const) {
+      const data = { [key]: text };
+      expect(settings(data).eventLabelKeys).toEqual({ include: [], exclude: [], [name]: globs });
+      expect(messages(data)).toEqual(problems.map((problem) => `${key}: ${problem}`));
+    }
+  });
+
   it.each([
     ['', 'off', []],
     ['normal', 'normal', []],

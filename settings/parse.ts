@@ -1,4 +1,4 @@
-import { hashJson, isObject, outsideText, ownMember, parseGoBool } from '#base';
+import { compileGlob, hashJson, isObject, outsideText, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import { updateRuleFaults, updateRulesOnlyForJq } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
@@ -45,6 +45,10 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
       enforced: data['application.sync.impersonation.enforced'] !== 'false',
     },
     globalProjects: globalProjects(data, report),
+    eventLabelKeys: {
+      include: labelKeyGlobs(data, 'resource.includeEventLabelKeys', report),
+      exclude: labelKeyGlobs(data, 'resource.excludeEventLabelKeys', report),
+    },
     enabledSourceTypes: {
       Kustomize: isEnabled(data['kustomize.enable']),
       Helm: isEnabled(data['helm.enable']),
@@ -155,6 +159,16 @@ function parseFlag(
   const value = parseGoBool(text);
   if (value === undefined) report(key, `must be true or false; ${fallback} is used`);
   return value ?? fallback;
+}
+
+/** A comma-separated list of globs. All spaces are removed, and invalid globs left out. */
+function labelKeyGlobs(data: Readonly<Record<string, string>>, key: string, report: ReportProblem): readonly string[] {
+  const globs = (data[key] ?? '').replaceAll(' ', '').split(',').filter(Boolean);
+  return globs.filter((glob) => {
+    const isReadable = compileGlob(glob) !== undefined;
+    if (!isReadable) report(key, `"${glob}" is not a glob; it matches no label`);
+    return isReadable;
+  });
 }
 
 function isEnabled(text: string | undefined): boolean {

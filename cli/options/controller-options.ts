@@ -233,7 +233,7 @@ export const controllerOptions = {
     kind: 'csv',
     default: ['all'],
     env: 'ARGOCD_ENABLE_K8S_EVENT',
-    help: 'Kubernetes Events to create: all, none, or a list of reasons.',
+    help: 'Kubernetes Events about Applications to write and log: all, none, or a list of reasons. The first all or none in a list decides.',
   },
   wqBucketSize: {
     flag: 'wq-bucket-size',

@@ -35,11 +35,6 @@ export function installationFeatures(installation: InstallationFacts): readonly 
   ];
 }
 
-/** Keys of argocd-cm that Argo CD's controller reads and Driftless does not. */
-const unsupportedKeys: readonly (readonly [RegExp, string, UsedFeature['severity']])[] = [
-  [/^resource\.(?:include|exclude)EventLabelKeys$/, 'labels of Applications are not copied to Events', 'differs'],
-];
-
 function settingsFeatures({
   settings,
   problems,
@@ -63,11 +58,6 @@ function settingsFeatures({
       severity: 'differs',
       row: rows.cmLabel,
     });
-  for (const [pattern, feature, severity] of unsupportedKeys) {
-    const keys = Object.keys(settings.raw).filter((key) => pattern.test(key) && settings.raw[key] !== '');
-    if (keys.length > 0)
-      found.push({ feature, where: `ConfigMap argocd-cm: ${keys.join(', ')}`, severity, row: rows.cmKeys });
-  }
   if (settings.respectRBAC !== 'off')
     found.push({
       feature:

@@ -29,7 +29,6 @@ export const rows = {
   namespaces: 'Applications in further namespaces',
   namespacePatterns: 'regular expressions between slashes (`sourceNamespaces`, `application.namespaces`)',
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
-  cmKeys: 'further keys of argocd-cm',
   respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
   flags: 'flags and environment variables of the controller',

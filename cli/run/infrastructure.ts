@@ -360,6 +360,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
       maxDelayMs: config.wqMaxDelay,
       backoffFactor: config.wqBackoffFactor,
     },
+    enabledEvents: config.enableK8sEvent,
     graceMs: passGraceMs,
     gpgEnabled: verifiesSignatures(config),
     metrics: {

@@ -230,8 +230,8 @@ export const settingEffects: Readonly<Record<string, SettingEffect | WithoutEffe
         },
       ),
   },
-  'resource.includeEventLabelKeys': { given: 'team', row: 'further keys of argocd-cm' },
-  'resource.excludeEventLabelKeys': { given: 'team', row: 'further keys of argocd-cm' },
+  'resource.includeEventLabelKeys': { test: 'settings/parse.test.ts', names: 'resource.includeEventLabelKeys' },
+  'resource.excludeEventLabelKeys': { test: 'settings/parse.test.ts', names: 'resource.excludeEventLabelKeys' },
   'resource.respectRBAC': {
     given: 'normal',
     usual: 'forbidden',

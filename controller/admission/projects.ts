@@ -74,6 +74,16 @@ export class ProjectPolicies {
     });
   }
 
+  /** The labels of the effective project; undefined if the Application may not use it. */
+  labelsOf(app: Application): Readonly<Record<string, string>> | undefined {
+    try {
+      return this.of(app).metadata.labels;
+    } catch (error) {
+      if (error instanceof ProjectUnusable) return undefined;
+      throw error;
+    }
+  }
+
   /** Whether the project exists and permits the Application's namespace. */
   permitsNamespaceOf(app: Application): boolean {
     const stored = this.#lookup(projectOf(app));

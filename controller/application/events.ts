@@ -1,10 +1,10 @@
-import { defined, messageOf, outsideText } from '#base';
+import { compileGlob, defined, isAbort, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
-import { destinationNamespaceOf } from '#model';
-import type { Application, KubeObject } from '#model';
-import type { Logger } from '#telemetry';
+import { appLogFields, destinationNamespaceOf } from '#model';
+import type { Application, KubeObject, Settings } from '#model';
+import type { CounterMetric, Logger, MetricRegistry } from '#telemetry';
 import { kubeTime } from '../shared/kube-time.ts';
 
 const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
@@ -16,24 +16,101 @@ export interface AppEvent {
 }
 
 /**
- * Records Kubernetes Events about Applications in Argo CD's format (util/argo/audit_logger.go).
- * Best effort: failures are only logged, and nothing waits for an Event.
+ * Whether --enable-k8s-event permits a reason. The first `all` or `none` in the list decides
+ * everything; without them only the listed reasons are permitted (Argo CD: setK8sEventList).
+ */
+export function isEventEnabled(list: readonly string[], reason: string): boolean {
+  const decisive = list.find((item) => item === 'all' || item === 'none');
+  return decisive === undefined ? list.includes(reason) : decisive === 'all';
+}
+
+export type EventLabels = Readonly<Record<string, string>>;
+
+/**
+ * The labels of an Event: those of the Application and its project that an include glob matches and
+ * no exclude glob does. The Application's value wins (Argo CD: GetAppEventLabels).
+ */
+export function eventLabels(
+  app: EventLabels | undefined,
+  project: EventLabels | undefined,
+  { include, exclude }: Settings['eventLabelKeys'],
+): EventLabels {
+  const [included, excluded] = [matcherOf(include), matcherOf(exclude)];
+  const all = Object.entries({ ...project, ...app });
+  return Object.fromEntries(all.filter(([key]) => included(key) && !excluded(key)));
+}
+
+function matcherOf(globs: readonly string[]): (key: string) => boolean {
+  const matchers = globs.flatMap((glob) => compileGlob(glob) ?? []);
+  return (key) => matchers.some((matches) => matches(key));
+}
+
+export interface EventRecorderDeps {
+  readonly hub: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: MetricRegistry;
+  readonly settings: () => Pick<Settings, 'eventLabelKeys'>;
+  /** The labels of the Application's effective project; undefined if it may not use one. */
+  readonly projectLabels: (app: Application) => EventLabels | undefined;
+}
+
+/** Upper bound on remembered namespaces that refuse Events. */
+const maxRefusingNamespaces = 1000;
+
+/**
+ * Records Kubernetes Events about Applications in Argo CD's format (util/argo/audit_logger.go), and
+ * writes each as a log line. Best effort: nothing waits for an Event.
+ *
+ * A namespace that refuses Events is logged as an error once, until it accepts one again; every
+ * failure is counted.
  */
 export class EventRecorder {
-  readonly #deps: { readonly hub: KubeClient; readonly clock: Clock; readonly logger: Logger };
+  readonly #deps: EventRecorderDeps;
+  readonly #enabled: readonly string[];
+  readonly #failures: CounterMetric;
+  readonly #refusing = new Set<string>();
   #sequence = 0;
 
-  constructor(deps: { readonly hub: KubeClient; readonly clock: Clock; readonly logger: Logger }) {
+  /** @param enabled the list of --enable-k8s-event. */
+  constructor(deps: EventRecorderDeps, enabled: readonly string[]) {
     this.#deps = deps;
+    this.#enabled = enabled;
+    this.#failures = deps.metrics.counter(
+      'driftless_event_write_failures_total',
+      'Kubernetes Events about Applications that could not be written.',
+    );
+    this.#failures.inc({}, 0);
   }
 
   async record(app: Application, event: AppEvent, signal: AbortSignal): Promise<void> {
-    const object = this.#object(app, event);
+    if (!isEventEnabled(this.#enabled, event.reason)) return;
+    const { namespace = '' } = app.metadata;
+    const fields = { ...appLogFields(app), type: event.type, reason: event.reason, ...destinationOf(app) };
+    this.#deps.logger.info(event.message, fields);
     try {
-      await this.#deps.hub.create(eventResource, object, { signal, deadlineMs: 5000 });
+      await this.#deps.hub.create(eventResource, this.#object(app, event), { signal, deadlineMs: 5000 });
+      this.#refusing.delete(namespace);
     } catch (error) {
-      this.#deps.logger.debug('Unable to record an event', { reason: event.reason, error: messageOf(error) });
+      if (signal.aborted || isAbort(error)) return;
+      this.#failures.inc({});
+      if (!this.#isFirstRefusal(namespace)) return;
+      this.#deps.logger.error(`Unable to create audit event: ${messageOf(error)}`, fields);
     }
+  }
+
+  #isFirstRefusal(namespace: string): boolean {
+    if (this.#refusing.has(namespace)) return false;
+    if (this.#refusing.size >= maxRefusingNamespaces) this.#refusing.clear();
+    this.#refusing.add(namespace);
+    return true;
+  }
+
+  #labels(app: Application): EventLabels | undefined {
+    const { eventLabelKeys } = this.#deps.settings();
+    if (eventLabelKeys.include.length === 0) return undefined;
+    const labels = eventLabels(app.metadata.labels, this.#deps.projectLabels(app), eventLabelKeys);
+    return Object.keys(labels).length === 0 ? undefined : labels;
   }
 
   #object(app: Application, { type, reason, message }: AppEvent): KubeObject {
@@ -47,10 +124,8 @@ export class EventRecorder {
       metadata: {
         name: `${name}.${nanoseconds.toString(16)}`,
         namespace,
-        annotations: {
-          'dest-server': outsideText('url', app.spec.destination.server ?? ''),
-          'dest-namespace': destinationNamespaceOf(app),
-        },
+        ...defined({ labels: this.#labels(app) }),
+        annotations: destinationOf(app),
       },
       source: { component: 'argocd-application-controller' },
       involvedObject: {
@@ -68,4 +143,12 @@ export class EventRecorder {
       lastTimestamp: kubeTime(now),
     };
   }
+}
+
+/** The destination as an Event names it, with empty values. */
+function destinationOf(app: Application): { readonly 'dest-server': string; readonly 'dest-namespace': string } {
+  return {
+    'dest-server': outsideText('url', app.spec.destination.server ?? ''),
+    'dest-namespace': destinationNamespaceOf(app),
+  };
 }

@@ -1,7 +1,7 @@
 import { defined, newAbortController } from '#base';
 import type { Informer } from '#kube';
 import { appKeyOf, asApplication, instanceName, isReconcileSkipped } from '#model';
-import type { AppKey, Application } from '#model';
+import type { AppKey, Application, Settings } from '#model';
 import { createWorkQueue } from '#queues';
 import type { ItemHandler, WorkQueue } from '#queues';
 import { AskedRefreshes } from '../refresh/asked-refreshes.ts';
@@ -15,6 +15,7 @@ import { Syncer } from '../operation/syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from '../operation/deletion.ts';
 import { EventRecorder } from '../application/events.ts';
+import type { EventLabels } from '../application/events.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
@@ -103,7 +104,13 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   });
   const store = makeStore(
     deps,
-    { apps, guard, costs, look: (key) => triggers.look(key, 'the application changed') },
+    {
+      apps,
+      guard,
+      costs,
+      events: makeEvents(deps, config, projects),
+      look: (key) => triggers.look(key, 'the application changed'),
+    },
     persist,
   );
   const [jq, jqEnd] = makeJq(deps, config);
@@ -137,22 +144,29 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   };
 }
 
+function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: ProjectPolicies): EventRecorder {
+  const settings = (): Settings => deps.settings.settings();
+  const projectLabels = (app: Application): EventLabels | undefined => projects.labelsOf(app);
+  return new EventRecorder({ ...deps, settings, projectLabels }, config.enabledEvents ?? ['all']);
+}
+
 /** The only writer of Applications. */
 function makeStore(
-  { hub, clock, logger, ...deps }: ControllerDeps,
+  { hub, clock, logger }: ControllerDeps,
   parts: {
     readonly apps: Informer;
     readonly guard: OwnershipGuard;
     readonly costs: CostBook;
+    readonly events: EventRecorder;
     readonly look: (key: AppKey) => void;
   },
   signal: AbortSignal,
 ): ApplicationStore {
-  const { apps, guard, costs, look } = parts;
+  const { apps, guard, costs, events, look } = parts;
   return new ApplicationStore({
     hub,
     informer: apps,
-    events: new EventRecorder({ hub, clock, logger, ...deps }),
+    events,
     fenced: (app, inner, send) => guard.toApplication(app, inner, costs.counting(appKeyOf(app), send)),
     onForeignChange: look,
     clock,

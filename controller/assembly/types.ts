@@ -78,6 +78,8 @@ export interface ControllerConfig {
   readonly clusterInfoMs?: number;
   /** --lost-cluster-cache-seconds; default 0. */
   readonly keepLostClustersMs?: number;
+  /** --enable-k8s-event; default all. */
+  readonly enabledEvents?: readonly string[];
   /** ARGOCD_GPG_ENABLED. False: signatures are never verified, whatever projects require. */
   readonly gpgEnabled?: boolean;
   /** --wq-*. */
