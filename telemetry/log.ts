@@ -1,6 +1,9 @@
 import { pino } from 'pino';
 import type { DestinationStream } from 'pino';
-import { DriftlessError, messageOf, outsideText, SecretValue } from '#base';
+import { DriftlessError, messageOf, outsideText, SecretValue, systemClock } from '#base';
+import type { Clock } from '#base';
+import { goTimeFormat } from './go-time.ts';
+import { logfmtLine, terminalLine } from './logfmt.ts';
 
 /**
  * Fields of a log line. Keys are nouns; values are never manifests or credentials (a `Secret`
@@ -10,9 +13,9 @@ import { DriftlessError, messageOf, outsideText, SecretValue } from '#base';
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Structured log. Messages are constant; everything that varies is a field; identity (application,
- * cluster, shard) belongs into a child logger. Pass an error as field `error`: its code and fields
- * are added.
+ * Structured log. Messages are constant, except those of Argo CD, by which users search; everything
+ * else that varies is a field. Identity (application, cluster, shard) belongs into a child logger.
+ * Pass an error as field `error`: its code and fields are added.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
@@ -26,11 +29,16 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /**
-   * `json`: one object per line in Argo CD's envelope (time, level, msg). `text`: key=value for
-   * people.
-   */
+  /** `json`: one object per line, in Argo CD's envelope (time, level, msg). `text`: logfmt. */
   readonly format: 'json' | 'text';
+  /** The layout of times, as Go's time package reads it. Empty: ISO 8601 with milliseconds. */
+  readonly timestamp?: string;
+  /** Text as on a terminal: colored, with the seconds since the start instead of the time. */
+  readonly isColored?: boolean;
+  /** Colored text with the time. */
+  readonly hasFullTimestamp?: boolean;
+  /** Default: the clock of the system. */
+  readonly clock?: Clock;
   /** Destination of the lines; stdout by default. */
   readonly destination?: { write(line: string): unknown };
 }
@@ -41,16 +49,20 @@ export interface LogOptions {
  */
 export function createLogger(options: LogOptions): Logger {
   const target = options.destination ?? process.stdout;
+  const { format, timestamp = '', clock = systemClock } = options;
+  const toText = textWriter(options);
   const stream: DestinationStream = {
     write: (line) => {
-      target.write(options.format === 'json' ? line : textLine(line));
+      target.write(format === 'json' ? line : toText(line));
     },
   };
+  const timeOf = timestamp === '' ? undefined : goTimeFormat(timestamp);
   const root = pino(
     {
       level: options.level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp:
+        timeOf === undefined ? pino.stdTimeFunctions.isoTime : () => `,"time":${JSON.stringify(timeOf(clock.now()))}`,
       formatters: { level: (label) => ({ level: label === 'warn' ? 'warning' : label }) },
     },
     stream,
@@ -73,10 +85,18 @@ function loggerOver(inner: PinoLogger): Logger {
 function printable(fields: LogFields | undefined): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(fields ?? {})) {
-    if (value instanceof DriftlessError) Object.assign(out, plainValue({ ...value.fields, code: value.code }, 0));
-    out[cleanText(key)] = plainValue(value, 0);
+    if (value instanceof DriftlessError)
+      for (const [own, given] of Object.entries({ ...value.fields, code: value.code }))
+        out[fieldKey(own)] = plainValue(given, 0);
+    out[fieldKey(key)] = plainValue(value, 0);
   }
   return out;
+}
+
+/** A field that has the name of a part of the envelope gets logrus' prefix. */
+function fieldKey(key: string): string {
+  const clean = cleanText(key);
+  return clean === 'time' || clean === 'level' || clean === 'msg' ? `fields.${clean}` : clean;
 }
 
 const maxDepth = 6;
@@ -115,16 +135,20 @@ function cleanText(text: string): string {
   return outsideText('field', text);
 }
 
-function textLine(line: string): string {
-  const { time, level, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
-  const fields = Object.entries(rest).map(
-    ([key, value]) => `${key}=${typeof value === 'string' ? quote(value) : JSON.stringify(value)}`,
-  );
-  return `${String(time)} ${String(level).toUpperCase().padEnd(7)} ${String(msg)}${fields.length > 0 ? ` ${fields.join(' ')}` : ''}\n`;
-}
-
-function quote(text: string): string {
-  return /[\s"=]/.test(text) || text === '' ? JSON.stringify(text) : text;
+/** Turns a line of JSON into one of text. */
+function textWriter({
+  isColored = false,
+  hasFullTimestamp = false,
+  clock = systemClock,
+}: LogOptions): (line: string) => string {
+  const startedAt = clock.monotonic();
+  return (line) => {
+    const { time, level, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
+    const record = { time: String(time), level: String(level), msg: String(msg), fields };
+    if (!isColored) return logfmtLine(record);
+    const seconds = Math.floor((clock.monotonic() - startedAt) / 1000);
+    return terminalLine(record, hasFullTimestamp ? record.time : String(seconds).padStart(4, '0'));
+  };
 }
 
 /** A logger that discards everything. */

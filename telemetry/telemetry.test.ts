@@ -83,14 +83,6 @@ describe('log', () => {
       if (format === 'json') expect(JSON.parse(line)).toMatchObject({ code: 'X', big: '1152921504606846976' });
     },
   );
-
-  it('writes one plain line for people', () => {
-    const { out, log } = lines('text');
-    log.info('ready', { port: 8082, what: 'two words' });
-    log.debug('not shown');
-    expect(out).toHaveLength(1);
-    expect(out[0]).toMatch(/ INFO {4}ready port=8082 what="two words"\n$/);
-  });
 });
 
 describe('metrics', () => {

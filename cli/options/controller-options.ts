@@ -62,6 +62,14 @@ export const controllerOptions = {
     choices: ['json', 'text'],
     help: 'Log format: json or text.',
   },
+  logTimestamp: {
+    flag: 'log-timestamp-format',
+    kind: 'string',
+    default: '',
+    env: 'ARGOCD_LOG_FORMAT_TIMESTAMP',
+    key: 'P:log.format.timestamp',
+    help: "Layout of the times of log lines, as Go's time package reads it. Empty: ISO 8601 with milliseconds.",
+  },
   logLevel: {
     flag: 'loglevel',
     kind: 'string',

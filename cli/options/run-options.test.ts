@@ -89,6 +89,7 @@ const differing: readonly (readonly [flag: string, env: string])[] = [
 /** Variables that have a flag in Driftless only. */
 const variables: readonly (readonly [env: string, value: string, name: keyof typeof runOptions, expected: unknown])[] =
   [
+    ['ARGOCD_LOG_FORMAT_TIMESTAMP', '15:04', 'logTimestamp', '15:04'],
     ['ARGOCD_SYNC_WAVE_DELAY', '7', 'syncWaveDelay', 7000],
     ['ARGOCD_CONTROLLER_REPLICAS', '3', 'replicas', 3],
     ['ARGOCD_CONTROLLER_SHARD', '2', 'shard', 2],

@@ -1,6 +1,7 @@
 import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
 import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
 import { createLogger } from '#telemetry';
+import type { LogOptions } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
@@ -10,6 +11,7 @@ import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';
 import { runOptions } from '../options/run-options.ts';
 import { pluginExclusions } from './desired-limits.ts';
+import type { RunConfig } from '../options/run-options.ts';
 import { sourceReach } from './source-reach.ts';
 import { healthStorage, redisSettings } from './redis.ts';
 import { rendererOf } from '../render/renderer.ts';
@@ -27,7 +29,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     return 0;
   }
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
-  const logger = createLogger({ level: config.logLevel as 'info', format: config.logFormat as 'json' });
+  const logger = createLogger(logOptions(config, env));
   for (const warning of warnings) logger.warn(warning);
   const { warning: heapWarning, ...heap } = fitHeap(env);
   logger.info('Sized the heap', { ...heap });
@@ -66,6 +68,17 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   });
   logger.info('stopped');
   return 0;
+}
+
+/** Colors as in Argo CD: on a terminal, or wherever they are forced. */
+function logOptions(config: RunConfig, env: CommandContext['env']): LogOptions {
+  return {
+    level: config.logLevel as 'info',
+    format: config.logFormat as 'json',
+    timestamp: config.logTimestamp,
+    isColored: process.stdout.isTTY || env['FORCE_LOG_COLORS'] === '1',
+    hasFullTimestamp: env['ARGOCD_LOG_FORMAT_ENABLE_FULL_TIMESTAMP'] === '1',
+  };
 }
 
 /**

@@ -37,6 +37,12 @@
       name: argocd-cmd-params-cm
       key: controller.log.format
       optional: true
+- name: ARGOCD_LOG_FORMAT_TIMESTAMP
+  valueFrom:
+    configMapKeyRef:
+      name: argocd-cmd-params-cm
+      key: log.format.timestamp
+      optional: true
 - name: ARGOCD_APPLICATION_CONTROLLER_LOGLEVEL
   valueFrom:
     configMapKeyRef:
