@@ -686,6 +686,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a pin that leads nowhere, a Secret that cannot be read': 'about driftless shards',
   'a reader that closes the pipe': 'about driftless shards',
   '`argocd_*` metrics': 'which of them somebody looks at cannot be seen here',
+  'log lines': 'who searches them cannot be seen here',
   'metrics of the process': 'which of them somebody looks at cannot be seen here',
   '`/healthz`': ownAffair,
 };

@@ -111,7 +111,7 @@ export const optionEffects: Readonly<Record<ArgoOption, OptionEffect | WithoutEf
   otlpHeaders: { given: 'a=b', row: flagsRow },
   otlpAttrs: { given: 'a', row: flagsRow },
   otlpSampleRatio: { given: '0.5', row: flagsRow },
-  enableK8sEvent: { test: 'cli/options/run-options.test.ts', names: 'enable-k8s-event' },
+  enableK8sEvent: { test: 'controller/application/events.test.ts', names: 'enable-k8s-event' },
   appResync: {
     given: '900',
     env: '15m',
@@ -158,7 +158,8 @@ export const optionEffects: Readonly<Record<ArgoOption, OptionEffect | WithoutEf
     changed: 3,
     observe: (config) => controllerConfig(config, 'argocd').operationProcessors,
   },
-  logFormat: { test: 'telemetry/telemetry.test.ts', names: 'text' },
+  logFormat: { test: 'telemetry/log-text.test.ts', names: 'format' },
+  logTimestamp: { test: 'telemetry/log-text.test.ts', names: 'timestamp' },
   logLevel: { test: 'telemetry/telemetry.test.ts', names: 'level' },
   glogLevel: { given: '3', row: inert },
   metricsPort: { test: 'cli/options/run-options.test.ts', names: 'metrics-port' },

@@ -2,7 +2,7 @@ import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
-import { appKeyOf, appNameOf, asApplication, asObject, isCompleted, jsonOf } from '#model';
+import { appLogFields, appKeyOf, appNameOf, asApplication, asObject, isCompleted, jsonOf } from '#model';
 import type {
   AppKey,
   Application,
@@ -346,7 +346,7 @@ export class ApplicationStore {
         }
         if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
         if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
-        this.#deps.logger.warn('Unable to store the state of an operation, retrying', { error });
+        this.#deps.logger.warn('error patching application with operation state', { ...appLogFields(app), error });
         await this.#deps.clock.sleep(1000, this.#deps.signal);
       }
     }

@@ -15,6 +15,7 @@ import { Syncer } from '../operation/syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from '../operation/deletion.ts';
 import { EventRecorder } from '../application/events.ts';
+import type { EventTriggers } from '../triggers/triggers.ts';
 import type { EventLabels } from '../application/events.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
@@ -102,17 +103,8 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
-  const store = makeStore(
-    deps,
-    {
-      apps,
-      guard,
-      costs,
-      events: makeEvents(deps, config, projects),
-      look: (key) => triggers.look(key, 'the application changed'),
-    },
-    persist,
-  );
+  const events = makeEvents(deps, config, projects);
+  const store = makeStore(deps, { apps, guard, costs, events, triggers }, persist);
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
   const metrics = makeAppMetrics(deps, { triggers, apps, guard });
@@ -158,17 +150,17 @@ function makeStore(
     readonly guard: OwnershipGuard;
     readonly costs: CostBook;
     readonly events: EventRecorder;
-    readonly look: (key: AppKey) => void;
+    readonly triggers: Pick<EventTriggers, 'look'>;
   },
   signal: AbortSignal,
 ): ApplicationStore {
-  const { apps, guard, costs, events, look } = parts;
+  const { apps, guard, costs, events, triggers } = parts;
   return new ApplicationStore({
     hub,
     informer: apps,
     events,
     fenced: (app, inner, send) => guard.toApplication(app, inner, costs.counting(appKeyOf(app), send)),
-    onForeignChange: look,
+    onForeignChange: (key) => triggers.look(key, 'the application changed'),
     clock,
     logger,
     signal,

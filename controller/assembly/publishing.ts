@@ -1,6 +1,6 @@
 import { newAbortController, OwnershipLost, untilAborted } from '#base';
 import type { Runnable } from '#base';
-import { appKeyOf, appKeyOfInstance, instanceName } from '#model';
+import { appLogFields, appKeyOf, appKeyOfInstance, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { OwnershipFence } from '#publish';
 import type { WorkQueue } from '#queues';
@@ -41,7 +41,7 @@ export async function unpublish(
     await deps.publisher.remove(instanceName(key, config.namespace), { signal, fence });
   } catch (error) {
     if (!signal.aborted)
-      deps.logger.warn('Unable to remove the published state of an application', { application: key, error });
+      deps.logger.warn('Unable to remove the published state of an application', { ...appLogFields(gone.app), error });
   }
 }
 

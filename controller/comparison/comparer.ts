@@ -19,6 +19,7 @@ import type {
 } from '#model';
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
+import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
@@ -56,6 +57,8 @@ export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
   readonly changed?: ReadonlySet<ResourceKey>;
   /** Gets the time of each stage. */
   readonly stages?: StageTimes;
+  /** Collects the times that are logged. */
+  readonly times?: PassTimes;
 }
 
 export interface ComparedApplication {
@@ -128,16 +131,19 @@ export class Comparer {
     const { app, key, settings, gate } = request.bound;
     const sources = request.sources ?? sourcesOf(app.spec);
     const wait = { signal, place: request.place };
-    const cluster = await filledCluster(this.#deps, request.bound.cluster.server, wait);
+    const times = request.times ?? new PassTimes(this.#deps.clock);
+    const { server } = request.bound.cluster;
+    const cluster = await times.measure('live_ms', () => filledCluster(this.#deps, server, wait));
     const { loop, work } = this.#deps;
-    const rendered = await work.stage(
-      'sources',
-      () => this.#renderer.render({ ...request, sources }, cluster, tolerate, signal),
-      request.stages,
-    );
-    const normal = loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects));
     const { stages } = request;
-    const live = await work.stage('live', () => this.#live(request, cluster, normal.targets, signal), stages);
+    const render = (): ReturnType<Renderer['render']> =>
+      this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
+    const rendered = await work.stage('sources', () => times.measure('git_ms', render), stages);
+    const normal = times.measureSync('dedup_ms', () =>
+      loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
+    );
+    const readLive = (): Promise<LiveState> => this.#live(request, cluster, normal.targets, signal);
+    const live = await work.stage('live', () => times.measure('live_ms', readLive), stages);
     const described = this.#described.of(
       normal.targets,
       [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
@@ -162,9 +168,9 @@ export class Comparer {
       persistResourceHealth: this.#config.persistResourceHealth,
       ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
     };
-    const complete = await this.#withDryRuns(facts, request, cluster, signal);
+    const complete = await times.measure('diff_ms', () => this.#withDryRuns(facts, request, cluster, signal));
     const compare = (): Promise<Comparison> => this.#compareFacts(complete, request.changed, signal);
-    const compared = await work.stage('comparison', compare, stages);
+    const compared = await work.stage('comparison', () => times.measure('diff_ms', compare), stages);
     const comparison = withIncompleteApis(compared, rendered.apis);
     return { comparison, cluster, revisions: rendered.facts.revisions };
   }

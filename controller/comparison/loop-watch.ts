@@ -1,5 +1,6 @@
 import { inSlices } from '#base';
 import type { Clock, SlicedWork } from '#base';
+import { appKeyLogFields } from '#model';
 import type { AppKey } from '#model';
 import type { CounterMetric, Logger, MetricRegistry } from '#telemetry';
 
@@ -88,7 +89,7 @@ export class LoopWatch {
     const [namespace = '', name = ''] = key.split('/');
     this.#seconds.inc({ namespace, name, stage }, ms / 1000);
     this.#logger.warn('An Application blocked the event loop', {
-      application: key,
+      ...appKeyLogFields(key),
       stage,
       time_ms: Math.round(ms),
     });

@@ -5,6 +5,7 @@ import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
 import { failureOf } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import {
+  appKeyLogFields,
   annotationOf,
   annotations,
   asObject,
@@ -108,7 +109,7 @@ export class Deleter {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       // A write conflict is harmless: read again.
       if (isConflict(error)) return { requeueAfterMs: conflictRetryMs };
-      this.#deps.logger.warn('Unable to delete application resources', { application: key, error });
+      this.#deps.logger.warn('Unable to delete application resources', { ...appKeyLogFields(key), error });
       const message = messageOf(error);
       const condition =
         error instanceof DeletionBlocked ? message : `${message}. It will be retried. ${stuckDeletionAdvice}`;

@@ -1,6 +1,6 @@
 import { deepEqual, isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
-import { isCompleted, jsonOf } from '#model';
+import { appLogFields, isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
@@ -97,7 +97,7 @@ export class OperationProcessor {
     const app = await this.#deps.store.fetch(known);
     if (app === undefined || !hasWork(app)) return 'done';
     this.#passes += 1;
-    const logger = this.#deps.logger.child({ application: taken.key, pass: `operation-${this.#passes}` });
+    const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
     const pass = { key: taken.key, logger, place };
     try {
       return app.operation === undefined

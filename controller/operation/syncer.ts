@@ -8,6 +8,7 @@ import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import {
+  appLogFields,
   annotationOf,
   annotations,
   asObject,
@@ -235,7 +236,7 @@ export class Syncer {
       ),
       waveAppliedAt: (wave) => this.#waveAppliedAt(bound.key, wave),
       releaseSlotWhile: (work) => context.loan.during(work),
-      warn: (message, error) => this.#deps.logger.warn(message, { application: bound.key, error }),
+      warn: (message, error) => this.#deps.logger.warn(message, { ...appLogFields(bound.app), error }),
       clock: this.#deps.clock,
       signal: context.signal,
     };

@@ -1,13 +1,17 @@
 import type { BuiltTree, Comparison } from '#compare';
+import type { CachePolicy } from '#desired';
+import { appLogFields } from '#model';
 import type { AppKey, Application, ApplicationCondition } from '#model';
 import type { ManagedResource } from '#publish';
 import type { WorkerSlot } from '#queues';
-import type { Logger } from '#telemetry';
+import type { LogFields, Logger } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
+import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { StatusChange } from '../application/status-patch.ts';
+import type { PassTimes } from '../report/pass-times.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
@@ -24,6 +28,8 @@ export interface RefreshPass {
   readonly now: number;
   /** When the pass began, by the monotonic clock. */
   readonly startedAt: number;
+  /** The times that are logged. */
+  readonly times: PassTimes;
   /** Adds the application and the id of the pass to each line. */
   readonly logger: Logger;
   /** The refresh was requested no later than this, by the monotonic clock. */
@@ -91,4 +97,22 @@ export interface RefreshEffects {
 export interface PassStart {
   readonly before: Application;
   readonly asked: RefreshAnnotation | undefined;
+}
+
+/** The fields of each line of a pass, with Argo CD's names. */
+export function passLogFields(app: Application, { level }: DueRefresh): LogFields {
+  const { server = '', name = '', namespace = '' } = app.spec.destination;
+  const destination = { 'dest-server': server, 'dest-name': name, 'dest-namespace': namespace };
+  return { ...appLogFields(app), 'comparison-level': level, ...destination };
+}
+
+/**
+ * A hard refresh renders again. Level 3 accepts only revisions resolved since it was requested.
+ */
+export function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
+  const current = askedAt === undefined ? 'current' : { notBefore: askedAt };
+  return {
+    revision: refresh.level === compareLevel.forceResolve ? current : 'cached',
+    manifests: refresh.hard ? 'rerender' : 'cached',
+  };
 }

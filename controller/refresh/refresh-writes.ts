@@ -93,13 +93,25 @@ export class RefreshWrites implements RefreshEffects {
     const decision = decisions?.decision;
     if (decision !== undefined) delete pass.memory.waiting;
     if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
-    const settled = await this.#deps.store.settle(before, assessment, pass.asked);
+    const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {
       pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
       const payload = { level: compareLevel.latest, reason: decision.reason, cause: 'retry' } as const;
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }
     return settled;
+  }
+
+  async #storeStatus(pass: RefreshPass, before: Application, change: StatusChange): Promise<StatusWrite> {
+    try {
+      const settled = await pass.times.measure('patch_ms', () => this.#deps.store.settle(before, change, pass.asked));
+      if (change.patch === undefined) pass.logger.info('No status changes. Skipping patch');
+      else if (settled.again !== true) pass.logger.info('Update successful');
+      return settled;
+    } catch (error) {
+      if (!isAbort(error)) pass.logger.warn('Error updating application', { error });
+      throw error;
+    }
   }
 
   /**
@@ -109,13 +121,16 @@ export class RefreshWrites implements RefreshEffects {
   async #start(pass: RefreshPass, { before, change, decision }: AutosyncStart): Promise<StatusWrite> {
     const { store } = this.#deps;
     try {
-      const { result, app } = await store.startOperation(before, decision.operation, change);
+      const { result, app } = await pass.times.measure('setop_ms', () =>
+        store.startOperation(before, decision.operation, change),
+      );
       if (result === 'changed')
         this.#deps.requeue(pass.key, {
           payload: { level: compareLevel.latest, reason: 'the last operation changed', cause: 'operation' },
         });
       if (result === 'started') {
         pass.memory.hold.operationStarted();
+        if (change.patch !== undefined) pass.logger.info('Update successful');
         this.#announceStart(pass, app, decision);
       }
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
@@ -146,12 +161,9 @@ export class RefreshWrites implements RefreshEffects {
   #announceStart(pass: RefreshPass, app: Application, decision: StartDecision): void {
     const sync = decision.operation.sync;
     const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
-    pass.logger.info('Initiated automated sync', { reason: decision.reason });
-    this.#deps.store.announce(app, {
-      type: 'Normal',
-      reason: 'OperationStarted',
-      message: `Initiated automated sync to '${revisions}'`,
-    });
+    const message = `Initiated automated sync to '${revisions}'`;
+    pass.logger.info(message, { reason: decision.reason });
+    this.#deps.store.announce(app, { type: 'Normal', reason: 'OperationStarted', message });
     this.#deps.startOperation(pass.key);
   }
 }

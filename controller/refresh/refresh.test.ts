@@ -235,7 +235,62 @@ it('every pass has an id that all its log lines carry', async () => {
   const refreshes = passes('Reconciliation completed');
   expect(new Set(refreshes).size).toBe(refreshes.length);
   expect(refreshes.length).toBeGreaterThan(1);
-  expect(refreshes).toEqual(expect.arrayContaining(passes('Initiated automated sync')));
+  expect(refreshes).toEqual(
+    expect.arrayContaining(passes('Comparing app state (cluster: https://dest, namespace: apps)')),
+  );
   expect(passes('Operation completed')).toEqual([expect.stringMatching(/^operation-[0-9]+$/)]);
-  expect(lines.filter((line) => line['pass'] !== undefined && line['application'] !== 'argocd/demo')).toEqual([]);
+  expect(lines.filter((line) => line['pass'] !== undefined && line['application'] !== 'demo')).toEqual([]);
+});
+
+const lineFields = { application: 'demo', 'app-namespace': 'argocd', project: 'default' };
+const destinationFields = { 'dest-server': 'https://dest', 'dest-name': '', 'dest-namespace': 'apps' };
+
+// Messages, levels and fields that people search for and alert on, letter by letter as in Argo CD.
+it.each<[string, string, Record<string, unknown>]>([
+  ['Refreshing app status (spec.source differs), level (3)', 'info', lineFields],
+  ['Comparing app state (cluster: https://dest, namespace: apps)', 'info', lineFields],
+  [`Initiated automated sync to '${'a'.repeat(40)}'`, 'info', lineFields],
+  ['No status changes. Skipping patch', 'info', lineFields],
+  ['Update successful', 'info', lineFields],
+  [
+    'Reconciliation completed',
+    'info',
+    {
+      ...lineFields,
+      ...destinationFields,
+      'comparison-level': expect.any(Number),
+      time_ms: expect.any(Number),
+      patch_ms: expect.any(Number),
+      setop_ms: expect.any(Number),
+      git_ms: expect.any(Number),
+      dedup_ms: expect.any(Number),
+      live_ms: expect.any(Number),
+      diff_ms: expect.any(Number),
+      compare_app_state_ms: expect.any(Number),
+      set_app_managed_resources_ms: expect.any(Number),
+      persist_app_status_ms: expect.any(Number),
+    },
+  ],
+  ['Error updating application', 'warning', { ...lineFields, error: expect.stringContaining('is forbidden') }],
+  ['Sync prevented by sync window', 'info', lineFields],
+])('logs "%s"', async (msg, level, fields) => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const logger = createLogger({ level: 'info', format: 'json', destination });
+  const isRefused = msg === 'Error updating application';
+  const before = (call: string): void => {
+    if (!isRefused || !call.startsWith('patch Application')) return;
+    throw new KubeApiError({ code: 403, reason: 'Forbidden', message: 'applications is forbidden' }, call);
+  };
+  if (msg.startsWith('Sync prevented')) {
+    const window = { kind: 'deny', schedule: '* * * * *', duration: '1h', applications: ['*'] } as const;
+    at.world.project('default', { syncWindows: [window] });
+  }
+  at.world.application(isRefused ? {} : automated);
+  await at.start({ logger, hub: { before } });
+  at.world.dest.delete('ConfigMap', 'one');
+  await at.pass(300);
+  const found = lines.filter((line) => line['msg'] === msg && line['type'] === undefined);
+  expect(found.map((line) => line['level'])).toContain(level);
+  expect(found[0]).toMatchObject(fields);
 });

@@ -2,7 +2,6 @@ import { defined, inSlices, isAbort, messageOf, omit } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
-import type { CachePolicy } from '#desired';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
@@ -16,7 +15,7 @@ import { observeAutosync } from '../application/autosync-checks.ts';
 import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
-import type { Comparer } from '../comparison/comparer.ts';
+import type { ComparedApplication, Comparer } from '../comparison/comparer.ts';
 import { contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
 import { conflictConditions, ownedConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
@@ -27,6 +26,7 @@ import { describeDifferences } from '../comparison/differences.ts';
 import { hydrationConditions } from '../application/hydration.ts';
 import type { AppMemory, AppMemories } from '../comparison/memory.ts';
 import type { AppMetrics } from '../report/metrics.ts';
+import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import {
   nextHealth,
@@ -40,6 +40,7 @@ import { kubeTime } from '../shared/kube-time.ts';
 import { noteContests } from './contests.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
+import { cachePolicyOf, passLogFields } from './pass.ts';
 import type { PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
 
 export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
@@ -170,6 +171,7 @@ export class RefreshProcessor {
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app, due.requested);
     const pass: RefreshPass = { ...this.#newPass(before, due, record.stages), asked, place };
+    pass.logger.info(`Refreshing app status (${due.reason}), level (${due.level})`);
     const settled = await this.#pass(pass, signal);
     this.#report(pass, settled.app, started);
     return settled;
@@ -180,17 +182,18 @@ export class RefreshProcessor {
     const memory = this.#deps.memories.of(key);
     const now = this.#now();
     const times = { askedAt: memory.seenAt, time: kubeTime(now), now, startedAt: this.#deps.clock.monotonic() };
-    const logger = this.#deps.logger.child({ application: key, pass: this.#nextPass() });
-    return { key, refresh, asked: undefined, before, memory, stages, ...times, logger };
+    const logger = this.#deps.logger.child({ ...passLogFields(before, refresh), pass: this.#nextPass() });
+    const logged = new PassTimes(this.#deps.clock, ['patch_ms', 'setop_ms']);
+    return { key, refresh, asked: undefined, before, memory, stages, ...times, times: logged, logger };
   }
 
-  #report({ refresh, logger }: RefreshPass, stored: Application, started: number): void {
+  #report({ refresh, times, logger }: RefreshPass, stored: Application, started: number): void {
     const durationMs = this.#deps.clock.monotonic() - started;
     this.#deps.metrics.reconciled(stored, durationMs);
     logger.info('Reconciliation completed', {
-      'comparison-level': refresh.level,
       reason: refresh.reason,
-      time_ms: Math.round(durationMs),
+      time_ms: Math.floor(durationMs),
+      ...times.fields(),
       sync: stored.status?.sync?.status,
       health: stored.status?.health?.status,
     });
@@ -199,8 +202,11 @@ export class RefreshProcessor {
   async #pass(pass: RefreshPass, signal: AbortSignal): Promise<StatusWrite> {
     const { effects, work } = this.#deps;
     const assessment = await this.#assess(pass, signal);
-    await work.stage('publishing', () => effects.publish(pass, assessment, signal), pass.stages);
-    const settled = await work.stage('status', () => effects.settle(pass, assessment), pass.stages);
+    const publish = (): Promise<void> => effects.publish(pass, assessment, signal);
+    const settle = (): Promise<StatusWrite> => effects.settle(pass, assessment);
+    const { times, stages } = pass;
+    await work.stage('publishing', () => times.measure('set_app_managed_resources_ms', publish), stages);
+    const settled = await work.stage('status', () => times.measure('persist_app_status_ms', settle), stages);
     this.#remember(pass, assessment);
     return settled;
   }
@@ -267,21 +273,25 @@ export class RefreshProcessor {
     signal: AbortSignal,
   ): Promise<PassAssessment> {
     const { app } = bound;
+    const { server = '', namespace = '' } = app.spec.destination;
+    pass.logger.info(`Comparing app state (cluster: ${server}, namespace: ${namespace})`);
     // A hard refresh discards the entries of the apply gate, so the next sync sends every resource.
     if (pass.refresh.hard) this.#deps.memories.gate?.forget(pass.key);
-    const { comparison, cluster } = await this.#deps.comparer.compare(
-      {
-        bound,
-        revisions: this.#revisions(app, pass.refresh),
-        cache: cachePolicyOf(pass),
-        localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
-        ...defined({ changed: pass.refresh.resources }),
-        place: pass.place,
-        stages: pass.stages,
-      },
-      (error) => this.#tolerates(pass, error),
-      signal,
-    );
+    const compare = (): Promise<ComparedApplication> =>
+      this.#deps.comparer.compare(
+        {
+          bound,
+          revisions: this.#revisions(app, pass.refresh),
+          cache: cachePolicyOf(pass),
+          localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
+          ...defined({ changed: pass.refresh.resources }),
+          place: pass.place,
+          times: pass.times,
+        },
+        (error) => this.#tolerates(pass, error),
+        signal,
+      );
+    const { comparison, cluster } = await pass.times.measure('compare_app_state_ms', compare);
     if (!comparison.failed) delete pass.memory.sourceFailedAt;
     const isBlocked = comparison.pruneBlocked !== undefined && pruneCandidates(comparison).length > 0;
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0 || isBlocked;
@@ -328,6 +338,7 @@ export class RefreshProcessor {
       now: pass.now,
     };
     const decision = bound.windows.automated() ? decideAutosync(facts) : undefined;
+    if (decision === undefined) pass.logger.info('Sync prevented by sync window');
     pass.memory.autosync = observeAutosync(facts, decision);
     return decision;
   }
@@ -404,7 +415,7 @@ export class RefreshProcessor {
     const since = pass.memory.sourceFailedAt ?? pass.now;
     pass.memory.sourceFailedAt = since;
     const tolerated = pass.now - since <= this.#config.repoErrorGraceMs;
-    if (tolerated) pass.logger.warn('Source cannot be read, keeping its last comparison', { error });
+    if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
     return tolerated;
   }
 
@@ -449,17 +460,6 @@ export function withSyncError(status: ApplicationStatus, decision: AutosyncDecis
   const fresh: readonly ApplicationCondition[] =
     decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
   return withConditions(status, fresh, ownedConditions.autosync, time);
-}
-
-/**
- * A hard refresh renders again. Level 3 accepts only revisions resolved since it was requested.
- */
-function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
-  const current = askedAt === undefined ? 'current' : { notBefore: askedAt };
-  return {
-    revision: refresh.level === compareLevel.forceResolve ? current : 'cached',
-    manifests: refresh.hard ? 'rerender' : 'cached',
-  };
 }
 
 function isRunning({ status }: Application): boolean {

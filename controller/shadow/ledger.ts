@@ -1,4 +1,5 @@
 import type { Clock } from '#base';
+import { appKeyLogFields } from '#model';
 import type { AppKey } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
 import { revisionText } from './judge.ts';
@@ -128,14 +129,15 @@ export class DisagreementLedger {
     const begun = [...entries.values()].filter((entry) => !entry.logged && now >= entry.countsAt);
     const over = [...before].filter(([id, entry]) => entry.counted && !entries.has(id)).map(([, entry]) => entry);
     const { logger } = this.#deps;
+    const named = appKeyLogFields(application);
     for (const { disagreement } of begun.slice(0, maxLogLines))
-      logger.warn('Disagrees with the other controller', { application, ...disagreement });
+      logger.warn('Disagrees with the other controller', { ...named, ...disagreement });
     for (const { disagreement } of over.slice(0, maxLogLines)) {
       const { field, resource } = disagreement;
-      logger.info('Agrees with the other controller again', { application, field, resource });
+      logger.info('Agrees with the other controller again', { ...named, field, resource });
     }
     const more = Math.max(0, begun.length - maxLogLines);
-    if (more > 0) logger.warn('Disagrees with the other controller on more fields', { application, more });
+    if (more > 0) logger.warn('Disagrees with the other controller on more fields', { ...named, more });
   }
 
   #expose(metrics: MetricRegistry): void {

@@ -119,7 +119,7 @@ describe('a shadow beside another controller', () => {
     await clock.advance(3_600_000);
     expect(disagrees(it)).toEqual(['sync', one]);
     expect(linesOf(it, 'Disagrees')[1]).toMatchObject({
-      application: 'argocd/demo',
+      application: 'demo',
       theirs: 'Synced',
       ours: 'OutOfSync',
       paths: ['/data/key'],

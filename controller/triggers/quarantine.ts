@@ -1,5 +1,6 @@
 import { defined, DriftlessError, isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
+import { appKeyLogFields } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ConditionType } from '#model';
 import type { ItemHandler, HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { Logger } from '#telemetry';
@@ -117,7 +118,7 @@ export class ApplicationQuarantine {
   async #reportPoison(key: AppKey, error: Error): Promise<void> {
     const app = this.#deps.lookup(key);
     if (app === undefined) return;
-    this.#deps.logger.error('Cannot process an Application', { application: key, error });
+    this.#deps.logger.error('Cannot process an Application', { ...appKeyLogFields(key), error });
     const message = `this Application cannot be processed: ${messageOf(error)}. Check its spec against the schema of Applications`;
     const fresh: readonly ApplicationCondition[] = [{ type: 'UnknownError', message }];
     const status = withConditions(app.status ?? {}, fresh, ownedConditions.spec, this.#kubeNow());

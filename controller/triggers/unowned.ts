@@ -1,7 +1,7 @@
 import type { Clock, Runnable } from '#base';
 import { isConflict, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
-import { appKeyOf, appNameOf, asApplication, jsonOf } from '#model';
+import { appLogFields, appNameOf, asApplication, jsonOf } from '#model';
 import type { Application, Cluster } from '#model';
 import { clusterKey } from '#sharding';
 import type { Ownership } from '#sharding';
@@ -83,7 +83,7 @@ export class UnownedWarnings implements Runnable {
       await hub.patch(applicationResource, appNameOf(app), { type: 'merge', body }, { signal });
     } catch (error) {
       if (!signal.aborted && !isConflict(error) && !isNotFound(error))
-        logger.warn('cannot mark an Application whose cluster has no owner', { application: appKeyOf(app), error });
+        logger.warn('cannot mark an Application whose cluster has no owner', { ...appLogFields(app), error });
     }
   }
 }
