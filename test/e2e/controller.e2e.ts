@@ -9,6 +9,7 @@ import { chartFolder, renderedController } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
 import { startDouble, startServers } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
+import { UnderTest } from './under-test.ts';
 
 const limitMs = 60_000;
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
@@ -290,4 +291,55 @@ describe.each([
     await hub.kubectl(['delete', 'application/there', '-n', 'argocd', '--timeout=60s']);
     expect(await managed.api.get(web)).toBeUndefined();
   }, 120_000);
+});
+
+interface WrittenEvent {
+  readonly reason: string;
+  readonly involvedObject: { readonly kind: string };
+}
+
+describe('Events about Applications on a real API server', () => {
+  let world: Servers<'none' | 'one'>;
+  const running: UnderTest[] = [];
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['none', 'one'] });
+  }, 120_000);
+  afterAll(async () => {
+    for (const one of running) await one.stop();
+    await world.close();
+  });
+
+  it.each([
+    ['none', 'none', []],
+    ['one', 'OperationCompleted', ['OperationCompleted']],
+  ] as const)(
+    'server %s with ARGOCD_ENABLE_K8S_EVENT=%s gets the Events %j',
+    async (name, value, reasons) => {
+      const server = world.servers[name];
+      const folder = join(world.folder, `events-${name}`);
+      mkdirSync(folder);
+      const env = [{ name: 'ARGOCD_ENABLE_K8S_EVENT', value }];
+      const values = { controller: { env }, rbac: { clusterWrite: true } };
+      const underTest = await UnderTest.install({ server, folder, values });
+      running.push(underTest);
+      const config = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: blue}\n';
+      const url = repositoryIn(folder, { 'config.yaml': config });
+      await server.api.create(applications, application('here', url, { server: 'https://kubernetes.default.svc' }));
+      const events = async (): Promise<readonly string[]> => {
+        const list = await server.api.get<{ items: readonly WrittenEvent[] }>('/api/v1/namespaces/argocd/events');
+        const about = (list?.items ?? []).filter(({ involvedObject }) => involvedObject.kind === 'Application');
+        return [...new Set(about.map(({ reason }) => reason))];
+      };
+      await eventually(async () => {
+        const { status } = (await server.api.get<Application>(`${applications}/here`)) ?? {};
+        if (status?.sync?.status !== 'Synced') throw new Error(`not synced\n${underTest.pods.tail()}`);
+        expect(await events()).toEqual(reasons);
+      }, limitMs);
+      // The audit log also has Events that were refused or are gone.
+      const sent = underTest.writes(server).filter(({ objectRef }) => objectRef?.resource === 'events');
+      expect(sent.length > 0).toBe(reasons.length > 0);
+    },
+    240_000,
+  );
 });
