@@ -140,6 +140,7 @@ function decision(app: Application, several: boolean): string {
     syncStatus: { status: 'OutOfSync', ...(several ? { revisions: ['sha1'] } : { revision: 'sha1' }) },
     resources: [{ kind: 'ConfigMap', name: 'c', status: 'OutOfSync' }],
     revisionsMayHaveChanges: true,
+    retryLatestRevision: false,
     backoff: { backoffMs: 2000, factor: 3, capMs: 300_000, timeoutMs: 0 },
     driftSeenAt: undefined,
     unread: false,

@@ -9,6 +9,8 @@ export const annotations = {
   refreshTimestamp: 'argocd.argoproj.io/refresh-timestamp',
   hydrate: 'argocd.argoproj.io/hydrate',
   skipReconcile: 'argocd.argoproj.io/skip-reconcile',
+  /** Not in Argo CD. Overrides --retry-latest-revision for one Application. */
+  retryLatestRevision: 'driftless.io/retry-latest-revision',
   manifestGeneratePaths: 'argocd.argoproj.io/manifest-generate-paths',
   compareOptions: 'argocd.argoproj.io/compare-options',
   clientSideApplyMigrationManager: 'argocd.argoproj.io/client-side-apply-migration-manager',

@@ -76,7 +76,7 @@ describe('hooks', () => {
     [{ status: 'Progressing', message: 'm' }, 'Running', 'm'],
     [{ status: 'Suspended' }, 'Running', ''],
     [{ status: 'Healthy', message: 'm' }, 'Succeeded', 'm'],
-    [{ status: 'Missing' }, 'Succeeded', ''],
+    [{ status: 'Missing' }, 'Succeeded', 'x created'],
     [{ status: 'Degraded', message: 'm' }, 'Failed', 'm'],
     [{ status: 'Unknown' }, 'Failed', ''],
   ] as const)('with the health %j are %s', (health, phase, message) => {

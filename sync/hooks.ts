@@ -65,7 +65,8 @@ export function hookPhase(
   object: KubeObject,
   health: HealthStatus | null,
 ): { readonly phase: OperationPhase; readonly message: string } {
-  if (health === null) return { phase: 'Succeeded', message: `${object.metadata.name ?? ''} created` };
+  const created = `${object.metadata.name ?? ''} created`;
+  if (health === null) return { phase: 'Succeeded', message: created };
   const message = health.message ?? '';
   switch (health.status) {
     case 'Unknown':
@@ -75,7 +76,8 @@ export function hookPhase(
     case 'Suspended':
       return { phase: 'Running', message };
     case 'Healthy':
-    case 'Missing':
       return { phase: 'Succeeded', message };
+    case 'Missing':
+      return { phase: 'Succeeded', message: created };
   }
 }

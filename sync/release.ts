@@ -33,6 +33,22 @@ export async function removeHookFinalizer(live: KubeObject, request: SyncRequest
   }
 }
 
+/**
+ * Deletes a hook whose finalizer was removed. False: it was gone.
+ *
+ * @throws the error of the API server, except 404; an error if the object is no longer our hook.
+ */
+export async function deleteLive(live: KubeObject, { writer, options, signal }: SyncRequest): Promise<boolean> {
+  try {
+    const deletion = await writer.delete(live, options.prunePropagationPolicy, signal);
+    if (deletion === 'changed') throw new Error('its tracking, owners or annotations changed since it was read');
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
 export function isMissing(error: unknown): boolean {
   return (error as { readonly status?: unknown }).status === 404;
 }

@@ -72,6 +72,8 @@ class SyncWorld {
   readonly changedMarks = new Set<string>();
   results: SyncOutcome['results'] = [];
   isDryRun = false;
+  /** Every health check fails. */
+  healthFails = false;
 
   put(object: KubeObject): KubeObject {
     const stored = {
@@ -155,7 +157,10 @@ class SyncWorld {
       attempt: '2023-11-14T22:13:20Z/0',
       results: this.results,
       isSelected: () => true,
-      health: (live) => this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null,
+      health: (live) => {
+        if (this.healthFails) throw new Error('a broken script');
+        return this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null;
+      },
       canPrune: (gk) => gk.kind !== 'Service',
       otherApplication: () => undefined,
       namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
@@ -320,6 +325,59 @@ describe('waves', () => {
     expect(world.log).toHaveLength(3);
   });
 
+  it('keep what the apply of a resource reported while its rollout is under way', async () => {
+    const world = new SyncWorld();
+    const states: readonly HealthStatus[] = [
+      { status: 'Progressing', message: 'Waiting for rollout to finish: 0 of 2 updated replicas are available...' },
+      { status: 'Progressing', message: 'Waiting for rollout to finish: 1 of 2 updated replicas are available...' },
+      { status: 'Suspended', message: 'paused' },
+      { status: 'Unknown', message: 'no idea' },
+    ];
+    world.health.set('Deployment/first', { status: 'Progressing' });
+    const applied = await world.step(targets);
+    expect(applied.results).toMatchObject([{ hookPhase: 'Running', message: 'Deployment/first applied' }]);
+    for (const state of states) {
+      world.health.set('Deployment/first', state);
+      // Nothing of the outcome changes, so the state of the operation is not written again.
+      expect(await world.step(targets)).toEqual(applied);
+    }
+    world.healthFails = true;
+    expect(await world.step(targets)).toEqual(applied);
+    world.healthFails = false;
+    world.health.set('Deployment/first', { status: 'Healthy' });
+    world.health.set('Deployment/second', { status: 'Healthy', message: 'all there' });
+    for (let i = 0; i < 6; i += 1) if ((await world.step(targets)).phase === 'Succeeded') break;
+    expect(world.results).toMatchObject([
+      { name: 'first', hookPhase: 'Succeeded', message: 'Deployment/first applied' },
+      { name: 'second', hookPhase: 'Succeeded', message: 'all there' },
+      { name: 'last', hookPhase: 'Running', message: 'ConfigMap/last applied' },
+    ]);
+  });
+
+  it('name the first object of the wave that was applied, also a Namespace', async () => {
+    const world = new SyncWorld();
+    const more = [object('Namespace', 'other'), object('ConfigMap', 'c'), object('ConfigMap', 'last', wave(1))];
+    expect(await world.step(more)).toMatchObject({
+      phase: 'Running',
+      message: 'waiting for healthy state of /Namespace/other and 1 more resources',
+    });
+  });
+
+  it('do not count a failed read of an object that is missing from the cache as a failed sync', async () => {
+    const world = new SyncWorld();
+    world.health.set('Deployment/first', { status: 'Progressing' });
+    await world.step(targets);
+    world.live.clear();
+    const request = world.request(targets);
+    const get = async (): Promise<never> => {
+      throw new DriftlessError('KUBE_TIMEOUT', 'too slow');
+    };
+    const { results } = await syncStep({ ...request, writer: { ...request.writer, get } });
+    expect(results).toMatchObject([
+      { status: 'Synced', hookPhase: 'Error', message: 'Failed to get live resource too slow' },
+    ]);
+  });
+
   it('fail the operation when one degrades, and do not start the next', async () => {
     const world = new SyncWorld();
     world.health.set('Deployment/first', { status: 'Progressing' });
@@ -447,7 +505,8 @@ describe('hooks', () => {
       metadata: { ...object('Job', 'migrate', hook('PreSync')).metadata },
     });
     const targets = [object('Job', 'migrate', hook('PreSync')), object('ConfigMap', 'c')];
-    expect(await world.step(targets)).toMatchObject({
+    const other = object('Job', 'new', hook('PreSync'));
+    expect(await world.step([...targets, other])).toMatchObject({
       phase: 'Running',
       message: 'waiting for deletion of hook batch/Job/migrate',
     });
@@ -500,6 +559,59 @@ describe('hooks', () => {
     expect(end.message).toContain('Resource batch/Job/gone is missing, it might have been deleted');
   });
 
+  it.each([
+    ['Progressing', undefined, { hookPhase: 'Failed', message: 'Terminated' }, true],
+    ['Healthy', undefined, { hookPhase: 'Succeeded', message: 'done' }, false],
+    ['Healthy', 'HookFailed', { hookPhase: 'Succeeded', message: 'done' }, true],
+    ['Degraded', undefined, { hookPhase: 'Failed', message: 'done' }, false],
+    ['Degraded', 'HookFailed', { hookPhase: 'Failed', message: 'done' }, true],
+  ] as const)('that are %s with the policy %s end as %j when terminated', async (status, policy, result, isDeleted) => {
+    const world = new SyncWorld();
+    world.health.set('Job/long', { status: 'Progressing' });
+    const targets = [object('Job', 'long', hook('PreSync', policy))];
+    await world.step(targets);
+    world.health.set('Job/long', { status, message: 'done' });
+    const outcome = await terminateSync(world.request(targets));
+    expect(outcome).toMatchObject({ phase: 'Failed', message: 'Operation terminated', results: [result] });
+    expect(world.live.size).toBe(isDeleted ? 0 : 1);
+    expect([...world.live.values()].map(({ metadata }) => metadata.finalizers)).toEqual(isDeleted ? [] : [[]]);
+  });
+
+  it('that cannot be read, released or deleted make the termination an error', async () => {
+    const targets = [object('Job', 'long', hook('PreSync'))];
+    const terminated = async (change: (world: SyncWorld) => Partial<ClusterWriter>): Promise<SyncOutcome> => {
+      const world = new SyncWorld();
+      world.health.set('Job/long', { status: 'Progressing' });
+      await world.step(targets);
+      const request = world.request(targets);
+      return terminateSync({ ...request, writer: { ...request.writer, ...change(world) } });
+    };
+    const refuse = async (): Promise<never> => {
+      throw new DriftlessError('KUBE_FORBIDDEN', 'no');
+    };
+    const ends = [
+      await terminated(() => ({ get: refuse })),
+      await terminated(() => ({ patchMetadata: refuse })),
+      await terminated(() => ({ delete: refuse })),
+      await terminated((world) => {
+        world.healthFails = true;
+        return {};
+      }),
+    ];
+    expect(ends.map(({ phase, message }) => `${phase}: ${message}`)).toEqual([
+      'Error: Operation termination had errors',
+      'Error: Operation termination had errors',
+      'Error: Operation termination had errors',
+      'Failed: Operation terminated',
+    ]);
+    expect(ends.flatMap(({ results }) => results.map(({ hookPhase, message }) => [hookPhase, message]))).toEqual([
+      ['Error', 'Failed to get live resource: failed to get resource: no'],
+      ['Error', 'Failed to remove hook finalizer: failed to update resource: no'],
+      ['Failed', 'Failed to delete: failed to delete resource: no'],
+      ['Error', 'Failed to get hook health: failed to get resource health: a broken script'],
+    ]);
+  });
+
   it('are deleted by terminate', async () => {
     const world = new SyncWorld();
     world.health.set('Job/long', { status: 'Progressing' });
@@ -549,8 +661,25 @@ describe('the finalizer of a finished hook', () => {
     for (let i = 0; i < 5; i += 1) other.beforePatch.push(() => new ConflictError());
     expect(await other.step(targets)).toMatchObject({
       phase: 'Failed',
+      results: [{ hookPhase: 'Error', message: 'Failed to remove hook finalizer: the object has been modified' }],
+    });
+  });
+
+  it('is removed from a hook that the cache does not have', async () => {
+    const world = await finished();
+    const request = world.request(targets);
+    expect(await syncStep({ ...request, liveHooks: [] })).toMatchObject({ phase: 'Succeeded' });
+    expect(world.patches).toEqual(['Job/once ']);
+    // The next sync creates it again, so its old finalizer must go first.
+    const stale = await finished();
+    stale.results = [];
+    for (let i = 0; i < 5; i += 1) stale.beforePatch.push(() => new ConflictError());
+    const next = syncStep({ ...stale.request(targets), attempt: 'the next operation' });
+    void stale.clock.advance(10_000);
+    expect(await next).toMatchObject({
       results: [{ hookPhase: 'Error', message: 'failed to remove hook finalizer: the object has been modified' }],
     });
+    expect(stale.log).toEqual([]);
   });
 
   it('does not matter when the hook is deleted before or during the write', async () => {

@@ -1,8 +1,7 @@
 import { mapLimit, messageOf } from '#base';
-import { groupOf, isCompleted } from '#model';
+import { groupOf } from '#model';
 import type { OperationPhase, ResourceResult, ResultCode } from '#model';
 import { applyTask, dryRunSkipped, pruneTask, rethrowPostponed } from './task.ts';
-import { hookPhase } from './hooks.ts';
 import {
   hasDeletePolicy,
   isDone,
@@ -17,22 +16,22 @@ import {
 } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { checkTasks, namespaceTask } from './prepare.ts';
-import { isMissing, removeHookFinalizer } from './release.ts';
+import { deleteLive, removeHookFinalizer } from './release.ts';
 import {
   blockingTasks,
+  deletionMessage,
   failureMessage,
   hasFailed,
-  hasHookFinalizer,
   isBeingDeleted,
   isDeletionPending,
   isStatusOutdated,
   lacksConfirmation,
   nextWave,
   observeTask,
-  waitingForText,
   waitingMessage,
   withoutSynced,
 } from './step.ts';
+import { terminateHook } from './terminate.ts';
 import type { SyncOutcome, SyncRequest } from './types.ts';
 
 /** Maximum concurrent calls for objects of one kind; the writer's own limit may be lower. */
@@ -57,8 +56,8 @@ export function syncStep(request: SyncRequest): Promise<SyncOutcome> {
 
 /**
  * Terminates an operation: deletes running hooks and marks them as failed. A hook that has ended
- * keeps its result, unless its delete policy is HookFailed. The outcome is Failed `Operation
- * terminated`, or Error if the cleanup failed. Source: gitops-engine sync_context.go
+ * keeps its result. The outcome is Failed `Operation terminated`, or Error if the cleanup failed.
+ * Source: gitops-engine sync_context.go
  */
 export function terminateSync(request: SyncRequest): Promise<SyncOutcome> {
   return new StepRun(request).terminate();
@@ -83,7 +82,7 @@ class StepRun {
     const waiting = await this.#waitForRunning();
     if (waiting !== undefined) return waiting;
     const leaving = this.#tasks.filter(isDeletionPending);
-    if (leaving.length > 0) return this.#outcome('Running', waitingForText('deletion of', leaving));
+    if (leaving.length > 0) return this.#outcome('Running', deletionMessage(leaving, this.#request.options));
     await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
     const proper = this.#tasks.filter((task) => task.phase !== 'SyncFail');
     if (proper.some(hasFailed)) return this.#fail('one or more synchronization tasks completed unsuccessfully');
@@ -94,12 +93,14 @@ class StepRun {
     this.#tasks = planTasks(this.#request, undefined);
     // A dry run has created nothing.
     if (this.#request.options.dryRun) return this.#outcome('Failed', 'Operation terminated');
-    let ok = true;
-    for (const task of this.#tasks) {
-      if (task.isHook && isRunning(task)) ok = (await this.#terminateHook(task)) && ok;
-    }
     await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
-    return ok
+    let isClean = true;
+    for (const task of this.#tasks.filter((each) => each.isHook && isRunning(each))) {
+      const { clean, phase, message } = await terminateHook(task, this.#request);
+      this.#record(task, { operationPhase: phase, message });
+      isClean &&= clean;
+    }
+    return isClean
       ? this.#outcome('Failed', 'Operation terminated')
       : this.#outcome('Error', 'Operation termination had errors');
   }
@@ -143,8 +144,10 @@ class StepRun {
         const health = this.#request.health(task.live);
         if (health !== null && isStatusOutdated(task, task.live, clock.now() - startedAt)) continue;
         const seen = observeTask(task, task.live, health);
-        this.#record(task, { operationPhase: seen.phase, message: seen.message });
+        if (seen !== undefined) this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
+        // Like Argo CD, wait for a resource whose health check fails.
+        if (!task.isHook) continue;
         this.#record(task, { operationPhase: 'Error', message: `failed to get resource health: ${messageOf(error)}` });
       }
       ended ||= task.isHook && isDone(task);
@@ -159,22 +162,22 @@ class StepRun {
     for (const task of running) {
       if (task.live !== null) continue;
       const missing = await this.#whyMissing(task);
-      if (missing !== undefined)
-        this.#record(task, { status: 'SyncFailed', operationPhase: 'Error', message: missing });
+      if (missing !== undefined) this.#record(task, { operationPhase: 'Error', ...missing });
     }
     return this.#outcome('Running', waitingMessage(running, this.#request.options));
   }
 
-  async #whyMissing(task: SyncTask): Promise<string | undefined> {
+  /** Undefined: the object is there, only not in the cache yet. */
+  async #whyMissing(task: SyncTask): Promise<{ message: string; status?: ResultCode } | undefined> {
     const object = objectOf(task);
     try {
       const live = await this.#request.writer.get(object, this.#request.signal);
       if (live !== null) return undefined;
       const name = `${groupOf(object.apiVersion)}/${object.kind}/${object.metadata.name ?? ''}`;
-      return `Resource ${name} is missing, it might have been deleted`;
+      return { status: 'SyncFailed', message: `Resource ${name} is missing, it might have been deleted` };
     } catch (error) {
       rethrowPostponed(error, this.#request);
-      return `Failed to get live resource ${messageOf(error)}`;
+      return { message: `Failed to get live resource ${messageOf(error)}` };
     }
   }
 
@@ -195,8 +198,8 @@ class StepRun {
     if (state === 'pending')
       return this.#outcome(
         'Running',
-        waitingMessage(
-          current.filter((t) => isPending(t)),
+        deletionMessage(
+          current.filter((task) => isStaleHook(task) || (isPrune(task) && isPending(task))),
           options,
         ),
       );
@@ -204,7 +207,7 @@ class StepRun {
       await this.#deleteHooks('HookSucceeded');
       return this.#outcome('Succeeded', 'successfully synced (all tasks run)');
     }
-    return this.#outcome('Running', waitingMessage(awaitedTasks(current), options));
+    return this.#outcome('Running', waitingMessage(current, options));
   }
 
   /** Remaining pause after the wave of this task. */
@@ -221,9 +224,9 @@ class StepRun {
   async #waveFailed(current: readonly SyncTask[]): Promise<SyncOutcome> {
     const running = current.filter(isRunning);
     if (running.length === 0) return this.#fail('one or more objects failed to apply');
-    const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail' && isPending(task));
-    await this.#runTasks(handlers);
-    return this.#outcome('Running', waitingMessage([...running, ...handlers.filter(isRunning)], this.#request.options));
+    const handlers = this.#tasks.filter((task) => task.phase === 'SyncFail');
+    await this.#runTasks(handlers.filter(isPending));
+    return this.#outcome('Running', waitingMessage([...running, ...handlers], this.#request.options));
   }
 
   /** Runs the SyncFail hooks, then fails the operation. */
@@ -236,7 +239,7 @@ class StepRun {
     const open = handlers.filter(isPending);
     if (open.length > 0) {
       await this.#runTasks(open);
-      return this.#outcome('Running', waitingMessage(handlers.filter(isRunning), this.#request.options));
+      return this.#outcome('Running', waitingMessage(open, this.#request.options));
     }
     await this.#deleteHooks('HookFailed');
     const failed = handlers.filter((task) => task.status === 'SyncFailed');
@@ -251,7 +254,7 @@ class StepRun {
    */
   async #runTasks(tasks: readonly SyncTask[]): Promise<WaveState> {
     const { options } = this.#request;
-    await this.#removeFinalizers(tasks.filter((task) => task.isHook && isPending(task)));
+    if (!(await this.#removeStaleFinalizers(tasks.filter((task) => task.isHook && isPending(task))))) return 'failed';
     // A dry run needs no confirmation.
     if (!options.dryRun && tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
     let state = worstState(await mapLimit(tasks.filter(isPrune), maxParallelCalls, (task) => this.#prune(task)));
@@ -310,51 +313,45 @@ class StepRun {
     try {
       const released = await removeHookFinalizer(task.live, this.#request);
       if (released === null) return 'missing';
-      const { writer, options, signal } = this.#request;
-      const deletion = await writer.delete(released, options.prunePropagationPolicy, signal);
-      if (deletion === 'changed') throw new Error('its tracking, owners or annotations changed since it was read');
-      return 'deleted';
+      return (await deleteLive(released, this.#request)) ? 'deleted' : 'missing';
     } catch (error) {
-      if (isMissing(error)) return 'missing';
       rethrowPostponed(error, this.#request);
       this.#record(task, { operationPhase: 'Error', message: `failed to delete resource: ${messageOf(error)}` });
       return 'failed';
     }
   }
 
+  /**
+   * Removes the finalizers of completed hooks. Reads a hook that the cache does not have: a
+   * finalizer left behind would block its deletion, and that of the Application.
+   */
   async #removeFinalizers(tasks: readonly SyncTask[]): Promise<void> {
     if (this.#request.options.dryRun) return;
-    await mapLimit(tasks, maxParallelCalls, async (task) => {
-      if (task.live === null || !hasHookFinalizer(task.live)) return;
-      try {
-        task.live = await removeHookFinalizer(task.live, this.#request);
-      } catch (error) {
-        rethrowPostponed(error, this.#request);
-        this.#record(task, {
-          operationPhase: 'Error',
-          message: `failed to remove hook finalizer: ${messageOf(error)}`,
-        });
-      }
-    });
+    const { writer, signal } = this.#request;
+    await mapLimit(tasks, maxParallelCalls, (task) =>
+      this.#releaseHook(task, 'Failed to remove hook finalizer', async () => {
+        task.live ??= await writer.get(objectOf(task), signal);
+      }),
+    );
   }
 
-  async #terminateHook(task: SyncTask): Promise<boolean> {
-    const { writer, health, signal } = this.#request;
+  /** Removes the finalizers of hooks that an earlier sync left. Returns whether that succeeded. */
+  async #removeStaleFinalizers(tasks: readonly SyncTask[]): Promise<boolean> {
+    if (this.#request.options.dryRun) return true;
+    const released = await mapLimit(tasks, maxParallelCalls, (task) =>
+      this.#releaseHook(task, 'failed to remove hook finalizer'),
+    );
+    return released.every(Boolean);
+  }
+
+  async #releaseHook(task: SyncTask, problem: string, find?: () => Promise<void>): Promise<boolean> {
     try {
-      task.live = await writer.get(task.live ?? objectOf(task), signal);
-      if (task.live === null) {
-        this.#record(task, { operationPhase: 'Succeeded', message: 'Terminated' });
-        return true;
-      }
-      const now = hookPhase(task.live, health(task.live));
-      if (isCompleted(now.phase) && !hasDeletePolicy(task, 'HookFailed'))
-        this.#record(task, { operationPhase: now.phase, message: now.message });
-      else if ((await this.#deleteHook(task)) === 'failed') return false;
-      else this.#record(task, { operationPhase: 'Failed', message: 'Terminated' });
+      await find?.();
+      if (task.live !== null) task.live = await removeHookFinalizer(task.live, this.#request);
       return true;
     } catch (error) {
       rethrowPostponed(error, this.#request);
-      this.#record(task, { operationPhase: 'Error', message: messageOf(error) });
+      this.#record(task, { operationPhase: 'Error', message: `${problem}: ${messageOf(error)}` });
       return false;
     }
   }
@@ -373,16 +370,6 @@ class StepRun {
   #outcome(phase: OperationPhase, message: string): SyncOutcome {
     return { phase, message, results: [...this.#results.values()] };
   }
-}
-
-/**
- * Running tasks except Namespaces, which have no health. If only Namespaces are running, returns
- * them.
- */
-function awaitedTasks(tasks: readonly SyncTask[]): readonly SyncTask[] {
-  const running = tasks.filter(isRunning);
-  const others = running.filter((task) => task.isHook || objectOf(task).kind !== 'Namespace');
-  return others.length > 0 ? others : running;
 }
 
 /** Identifies a wave on every replica; begins with {@link SyncRequest.attempt}. */

@@ -6,6 +6,7 @@ import {
   blockingTasks,
   canKindBeMissing,
   decidePrune,
+  deletionMessage,
   failureMessage,
   isStatusOutdated,
   kindsDefinedBySync,
@@ -16,6 +17,7 @@ import {
   waitingMessage,
   withoutSynced,
 } from './step.ts';
+import type { TaskObservation } from './step.ts';
 import type { SyncOptions } from './types.ts';
 
 const options = readSyncOptions({ prune: true }, { pruneConfirmed: false, waveDelayMs: 0 });
@@ -35,21 +37,28 @@ function pruneTaskOf(name: string, annotations: Record<string, string> = {}): Sy
 }
 
 describe('a running task', () => {
-  it.each<[HealthStatus | null, string, string]>([
-    [null, 'Succeeded', ''],
-    [{ status: 'Healthy', message: 'm' }, 'Succeeded', 'm'],
-    [{ status: 'Progressing', message: 'm' }, 'Running', 'm'],
-    [{ status: 'Suspended' }, 'Running', ''],
-    [{ status: 'Degraded', message: 'm' }, 'Failed', 'm'],
-  ])('of a resource with the health %j is %s', (health, phase, message) => {
-    const task = applyTaskOf('web');
-    expect(observeTask(task, objectNamed('web'), health)).toEqual({ phase, message });
+  it.each<[HealthStatus | null, TaskObservation | undefined]>([
+    [null, { phase: 'Succeeded', message: '' }],
+    [
+      { status: 'Healthy', message: 'm' },
+      { phase: 'Succeeded', message: 'm' },
+    ],
+    [
+      { status: 'Degraded', message: 'm' },
+      { phase: 'Failed', message: 'm' },
+    ],
+    [{ status: 'Progressing', message: 'm' }, undefined],
+    [{ status: 'Suspended', message: 'm' }, undefined],
+    [{ status: 'Missing', message: 'm' }, undefined],
+    [{ status: 'Unknown', message: 'm' }, undefined],
+  ])('of a resource with the health %j is recorded as %j', (health, expected) => {
+    expect(observeTask(applyTaskOf('web'), objectNamed('web'), health)).toEqual(expected);
   });
 
   it('of a suspended or unknown hook follows the rules of hooks', () => {
     const task = applyTaskOf('web', { isHook: true });
     expect(observeTask(task, objectNamed('web'), null)).toEqual({ phase: 'Succeeded', message: 'web created' });
-    expect(observeTask(task, objectNamed('web'), { status: 'Unknown' }).phase).toBe('Failed');
+    expect(observeTask(task, objectNamed('web'), { status: 'Unknown' })?.phase).toBe('Failed');
   });
 
   it.each([
@@ -161,7 +170,10 @@ describe('messages', () => {
     expect(waitingMessage([running('a', { isHook: true })], options)).toBe(
       'waiting for completion of hook apps/Deployment/a',
     );
-    expect(waitingMessage([pruneTaskOf('a')], options)).toBe('waiting for deletion of apps/Deployment/a');
+    expect(deletionMessage([pruneTaskOf('a')], options)).toBe('waiting for deletion of apps/Deployment/a');
+    expect(deletionMessage([running('a', { isHook: true })], options)).toBe(
+      'waiting for deletion of hook apps/Deployment/a',
+    );
     expect(waitingMessage([running('b'), pruneTaskOf('a', syncOptions('Prune=confirm'))], options)).toBe(
       'waiting for pruning confirmation of apps/Deployment/a',
     );

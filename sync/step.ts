@@ -14,14 +14,20 @@ export interface TaskObservation {
 
 /**
  * Observes a running task with a live object. A hook ends according to its own health; any other
- * resource succeeds when it is healthy or has no health check, and fails when it is degraded.
+ * resource succeeds when it is healthy or has no health check, and fails when it is degraded. Other
+ * states of it are not recorded: its result keeps what the apply reported. Undefined: nothing to
+ * record.
  */
-export function observeTask(task: SyncTask, live: KubeObject, health: HealthStatus | null): TaskObservation {
+export function observeTask(
+  task: SyncTask,
+  live: KubeObject,
+  health: HealthStatus | null,
+): TaskObservation | undefined {
   if (task.isHook) return hookPhase(live, health);
-  const message = health?.message ?? '';
   if (health === null) return { phase: 'Succeeded', message: '' };
+  const message = health.message ?? '';
   if (health.status === 'Healthy') return { phase: 'Succeeded', message };
-  return { phase: health.status === 'Degraded' ? 'Failed' : 'Running', message };
+  return health.status === 'Degraded' ? { phase: 'Failed', message } : undefined;
 }
 
 /** From this age of the operation on, a status that is older than the spec is accepted. */
@@ -136,13 +142,19 @@ export function canKindBeMissing(
  * clients show and match this text.
  */
 export function waitingMessage(tasks: readonly SyncTask[], options: SyncOptions): string {
+  const reason = tasks.some((task) => task.isHook) ? 'completion of hook' : 'healthy state of';
+  return confirmationMessage(tasks, options) ?? waitingForText(reason, tasks);
+}
+
+/** As {@link waitingMessage}, for objects that must be gone before the step can go on. */
+export function deletionMessage(tasks: readonly SyncTask[], options: SyncOptions): string {
+  const reason = tasks.some((task) => task.isHook) ? 'deletion of hook' : 'deletion of';
+  return confirmationMessage(tasks, options) ?? waitingForText(reason, tasks);
+}
+
+function confirmationMessage(tasks: readonly SyncTask[], options: SyncOptions): string | undefined {
   const unconfirmed = tasks.filter((task) => isPending(task) && lacksConfirmation(task, options));
-  if (unconfirmed.length > 0) return waitingForText('pruning confirmation of', unconfirmed);
-  const hooks = tasks.some((task) => task.isHook);
-  const deletion = tasks.some((task) => isPending(task) && task.live !== null) || tasks.some(isDeletionPending);
-  if (deletion && tasks.every((task) => !isRunning(task)))
-    return waitingForText(hooks ? 'deletion of hook' : 'deletion of', tasks);
-  return waitingForText(hooks ? 'completion of hook' : 'healthy state of', tasks);
+  return unconfirmed.length > 0 ? waitingForText('pruning confirmation of', unconfirmed) : undefined;
 }
 
 /** Names the first hook, or else the first resource, and counts the others. */

@@ -190,6 +190,13 @@ export const driftlessOptions = {
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
     help: 'Allow sources on the local disk (file:// and absolute paths) of this machine. A repo-server decides about its own disk.',
   },
+  retryLatestRevision: {
+    flag: 'retry-latest-revision',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_RETRY_LATEST_REVISION',
+    help: 'Retry automated syncs with the latest revision, as with retry.refresh: true, so that a fix does not wait for the retries of a broken commit. The annotation driftless.io/retry-latest-revision decides for one Application.',
+  },
   quarantineAfter: {
     flag: 'quarantine-after',
     kind: 'duration',

@@ -272,12 +272,15 @@ const appCases: readonly AppCase[] = [
     [['info', rows.namespaceMetadata, 'spec.syncPolicy.managedNamespaceMetadata']],
   ],
   [
-    'retries',
-    application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }),
+    'retries with the latest revision',
+    application(
+      { syncPolicy: { automated: {}, retry: { limit: 3 } } },
+      annotated({ 'driftless.io/retry-latest-revision': 'true' }),
+    ),
     {},
-    [['info', rows.retries, 'spec.syncPolicy.retry']],
+    [['info', rows.retries, 'metadata.annotations["driftless.io/retry-latest-revision"]']],
   ],
-  ['retries that say', application({ syncPolicy: { automated: {}, retry: { limit: 3, refresh: false } } }), {}, []],
+  ['retries as in Argo CD', application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }), {}, []],
   [
     'hooks',
     application({}, { status: { resources: [{ kind: 'Job', name: 'j', hook: true }] } }),
@@ -480,9 +483,13 @@ const installationCases: readonly InstallationCase[] = [
         '/usr/local/bin/argocd-application-controller',
         '--server-side-diff-enabled',
         '--metrics-port=8082',
+        '--retry-latest-revision',
       ]),
     },
-    [['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled']],
+    [
+      ['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled'],
+      ['info', rows.retries, 'StatefulSet argocd-application-controller: --retry-latest-revision'],
+    ],
   ],
   [
     'variables in the workload',

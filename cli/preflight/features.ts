@@ -1,3 +1,4 @@
+import { parseGoBool } from '#base';
 import {
   annotationOf,
   annotations,
@@ -121,7 +122,7 @@ function optionFeatures(app: Application): readonly UsedFeature[] {
 
 function policyMembers(app: Application): readonly UsedFeature[] {
   const found: UsedFeature[] = [];
-  const { managedNamespaceMetadata, retry } = app.spec.syncPolicy ?? {};
+  const { managedNamespaceMetadata } = app.spec.syncPolicy ?? {};
   const info = (feature: string, where: string, row: UsedFeature['row']): void => {
     found.push({ feature, where, severity: 'info', row });
   };
@@ -131,8 +132,12 @@ function policyMembers(app: Application): readonly UsedFeature[] {
       'spec.syncPolicy.managedNamespaceMetadata',
       rows.namespaceMetadata,
     );
-  if (isAutomated(app.spec) && retry !== undefined && retry.refresh === undefined)
-    info('retries of an automated sync take the newest revision', 'spec.syncPolicy.retry', rows.retries);
+  if (isAutomated(app.spec) && parseGoBool(app.metadata.annotations?.[annotations.retryLatestRevision]) === true)
+    info(
+      'retries of an automated sync take the latest revision',
+      `metadata.annotations["${annotations.retryLatestRevision}"]`,
+      rows.retries,
+    );
   if (app.status?.resources?.some(({ hook }) => hook === true) === true)
     info('hooks: each gets an annotation of ours when it is made', 'status.resources', rows.hooks);
   return found;

@@ -103,14 +103,20 @@ function customizations({ settings }: InstallationFacts): readonly UsedFeature[]
  */
 const missedFlags: ReadonlySet<string> = new Set(['otlpAddress']);
 
-/** Options without effect that the installation sets to a value other than the default. */
+/** Options whose effect is worth knowing when the installation sets them. */
+const reportedEffects: Readonly<Record<string, Pick<UsedFeature, 'feature' | 'row'>>> = {
+  serverSideDiff: { feature: localDiff, row: rows.serverSideDiff },
+  retryLatestRevision: { feature: 'retries of automated syncs take the latest revision', row: rows.retries },
+};
+
+/** Options without effect, or of {@link reportedEffects}, that are not at their default. */
 function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
   return Object.entries(runOptions as Readonly<Record<string, OptionSpec>>).flatMap(([name, spec]): UsedFeature[] => {
-    const isServerSideDiff = name === 'serverSideDiff';
-    if ((spec.noEffect === undefined && !isServerSideDiff) || isService(spec) || name in renderingOptions) return [];
+    const effect = reportedEffects[name];
+    if ((spec.noEffect === undefined && effect === undefined) || isService(spec) || name in renderingOptions) return [];
     const where = whereSet(spec, installation);
     if (where === undefined) return [];
-    if (isServerSideDiff) return [{ feature: localDiff, where, severity: 'info', row: rows.serverSideDiff }];
+    if (effect !== undefined) return [{ ...effect, where, severity: 'info' }];
     const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
     return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
   });

@@ -349,6 +349,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
+    retryLatestRevision: config.retryLatestRevision,
     jqLimitMs: config.jqTimeout,
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,

@@ -71,6 +71,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     pruneBlocked: false,
     claimed: new Set(),
     contested: new Map(),
+    retryLatestRevision: false,
     now,
     ...over,
   };
@@ -148,6 +149,55 @@ describe('decideAutosync', () => {
       do: 'refuse',
       message: 'Failed last sync attempt to [sha1]: boom',
     });
+  });
+
+  it('names the revision that was tried, when a newer one has the same manifests', () => {
+    const tried = facts(application(on, ran({ phase: 'Error', message: 'boom' })), {
+      revisionsMayHaveChanges: false,
+      syncStatus: { status: 'OutOfSync', revision: 'sha2' },
+    });
+    const message = 'Failed last sync attempt to [sha1]: boom';
+    expect(decideAutosync(tried)).toEqual({ do: 'refuse', message });
+    const sources = [source, { ...source, path: 'q' }];
+    const syncResult = { revision: '', source: { repoURL: '' }, sources, revisions: ['a', 'b'] };
+    const several = application(on, ran({ phase: 'Failed', message: 'm', syncResult }), { sources });
+    const newer = { status: 'OutOfSync' as const, revisions: ['c', 'd'] };
+    expect(decideAutosync(facts(several, { revisionsMayHaveChanges: false, syncStatus: newer }))).toEqual({
+      do: 'refuse',
+      message: 'Failed last sync attempt to [a b]: m',
+    });
+  });
+
+  it.each<[string, object, boolean, string | undefined, object]>([
+    ['by default repeats the revision', {}, false, undefined, { limit: 5 }],
+    ['repeats the revision with the strategy of the spec', { retry: { limit: 3 } }, false, undefined, { limit: 3 }],
+    [
+      'takes the latest revision if the spec says so',
+      { retry: { refresh: true } },
+      false,
+      undefined,
+      { refresh: true },
+    ],
+    ['takes the latest revision with the option', {}, true, undefined, { limit: 5, refresh: true }],
+    [
+      'takes the latest revision with the annotation',
+      { retry: { limit: 3 } },
+      false,
+      'true',
+      { limit: 3, refresh: true },
+    ],
+    ['repeats the revision if the annotation says so', {}, true, 'false', { limit: 5 }],
+    ['takes the option if the annotation says neither', {}, true, 'maybe', { limit: 5, refresh: true }],
+  ])('of an automated sync, a retry %s', (_name, policy, retryLatestRevision, annotation, expected) => {
+    const marks = annotation === undefined ? {} : { 'driftless.io/retry-latest-revision': annotation };
+    const app = application(undefined, { metadata: { name: 'a', namespace: 'argocd', annotations: marks } });
+    const spec = { ...app.spec, syncPolicy: { automated: on, ...policy } };
+    const started = decideAutosync(facts({ ...app, spec }, { retryLatestRevision }));
+    expect(started.do === 'start' && started.operation.retry).toEqual(expected);
+    // A self-heal restores one revision.
+    const healed = decideAutosync(facts({ ...app, spec, ...ran() }, { retryLatestRevision }));
+    const retry = (spec.syncPolicy as { retry?: object }).retry ?? { limit: 5 };
+    expect(healed.do === 'start' && healed.operation.retry).toEqual(retry);
   });
 
   it('heals with a partial operation without namespaces, at once the first time', () => {

@@ -1,6 +1,6 @@
-import { deepEqual, defined } from '#base';
+import { deepEqual, defined, parseGoBool } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
-import { hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
+import { annotations, hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
 import type {
   Application,
   GroupKind,
@@ -8,6 +8,7 @@ import type {
   OperationState,
   ResourceKey,
   ResourceStatus,
+  RetryStrategy,
   SyncOperation,
   SyncStatus,
 } from '#model';
@@ -48,6 +49,8 @@ export interface AutosyncFacts {
    * not). Syncs to new revisions do not wait.
    */
   readonly contested: ReadonlyMap<ResourceKey, number>;
+  /** --retry-latest-revision; an annotation of the Application takes precedence. */
+  readonly retryLatestRevision: boolean;
   readonly now: number;
 }
 
@@ -76,7 +79,10 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   if (last === undefined || !hasAttempted(facts, last, revisions) || hasPrunesToResume(facts, last))
     return startOrRefuse(facts, undefined);
   if (last.phase !== 'Succeeded')
-    return { do: 'refuse', message: `Failed last sync attempt to [${revisions.join(' ')}]: ${last.message ?? ''}` };
+    return {
+      do: 'refuse',
+      message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
+    };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
     return { do: 'skip', reason: 'this revision was already synced and self-heal is off' };
   const drifted = facts.resources.filter(isOpen);
@@ -151,6 +157,11 @@ function reasonToLeave(
 
 function revisionsOf(status: SyncStatus): readonly string[] {
   return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
+}
+
+/** The revisions of the last attempt, which may be older than those of the comparison. */
+function triedRevisions({ app }: AutosyncFacts, { syncResult }: OperationState): string {
+  return (hasMultipleSources(app.spec) ? (syncResult?.revisions ?? []) : [syncResult?.revision ?? '']).join(' ');
 }
 
 /** Whether the last operation already tried the same revisions (where they matter) and sources. */
@@ -256,7 +267,7 @@ function automatedOperation(facts: AutosyncFacts, heal: SelfHeal | undefined): O
       ...(heal === undefined ? {} : { autoHealAttemptsCount: heal.attempt, resources: healedResources(facts, heal) }),
     },
     initiatedBy: { automated: true },
-    retry: spec.syncPolicy?.retry ?? { limit: 5 },
+    retry: retryStrategy(facts, heal),
   };
 }
 
@@ -275,4 +286,14 @@ function healedResources(
     name: resource.name ?? '',
     ...(left.has(nameOf(resource)) ? defined({ namespace: resource.namespace }) : {}),
   }));
+}
+
+/**
+ * The retry strategy of the spec. By option, retries of a full sync take the latest revision, so
+ * that those of a broken commit do not delay its fix; a self-heal stays at its revision.
+ */
+function retryStrategy({ app, retryLatestRevision }: AutosyncFacts, heal: SelfHeal | undefined): RetryStrategy {
+  const retry = app.spec.syncPolicy?.retry ?? { limit: 5 };
+  const own = parseGoBool(app.metadata.annotations?.[annotations.retryLatestRevision]);
+  return heal === undefined && (own ?? retryLatestRevision) ? { ...retry, refresh: true } : retry;
 }

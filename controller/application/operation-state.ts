@@ -14,9 +14,8 @@ import { kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
  *                                  Running + finishedAt                        |
  *                                  (waits for its retry)                       +--> Failed | Error
  *
- * Source: Argo CD appcontroller.go processRequestedAppOperation. Differences: the wait before a
- * retry matches its message (Argo CD waits one exponent longer); a complete automated operation
- * retries with the latest revision, so that retries of a broken commit do not delay its fix.
+ * Source: Argo CD appcontroller.go processRequestedAppOperation. Difference: the wait before a
+ * retry matches its message (Argo CD waits one exponent longer).
  */
 export type PassStart =
   /** Write `state`, then run a step of it. */
@@ -62,7 +61,7 @@ function startRetry(current: OperationState, now: number): PassStart {
     return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
   if (retryAt > now)
     return { do: 'wait', ms: retryAt - now, reason: `retry ${current.retryCount ?? 1} of the operation` };
-  const latest = shouldRetryLatest(current.operation);
+  const latest = current.operation.retry?.refresh === true;
   const rest = omit(current, 'finishedAt', 'syncResult');
   const attempt = `Attempt #${current.retryCount ?? 1}`;
   return {
@@ -74,11 +73,6 @@ function startRetry(current: OperationState, now: number): PassStart {
       message: latest ? `Retrying operation with latest revisions. ${attempt}` : `Retrying operation. ${attempt}`,
     },
   };
-}
-
-function shouldRetryLatest(operation: Operation): boolean {
-  if (operation.retry?.refresh !== undefined) return operation.retry.refresh;
-  return operation.initiatedBy?.automated === true && (operation.sync?.resources?.length ?? 0) === 0;
 }
 
 function withoutRevisions(operation: Operation): Operation {

@@ -53,6 +53,8 @@ export interface ControllerConfig {
   /** --app-resync-jitter. */
   readonly jitterMs: number;
   readonly selfHeal: SelfHealBackoff;
+  /** --retry-latest-revision; an annotation of the Application takes precedence. */
+  readonly retryLatestRevision?: boolean;
   /** --sync-timeout; 0: none. */
   readonly syncTimeoutMs: number;
   /** --repo-error-grace-period-seconds. */

@@ -67,6 +67,7 @@ export interface RefreshConfig {
   readonly repoErrorGraceMs: number;
   readonly persistResourceHealth: boolean;
   readonly selfHeal: SelfHealBackoff;
+  readonly retryLatestRevision?: boolean;
 }
 
 /** Retry delays that are shorter than the resync period. */
@@ -335,6 +336,7 @@ export class RefreshProcessor {
       pruneBlocked: comparison.pruneBlocked !== undefined,
       claimed: this.#claimed(pass.key, comparison, bound),
       contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
+      retryLatestRevision: this.#config.retryLatestRevision === true,
       now: pass.now,
     };
     const decision = bound.windows.automated() ? decideAutosync(facts) : undefined;
