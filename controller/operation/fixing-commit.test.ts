@@ -12,13 +12,13 @@ const second = 'b'.repeat(40);
 // T-HEAL-4
 describe('a commit that fixes a failed sync', () => {
   // T-HEAL-4
-  it('is used by the next retry if it arrives before it', async () => {
+  it('is used by the next retry if it arrives before it, where retries take the latest revision', async () => {
     at.world.git.push(first, [configMap('bad')]);
     at.world.application(automated);
     const refuse = (call: string): void => {
       if (call === 'create ConfigMap bad') throw new DriftlessError('X', 'bad');
     };
-    await at.start({ dest: { before: refuse } });
+    await at.start({ dest: { before: refuse }, config: { retryLatestRevision: true } });
     expect(at.world.app.status?.operationState).toMatchObject({ phase: 'Running', retryCount: 1 });
     at.world.git.push(second, [configMap('good')]);
     await at.clock.advance(6000);
