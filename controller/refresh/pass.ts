@@ -6,7 +6,7 @@ import type { ManagedResource } from '#publish';
 import type { WorkerSlot } from '#queues';
 import type { LogFields, Logger } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
-import type { AutosyncDecision } from '../application/autosync.ts';
+import type { AutosyncDecision, SelfHealBackoff } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
@@ -16,6 +16,17 @@ import type { AppMemory } from '../comparison/memory.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
 /** One pass over one application. */
+export interface RefreshConfig {
+  readonly namespace: string;
+  readonly appResyncMs: number;
+  readonly hardResyncMs: number;
+  readonly jitterMs: number;
+  readonly repoErrorGraceMs: number;
+  readonly persistResourceHealth: boolean;
+  readonly selfHeal: SelfHealBackoff;
+  readonly retryLatestRevision?: boolean;
+}
+
 export interface RefreshPass {
   readonly key: AppKey;
   readonly refresh: DueRefresh;

@@ -10,7 +10,7 @@ import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { Logger } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { decideAutosync } from '../application/autosync.ts';
-import type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from '../application/autosync.ts';
+import type { AutosyncDecision, AutosyncFacts } from '../application/autosync.ts';
 import { observeAutosync } from '../application/autosync-checks.ts';
 import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
@@ -41,7 +41,7 @@ import { noteContests } from './contests.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields } from './pass.ts';
-import type { PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
+import type { RefreshConfig, PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
 
 export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
@@ -57,17 +57,6 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
-}
-
-export interface RefreshConfig {
-  readonly namespace: string;
-  readonly appResyncMs: number;
-  readonly hardResyncMs: number;
-  readonly jitterMs: number;
-  readonly repoErrorGraceMs: number;
-  readonly persistResourceHealth: boolean;
-  readonly selfHeal: SelfHealBackoff;
-  readonly retryLatestRevision?: boolean;
 }
 
 /** Retry delays that are shorter than the resync period. */
