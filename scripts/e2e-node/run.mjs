@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { advice, cache, provideTools } from '../e2e/provide.mjs';
+import { advice, cache, isProvided, provideTools } from '../e2e/provide.mjs';
 import { root } from '../root.mjs';
 import { makeCgroups, makeMountPoint, readKernelSettings } from './host.mjs';
 import { buildImage } from './image.mjs';
@@ -19,7 +19,7 @@ import { extractLastRelease } from './last-release.mjs';
 import { lackingFor, maySetOomScore, readMachine } from './machine.mjs';
 import { installPackages } from './packages.mjs';
 import { sizesOf, tooBig } from './sizes.mjs';
-import { nodeTools, packages } from './tools.mjs';
+import { argoTools, nodeTools, packages } from './tools.mjs';
 
 /** The name that docs/install.md gives to the image. */
 const image = 'registry.example.com/driftless:0.1.0';
@@ -27,6 +27,7 @@ const lastImage = 'registry.example.com/driftless:last';
 const folder = join(dirname(cache), 'e2e-node');
 const say = (text) => process.stderr.write(`e2e:node: ${text}\n`);
 
+const isFull = process.env.DRIFTLESS_E2E_NODE_FULL === '1';
 const facts = readMachine();
 const lacking = lackingFor(facts);
 if (lacking.length > 0) {
@@ -39,14 +40,16 @@ const built = await timed('image', () => buildImage({ image, folder, say }));
 const sizes = await sizesOf(built.archives[0]);
 say(`${image}: ${sizes.unpacked} MB unpacked, ${sizes.packed} MB packed (${built.archives[0]})`);
 const problems = tooBig(sizes);
-const lastRelease = process.env.DRIFTLESS_E2E_NODE_FULL === '1' ? await timed('last release', buildLastRelease) : {};
+const lastRelease = isFull ? await timed('last release', buildLastRelease) : {};
 for (const problem of problems) say(problem);
 const failed = process.argv.includes('--prepare') ? 0 : await timed('tests', runTests);
 process.exitCode = failed || Math.min(problems.length, 1);
 
 async function prepareTools() {
   installPackages(packages, say);
-  const { found, missing } = await provideTools(nodeTools, say);
+  // Argo CD takes minutes to build: here only for a full run.
+  const wanted = [...nodeTools, ...argoTools.filter((tool) => isFull || isProvided(tool))];
+  const { found, missing } = await provideTools(wanted, say);
   for (const tool of missing) process.stderr.write(`driftless: ${advice(tool)}\n`);
   if (missing.length > 0) process.exit(1);
   for (const { name, version, source } of found) say(`${name} ${version} (${source})`);
@@ -81,6 +84,8 @@ async function runTests() {
       DRIFTLESS_E2E_NODE: JSON.stringify({
         image: built.image,
         pause: built.pause,
+        isFull,
+        hasArgo: argoTools.every(({ name }) => tools[name] !== undefined),
         archives: [...new Set([...built.archives, ...(lastRelease.archives ?? [])])],
         ...(lastRelease.chart === undefined ? {} : { lastRelease: { image: lastImage, chart: lastRelease.chart } }),
         cgroupRoot: `/${group}`,

@@ -16,6 +16,9 @@ export const packages = {
 
 const shared = ['kube-apiserver', 'etcd', 'kubectl', 'helm', 'sshd', 'openssl'];
 
+/** For the scenario beside Argo CD. */
+export const argoTools = tools.filter(({ name }) => name === 'argocd' || name === 'redis-server');
+
 /** The tools of this command; Kubernetes has one version. */
 export const nodeTools = [
   ...tools.filter(({ name }) => shared.includes(name)),

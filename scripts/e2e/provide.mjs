@@ -30,6 +30,11 @@ function cached(tool) {
   return join(cache, `${tool.name}-${tool.version}`, tool.name);
 }
 
+/** Whether a tool is found without a build or an installation. */
+export function isProvided(tool) {
+  return find(tool, () => {}) !== undefined;
+}
+
 /** Returns the first binary of an accepted version, and reports each that is rejected. */
 function find(tool, say) {
   const places = [

@@ -158,6 +158,11 @@ describe('the templates', () => {
     for (const path of paths) expect(code.join('\n')).toContain(`case '${path ?? ''}':`);
   });
 
+  it('begin after the process has started to listen, so that no start of a pod warns', () => {
+    const delay = /\n {2}startupProbe:\n[^]*?initialDelaySeconds: (\d+)/.exec(read(chart, 'values.yaml'))?.[1];
+    expect(Number(delay)).toBeGreaterThanOrEqual(2);
+  });
+
   it('name the ConfigMaps of ownership as the program does', () => {
     const rbac = read(chart, 'templates', '_rbac.tpl');
     const names = [...code.join('\n').matchAll(/export const (?:slots|table)ConfigMap = '([^']+)'/g)].map(

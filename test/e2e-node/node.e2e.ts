@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
+import { autoscaling } from './scenarios/autoscaling.ts';
 import { drain } from './scenarios/drain.ts';
+import { dropIn } from './scenarios/drop-in.ts';
 import { install } from './scenarios/install.ts';
 import { releases } from './scenarios/releases.ts';
 import { reinstall } from './scenarios/reinstall.ts';
+import { rights } from './scenarios/rights.ts';
 import { restarts } from './scenarios/restarts.ts';
 import { scale } from './scenarios/scale.ts';
 import { security } from './scenarios/security.ts';
@@ -10,6 +13,7 @@ import { sources } from './scenarios/sources.ts';
 import { ssh } from './scenarios/ssh.ts';
 import { two } from './scenarios/two.ts';
 import { Cluster } from './support/cluster.ts';
+import { upgrade } from './scenarios/upgrade.ts';
 import { walls } from './scenarios/walls.ts';
 import { startWorld } from './support/world.ts';
 
@@ -33,4 +37,8 @@ describe('ssh', () => ssh(cluster));
 describe('reinstall', () => reinstall(cluster));
 describe('two releases', () => two(cluster));
 describe('releases', () => releases(cluster));
+describe('rights', () => rights(cluster));
+describe('drop-in', () => dropIn(cluster));
 describe('walls', () => walls(cluster));
+describe('autoscaling', () => autoscaling(cluster));
+describe('upgrade', () => upgrade(cluster));

@@ -63,6 +63,22 @@ export function releases(cluster: Cluster): void {
     await release.uninstall();
   }, 300_000);
 
+  it('runs one replica on a node with hostNetwork, and says why the second is Pending', async () => {
+    const { world } = cluster;
+    const controller = { hostNetwork: true, replicas: 1 };
+    const release = await Release.install(world, 'host', { values: { controller } });
+    await release.shell('kubectl -n host scale statefulset/driftless --replicas=2\n');
+    await eventually(async () => {
+      const events = await release.shell('kubectl -n host get events --field-selector reason=FailedScheduling\n');
+      // docs/troubleshooting.md quotes it.
+      expect(events).toContain("didn't have free ports for the requested pod ports");
+    }, 60_000);
+    const pods = await release.shell('kubectl -n host get pods --no-headers\n');
+    expect(pods).toMatch(/driftless-0 +2\/2 +Running/);
+    expect(pods).toMatch(/driftless-1 +0\/2 +Pending/);
+    await release.uninstall();
+  }, 300_000);
+
   it('works within 256Mi: a heap of half of it, live state that does not fit, and a restart by the kernel', async () => {
     const { world } = cluster;
     const controller = { resources: { requests: { memory: '128Mi' }, limits: { memory: '256Mi' } } };

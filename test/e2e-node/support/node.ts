@@ -15,6 +15,10 @@ export interface PreparedNode {
   readonly archives: readonly string[];
   readonly cgroupRoot: string;
   readonly maySetOomScore: boolean;
+  /** DRIFTLESS_E2E_NODE_FULL=1: scenarios that take minutes too. */
+  readonly isFull: boolean;
+  /** The tools of Argo CD are here. */
+  readonly hasArgo: boolean;
   /** Only in a full run. */
   readonly lastRelease?: { readonly image: string; readonly chart: string };
 }

@@ -119,7 +119,7 @@ function isController(pid: number): boolean {
   const [command = '', ...args] = procFile(pid, 'cmdline').split('\0');
   // With a small memory limit the size of the heap comes before the script.
   const script = args.find((arg) => !arg.startsWith('--')) ?? '';
-  return command.endsWith('node') && /argocd-application-controller|driftless/.test(script);
+  return command.endsWith('node') && /^\/usr\/local\/bin\/|\/dist\/cli\/[^/]+$/.test(script);
 }
 
 /** Empty if the process has ended. */
