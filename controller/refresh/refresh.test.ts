@@ -294,3 +294,21 @@ it.each<[string, string, Record<string, unknown>]>([
   expect(found.map((line) => line['level'])).toContain(level);
   expect(found[0]).toMatchObject(fields);
 });
+
+it('logs how long the write of the status and the start of a sync took', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const logger = createLogger({ level: 'info', format: 'json', destination });
+  const slow = async (call: string): Promise<void> => {
+    if (call.startsWith('patch Application')) await at.clock.sleep(30, new AbortController().signal);
+    if (call.startsWith('replace Application')) await at.clock.sleep(70, new AbortController().signal);
+  };
+  at.world.application({});
+  await at.start({ logger, hub: { before: slow } });
+  const completed = (): Record<string, unknown> =>
+    lines.findLast((line) => line['msg'] === 'Reconciliation completed') ?? {};
+  expect(completed()).toMatchObject({ patch_ms: 30, setop_ms: 0, persist_app_status_ms: 30, time_ms: 30 });
+  at.world.edit((object) => ({ spec: { ...(object['spec'] as object), ...automated } }));
+  await at.pass(2);
+  expect(lines.filter((line) => line['setop_ms'] === 70 && line['patch_ms'] === 0)).toHaveLength(1);
+});
