@@ -177,6 +177,9 @@ function checkContext() {
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'));
   check(rules[0] === '*', '.dockerignore must begin with *, so that it lists what belongs into the image');
+  const folders = Object.values(JSON.parse(read('package.json')).imports).map(({ source }) => source.split('/')[1]);
+  for (const name of folders.filter((name) => name !== 'test'))
+    check(rules.includes(`!${name}`), `.dockerignore lacks !${name}, a folder of package.json's imports`);
 }
 
 async function checkLayout() {
