@@ -1,0 +1,121 @@
+import type {
+  ApplicationResponse,
+  ApplicationsResponse,
+  ClusterResponse,
+  ClustersResponse,
+  QueuesResponse,
+  ReplicaResponse,
+  RepositoriesResponse,
+} from '#api';
+import { DriftlessError } from '#base';
+import { nearest } from '../options/args.ts';
+import { explainApplication } from './application.ts';
+import { explainCluster } from './cluster.ts';
+import type { Explanation } from './explanation.ts';
+import { explainReplica } from './replica.ts';
+import { explainRepository } from './repository.ts';
+
+/** Reads pages of the read API. */
+export interface ApiReader {
+  /**
+   * @param path below `/api/v1`, with query
+   * @returns undefined if the object does not exist (404)
+   * @throws DriftlessError with what is missing, such as a right
+   */
+  get(path: string): Promise<unknown>;
+}
+
+export const explainedKinds = ['application', 'cluster', 'repository', 'replica'] as const;
+export type ExplainedKind = (typeof explainedKinds)[number];
+
+export interface ExplainedTarget {
+  readonly kind: ExplainedKind;
+  readonly name: string;
+  /** Of an Application. */
+  readonly namespace: string;
+}
+
+/** An explanation, and the page that it was made from. */
+export interface ExplainedPage {
+  readonly explanation: Explanation;
+  readonly page: unknown;
+}
+
+/** No such object; names the nearest ones. */
+export class NothingToExplain extends DriftlessError {
+  constructor(what: string, names: readonly string[], wanted: string) {
+    const similar = nearest(wanted, names);
+    const hint = similar === undefined ? known(names) : `did you mean ${similar}?`;
+    super('NOT_FOUND', `there is no ${what}${hint === '' ? '' : `: ${hint}`}`, { retry: 'never' });
+  }
+}
+
+const maxNamed = 5;
+
+function known(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const rest = names.length - maxNamed;
+  return `known are ${names.slice(0, maxNamed).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}
+
+/** @throws NothingToExplain */
+export function explainTarget(reader: ApiReader, target: ExplainedTarget): Promise<ExplainedPage> {
+  switch (target.kind) {
+    case 'application':
+      return application(reader, target);
+    case 'cluster':
+      return cluster(reader, target.name);
+    case 'repository':
+      return repository(reader, target.name);
+    case 'replica':
+      return replica(reader, target.name);
+  }
+}
+
+async function application(reader: ApiReader, { namespace, name }: ExplainedTarget): Promise<ExplainedPage> {
+  const path = `/applications/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  const page = (await reader.get(path)) as ApplicationResponse | undefined;
+  if (page !== undefined) return { explanation: explainApplication(page), page };
+  const list = (await reader.get('/applications?limit=500')) as ApplicationsResponse | undefined;
+  const names = (list?.items ?? []).map((item) => `${item.namespace}/${item.name}`);
+  const wanted = `${namespace}/${name}`;
+  throw new NothingToExplain(
+    `Application ${wanted} that a replica owns and you may read`,
+    names,
+    names.find((each) => each.endsWith(`/${name}`)) ?? wanted,
+  );
+}
+
+async function cluster(reader: ApiReader, name: string): Promise<ExplainedPage> {
+  const page = (await reader.get(`/clusters/${encodeURIComponent(name)}`)) as ClusterResponse | undefined;
+  if (page !== undefined) return { explanation: explainCluster(page), page };
+  const list = (await reader.get('/clusters')) as ClustersResponse | undefined;
+  throw new NothingToExplain(
+    `cluster ${name}`,
+    (list?.items ?? []).map((item) => item.name),
+    name,
+  );
+}
+
+async function repository(reader: ApiReader, url: string): Promise<ExplainedPage> {
+  const page = (await reader.get('/repositories')) as RepositoriesResponse;
+  const explanation = explainRepository(page, url);
+  if (explanation !== undefined) return { explanation, page: { ...page, items: page.items } };
+  throw new NothingToExplain(
+    `repository ${url}`,
+    page.items.map((item) => item.url),
+    url,
+  );
+}
+
+async function replica(reader: ApiReader, name: string): Promise<ExplainedPage> {
+  const page = (await reader.get('/replica')) as ReplicaResponse;
+  const queues = (await reader.get('/queues')) as QueuesResponse;
+  const explanation = explainReplica(page, queues, name);
+  if (explanation !== undefined) return { explanation, page: { replicas: page, queues } };
+  throw new NothingToExplain(
+    `replica ${name}`,
+    page.items.map((item) => item.name),
+    name,
+  );
+}
