@@ -7,6 +7,8 @@
  */
 export { apiResource } from './discovery/api-resource.ts';
 export { createKubeClient } from './client.ts';
+export { answerMessage, PodProxy } from './pod-proxy.ts';
+export type { PodProxyAnswer, ProxiedPod } from './pod-proxy.ts';
 export type {
   CommandRequest,
   CommandResult,
