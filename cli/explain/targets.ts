@@ -9,21 +9,12 @@ import type {
 } from '#api';
 import { DriftlessError } from '#base';
 import { nearest } from '../options/args.ts';
+import type { ApiReader } from '../read-api/api-reader.ts';
 import { explainApplication } from './application.ts';
 import { explainCluster } from './cluster.ts';
 import type { Explanation } from './explanation.ts';
 import { explainReplica } from './replica.ts';
 import { explainRepository } from './repository.ts';
-
-/** Reads pages of the read API. */
-export interface ApiReader {
-  /**
-   * @param path below `/api/v1`, with query
-   * @returns undefined if the object does not exist (404)
-   * @throws DriftlessError with what is missing, such as a right
-   */
-  get(path: string): Promise<unknown>;
-}
 
 export const explainedKinds = ['application', 'cluster', 'repository', 'replica'] as const;
 export type ExplainedKind = (typeof explainedKinds)[number];

@@ -1,0 +1,54 @@
+import type { CostsResponse } from '#api';
+import { outsideText } from '#base';
+import { paint, table } from '../process/output.ts';
+import type { CommandOutput } from '../process/output.ts';
+import { shortDuration } from '../explain/times.ts';
+
+const header = ['cpu', 'passes', 'renders', 'api requests', 'watch events', 'bytes'];
+const maxNameLength = 100;
+
+/** Costs as a table, the most expensive first, with the measured time as its first line. */
+export function topLines(
+  { subject, windowMs, items, incomplete }: CostsResponse,
+  output: CommandOutput,
+  limit: number,
+): readonly string[] {
+  const rows = items
+    .slice(0, limit)
+    .map(({ name, cpuMs, passes, renders, apiRequests, watchEvents, bytes }) => [
+      shownName(name),
+      shortDuration(cpuMs),
+      ...[passes, renders, apiRequests, watchEvents].map(String),
+      shownBytes(bytes),
+    ]);
+  const rest = items.length - rows.length;
+  return [
+    paint(output, 'dim', `costs of ${subject} over the last ${shortDuration(windowMs)}`),
+    ...(rows.length === 0 ? ['nothing has cost anything yet'] : table([singular[subject], ...header], rows)),
+    ...(rest > 0 ? [paint(output, 'dim', `… and ${rest} more: --limit ${items.length} shows all`)] : []),
+    ...incomplete.map(({ replica, reason }) =>
+      paint(output, 'yellow', `without ${replica}: ${outsideText('rpc', reason)}`),
+    ),
+  ];
+}
+
+const singular: Readonly<Record<CostsResponse['subject'], string>> = {
+  apps: 'application',
+  clusters: 'cluster',
+  kinds: 'kind',
+  repositories: 'repository',
+  projects: 'project',
+};
+
+function shownName(name: string): string {
+  const text = outsideText('field', name).replaceAll(/\s+/g, ' ');
+  return text.length > maxNameLength ? `${text.slice(0, maxNameLength - 1)}…` : text;
+}
+
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+function shownBytes(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power] ?? ''}`;
+}
