@@ -51,6 +51,14 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
         help: 'Show the shard of each cluster, and what a change would move',
         load: async () => (await import('./shards/shards.ts')).shards,
       },
+      explain: {
+        help: 'Explain an Application, cluster, repository or replica: owner, differences, what it waits for',
+        load: async () => (await import('./explain/explain.ts')).explain,
+      },
+      top: {
+        help: 'Show what Applications, clusters, kinds, repositories or projects cost',
+        load: async () => (await import('./top/top.ts')).top,
+      },
       debug: {
         help: 'debug state: print the state of the controller in this pod as JSON',
         load: async () => (await import('./debug/debug.ts')).debug,

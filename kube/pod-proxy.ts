@@ -7,6 +7,7 @@ import { credentialSource } from './credentials/credentials.ts';
 import type { Credential, CredentialSource } from './credentials/credentials.ts';
 import { runChild } from './credentials/run-command.ts';
 import { KubeProtocolError, KubeSizeError } from './errors.ts';
+import { defaultLimits } from './requests/exchange.ts';
 import { Transport } from './transport/transport.ts';
 
 export interface ProxiedPod {
@@ -46,7 +47,13 @@ export class PodProxy {
     const { clock, logger, runCommand = runChild } = deps;
     this.#connection = connection;
     this.#deps = deps;
-    this.#transport = new Transport(connection, { clock, connections: 2, http2: false, readOnly: false });
+    this.#transport = new Transport(connection, {
+      ...defaultLimits,
+      clock,
+      connections: 2,
+      http2: false,
+      readOnly: false,
+    });
     this.#credentials = credentialSource(connection, { clock, logger, runCommand });
   }
 

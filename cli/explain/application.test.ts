@@ -80,7 +80,7 @@ describe('shows why an Application is not healthy:', () => {
       '             Deployment web/web differs',
       '               /spec/replicas: 5 instead of 3, changed by hpa (Update scale) 2m ago',
       '               hpa undoes each repair',
-      '               ignored by the Application: /spec/paused',
+      '               ignored: /spec/paused (by the Application)',
       'Automation   automated sync did not start: self-heal waits for its backoff, until 12:00:30 UTC (in 30s)',
       '               backoff: attempt 3',
     ]);

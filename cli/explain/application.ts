@@ -3,6 +3,7 @@ import type {
   ApplicationResponse,
   FieldDifference,
   FieldWriter,
+  IgnoredDifference,
   ObjectName,
   OperationBlocker,
   Pass,
@@ -28,6 +29,7 @@ export function explainApplication({ application: app, time, incomplete }: Appli
     { label: 'Destination', lines: [destinationLine(app)] },
     { label: 'Last pass', lines: passLines(app.lastPass, times) },
     { label: 'Differs', lines: differenceLines(app, times) },
+    { label: 'Ignored', lines: ignoredLines(app) },
     { label: 'Health', lines: healthLines(app, times) },
     { label: 'Operation', lines: operationLines(app, times) },
     { label: 'Waits for', lines: waitingLines(app, times) },
@@ -163,9 +165,7 @@ function resourceLines(resource: ResourceDifference, times: RelativeTimes): read
     ...fields.slice(0, maxFields).map((field) => `  ${fieldText(field, times)}`),
     ...(more > 0 ? [`  … and ${counted(more, 'more field')}`] : []),
     ...(contestedBy === undefined ? [] : [`  ${contestedBy} undoes each repair`]),
-    ...ignored.map(
-      ({ rule, origin }) => `  ignored by ${origin === 'settings' ? 'the settings' : 'the Application'}: ${rule}`,
-    ),
+    ...ignored.map((rule) => `  ignored: ${ruleText(rule)}`),
     ...faults.map((fault) => `  ${fault}`),
   ];
 }
@@ -179,6 +179,22 @@ function fieldText({ path, desired, live, changedBy }: FieldDifference, times: R
 function writerText({ manager, operation, subresource, time, isOurs }: FieldWriter, times: RelativeTimes): string {
   const how = joined([operation, subresource], ' ');
   return joined([`${isOurs ? 'Driftless' : manager}${how === '' ? '' : ` (${how})`}`, times.ago(time)], ' ');
+}
+
+function ignoredLines({ ignored, differences }: Application): readonly string[] {
+  const shown = new Set(differences.slice(0, maxResources).map(objectText));
+  const others = ignored.filter((resource) => !shown.has(objectText(resource)));
+  const more = others.length - maxResources;
+  return [
+    ...others
+      .slice(0, maxResources)
+      .map((resource) => `${objectText(resource)}: ${resource.rules.map(ruleText).join(', ')}`),
+    ...(more > 0 ? [`… and ${counted(more, 'more resource')}`] : []),
+  ];
+}
+
+function ruleText({ rule, origin }: IgnoredDifference): string {
+  return `${rule} (by ${origin === 'settings' ? 'the settings' : 'the Application'})`;
 }
 
 function healthLines({ healthDetails }: Application, times: RelativeTimes): readonly string[] {

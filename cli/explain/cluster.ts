@@ -36,9 +36,6 @@ function verdictOf(
     return ['broken', joined(['no replica owns it', lastMove && handOverLine(lastMove, times)], '; ')];
   const failed = owners.find(({ state }) => state === 'failed');
   if (failed !== undefined) return ['broken', failed.message ?? `${failed.replica} cannot reach it`];
-  const stalled = owners.find(({ isStalled }) => isStalled);
-  if (stalled !== undefined)
-    return ['broken', 'its API server does not answer writes: they are paused for this cluster only'];
   const broken = owners
     .flatMap(({ watched }) => watched)
     .find(({ state }) => state === 'degraded' || state === 'forbidden');

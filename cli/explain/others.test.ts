@@ -20,7 +20,6 @@ const owner: ClusterOwner = {
   applications: 12,
   events: 100,
   eventsPerSecond: 0.25,
-  isStalled: false,
   watched: [],
   noisiest: [],
 };
@@ -61,12 +60,6 @@ describe('a cluster', () => {
   it.each<[string, readonly ClusterOwner[], string, string]>([
     ['without an owner', [], 'broken', 'no replica owns it; 1m30s ago, shard 2 → none, its Secret is gone'],
     ['that is unreachable', [{ ...owner, state: 'failed', message: 'refused' }], 'broken', 'refused'],
-    [
-      'that answers no writes',
-      [{ ...owner, isStalled: true }],
-      'broken',
-      'its API server does not answer writes: they are paused for this cluster only',
-    ],
     [
       'with a kind that cannot be listed',
       [{ ...owner, watched: [{ ...pods, state: 'forbidden', message: 'pods is forbidden', since: before(5) }] }],

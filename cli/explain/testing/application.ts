@@ -53,6 +53,7 @@ const calm: Application = {
   resources: { synced: 3, outOfSync: 0, unknown: 0 },
   differences: [],
   differencesTotal: 0,
+  ignored: [],
   healthDetails: { status: 'Healthy', message: '' },
   automatedSync: { decision: 'skip', reason: 'it is Synced', checks: [] },
   conditions: [],

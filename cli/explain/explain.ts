@@ -1,0 +1,83 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { UsageError } from '#base';
+import { describe, readArgs } from '../options/args.ts';
+import { help, output as outputOption } from '../options/common-options.ts';
+import type { CommandContext } from '../process/command.ts';
+import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { explanationLines, verdictExitCodes } from './explanation.ts';
+import { explainedKinds, explainTarget } from './targets.ts';
+import type { ExplainedKind, ExplainedTarget } from './targets.ts';
+
+const options = {
+  namespace: {
+    flag: 'namespace',
+    short: 'n',
+    kind: 'string',
+    default: '',
+    help: 'Namespace of the Application. Empty: that of the controller.',
+  },
+  ...readApiOptions,
+  output: outputOption,
+  help,
+} as const;
+
+const usage = `usage: driftless explain [application] NAME [FLAGS]
+       driftless explain cluster NAME|URL
+       driftless explain repository URL
+       driftless explain replica NAME`;
+
+/**
+ * `driftless explain`: who owns an Application, why it differs and who changed it, what it waits
+ * for, what is degraded. Exit codes: 0 healthy, 3 waiting, 4 broken; 1 no answer, 2 wrong usage.
+ */
+export async function explain({ argv, env, output, signal }: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(options, argv, env);
+  if (config.help) {
+    output.out(`${usage}\n\nExit codes: 0 healthy, 3 waiting, 4 broken.\n\n${describe(options)}`);
+    return 0;
+  }
+  const target = targetOf(positionals, config);
+  const { explanation, page } = await withReader(config, defaultKubeconfig(env), signal, (reader) =>
+    explainTarget(reader, target),
+  );
+  if (config.output === 'json') {
+    const { verdict, reason = '' } = explanation;
+    output.out(JSON.stringify({ verdict, reason, page }));
+  } else for (const line of explanationLines(explanation, output)) output.out(line);
+  return verdictExitCodes[explanation.verdict];
+}
+
+/** ~/.kube/config if it exists; a pod has its own connection. */
+export function defaultKubeconfig(env: Readonly<Record<string, string | undefined>>): string {
+  const path = join(env['HOME'] ?? homedir(), '.kube', 'config');
+  return existsSync(path) ? path : '';
+}
+
+function targetOf(
+  positionals: readonly string[],
+  { namespace, controllerNamespace }: { readonly namespace: string; readonly controllerNamespace: string },
+): ExplainedTarget {
+  const [first = '', second, ...more] = positionals;
+  const kind = kindOf(first);
+  const name = kind === undefined || second === undefined ? first : second;
+  const isComplete = second === undefined ? name !== '' : kind !== undefined;
+  if (!isComplete || more.length > 0) throw new UsageError(usage);
+  if (second === undefined || kind === 'application') return applicationOf(name, namespace, controllerNamespace);
+  return { kind: kind ?? 'application', name, namespace: '' };
+}
+
+function kindOf(word: string): ExplainedKind | undefined {
+  if (word === 'app') return 'application';
+  return explainedKinds.find((kind) => kind === word);
+}
+
+/** `NAME`, or `NAMESPACE/NAME` as the logs have it. */
+function applicationOf(text: string, namespace: string, controllerNamespace: string): ExplainedTarget {
+  const [first = '', second, ...more] = text.split('/');
+  if (more.length > 0 || first === '' || second === '')
+    throw new UsageError(`an Application is named NAME or NAMESPACE/NAME, not "${text}"`);
+  if (second !== undefined) return { kind: 'application', namespace: first, name: second };
+  return { kind: 'application', namespace: namespace === '' ? controllerNamespace : namespace, name: first };
+}

@@ -1,0 +1,48 @@
+import { costSubjects } from '#api';
+import type { CostsResponse, CostSubject } from '#api';
+import { systemClock, UsageError } from '#base';
+import { defaultKubeconfig } from '../explain/explain.ts';
+import { describe, readArgs } from '../options/args.ts';
+import { help, output as outputOption } from '../options/common-options.ts';
+import type { CommandContext } from '../process/command.ts';
+import type { ApiReader } from '../read-api/api-reader.ts';
+import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { topLines } from './top-table.ts';
+
+const options = {
+  watch: { flag: 'watch', short: 'w', kind: 'bool', default: false, help: 'Show the costs again every two seconds.' },
+  limit: { flag: 'limit', kind: 'int', default: 20, min: 1, max: 100_000, help: 'Number of rows.' },
+  ...readApiOptions,
+  output: outputOption,
+  help,
+} as const;
+
+const usage = `usage: driftless top ${costSubjects.join('|')} [FLAGS]`;
+const intervalMs = 2000;
+const clearScreen = '\u001b[H\u001b[J';
+
+/** `driftless top`: who costs what over the last hour, the most expensive first. */
+export async function top({ argv, env, output, signal }: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(options, argv, env);
+  if (config.help) {
+    output.out(`${usage}\n\n${describe(options)}`);
+    return 0;
+  }
+  const [subject, ...more] = positionals;
+  const known = costSubjects.find((name) => name === subject);
+  if (known === undefined || more.length > 0) throw new UsageError(usage);
+  return withReader(config, defaultKubeconfig(env), signal, async (reader) => {
+    for (;;) {
+      const costs = await readCosts(reader, known);
+      const lines = config.output === 'json' ? [JSON.stringify(costs)] : topLines(costs, output, config.limit);
+      const redraws = config.watch && output.screen === true && config.output !== 'json';
+      output.out(`${redraws ? clearScreen : ''}${lines.join('\n')}`);
+      if (!config.watch) return 0;
+      await systemClock.sleep(intervalMs, signal);
+    }
+  });
+}
+
+async function readCosts(reader: ApiReader, subject: CostSubject): Promise<CostsResponse> {
+  return (await reader.get(`/costs/${subject}`)) as CostsResponse;
+}
