@@ -30,6 +30,7 @@ export interface ReplicaState {
 }
 
 const restartAfterMs = 1000;
+const firstApiPort = 18_085;
 const killAfterMs = 3000;
 
 /**
@@ -146,6 +147,8 @@ class ReplicaProcess {
       '--allow-local-sources',
       '--metrics-host=127.0.0.1',
       '--metrics-port=0',
+      // One of its own for each replica: they ask each other for `driftless explain`.
+      `--api-port=${firstApiPort + this.#shard}`,
       '--sync-wave-delay-seconds=0',
     ];
   }

@@ -17,6 +17,7 @@ import { RelativeTimes, shortDuration } from './times.ts';
 /** How much of a long list the first screen shows; `-o json` has all. */
 const maxResources = 5;
 const maxFields = 3;
+const maxObjects = 3;
 
 /** Explains one Application: who owns it, why it differs, what it waits for, what is degraded. */
 export function explainApplication({ application: app, time, incomplete }: ApplicationResponse): Explanation {
@@ -121,8 +122,9 @@ function passLines(pass: Pass | undefined, times: RelativeTimes): readonly strin
   if (pass === undefined) return ['none since this replica became the owner'];
   const { at, durationMs, queuedMs, level, isHard, cause, result, message } = pass;
   const depth = `${levels[level]}${isHard ? ', manifests rendered again' : ''}`;
-  const more = cause.objectsTotal - cause.objects.length;
-  const objects = cause.objects.map(objectText).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const named = cause.objects.slice(0, maxObjects);
+  const more = cause.objectsTotal - named.length;
+  const objects = named.map(objectText).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return [
     joined([times.ago(at), `took ${shortDuration(durationMs)} after ${shortDuration(queuedMs)} in the queue`, depth]),
     `because ${joined([cause.message, objects], ': ')}`,
@@ -222,7 +224,7 @@ function operationLines(app: Application, times: RelativeTimes): readonly string
     ]),
     ...(message === '' ? [] : [message]),
     ...(lastOperation.blockedBy === undefined ? [] : [`blocked by ${blockerText(lastOperation.blockedBy, times)}`]),
-    ...lastOperation.resources
+    ...(phase === 'Succeeded' ? [] : lastOperation.resources)
       .slice(0, maxResources)
       .map(
         (resource) =>

@@ -35,9 +35,10 @@ export interface ExplainedPage {
 /** No such object; names the nearest ones. */
 export class NothingToExplain extends DriftlessError {
   constructor(what: string, names: readonly string[], wanted: string) {
-    const similar = nearest(wanted, names);
-    const hint = similar === undefined ? known(names) : `did you mean ${similar}?`;
-    super('NOT_FOUND', `there is no ${what}${hint === '' ? '' : `: ${hint}`}`, { retry: 'never' });
+    const distinct = [...new Set(names)];
+    const similar = nearest(wanted, distinct);
+    const hint = similar === undefined ? known(distinct) : `did you mean ${similar}?`;
+    super('EXPLAIN_NOT_FOUND', `there is no ${what}${hint === '' ? '' : `: ${hint}`}`, { retry: 'never' });
   }
 }
 

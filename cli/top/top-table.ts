@@ -40,8 +40,9 @@ const singular: Readonly<Record<CostsResponse['subject'], string>> = {
   projects: 'project',
 };
 
+/** Kinds of the core group begin with a slash. */
 function shownName(name: string): string {
-  const text = outsideText('field', name).replaceAll(/\s+/g, ' ');
+  const text = outsideText('field', name).replaceAll(/\s+/g, ' ').replace(/^\//, '');
   return text.length > maxNameLength ? `${text.slice(0, maxNameLength - 1)}…` : text;
 }
 
