@@ -224,7 +224,7 @@ describe('a store that fails', () => {
       expect(await bench.pass(bench.publisher.setTree('web', tree(`v${i}`), ownerTerms), 0)).toBe(true);
     }
     await bench.clock.advance(600_000);
-    expect(bench.lines).toEqual([expect.stringMatching(/WARNING.*Redis rejects writes.*ECONNREFUSED/)]);
+    expect(bench.lines).toEqual([expect.stringMatching(/level=warning.*Redis rejects writes.*ECONNREFUSED/)]);
     expect(await bench.metric('driftless_publish_up')).toBe('0');
     expect(await bench.metric('driftless_publish_waiting')).toBe('1');
     bench.store.away = undefined;
