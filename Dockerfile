@@ -57,7 +57,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
     && find node_modules -type f -regex '.*\.\(map\|ts\|mts\|cts\|bare\)' -delete \
-    && rm -rf node_modules/*/test node_modules/*/tests
+    && rm -rf node_modules/*/test node_modules/*/tests node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext
 
 # Debian with the programs that the controller starts. The image gets it as one layer, so that what
 # is removed here takes no space: headers and symbols of Node, npm, perl, the package manager (dpkg

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '#base';
-import type { Logger, MetricRegistry } from '#telemetry';
+import type { Logger, MetricRegistry, Tracer } from '#telemetry';
 import { ParseProcess } from './command/parse-process.ts';
 import type { CommandRunner } from './command/types.ts';
 import { PausedFailures } from './failures.ts';
@@ -50,6 +50,8 @@ export interface DesiredSourceDeps {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
+  /** Records a span for each source and render of traced work. Default: none. */
+  readonly tracer?: Tracer | undefined;
   /**
    * A directory for this process alone: two replicas on one machine need two. It survives restarts,
    * and may be deleted whenever the process is stopped.
@@ -119,6 +121,7 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
   return new EmbeddedSource({
     clock,
     logger: deps.logger,
+    tracer: deps.tracer,
     version: deps.version ?? '',
     limits,
     repositories,

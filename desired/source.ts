@@ -1,7 +1,8 @@
 import { hashJson, isAbort, Shutdown } from '#base';
 import type { Clock, Json } from '#base';
 import { isReferenceOnly } from '#policy';
-import type { Logger } from '#telemetry';
+import { noTracer } from '#telemetry';
+import type { Logger, Tracer } from '#telemetry';
 import { CommandError, MirrorLost, SourceFailed } from './errors.ts';
 import type { PausedFailures } from './failures.ts';
 import { SharedJobs } from './fetch/shared/shared-jobs.ts';
@@ -22,6 +23,7 @@ import { optionsHash } from './generate/source-type.ts';
 import type { DesiredLimits } from './limits.ts';
 import type { FairLimiter } from './render/fair.ts';
 import type { RenderedCache } from './rendered.ts';
+import { traceSource } from './source-spans.ts';
 import type {
   CachePolicy,
   DesiredSource,
@@ -37,6 +39,7 @@ import type {
 export interface EmbeddedSourceDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer?: Tracer | undefined;
   /** The version of this program: manifests rendered by another version are not used. */
   readonly version: string;
   readonly limits: DesiredLimits;
@@ -125,19 +128,23 @@ export class EmbeddedSource implements DesiredSource {
       return { ...at, revision: await this.#deps.remotes.resolve(at, recencyOf(request.cache.revision), signal) };
     });
     const fixed = { ...request, sources: pinned };
-    return { sources: await this.#each(fixed, signal, (at) => this.#renderOnce(fixed, at, signal)) };
+    const { tracer } = this.#deps;
+    const sources = await this.#each(fixed, signal, (at, index) =>
+      traceSource(tracer, at, index, () => this.#renderOnce(fixed, at, signal)),
+    );
+    return { sources };
   }
 
   /** Handles the sources one after the other. @throws SourceFailed */
   async #each<T>(
     { sources }: ManifestsRequest,
     signal: AbortSignal,
-    body: (at: RequestedSource) => Promise<T>,
+    body: (at: RequestedSource, index: number) => Promise<T>,
   ): Promise<T[]> {
     const results: T[] = [];
     for (const [index, at] of sources.entries())
       results.push(
-        await body(at).catch((error: unknown) => {
+        await body(at, index).catch((error: unknown) => {
           throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, error);
         }),
       );
@@ -217,7 +224,10 @@ export class EmbeddedSource implements DesiredSource {
     const cached = mustRerender(request) ? undefined : await rendered.get(key);
     if (cached !== undefined) return { objects: cached, revision, sourceType };
     const share = { project: request.project, repository: repositoryKey(repository) };
-    const manifests = await renderSlots.run(share, signal, () => plan.render(signal));
+    const { tracer = noTracer } = this.#deps;
+    const manifests = await tracer.span('desired.render', { 'argocd.source.type': sourceType }, () =>
+      renderSlots.run(share, signal, () => plan.render(signal)),
+    );
     await rendered.set(key, manifests);
     return { objects: manifests.objects, revision, sourceType };
   }

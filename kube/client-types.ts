@@ -1,5 +1,5 @@
 import type { Clock, RandomSource } from '#base';
-import type { Logger } from '#telemetry';
+import type { Logger, Tracer } from '#telemetry';
 import type { ByteLimits } from './bytes/byte-limits.ts';
 import type { ClientInstruments } from './instruments/client-instruments.ts';
 import type { RequestVerb } from './instruments/request-facts.ts';
@@ -112,6 +112,8 @@ export interface KubeClientDeps {
    * `impersonate`. Default false.
    */
   readonly readOnly?: boolean;
+  /** Records a span for each call of traced work. Default: none. */
+  readonly tracer?: Tracer;
   /** The `argocd_kubectl_*` metrics that this client fills. */
   readonly instruments?: ClientInstruments;
   /** Called synchronously after each exchange; must not throw. */

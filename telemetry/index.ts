@@ -1,5 +1,5 @@
 /**
- * telemetry: logger, metrics registry and the HTTP endpoints that expose them. Each module
+ * telemetry: logger, metrics registry, tracer, and the HTTP endpoints that expose them. Each module
  * registers its own metrics in the registry that it gets.
  */
 export { askDebugSocket, DebugSocket } from './debug-socket.ts';
@@ -18,6 +18,10 @@ export type {
 } from './metrics.ts';
 export { labelName, labelValues } from './exposition.ts';
 export type { MetricLabels } from './exposition.ts';
+export { startTracing } from './tracing/start-tracing.ts';
+export type { CollectorTls, Tracing, TracingDeps, TracingOptions } from './tracing/start-tracing.ts';
+export { noSpan, noTracer } from './tracing/tracer.ts';
+export type { Span, SpanAttributes, Tracer } from './tracing/tracer.ts';
 export { MetricsUpkeep } from './upkeep.ts';
 export { listen, ListenError, TelemetryServer } from './http.ts';
 export type { HealthReport, TelemetryServerOptions } from './http.ts';

@@ -1,8 +1,6 @@
 import type { OptionSpec } from './args.ts';
 import { argocdPrefix } from './argocd-prefix.ts';
 
-const noTracingReason = 'tracing is not supported yet';
-
 /** Argo CD's flags for reconciliation, operations, queues, logs and shards. */
 export const controllerOptions = {
   appResync: {
@@ -298,8 +296,7 @@ export const controllerOptions = {
     default: '',
     env: `${argocdPrefix}OTLP_ADDRESS`,
     key: 'P:otlp.address',
-    help: 'Address of the OpenTelemetry collector.',
-    noEffect: noTracingReason,
+    help: 'Address (HOST:PORT) of the OpenTelemetry collector, which receives traces over OTLP gRPC. Empty: no traces.',
   },
   otlpInsecure: {
     flag: 'otlp-insecure',
@@ -308,7 +305,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}OTLP_INSECURE`,
     key: 'P:otlp.insecure',
     help: 'Connect to the OpenTelemetry collector without TLS.',
-    noEffect: noTracingReason,
   },
   otlpHeaders: {
     flag: 'otlp-headers',
@@ -317,7 +313,6 @@ export const controllerOptions = {
     env: `${argocdPrefix}OTLP_HEADERS`,
     key: 'P:otlp.headers',
     help: 'Headers sent to the OpenTelemetry collector.',
-    noEffect: noTracingReason,
   },
   otlpAttrs: {
     flag: 'otlp-attrs',
@@ -325,8 +320,7 @@ export const controllerOptions = {
     default: [],
     env: `${argocdPrefix}OTLP_ATTRS`,
     key: 'P:otlp.attrs',
-    help: 'Attributes added to traces.',
-    noEffect: noTracingReason,
+    help: 'Attributes of this process in traces, as key:value.',
   },
   otlpSampleRatio: {
     flag: 'otlp-sample-ratio',
@@ -334,8 +328,9 @@ export const controllerOptions = {
     default: 1,
     env: `${argocdPrefix}OTLP_SAMPLE_RATIO`,
     key: 'P:otlp.sample.ratio',
-    help: 'Fraction of traces to sample.',
-    noEffect: noTracingReason,
+    min: 0,
+    max: 1,
+    help: 'Fraction of traces to sample, from 0 (none) to 1 (all). The repo-server follows the decision.',
   },
   clusterInfoInterval: {
     flag: 'update-cluster-info-timeout',

@@ -4,8 +4,8 @@ import type { Cluster } from '#model';
 import { chooseClusters } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
 import { renderingFeatures } from './rendering-features.ts';
-import { renderingOptions } from '../options/rendering-options.ts';
 import { inertOptions } from '../options/inert-options.ts';
+import { renderingOptions } from '../options/rendering-options.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
@@ -97,12 +97,6 @@ function customizations({ settings }: InstallationFacts): readonly UsedFeature[]
   });
 }
 
-/**
- * Flags without effect here that users would miss; for the others there is a replacement, or no
- * need.
- */
-const missedFlags: ReadonlySet<string> = new Set(['otlpAddress']);
-
 /** Options whose effect is worth knowing when the installation sets them. */
 const reportedEffects: Readonly<Record<string, Pick<UsedFeature, 'feature' | 'row'>>> = {
   serverSideDiff: { feature: localDiff, row: rows.serverSideDiff },
@@ -124,15 +118,12 @@ function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
 
 const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
 
-const inertFlags: ReadonlySet<string> = new Set([...Object.keys(inertOptions), 'glogLevel', 'selfHealBackoffCooldown']);
-
 function rowOfFlag(name: string): UsedFeature['row'] {
-  if (inertFlags.has(name)) return rows.inert;
-  return hydratorFlags.has(name) ? rows.hydrator : rows.flags;
+  return hydratorFlags.has(name) ? rows.hydrator : rows.inert;
 }
 
 function severityOfFlag(name: string): UsedFeature['severity'] {
-  return missedFlags.has(name) || name === 'hydratorEnabled' ? 'differs' : 'info';
+  return name === 'hydratorEnabled' ? 'differs' : 'info';
 }
 
 /** Location of the setting; undefined if it is not set, or set to its default. */

@@ -31,7 +31,6 @@ export const rows = {
   cmLabel: 'argocd-cm, cluster, repository and repo-creds Secrets',
   respectRBAC: '`resource.respectRBAC`',
   malformed: 'a malformed entry',
-  flags: 'flags and environment variables of the controller',
   inert: 'variables with nothing to change',
   services: '`--repo-server`, `--redis`',
   plugins: 'credential plugins of clusters (awsAuthConfig, execProviderConfig)',

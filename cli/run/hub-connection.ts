@@ -32,7 +32,7 @@ export async function hubConnection(config: RunConfig, env: ProcessEnv, root = '
 
 /** Drops credentials from the configuration: they are not needed after connecting. */
 export function withoutSecrets(config: RunConfig): RunConfig {
-  return { ...config, token: '', password: '' };
+  return { ...config, token: '', password: '', otlpHeaders: {} };
 }
 
 function overridesOf(config: RunConfig): ConnectionOverrides {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
-import { untilAborted, systemClock, systemRandom } from '#base';
+import { defined, untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import { createDesiredSource, createRemoteSource, observeSource } from '#desired';
@@ -25,7 +25,7 @@ import type { SettingsStore } from '#settings';
 import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
 import { TelemetryServer } from '#telemetry';
-import type { Logger, MetricRegistry, PromMetrics } from '#telemetry';
+import type { Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
 import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
 import { desiredLimits } from './desired-limits.ts';
@@ -43,6 +43,8 @@ export interface WireInputs {
   /** Already started, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
+  /** Undefined: no collector is set, so nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   /** Redis for clients of Argo CD; undefined without Redis. */
   readonly redis: RedisSettings | undefined;
   /** Already started, like `commands`; undefined if a repo-server renders. */
@@ -82,6 +84,7 @@ export interface ReplicaInfrastructure {
 export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure {
   const { config, hub, logger } = inputs;
   const { metrics, instruments, upkeep } = createMetrics(config, logger);
+  inputs.tracing?.exposeMetrics(metrics);
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
   const hubTime = new HubTime();
@@ -125,7 +128,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     clients,
     upkeep,
     repositories,
-    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics },
+    neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics, tracer: inputs.tracing?.tracer },
   };
 }
 
@@ -142,6 +145,7 @@ function desiredSource(
     return createRemoteSource({
       ...remote,
       clock: systemClock,
+      tracer: inputs.tracing?.tracer,
       userAgent: userAgentOf(config),
       readOnly: config.shadow,
     });
@@ -150,6 +154,7 @@ function desiredSource(
     clock: systemClock,
     random: systemRandom,
     logger,
+    tracer: inputs.tracing?.tracer,
     cacheDir: config.cacheDir,
     commands,
     limits: desiredLimits(config, process.constrainedMemory()),
@@ -213,7 +218,8 @@ export function startOrder(
     }),
   });
   return [
-    [hubClientCloser(client)],
+    // Stopped last, so that the spans of the last passes are sent, too.
+    [hubClientCloser(client), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
     [telemetry, upkeep, ...endpoints, commands, ...(renderer === undefined ? [] : [renderer])],
     [settings, desired, ...others, ownership],
     [live],
@@ -263,7 +269,7 @@ const hubRate = 4;
  * only: this is the only place.
  */
 function clientFactory(
-  { config, commands, logger }: WireInputs,
+  { config, commands, logger, tracing }: WireInputs,
   {
     rate,
     ...more
@@ -280,6 +286,7 @@ function clientFactory(
       logger,
       userAgent,
       readOnly: config.shadow,
+      ...defined({ tracer: tracing?.tracer }),
       runCommand: pluginRunner(commands),
       limits: { ...connectionLimits(config, rate), bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,

@@ -15,6 +15,7 @@ import type { RunConfig } from '../options/run-options.ts';
 import { sourceReach } from './source-reach.ts';
 import { healthStorage, redisSettings } from './redis.ts';
 import { rendererOf } from '../render/renderer.ts';
+import { tracingOf } from './tracing.ts';
 import { wireShadow } from './assemble-shadow.ts';
 import { wire } from './assemble.ts';
 
@@ -61,8 +62,9 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
       plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
     };
     const reach = sourceReach(config, { hub: hub.connection, env });
+    const tracing = await tracingOf(config, { env, logger, hostname: own.hostname });
     const api = await apiListener(effective, systemClock.now(), logger);
-    const inputs = { api, config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
+    const inputs = { api, tracing, config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
     const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
     await runGroups(groups, inner, { clock: systemClock, graceMs: stopGraceMs }).finally(release);
   });

@@ -45,7 +45,6 @@ export interface ProvenElsewhere {
 
 const inert = 'variables with nothing to change';
 const hydrator = 'source hydrator';
-const flagsRow = 'flags and environment variables of the controller';
 
 const limiterDelays = (config: RunConfig, adds: readonly number[]): readonly number[] => {
   const limiter = createRateLimiter<string>(controllerConfig(config, 'argocd').rateLimiter);
@@ -106,11 +105,11 @@ export const optionEffects: Readonly<Record<ArgoOption, OptionEffect | WithoutEf
   metricsApplicationLabels: { test: 'cli/options/run-options.test.ts', names: 'metrics-application-labels' },
   metricsApplicationConditions: { test: 'cli/options/run-options.test.ts', names: 'metrics-application-conditions' },
   metricsClusterLabels: { test: 'cli/options/run-options.test.ts', names: 'metrics-cluster-labels' },
-  otlpAddress: { given: 'a', row: flagsRow },
-  otlpInsecure: { given: 'false', row: flagsRow },
-  otlpHeaders: { given: 'a=b', row: flagsRow },
-  otlpAttrs: { given: 'a', row: flagsRow },
-  otlpSampleRatio: { given: '0.5', row: flagsRow },
+  otlpAddress: { test: 'cli/run/tracing.test.ts', names: '--otlp-address' },
+  otlpInsecure: { test: 'cli/run/tracing.test.ts', names: '--otlp-insecure' },
+  otlpHeaders: { test: 'cli/run/tracing.test.ts', names: '--otlp-headers' },
+  otlpAttrs: { test: 'cli/run/tracing.test.ts', names: '--otlp-attrs' },
+  otlpSampleRatio: { test: 'cli/run/tracing.test.ts', names: '--otlp-sample-ratio' },
   enableK8sEvent: { test: 'controller/application/events.test.ts', names: 'enable-k8s-event' },
   appResync: {
     given: '900',

@@ -272,11 +272,11 @@ function makeHandlers(
   shared: SharedParts,
 ): Omit<QueueHandlers, 'project'> {
   const { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs } = shared;
-  const { clock, random, logger, live, clients } = deps;
+  const { clock, random, logger, tracer, live, clients } = deps;
   const slots = new WriteSlots(clock, config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
   const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work });
-  const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger };
+  const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger, tracer };
   const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
   const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });
   const effects = makeEffects(deps, config, shared);

@@ -7,7 +7,7 @@ import type { Publisher } from '#publish';
 import type { ProcessorsProgress, QueueMetrics, RateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
-import type { Logger, MetricRegistry } from '#telemetry';
+import type { Logger, MetricRegistry, Tracer } from '#telemetry';
 import type { SelfHealBackoff } from '../application/autosync.ts';
 import type { ControllerReport } from '../report/controller-report.ts';
 import type { CompareLevel } from '../application/freshness.ts';
@@ -26,6 +26,8 @@ export interface WatchDeps {
   readonly metrics: MetricRegistry;
   /** `workqueue_*` metrics, if exposed. */
   readonly queueMetrics?: QueueMetrics;
+  /** Records a trace for each pass. Default: none. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Further dependencies for writing. */

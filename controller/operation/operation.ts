@@ -4,7 +4,8 @@ import { appLogFields, isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
-import type { Logger } from '#telemetry';
+import { noTracer } from '#telemetry';
+import type { Logger, Span, Tracer } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
 import type { Syncer } from './syncer.ts';
 import type { OperationCompleter } from './completion.ts';
@@ -18,6 +19,7 @@ import type { AppMetrics } from '../report/metrics.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
+import { tracePass } from '../shared/pass-spans.ts';
 import { tooLargeState } from '../application/state-size.ts';
 
 export interface OperationDeps {
@@ -34,6 +36,7 @@ export interface OperationDeps {
   readonly refresh: (key: AppKey, request: RefreshRequest) => void;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface OperationConfig {
@@ -55,6 +58,7 @@ interface OperationPass {
   /** Adds the application and the id of the pass to each line. */
   readonly logger: Logger;
   readonly place: WorkerSlot | undefined;
+  readonly span: Span;
 }
 
 /** The state after a step, and the history entry that goes with it. */
@@ -98,10 +102,17 @@ export class OperationProcessor {
     if (app === undefined || !hasWork(app)) return 'done';
     this.#passes += 1;
     const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
-    const pass = { key: taken.key, logger, place };
+    const isDeletion = app.operation === undefined;
+    const name = isDeletion ? 'controller.finalizeApplicationDeletion' : 'controller.Operation';
+    return tracePass(this.#deps.tracer, { name, app }, (span) =>
+      this.#guarded({ key: taken.key, logger, place, span }, app, signal),
+    );
+  }
+
+  async #guarded(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
     try {
       return app.operation === undefined
-        ? await this.#deps.deleter.handle(taken.key, app, { signal, place })
+        ? await this.#deps.deleter.handle(pass.key, app, { signal, place: pass.place })
         : await this.#pass(pass, app, signal);
     } catch (error) {
       // The operation changed between our read and our write: read and decide again.
@@ -157,7 +168,9 @@ export class OperationProcessor {
     signal: AbortSignal,
   ): Promise<OperationState> {
     try {
-      return redactedState(await this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place }));
+      const step = (): Promise<OperationState> =>
+        this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place });
+      return redactedState(await (this.#deps.tracer ?? noTracer).span('controller.SyncAppState', {}, step));
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       pass.logger.warn('A step of an operation failed', { error });
@@ -226,7 +239,7 @@ export class OperationProcessor {
     return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
   }
 
-  #completed({ key, logger }: OperationPass, app: Application, state: OperationState): void {
+  #completed({ key, logger, span }: OperationPass, app: Application, state: OperationState): void {
     const { store, metrics, memories } = this.#deps;
     const memory = memories.of(key);
     memory.hold.operationEnded();
@@ -239,6 +252,8 @@ export class OperationProcessor {
     const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
     const what = `${partial ? 'Partial sync' : 'Sync'} operation${revision}`;
     const ok = state.phase === 'Succeeded';
+    span.set({ 'argocd.operation.phase': state.phase });
+    if (!ok) span.fail(state.message ?? '');
     store.announce(app, {
       type: ok ? 'Normal' : 'Warning',
       reason: 'OperationCompleted',

@@ -7,7 +7,7 @@ import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCon
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
 import type { ManagedResource } from '#publish';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
-import type { Logger } from '#telemetry';
+import type { Logger, Tracer } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { decideAutosync } from '../application/autosync.ts';
 import type { AutosyncDecision, AutosyncFacts } from '../application/autosync.ts';
@@ -41,6 +41,7 @@ import { noteContests } from './contests.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields } from './pass.ts';
+import { traceRefresh } from './refresh-span.ts';
 import type { RefreshConfig, PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
 
 export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
@@ -57,6 +58,7 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Retry delays that are shorter than the resync period. */
@@ -115,7 +117,8 @@ export class RefreshProcessor {
     const record = this.#recorder.begin(memory, due, taken);
     let settled: StatusWrite;
     try {
-      settled = await this.#run(app, { due, record, place }, signal);
+      const run = { due, record, place };
+      settled = await traceRefresh(this.#deps.tracer, app, due, () => this.#run(app, run, signal));
       record.end('completed');
     } catch (error) {
       record.end(isAbort(error) ? 'waiting' : 'failed', messageOf(error));

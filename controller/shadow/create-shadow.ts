@@ -158,7 +158,7 @@ function makeRefresher(
   },
 ): RefreshProcessor {
   const { effects, memories, loop, projects, jq, claims, metrics, costs } = parts;
-  const { clock, random, logger, live } = deps;
+  const { clock, random, logger, tracer, live } = deps;
   const work = new WorkMetrics(deps);
   return new RefreshProcessor(
     {
@@ -168,6 +168,7 @@ function makeRefresher(
       clock,
       random,
       logger,
+      tracer,
       lookup: (key) => effects.lookup(key),
       comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
       work,

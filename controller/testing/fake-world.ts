@@ -21,7 +21,7 @@ import type { SettingsStore } from '#settings';
 import type { Ownership, OwnershipChange } from '#sharding';
 import type { FakeClock } from '#support';
 import { createLogger, PromMetrics, silentLogger } from '#telemetry';
-import type { Logger } from '#telemetry';
+import type { Logger, Tracer } from '#telemetry';
 import type { Controller, ControllerConfig, WatchDeps } from '../assembly/types.ts';
 import type { ShadowVerdict } from '../application/verdict.ts';
 import { createShadowController } from '../shadow/create-shadow.ts';
@@ -208,6 +208,7 @@ export class FakeWorld {
       readonly metrics?: PromMetrics;
       readonly logger?: Logger;
       readonly publisher?: Publisher;
+      readonly tracer?: Tracer;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {}, others = {} } = options;
@@ -220,7 +221,7 @@ export class FakeWorld {
       hub: this.hub.client(hub),
       clients: { of: clientOf },
       publisher: options.publisher ?? createMemoryPublisher(),
-      ...defined({ metrics: options.metrics, logger: options.logger }),
+      ...defined({ metrics: options.metrics, logger: options.logger, tracer: options.tracer }),
     };
     return this.#started(createController(deps, { ...config, ...options.config }));
   }

@@ -1,7 +1,8 @@
 import type { Clock } from '#base';
 import { rowMisses } from '#compare';
 import type { RowMiss } from '#compare';
-import type { HistogramMetric, MetricRegistry } from '#telemetry';
+import { noTracer } from '#telemetry';
+import type { HistogramMetric, MetricRegistry, SpanAttributes, Tracer } from '#telemetry';
 import { gateMisses } from './gate-misses.ts';
 import type { GateMiss } from './gate-misses.ts';
 
@@ -20,6 +21,24 @@ export interface RowCounts {
 /** A separately timed stage of a pass. */
 export type PassStage = 'sources' | 'live' | 'comparison' | 'tree' | 'publishing' | 'status' | 'sync';
 
+/** The span of each stage: Argo CD's name where it has one. */
+const stageSpans: Readonly<Record<PassStage, string>> = {
+  sources: 'controller.GetRepoObjs',
+  live: 'controller.live',
+  comparison: 'controller.diff',
+  tree: 'controller.tree',
+  publishing: 'controller.publish',
+  status: 'controller.persistAppStatus',
+  sync: 'controller.applyWave',
+};
+const noAttributes: SpanAttributes = {};
+
+export interface WorkMetricsDeps {
+  readonly metrics: MetricRegistry;
+  readonly clock: Clock;
+  readonly tracer?: Tracer | undefined;
+}
+
 /** Milliseconds of the stages of one pass, waiting included. */
 export type StageTimes = Partial<Record<PassStage, number>>;
 
@@ -33,9 +52,11 @@ export class WorkMetrics {
   readonly rows: (counts: RowCounts) => void;
   readonly #stages: HistogramMetric;
   readonly #clock: Clock;
+  readonly #tracer: Tracer;
 
-  constructor({ metrics, clock }: { readonly metrics: MetricRegistry; readonly clock: Clock }) {
+  constructor({ metrics, clock, tracer = noTracer }: WorkMetricsDeps) {
     this.#clock = clock;
+    this.#tracer = tracer;
     const hits = metrics.counter(
       'driftless_apply_hits_total',
       'Objects of syncs that were not sent, because there was nothing to change.',
@@ -65,11 +86,11 @@ export class WorkMetrics {
     this.#stages = metrics.histogram('driftless_stage_seconds', help, buckets, ['stage']);
   }
 
-  /** Measures a stage, even if it fails; `times` adds up the stages of one pass. */
+  /** Measures and traces a stage, even if it fails; `times` adds up the stages of one pass. */
   async stage<T>(stage: PassStage, work: () => Promise<T>, times: StageTimes = {}): Promise<T> {
     const began = this.#clock.monotonic();
     try {
-      return await work();
+      return await this.#tracer.span(stageSpans[stage], noAttributes, work);
     } finally {
       const ms = this.#clock.monotonic() - began;
       this.#stages.observe(ms / 1000, { stage });

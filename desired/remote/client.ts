@@ -1,7 +1,9 @@
-import { status } from '@grpc/grpc-js';
+import { Metadata, status } from '@grpc/grpc-js';
 import type { Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
 import { isObject, outsideText } from '#base';
 import type { Clock } from '#base';
+import { noTracer } from '#telemetry';
+import type { Span, Tracer } from '#telemetry';
 import { RepoServerError } from '../errors.ts';
 import type { ConnectionPool } from './connections.ts';
 import type { ProtoMessage } from './messages.ts';
@@ -14,6 +16,13 @@ export interface RepoServerClientDeps {
   readonly address: string;
   /** Deadline of one attempt; 0 means none. */
   readonly timeoutMs: number;
+  readonly tracer?: Tracer | undefined;
+}
+
+/** A method and its message. */
+interface MethodCall {
+  readonly name: MethodName;
+  readonly message: ProtoMessage;
 }
 
 /** Argo CD's client makes three attempts, a second apart. */
@@ -52,11 +61,13 @@ export class RepoServerClient {
     secrets: () => readonly string[],
     signal: AbortSignal,
   ): Promise<T> {
-    const { clock, connections } = this.#deps;
+    const { clock, connections, tracer = noTracer } = this.#deps;
+    const spanName = `repository.RepoServerService/${name}`;
     for (let attempt = 1; ; attempt += 1) {
       this.#throwIfEnded(signal);
       try {
-        const once = (client: Client): Promise<object> => this.#once(client, name, message, signal);
+        const once = (client: Client): Promise<object> =>
+          tracer.span(spanName, rpcAttributes, (span) => this.#once(client, { name, message }, span, signal));
         return (await connections.use(once, (error) => !signal.aborted && isLost(error))) as T;
       } catch (error) {
         this.#throwIfEnded(signal);
@@ -72,7 +83,7 @@ export class RepoServerClient {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  #once(client: Client, name: MethodName, message: ProtoMessage, signal: AbortSignal): Promise<object> {
+  #once(client: Client, { name, message }: MethodCall, span: Span, signal: AbortSignal): Promise<object> {
     // The request may have ended while the connection was opened.
     this.#throwIfEnded(signal);
     const { path, requestSerialize, responseDeserialize } = methodOf(name);
@@ -86,7 +97,9 @@ export class RepoServerClient {
         if (error === null) resolve(answer ?? {});
         else reject(error);
       };
-      const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, options, done);
+      const metadata = metadataOf(span);
+      const serializers = [requestSerialize, responseDeserialize] as const;
+      const call = client.makeUnaryRequest(path, ...serializers, message, metadata, options, done);
       this.#calls.add(call);
       signal.addEventListener('abort', onAbort, { once: true });
     });
@@ -110,6 +123,15 @@ export class RepoServerClient {
         return new RepoServerError(codeNames[code] ?? 'Unknown', reason);
     }
   }
+}
+
+const rpcAttributes = { 'rpc.system': 'grpc' };
+
+/** The repo-server continues the trace. */
+function metadataOf({ traceparent }: Span): Metadata {
+  const metadata = new Metadata();
+  if (traceparent !== undefined) metadata.set('traceparent', traceparent);
+  return metadata;
 }
 
 /** Go's names of the codes. */

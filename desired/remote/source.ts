@@ -1,9 +1,11 @@
 import { untilAborted, isAbort, omit, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
+import type { Tracer } from '#telemetry';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
 import { defaultLimits } from '../limits.ts';
+import { traceSource } from '../source-spans.ts';
 import type {
   CachePolicy,
   DesiredSource,
@@ -24,6 +26,8 @@ export interface RemoteSourceDeps extends ConnectionOptions {
   readonly clock: Clock;
   /** Deadline of one call; 0 means none. */
   readonly timeoutMs: number;
+  /** Records a span for each source and call of traced work. Default: none. */
+  readonly tracer?: Tracer | undefined;
   /** Never move the repo-server's cache entries; `manifest-generate-paths` then saves no work. */
   readonly readOnly?: boolean;
 }
@@ -43,9 +47,11 @@ class RemoteSource implements DesiredSource {
   readonly #connections: ConnectionPool;
   readonly #exchangeDeps: ExchangeDeps;
   readonly #readOnly: boolean;
+  readonly #tracer: Tracer | undefined;
 
   constructor(deps: RemoteSourceDeps) {
     this.#readOnly = deps.readOnly === true;
+    this.#tracer = deps.tracer;
     this.#connections = new ConnectionPool(deps, deps.clock);
     const client = new RepoServerClient({ ...deps, connections: this.#connections });
     this.#exchangeDeps = { client, answers: new ParsedAnswers(defaultLimits.cacheBytes) };
@@ -83,7 +89,7 @@ class RemoteSource implements DesiredSource {
       sources: request.sources.map((at, i) => ({ ...at, revision: pins[i] ?? at.revision })),
     };
     const sources = await each(request, signal, (at, index) =>
-      exchange.render(pinned, { at, index, pin: pins[index] }, signal),
+      traceSource(this.#tracer, at, index, () => exchange.render(pinned, { at, index, pin: pins[index] }, signal)),
     );
     checkMoved(request, sources);
     return { sources };

@@ -22,6 +22,8 @@ export interface TestRepoServer {
   readonly calls: { readonly method: MethodName; readonly message: ReceivedMessage }[];
   /** The peer of each call: one text per connection. */
   readonly peers: string[];
+  /** The trace context of each call. */
+  readonly traceparents: unknown[];
   /** Calls that were cancelled, or whose client disconnected. */
   readonly cancelled: { count: number };
   /** Its answer from now on. */
@@ -49,12 +51,14 @@ export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Prom
   const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 });
   const calls: { method: MethodName; message: ReceivedMessage }[] = [];
   const peers: string[] = [];
+  const traceparents: unknown[] = [];
   const cancelled = { count: 0 };
   const handler =
     (method: MethodName) =>
     (call: ServerUnaryCall<ReceivedMessage, object>, done: sendUnaryData<object>): void => {
       calls.push({ method, message: call.request });
       peers.push(call.getPeer());
+      traceparents.push(call.metadata.get('traceparent')[0]);
       const answer = self.answer(method, call.request);
       // Also emitted for calls that were answered.
       call.on('cancelled', () => (cancelled.count += answer === undefined ? 1 : 0));
@@ -74,6 +78,7 @@ export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Prom
     port,
     calls,
     peers,
+    traceparents,
     cancelled,
     answer: (method) => (method === 'GenerateManifest' ? rendered() : { revision: commit }),
     kill: () => server.forceShutdown(),

@@ -7,6 +7,7 @@ import { systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource } from '#model';
 import { createLogger } from '#telemetry';
+import type { Tracer } from '#telemetry';
 import { createDesiredSource, createInProcessRunner } from '../index.ts';
 import type {
   CachePolicy,
@@ -114,6 +115,7 @@ export function sourceBench(
   limits: Partial<DesiredLimits> = {},
   wrap: (runner: CommandRunner) => CommandRunner = (r) => r,
   clock = systemClock,
+  tracer?: Tracer,
 ): SourceBench {
   const cacheDir = temporaryFolder();
   const ran: RanCommand[] = [];
@@ -126,7 +128,16 @@ export function sourceBench(
   };
   const logger = createLogger({ level: 'error', format: 'json' });
   const reach = { allowLocal: true, find: () => Promise.resolve(['203.0.113.7']) };
-  const source = createDesiredSource({ clock, random: systemRandom, logger, cacheDir, commands, limits, reach });
+  const source = createDesiredSource({
+    clock,
+    random: systemRandom,
+    logger,
+    tracer,
+    cacheDir,
+    commands,
+    limits,
+    reach,
+  });
   return {
     source,
     ran,

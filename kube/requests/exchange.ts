@@ -2,7 +2,8 @@ import { defined, formatGoDuration, withDeadline } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { withoutUserInfo } from '#model';
 import type { ClusterConnection } from '#model';
-import type { Logger } from '#telemetry';
+import { noTracer } from '#telemetry';
+import type { Logger, Span } from '#telemetry';
 import { readError, headerOf } from './answers.ts';
 import type { RequestContext, ReadingBounds } from './answers.ts';
 import { BytesInFlight, defaultByteLimits } from '../bytes/byte-limits.ts';
@@ -36,6 +37,8 @@ export interface RequestSpec extends CallOptions {
   readonly repeatable: boolean;
   /** 1, or absent, for the first attempt. */
   readonly attempt?: number;
+  /** The span of the call; absent: it is not traced. */
+  readonly span?: Span;
 }
 
 export const defaultLimits: KubeClientLimits = {
@@ -60,6 +63,9 @@ export interface OpenStream {
   readonly response: HttpResponse;
   readonly context: RequestContext;
 }
+
+/** Reads a successful response. */
+type ResponseReader<T> = (response: HttpResponse, bounds: ReadingBounds) => Promise<T>;
 
 interface SentRequest {
   readonly response: HttpResponse;
@@ -121,7 +127,15 @@ export class Exchange {
    * Sends a request, and retries if that is safe, until `read` has read a successful response or
    * the deadline expires.
    */
-  send<T>(spec: RequestSpec, read: (response: HttpResponse, bounds: ReadingBounds) => Promise<T>): Promise<T> {
+  send<T>(spec: RequestSpec, read: ResponseReader<T>): Promise<T> {
+    const { tracer = noTracer } = this.#deps;
+    if (!tracer.isOn) return this.#send(spec, read);
+    const { verb, kind } = spec;
+    const attributes = { 'k8s.request.verb': verb, 'k8s.request.kind': kind, 'server.address': this.#host };
+    return tracer.span('kube.request', attributes, (span) => this.#send({ ...spec, span }, read));
+  }
+
+  #send<T>(spec: RequestSpec, read: ResponseReader<T>): Promise<T> {
     const what = this.describe(spec);
     const timeoutMs = this.#connection.requestTimeoutMs ?? Number.POSITIVE_INFINITY;
     const limitMs = Math.min(spec.deadlineMs ?? this.limits.deadlineMs, timeoutMs);
@@ -224,6 +238,7 @@ export class Exchange {
         'user-agent': this.#deps.userAgent,
         ...(spec.headers?.['impersonate-user'] === undefined ? this.#acting() : {}),
         ...spec.headers,
+        ...traceHeaders(spec.span),
       },
       ...defined({ body: spec.body, beforeSend: spec.beforeSend }),
       signal: spec.signal,
@@ -304,6 +319,10 @@ export class Exchange {
       durationMs: this.clock.monotonic() - started,
       ...(Number.isNaN(dateMs) ? {} : { dateMs }),
     };
+    spec.span?.set({
+      'http.response.status_code': answer.status,
+      'http.request.resend_count': (spec.attempt ?? 1) - 1,
+    });
     this.#deps.onRequest?.(record);
     spec.onRequest?.(record);
     this.#deps.instruments?.attempted({
@@ -324,6 +343,12 @@ export class Exchange {
       ...defined({ credentialPlugins, instruments }),
     });
   }
+}
+
+const noHeaders: Readonly<Record<string, string>> = {};
+
+function traceHeaders(span: Span | undefined): Readonly<Record<string, string>> {
+  return span?.traceparent === undefined ? noHeaders : { traceparent: span.traceparent };
 }
 
 /** `scheme://host[:port]`. */
