@@ -57,7 +57,7 @@ describe('responses about Secrets', () => {
         reason: 'Invalid',
         details: { causes: [{ field: 'data[p]', reason: 'FieldValueInvalid', message: canary }] },
       }),
-      `the API server refuses this Secret with HTTP 422 (Invalid; data[p]: Invalid value); ${hides}`,
+      'Secret "a" is invalid: data[p]: Invalid value',
     ],
     ['a page of a proxy', 502, `<html>${canary}</html>`, `the API server refuses this Secret with HTTP 502; ${hides}`],
   ])('%s: reason and field path only', async (_name, code, body, message) => {
@@ -68,15 +68,57 @@ describe('responses about Secrets', () => {
       client.create(secrets, secret, { signal: noSignal }),
       client.replace(secrets, secret, { signal: noSignal }),
       client.patch(secrets, at, { type: 'merge', body: secret }, { signal: noSignal }),
-      client.delete(secrets, at, { signal: noSignal }),
     ];
     for (const write of writes) {
       const error = await failureOf(write);
       expect(error).toMatchObject({ message, status: code });
       expect(allOf(error)).not.toContain(canary);
     }
+    // It sends no keys, so none is shown.
+    const deletion = await failureOf(client.delete(secrets, at, { signal: noSignal }));
+    expect(deletion).toMatchObject({ message: message.replace('data[p]', 'data[…]'), status: code });
+    expect(allOf(deletion)).not.toContain(canary);
     const read = await failureOf(client.get(secrets, at, { signal: noSignal }));
     expect(allOf(read)).not.toContain(canary);
+  });
+
+  // T-SEC-1
+  it('show no value that a webhook puts where names, field paths and reasons belong', async () => {
+    const packed = Buffer.from('Hunter').toString('base64');
+    const causes = ['Hunter', packed].flatMap((value) => [
+      { field: `data[${value}]`, reason: value, message: value },
+      { field: `metadata.annotations[${value}]`, reason: 'FieldValueInvalid', message: value },
+      { field: value, reason: 'FieldValueForbidden', message: value },
+    ]);
+    const bodies = ['Hunter', packed].flatMap((value) => [
+      status(422, `Secret "${value}" is invalid: ${value}`, { reason: 'Invalid', details: { name: value, causes } }),
+      status(422, `admission webhook "w" denied the request: ${value}`, { reason: value, details: { causes } }),
+      status(404, `secrets "${value}" not found`, { reason: value, details: { name: value, causes } }),
+    ]);
+    const sent = [{ data: { p: packed } }, { stringData: { p: 'Hunter' } }];
+    for (const body of bodies)
+      for (const values of sent) {
+        const server = await serve((turn) => turn.reply(422, body));
+        const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { ...at }, ...values };
+        const error = await failureOf(connect(server).create(secrets, secret, { signal: noSignal }));
+        for (const value of ['Hunter', packed]) expect(allOf(error)).not.toContain(value);
+      }
+  });
+
+  it('take the name of a Secret from the request', async () => {
+    const refused = status(422, 'Secret "x" is invalid', {
+      reason: 'Invalid',
+      details: { name: 'x', causes: [{ field: 'data', reason: 'FieldValueForbidden' }] },
+    });
+    const server = await serve((turn) => turn.reply(422, refused));
+    const client = connect(server);
+    const inSecrets = { namespace: 'secrets', name: 'b' };
+    const named = { apiVersion: 'v1', kind: 'Secret', metadata: inSecrets };
+    const calls = [
+      client.create(secrets, named, { signal: noSignal }),
+      client.patch(secrets, inSecrets, { type: 'merge', body: {} }, { signal: noSignal }),
+    ];
+    for (const call of calls) expect((await failureOf(call)).message).toBe('Secret "b" is invalid: data: Forbidden');
   });
 
   // T-SEC-1

@@ -4,6 +4,7 @@ import { outsideText } from '#base';
 import { aboutSecret, scriptAboutSecret } from './index.ts';
 
 const about = { what: 'this Secret', status: 422, reason: 'Invalid' };
+const sent = { name: 's', keys: new Set(['a b', 'password']), values: ['hunter2'] };
 
 describe('messages of API servers about Secrets', () => {
   it.each([
@@ -33,20 +34,28 @@ describe('messages of API servers about Secrets', () => {
     ],
     [
       'failed to create typed patch object (apps/s; /v1, Kind=Secret): .data.password: expected string, got &value.valueUnstructured{Value:"hunter2"}',
-      { what: 'this Secret', status: 500, reason: 'hunter2' },
+      { what: 'this Secret', status: 500, reason: 'hunter2', sent },
       `the API server refuses this Secret with HTTP 500 (.data.password); ${hides}`,
     ],
     [
       'Secret "s" is invalid: data[a b]: Invalid value: "hunter2"',
-      {
-        ...about,
-        causes: [
-          { field: 'data[a b]', reason: 'FieldValueInvalid' },
-          { field: 'hunter2', reason: 'hunter2' },
-          { field: 'data', reason: 'FieldValueTooLong' },
-        ],
-      },
-      `the API server refuses this Secret with HTTP 422 (Invalid; data[a b]: Invalid value; data: Too long); ${hides}`,
+      { ...about, causes: [{ field: 'data[a b]', reason: 'FieldValueInvalid' }] },
+      `the API server refuses this Secret with HTTP 422 (Invalid; data[…]: Invalid value); ${hides}`,
+    ],
+    [
+      'admission webhook "hunter2" denied the request: no',
+      { what: 'this Secret', status: 403, reason: 'Forbidden', sent },
+      `the admission webhook … refuses this Secret with HTTP 403 (Forbidden); ${hides}`,
+    ],
+    [
+      'admission webhook "w.example.com" denied the request: no',
+      { ...about, sent, causes: [{ field: 'data[hunter2]', reason: 'FieldValueInvalid' }] },
+      `the admission webhook w.example.com refuses this Secret with HTTP 422 (Invalid; data[…]: Invalid value); ${hides}`,
+    ],
+    [
+      'namespaces "hunter2" not found',
+      { what: 'this Secret', status: 404, reason: 'NotFound', sent },
+      `the API server refuses this Secret with HTTP 404 (NotFound); ${hides}`,
     ],
     [
       'admission webhook "w.example.com" denied the request: {"data":{"p":"hunter2"}}',
@@ -68,36 +77,57 @@ describe('messages of API servers about Secrets', () => {
     );
   });
 
-  it('never show a value, whatever the server sends', () => {
-    const pieces = fc.array(
-      fc.oneof(
-        fc.constantFrom(
-          'secrets "',
-          '" not found',
-          'data',
-          '[',
-          ']',
-          ': ',
-          '.',
-          'admission webhook "',
-          '" denied the request: ',
-        ),
-        fc.constantFrom('Secret.data', ' of type', 'User "', '\n', ' ', 'hunter2', 'expected string, got '),
-      ),
-      { maxLength: 12 },
+  it('name an invalid Secret with the fields and reasons of the causes', () => {
+    const shown = (...causes: readonly (readonly [string, string])[]): string =>
+      outsideText('server', 'Secret "hunter2" is invalid: hunter2', {
+        instead: aboutSecret({ ...about, sent, causes: causes.map(([field, reason]) => ({ field, reason })) }),
+      });
+    expect(shown(['data', 'FieldValueForbidden'])).toBe('Secret "s" is invalid: data: Forbidden');
+    expect(shown(['data[a b]', 'FieldValueInvalid'], ['type', 'FieldValueRequired'])).toBe(
+      'Secret "s" is invalid: [data[a b]: Invalid value, type: Required value]',
     );
+    expect(shown(['metadata.labels', 'FieldValueInvalid'], ['metadata.labels[hunter2]', 'FieldValueTooLong'])).toBe(
+      'Secret "s" is invalid: [metadata.labels: Invalid value, metadata.labels[…]: Too long]',
+    );
+    expect(shown(['.data.password', 'toString'], ['database', 'constructor'], ['type.hunter2', ''])).toBe(
+      'Secret "s" is invalid: [.data.password, type]',
+    );
+    expect(shown()).toBe(`Secret "s" is invalid; ${hides}`);
+    const many = Array.from({ length: 20 }, (_, i) => ['data[password]', i === 0 ? 'FieldValueTooLong' : ''] as const);
+    expect(shown(...many)).toBe('Secret "s" is invalid: [data[password]: Too long, data[password], 4 more]');
+  });
+
+  it.each(['a\u001b[31m', 'a"b', 'x'.repeat(300)])('do not repeat the name %j of a manifest', (name) => {
+    const instead = aboutSecret({ ...about, sent: { ...sent, name }, causes: [{ field: 'metadata.name' }] });
+    expect(outsideText('server', 'x', { instead })).toBe('Secret "…" is invalid: metadata.name');
+  });
+
+  it('never show a value, whatever a webhook or server sends', () => {
+    const values = ['hunter2', 'aHVudGVyMg', 's3cr3t.pass-word', 'czNjcjN0LnBhc3Mtd29yZA'];
+    const piece = fc.oneof(
+      fc.constantFrom(...values),
+      fc.constantFrom('secrets "', '" not found', 'data', 'stringData', '[', ']', ': ', '.', '"', ' ', '\n'),
+      fc.constantFrom('admission webhook "', '" denied the request: ', 'metadata', '.labels', 'type', 'password'),
+      fc.constantFrom('Go struct field Secret.data', ' of type', 'User "', ' is forbidden: ', 'expected string, got '),
+      fc.constantFrom('FieldValueInvalid', 'Invalid', 'FieldValueTooLong', 'etcdserver: ', 'exceeded quota: '),
+    );
+    const pieces = fc.array(piece, { maxLength: 12 }).map((list) => list.join(''));
+    const cause = fc.record({
+      field: fc.oneof(
+        pieces,
+        pieces.map((text) => `data[${text}]`),
+      ),
+      reason: pieces,
+    });
+    const status = fc.constantFrom(400, 403, 404, 409, 422, 500);
+    const facts = fc.record({ status, reason: fc.oneof(fc.constant('Invalid'), pieces) });
     fc.assert(
-      fc.property(pieces, fc.array(fc.record({ field: pieces, reason: pieces }), { maxLength: 3 }), (text, causes) => {
-        const shown = outsideText('server', text.join(''), {
-          hidden: ['hunter2'],
-          instead: aboutSecret({
-            ...about,
-            causes: causes.map(({ field, reason }) => ({ field: field.join(''), reason: reason.join('') })),
-          }),
-        });
-        const inPath = causes.some(({ field }) => field.join('').startsWith('data'));
-        if (!inPath) expect(shown).not.toContain('hunter2');
+      fc.property(pieces, facts, fc.array(cause, { maxLength: 3 }), (text, { status: code, reason }, causes) => {
+        const instead = aboutSecret({ what: 'this Secret', status: code, reason, causes, sent: { ...sent, values } });
+        const shown = outsideText('server', text, { instead });
+        for (const value of values) expect(shown).not.toContain(value);
       }),
+      { numRuns: 500 },
     );
   });
 

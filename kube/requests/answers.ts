@@ -10,8 +10,8 @@ import {
   yieldToLoop,
 } from '#base';
 import type { Json, JsonObject, OutsideOptions } from '#base';
-import { aboutSecret, apiVersionOf, gkOf, groupKindName } from '#model';
-import type { ApiResource, ConfidentialAnswer, KubeObject } from '#model';
+import { aboutSecret, apiVersionOf, gkOf, groupKindName, isKnownReason } from '#model';
+import type { ApiResource, ConfidentialAnswer, KubeObject, SentSecret } from '#model';
 import { checkParsedSize } from '../bytes/byte-limits.ts';
 import type { ByteLimits, BytesInFlight } from '../bytes/byte-limits.ts';
 import { KubeApiError, KubeProtocolError, KubeSizeError } from '../errors.ts';
@@ -56,9 +56,11 @@ export interface RequestContext {
    * be masked.
    */
   readonly hidden: readonly string[];
+  /** About a Secret: what was sent. */
+  readonly sent?: SentSecret;
 }
 
-const secretKind = groupKindName({ group: '', kind: 'Secret' });
+export const secretKind = groupKindName({ group: '', kind: 'Secret' });
 
 /** Reads an error response. */
 export async function readError(response: HttpResponse, asked: RequestContext, now: number): Promise<KubeApiError> {
@@ -100,12 +102,18 @@ export function statusOfObject(status: JsonObject, asked: RequestContext): KubeS
   const code = typeof status['code'] === 'number' ? status['code'] : 500;
   const said = textAt(status, 'reason') ?? '';
   // A CamelCase word, as in Kubernetes; a webhook may return anything.
-  const reason = /^[A-Z][A-Za-z]{0,40}$/.test(said) && !asked.hidden.includes(said) ? said : undefined;
+  const isShown = (word: string): boolean =>
+    /^[A-Z][A-Za-z]{0,40}$/.test(word) &&
+    !asked.hidden.includes(word) &&
+    (asked.kind !== secretKind || isKnownReason(word));
+  const reason = isShown(said) ? said : undefined;
   const text = textAt(status, 'message');
   const options = displayOptions(asked, { status: code, causes: listAt(status, 'details', 'causes'), reason });
   const message = text === undefined ? '' : outsideText('server', text, options);
   const seconds = valueAt(status, 'details', 'retryAfterSeconds');
-  const causes = listAt(status, 'details', 'causes').flatMap((cause) => textAt(cause, 'reason') ?? []);
+  const causes = listAt(status, 'details', 'causes')
+    .flatMap((cause) => textAt(cause, 'reason') ?? [])
+    .filter(isShown);
   return {
     code,
     reason: reason ?? statusReasons[code] ?? 'Unknown',
@@ -122,7 +130,7 @@ function listAt(value: Json, ...path: readonly string[]): readonly Json[] {
 
 /** How to show a response: masks `hidden`. Responses about Secrets may quote them: only facts. */
 function displayOptions(
-  { kind, verb, hidden }: RequestContext,
+  { kind, verb, hidden, sent }: RequestContext,
   facts: { readonly status: number; readonly reason?: string | undefined; readonly causes: readonly Json[] },
 ): OutsideOptions {
   if (kind !== secretKind) return { hidden };
@@ -136,6 +144,7 @@ function displayOptions(
     status: facts.status,
     reason: facts.reason ?? statusReasons[facts.status] ?? '',
     causes,
+    ...defined({ sent }),
   };
   return { hidden, instead: aboutSecret(about) };
 }

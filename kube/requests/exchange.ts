@@ -4,7 +4,7 @@ import { withoutUserInfo } from '#model';
 import type { ClusterConnection } from '#model';
 import { noTracer } from '#telemetry';
 import type { Logger, Span } from '#telemetry';
-import { readError, headerOf } from './answers.ts';
+import { headerOf, readError, secretKind } from './answers.ts';
 import type { RequestContext, ReadingBounds } from './answers.ts';
 import { BytesInFlight, defaultByteLimits } from '../bytes/byte-limits.ts';
 import type { KubeClientDeps, KubeClientLimits, RequestRecord } from '../client-types.ts';
@@ -14,6 +14,7 @@ import type { Credential, CredentialSource } from '../credentials/credentials.ts
 import { isForbidden } from '../errors.ts';
 import type { KubeApiError } from '../errors.ts';
 import { retryDelay } from './retry.ts';
+import { sentSecretOf } from './sent-secret.ts';
 import { runChild } from '../credentials/run-command.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { Transport } from '../transport/transport.ts';
@@ -219,7 +220,9 @@ export class Exchange {
 
   /** Facts for errors about the response to a request: the credential that it sent is masked. */
   #requestContext(spec: RequestSpec, credential: Credential): RequestContext {
-    return { request: this.describe(spec), verb: spec.verb, kind: spec.kind, hidden: hiddenValues(credential) };
+    const { verb, kind } = spec;
+    const sent = kind === secretKind ? { sent: sentSecretOf(spec) } : {};
+    return { request: this.describe(spec), verb, kind, hidden: hiddenValues(credential), ...sent };
   }
 
   async #errorOf(response: HttpResponse, spec: RequestSpec, credential: Credential): Promise<KubeApiError> {
