@@ -57,6 +57,7 @@ export function schemaOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): TypeS
 export function namedSchema(name: string): TypeSchema | undefined {
   if (name === 'core/Quantity') return { form: 'scalar', kind: 'q', pointer: false };
   if (name === 'meta/v1/Duration') return { form: 'scalar', kind: 'd', pointer: false };
+  if (name === 'core/v1/ResourceList') return { form: 'map', items: { form: 'scalar', kind: 'q', pointer: false } };
   const short = /^core\/v1\/([A-Za-z]+)$/.exec(name)?.[1];
   return short !== undefined && Object.hasOwn(types, short)
     ? { form: 'struct', name: short, pointer: true }
