@@ -1,6 +1,6 @@
 import { ownMember } from '#base';
 import type { HealthStatusCode } from '#model';
-import { absent, all, any, check, condition, field, not, on, outcome, present, readyRule, same } from './check.ts';
+import { absent, all, check, condition, field, not, on, outcome, present, readyRule, same } from './check.ts';
 import { stale, states, truthy, unreadable, unobserved, walk, walkBack } from './check.ts';
 import type { CodeRule } from './check.ts';
 import { conditionsOf } from './view.ts';
@@ -125,9 +125,6 @@ const virtualMachine: CodeRule = {
   },
 };
 
-const declaredStopped = any(field('spec.running', false), field('spec.runStrategy', 'Halted'));
-const notCreated = not(truthy('status.created'));
-
 const gardenerStatus = 'metadata.labels[shoot.gardener.cloud/status]';
 
 /** Clusters, machines, virtual machines, and multi-cluster managers. */
@@ -235,11 +232,7 @@ export const cluster = [
     ],
     ['Progressing', 'Waiting for NodeClaim to be launched'],
   ),
-  check('kubevirt.io/VirtualMachine', [
-    ['Healthy', all(declaredStopped, notCreated), 'Stopped as declared'],
-    ['Suspended', condition('Paused'), 'Paused'],
-    virtualMachine,
-  ]),
+  check('kubevirt.io/VirtualMachine', [['Suspended', condition('Paused'), 'Paused'], virtualMachine]),
   check(
     'kubevirt.io/VirtualMachineInstance',
     [

@@ -11,7 +11,6 @@ import {
   outcome,
   present,
   readyRule,
-  same,
   states,
   unlisted,
   unreadable,
@@ -209,11 +208,6 @@ export const delivery = [
   check(
     'bitnami.com/SealedSecret',
     [
-      [
-        'Progressing',
-        any(absent('metadata.generation'), not(same('status.observedGeneration', 'metadata.generation'))),
-        'Waiting for Sealed Secret to be decrypted',
-      ],
       walk([
         ['Degraded', on('Synced', 'False'), '{it.message}'],
         ['Healthy', on('Synced'), '{it.message}'],

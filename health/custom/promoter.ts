@@ -111,7 +111,7 @@ function phasesText({ pending, success, failure }: CommitPhases): string {
 
 const transfer: CodeRule = {
   description:
-    'Progressing while the active or the proposed commit is missing, else Healthy; the message counts the commit statuses',
+    'Progressing while the active or the proposed commit is missing or they differ, else Healthy; the message counts the commit statuses',
   evaluate: (view) => {
     const [active, proposed] = [view.get(['status', 'active']), view.get(['status', 'proposed'])];
     const [from, to] = [at(active, 'dry', 'sha'), at(proposed, 'dry', 'sha')];
@@ -119,7 +119,7 @@ const transfer: CodeRule = {
     if (to === '') return outcome('Progressing', 'The proposed commit DRY SHA is missing or empty.');
     if (from !== to)
       return outcome(
-        'Healthy',
+        'Progressing',
         `Promotion in progress from '${short(from)}' to '${short(to)}': ${phasesText(commitPhases(proposed))}`,
       );
     const phases = commitPhases(active);
@@ -155,7 +155,7 @@ function environmentsOf(view: ObjectView): readonly PromotionEnvironment[] {
 
 const strategy: CodeRule = {
   description:
-    'Degraded without environments, Progressing until every environment has an active commit and the same proposed one, else Healthy; the message names a promotion in progress',
+    'Degraded without environments, Progressing until every environment has an active commit and the same proposed one, and during a promotion, else Healthy',
   evaluate: (view) => {
     const environments = environmentsOf(view);
     const [first] = environments;
@@ -180,7 +180,7 @@ function promotion(environments: readonly PromotionEnvironment[]): HealthStatus 
   const [from, to] = [at(found.active, 'dry', 'sha'), at(found.proposed, 'dry', 'sha')];
   const where = `for environment '${found.branch}' from '${short(from)}' to '${short(to)}'`;
   const note = `Hydrator has processed dry commit '${short(found.hydrated)}'. `;
-  return outcome('Healthy', `Promotion in progress ${where}: ${phasesText(commitPhases(found.proposed))}${note}`);
+  return outcome('Progressing', `Promotion in progress ${where}: ${phasesText(commitPhases(found.proposed))}${note}`);
 }
 
 function settled(environments: readonly PromotionEnvironment[], first: PromotionEnvironment): HealthStatus {
