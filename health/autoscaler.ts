@@ -39,17 +39,24 @@ export function autoscalerHealth(object: KubeObject): HealthStatus {
   return good === undefined ? waitingToAutoscale : withMessage('Healthy', good.text('message'));
 }
 
+/** An annotation that is empty or no list of objects is an error, as Go's decoder has it. */
 function annotatedConditions(object: KubeObject): readonly TypedFields[] {
-  const text = annotationOf(object, autoscalerConditions) ?? '';
-  if (text === '') return [];
+  const text = annotationOf(object, autoscalerConditions);
+  if (text === undefined) return [];
   let parsed: Json;
   try {
     parsed = parseJson(text);
   } catch {
-    throw new HealthCheckError(`failed to convert conditions from annotation ${autoscalerConditions}: not valid JSON`);
+    throw unreadableConditions('not valid JSON');
   }
   if (parsed === null) return [];
-  if (!Array.isArray(parsed))
-    throw new HealthCheckError(`failed to convert conditions from annotation ${autoscalerConditions}: not a list`);
-  return (parsed as readonly Json[]).map((item) => new TypedFields(isObject(item) ? item : {}, object.kind));
+  if (!Array.isArray(parsed)) throw unreadableConditions('not a list');
+  return (parsed as readonly Json[]).map((item) => {
+    if (item !== null && !isObject(item)) throw unreadableConditions('not a list of objects');
+    return new TypedFields(item ?? {}, 'HPA');
+  });
+}
+
+function unreadableConditions(reason: string): HealthCheckError {
+  return new HealthCheckError(`failed to convert conditions annotation to typed: ${reason}`);
 }

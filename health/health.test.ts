@@ -73,6 +73,21 @@ table('Deployment', 'apps/v1', 'Deployment', [
   ['nothing wanted', { spec: { replicas: 0 } }, 'Healthy'],
 ]);
 
+table('Deployment, in the order of its rules', 'apps/v1', 'Deployment', [
+  [
+    'without wanted replicas',
+    { status: { replicas: 2, updatedReplicas: 1 } },
+    'Progressing',
+    `${rollout} 1 old replicas are pending termination...`,
+  ],
+  [
+    'not observed, with an old failure',
+    { metadata, status: { conditions: [{ type: 'Progressing', reason: 'ProgressDeadlineExceeded' }] } },
+    'Progressing',
+    `${rollout} observed deployment generation less than desired generation`,
+  ],
+]);
+
 table('ReplicaSet', 'apps/v1', 'ReplicaSet', [
   [
     'not observed',
@@ -135,6 +150,21 @@ table('StatefulSet', 'apps/v1', 'StatefulSet', [
     },
     'Healthy',
     'partitioned roll out complete: 2 new pods have been updated...',
+  ],
+  [
+    'with a rolling update without a partition',
+    {
+      spec: { replicas: 3, updateStrategy: rolling() },
+      status: {
+        observedGeneration: 1,
+        readyReplicas: 3,
+        updatedReplicas: 1,
+        currentRevision: 'a',
+        updateRevision: 'b',
+      },
+    },
+    'Healthy',
+    'partitioned roll out complete: 1 new pods have been updated...',
   ],
   [
     'on delete',
@@ -205,6 +235,17 @@ table('Job', 'batch/v1', 'Job', [
     'Job suspended',
   ],
   ['resumed', conditions({ type: 'Suspended', status: 'False', message: 'Job resumed' }), 'Healthy', 'Job resumed'],
+  [
+    'suspended, whatever a later condition reports',
+    conditions({ type: 'Suspended', status: 'True', message: 'a' }, { type: 'Suspended', status: 'False' }),
+    'Suspended',
+  ],
+  [
+    'failed, with the message of the last such condition',
+    conditions({ type: 'Failed', message: 'a' }, { type: 'Failed', message: 'b' }),
+    'Degraded',
+    'b',
+  ],
   ['only about to fail', conditions({ type: 'FailureTarget', status: 'True' }), 'Progressing'],
 ]);
 
@@ -214,6 +255,12 @@ const stuck = (reason: string): Parts => ({
   containerStatuses: [{ state: { waiting: { reason, message: `m-${reason}` } } }],
 });
 const ended = (terminated: Parts): Parts => ({ containerStatuses: [{ name: 'c', state: { terminated } }] });
+const waitingFor = (reason: string, message?: string): Parts => ({ state: { waiting: { reason, message } } });
+const crashing = waitingFor('CrashLoopBackOff', 'crash');
+const twoStuck: Parts = {
+  containerStatuses: [waitingFor('ErrImagePull', 'pull'), waitingFor('ContainerCreating', 'wait'), crashing],
+};
+const ready = { type: 'Ready', status: 'True' };
 table('Pod', 'v1', 'Pod', [
   ['cannot pull', pod('Pending', stuck('ErrImagePull')), 'Degraded', 'm-ErrImagePull'],
   ['backs off', pod('Running', stuck('CrashLoopBackOff')), 'Degraded', 'm-CrashLoopBackOff'],
@@ -265,6 +312,43 @@ table('Pod', 'v1', 'Pod', [
     'm-ErrImagePull',
   ],
   ['without a phase', pod(''), 'Unknown'],
+  ['with the messages of all stuck containers', pod('Pending', twoStuck), 'Degraded', 'pull, crash'],
+  ['stuck, without a message', pod('Pending', { containerStatuses: [waitingFor('ErrImagePull')] }), 'Degraded'],
+  ['with an init container that backs off', pod('Pending', { initContainerStatuses: [crashing] }), 'Progressing'],
+  [
+    'failed, with the message of its init container first',
+    pod('Failed', {
+      initContainerStatuses: [{ name: 'i', state: { terminated: { exitCode: 5 } } }],
+      ...ended({ message: 'panic', exitCode: 2 }),
+    }),
+    'Degraded',
+    'container "i" failed with exit code 5',
+  ],
+  ['failed, with a container that succeeded', pod('Failed', ended({ exitCode: 0 })), 'Degraded'],
+  ['ready, with a message', pod('Running', { message: 'm', conditions: [ready] }), 'Healthy', 'm'],
+  [
+    'ready, though a container crashed before',
+    pod('Running', { conditions: [ready], containerStatuses: [{ lastState: { terminated: { exitCode: 1 } } }] }),
+    'Healthy',
+  ],
+  [
+    'running with restarts on failure',
+    { spec: { restartPolicy: 'OnFailure' }, status: { phase: 'Running', message: 'm' } },
+    'Progressing',
+    'm',
+  ],
+  ['running with a restart policy that is not known', { status: { phase: 'Running', message: 'm' } }, 'Unknown', 'm'],
+  [
+    'a hook with the annotation ignore-restart-policy',
+    {
+      metadata: {
+        annotations: { 'argocd.argoproj.io/ignore-restart-policy': 'true', 'argocd.argoproj.io/hook': 'PreSync' },
+      },
+      spec: { restartPolicy: 'Never' },
+      status: { phase: 'Pending', ...stuck('ErrImagePull') },
+    },
+    'Progressing',
+  ],
 ]);
 
 table('PersistentVolumeClaim', 'v1', 'PersistentVolumeClaim', [
@@ -282,6 +366,7 @@ table('Service', 'v1', 'Service', [
 ]);
 for (const apiVersion of ['networking.k8s.io/v1', 'networking.k8s.io/v1beta1', 'extensions/v1beta1']) {
   table(`Ingress ${apiVersion}`, apiVersion, 'Ingress', [
+    ['with a status of another shape', { status: { loadBalancer: 'x' } }, 'Progressing'],
     ['waiting', {}, 'Progressing'],
     ['reachable', { status: reachable }, 'Healthy'],
   ]);
@@ -309,6 +394,24 @@ table('HorizontalPodAutoscaler', 'autoscaling/v2', 'HorizontalPodAutoscaler', [
     'ready',
   ],
   ['limited', conditions({ type: 'ScalingLimited', status: 'True', message: 'at most 3' }), 'Healthy', 'at most 3'],
+  [
+    'a fault before a later good condition',
+    conditions(
+      { type: 'AbleToScale', status: 'True', message: 'ready' },
+      { type: 'ScalingActive', status: 'True', reason: 'InvalidSelector', message: 'bad selector' },
+    ),
+    'Degraded',
+    'bad selector',
+  ],
+  ...['FailedGetObjectMetric', 'FailedGetPodsMetric', 'FailedGetExternalMetric', 'FailedComputeMetricsReplicas'].map(
+    (reason): Row => [reason, conditions({ type: 'ScalingActive', reason, message: reason }), 'Degraded', reason],
+  ),
+  [
+    'with a scale that cannot be updated',
+    conditions({ type: 'AbleToScale', reason: 'FailedUpdateScale', message: 'conflict' }),
+    'Degraded',
+    'conflict',
+  ],
   ['neither', conditions({ type: 'ScalingActive', status: 'True' }), 'Progressing', autoscaler],
 ]);
 const annotated = (text: string): Parts => ({
@@ -316,9 +419,32 @@ const annotated = (text: string): Parts => ({
 });
 table('HorizontalPodAutoscaler v1', 'autoscaling/v1', 'HorizontalPodAutoscaler', [
   ['without the annotation', {}, 'Progressing', autoscaler],
+  ['without conditions', annotated('[]'), 'Progressing', autoscaler],
+  [
+    'with a fault',
+    annotated('[{"type":"AbleToScale","reason":"FailedGetScale","message":"gone"}]'),
+    'Degraded',
+    'gone',
+  ],
+  ...['', '{', '{}', '[1]'].map((text): Row => [
+    `with an annotation that cannot be read: ${text}`,
+    annotated(text),
+    'Unknown',
+    `failed to convert conditions annotation to typed: ${text === '{}' ? 'not a list' : text === '[1]' ? 'not a list of objects' : 'not valid JSON'}`,
+  ]),
   ['able', annotated('[{"type":"AbleToScale","status":"True","message":"ready"}]'), 'Healthy', 'ready'],
 ]);
 
+table('HorizontalPodAutoscaler v2beta2', 'autoscaling/v2beta2', 'HorizontalPodAutoscaler', [
+  ['always', {}, 'Unknown', 'unsupported HPA GVK: autoscaling/v2beta2, Kind=HorizontalPodAutoscaler'],
+]);
+table('Deployment of a version without a check', 'apps/v1beta2', 'Deployment', [
+  ['always', {}, 'Unknown', 'unsupported Deployment GVK: apps/v1beta2, Kind=Deployment'],
+]);
+
+table('APIService v1beta1', 'apiregistration.k8s.io/v1beta1', 'APIService', [
+  ['new', {}, 'Progressing', 'Waiting to be processed'],
+]);
 table('APIService', 'apiregistration.k8s.io/v1', 'APIService', [
   ['new', {}, 'Progressing', 'Waiting to be processed'],
   [
@@ -341,6 +467,9 @@ table('Workflow', 'argoproj.io/v1alpha1', 'Workflow', [
   ['succeeded', { status: { phase: 'Succeeded' } }, 'Healthy'],
   ['failed', { status: { phase: 'Failed' } }, 'Degraded'],
   ['something else', { status: { phase: 'constructor' } }, 'Unknown'],
+  ['pending', { status: { phase: 'Pending' } }, 'Progressing'],
+  ['broken', { status: { phase: 'Error', message: 'no such template' } }, 'Degraded', 'no such template'],
+  ['with a phase that is no text', { status: { phase: 3, message: 4 } }, 'Progressing'],
 ]);
 
 describe('any object', () => {

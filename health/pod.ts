@@ -15,7 +15,7 @@ export function podHealth(object: KubeObject): HealthStatus {
   const policy = spec.text('restartPolicy');
   const alwaysLike = policy === 'Always' || (annotationOf(object, ignoreRestartPolicy) === 'true' && !isHook(object));
   const stuck = alwaysLike ? stuckContainers(status) : undefined;
-  if (stuck !== undefined) return { status: 'Degraded', message: stuck };
+  if (stuck !== undefined) return withMessage('Degraded', stuck);
   const message = status.text('message');
   switch (status.text('phase')) {
     case 'Pending':

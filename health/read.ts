@@ -76,7 +76,18 @@ export class TypedFields {
 
 /** The whole object as typed fields. */
 export function fieldsOf(object: KubeObject): TypedFields {
-  return new TypedFields(object as unknown as JsonObject, object.kind);
+  return new TypedFields(object as unknown as JsonObject, nameInErrors(object.kind));
+}
+
+/** Reads a field without Go's type errors: undefined if a parent is no object. */
+export function untypedField(object: KubeObject, ...path: readonly string[]): Json | undefined {
+  let value: Json | undefined = object as unknown as JsonObject;
+  for (const name of path) value = isObject(value) ? ownMember(value, name) : undefined;
+  return value;
+}
+
+function nameInErrors(kind: string): string {
+  return kind === 'HorizontalPodAutoscaler' ? 'HPA' : kind;
 }
 
 /**
@@ -86,7 +97,7 @@ export function fieldsOf(object: KubeObject): TypedFields {
 export function requireVersion(object: KubeObject, ...versions: readonly string[]): void {
   const { group, version, kind } = gvkOf(object);
   if (!versions.includes(version))
-    throw new HealthCheckError(`unsupported ${kind} GVK: ${group}/${version}, Kind=${kind}`);
+    throw new HealthCheckError(`unsupported ${nameInErrors(kind)} GVK: ${group}/${version}, Kind=${kind}`);
 }
 
 /** A health status; without the message if it is empty. */

@@ -1,5 +1,5 @@
 import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
-import { fieldsOf, withMessage } from './read.ts';
+import { untypedField, withMessage } from './read.ts';
 
 const workflowPhases: Readonly<Record<string, HealthStatusCode>> = {
   '': 'Progressing',
@@ -10,10 +10,17 @@ const workflowPhases: Readonly<Record<string, HealthStatusCode>> = {
   Error: 'Degraded',
 };
 
-/** Argo CD: gitops-engine/pkg/health/health_argo.go. */
+/**
+ * Argo CD: gitops-engine/pkg/health/health_argo.go. A phase or message that is no string counts as
+ * empty.
+ */
 export function workflowHealth(object: KubeObject): HealthStatus {
-  const status = fieldsOf(object).fields('status');
-  const phase = status.text('phase');
+  const phase = textAt(object, 'phase');
   const code = Object.hasOwn(workflowPhases, phase) ? (workflowPhases[phase] ?? 'Unknown') : 'Unknown';
-  return withMessage(code, status.text('message'));
+  return withMessage(code, textAt(object, 'message'));
+}
+
+function textAt(object: KubeObject, name: string): string {
+  const value = untypedField(object, 'status', name);
+  return typeof value === 'string' ? value : '';
 }

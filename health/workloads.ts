@@ -123,7 +123,7 @@ export function jobHealth(object: KubeObject): HealthStatus {
       case 'Suspended':
         complete = true;
         message = condition.text('message');
-        suspended = condition.text('status') === 'True';
+        suspended ||= condition.text('status') === 'True';
         break;
       default:
     }
