@@ -625,6 +625,7 @@ const undetected: Readonly<Record<string, string>> = {
   'surplus parts of a sharded tree that shrank': harmless,
   'Events about Applications': harmless,
   'health of each object in the status': 'about an installation without Redis, and Argo CD has one',
+  'a health script or check that fails': 'an Application that it affects in Argo CD shows the ComparisonError',
   '"invalidate cache" of a cluster': harmless,
   'self-heal backoff': harmless,
   'an object that another writer changes back again and again': 'told by a condition when it happens; to the better',
