@@ -150,6 +150,25 @@ describe('the rights on the hub', () => {
     expect(access.lost(info('synced', 'forbidden'))).toBeUndefined();
   });
 
+  it('are lost when the API server says so, though every watch goes on', async () => {
+    access.reviewed(true);
+    access.reviewed(false);
+    expect(access.lost(info('synced', 'synced'))).toBeUndefined();
+    await clock.advance(60_000);
+    access.reviewed(false);
+    expect(access.lost(info('synced', 'synced'))).toContain('list the objects of this cluster');
+    expect(access.lost([])).toBeUndefined();
+    access.reviewed(true);
+    expect(access.lost(info('synced', 'synced'))).toBeUndefined();
+  });
+
+  it('are not lost if the API server never granted them, as in one namespace', async () => {
+    access.reviewed(false);
+    await clock.advance(60_000);
+    access.reviewed(false);
+    expect(access.lost(info('synced'))).toBeUndefined();
+  });
+
   it('are lost although an aggregated API of the in-cluster destination is broken too', async () => {
     access.lost(info('synced', 'synced', 'degraded'));
     access.lost(info('forbidden', 'forbidden', 'degraded'));

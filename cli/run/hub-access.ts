@@ -40,7 +40,8 @@ const writtenKinds: ReadonlySet<string> = new Set(['argoproj.io/Application', 'C
 
 /**
  * Detects that the controller lost rights on the hub: its own requests get 403 for a minute without
- * a success in between, or no kind of the in-cluster destination can be listed any more.
+ * a success in between, no kind of the in-cluster destination can be listed any more, or the API
+ * server denies the right when it is asked: open watches go on for minutes without it.
  *
  * Ignores what a tenant can cause: 403s of admission, of quotas, and in namespaces of Applications.
  */
@@ -49,6 +50,9 @@ export class HubAccess {
   readonly #denials = new Map<string, Denial>();
   #wasInClusterReadable = false;
   #inClusterDeniedSinceMs: number | undefined;
+  /** From {@link reviewed}: whether the right was ever there, and since when it is not. */
+  #wasListAllowed = false;
+  #listDeniedSinceMs: number | undefined;
   #reported: string | undefined;
 
   constructor(deps: HubAccessDeps) {
@@ -77,6 +81,13 @@ export class HubAccess {
     });
   }
 
+  /** The API server's answer to whether this controller may list Pods everywhere. */
+  reviewed(mayList: boolean): void {
+    this.#wasListAllowed ||= mayList;
+    if (mayList) this.#listDeniedSinceMs = undefined;
+    else if (this.#wasListAllowed) this.#listDeniedSinceMs ??= this.#deps.clock.monotonic();
+  }
+
   /** Names the lost rights and what to do; undefined if there are none. */
   lost(infos: readonly ClusterInfo[]): string | undefined {
     const now = this.#deps.clock.monotonic();
@@ -85,7 +96,8 @@ export class HubAccess {
       ({ count, sinceMs }) => count >= minDenials && now - sinceMs >= toleranceMs,
     );
     const rights = [...new Set(denials.map(({ right }) => right))].sort();
-    if (this.#isInClusterDenied(infos, now)) rights.push('list the objects of this cluster');
+    if (this.#isInClusterDenied(infos, now) || this.#isReviewDenied(infos, now))
+      rights.push('list the objects of this cluster');
     const reason =
       rights.length === 0
         ? undefined
@@ -106,6 +118,12 @@ export class HubAccess {
     const isDenied = this.#wasInClusterReadable && forbidden > degraded && forbidden + degraded === kinds.length;
     this.#inClusterDeniedSinceMs = isDenied ? (this.#inClusterDeniedSinceMs ?? now) : undefined;
     return this.#inClusterDeniedSinceMs !== undefined && now - this.#inClusterDeniedSinceMs >= toleranceMs;
+  }
+
+  /** Only where the controller manages its own cluster: elsewhere it needs no such right. */
+  #isReviewDenied(infos: readonly ClusterInfo[], now: number): boolean {
+    const isManaged = infos.some(({ server }) => server === inClusterServer);
+    return isManaged && this.#listDeniedSinceMs !== undefined && now - this.#listDeniedSinceMs >= toleranceMs;
   }
 
   #report(reason: string | undefined, message: string | undefined): void {

@@ -28,6 +28,7 @@ import { TelemetryServer } from '#telemetry';
 import type { Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
 import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
+import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './metrics.ts';
@@ -220,12 +221,27 @@ export function startOrder(
   return [
     // Stopped last, so that the spans of the last passes are sent, too.
     [hubClientCloser(client), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
-    [telemetry, upkeep, ...endpoints, commands, ...(renderer === undefined ? [] : [renderer])],
+    [
+      telemetry,
+      upkeep,
+      ...rightsReview(inputs, infrastructure),
+      ...endpoints,
+      commands,
+      ...(renderer === undefined ? [] : [renderer]),
+    ],
     [settings, desired, ...others, ownership],
     [live],
     [controller],
     [startedMarker(started)],
   ];
+}
+
+/** A shadow sends no POST, not even a review. */
+function rightsReview(
+  { config, logger }: WireInputs,
+  { client, hubAccess }: ReplicaInfrastructure,
+): readonly Runnable[] {
+  return config.shadow ? [] : [new RightsReview({ client, access: hubAccess, clock: systemClock, logger })];
 }
 
 type LiveClusterInfo = ReturnType<ReturnType<typeof createLiveClusters>['infos']>[number];
