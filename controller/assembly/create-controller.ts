@@ -86,7 +86,11 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const work = new WorkMetrics(deps);
   const costs = new CostBook(deps.clock);
   const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }));
-  const loop = new LoopWatch({ ...deps, spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms) });
+  const loop = new LoopWatch({
+    ...deps,
+    spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms),
+    owns: (key) => triggers.mine().has(key),
+  });
   const projects = new ProjectPolicies({ ...deps, informer: projectInformer, guard }, config);
   const queues = makeQueues(deps, config, { apps, guard, projects });
   const triggers = makeTriggers(deps, config, {
@@ -286,6 +290,7 @@ function makeHandlers(
     metrics: deps.metrics,
     lookup: (key) => store.get(key),
     hasProject: (app) => projects.permitsNamespaceOf(app),
+    isMine: (app) => guard.isMine(app),
   });
   const refresher = new RefreshProcessor(
     {

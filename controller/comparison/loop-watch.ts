@@ -1,6 +1,6 @@
 import { inSlices } from '#base';
 import type { Clock, SlicedWork } from '#base';
-import { appKeyLogFields } from '#model';
+import { appKeyLogFields, appKeyOf } from '#model';
 import type { AppKey } from '#model';
 import type { CounterMetric, Logger, MetricRegistry } from '#telemetry';
 
@@ -37,6 +37,8 @@ export class LoopWatch {
     readonly logger: Logger;
     readonly metrics: MetricRegistry;
     readonly spent?: (key: AppKey, ms: number) => void;
+    /** Whether this replica has the Application; the series of others end. */
+    readonly owns?: (key: AppKey) => boolean;
   }) {
     this.#spent = deps.spent ?? (() => undefined);
     this.#clock = deps.clock;
@@ -45,6 +47,11 @@ export class LoopWatch {
       'driftless_loop_held_seconds_total',
       'Time for which one Application blocked the event loop of this replica, in blocks of one second and more.',
       ['namespace', 'name', 'stage'],
+    );
+    const { owns = () => true } = deps;
+    deps.metrics.dropWhen(
+      'driftless_loop_held_seconds_total',
+      ({ namespace, name }) => !owns(appKeyOf({ metadata: { namespace: String(namespace), name: String(name) } })),
     );
   }
 

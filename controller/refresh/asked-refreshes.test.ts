@@ -40,6 +40,15 @@ describe('excessive refresh requests', () => {
     expect(hard).toHaveLength(33);
   });
 
+  it('are no longer counted when their Application is gone', async () => {
+    const metrics = await start();
+    for (let i = 0; i < 31; i += 1) await answerMs('normal');
+    expect(await metrics.expose()).toContain(`${delayed} 1`);
+    at.world.hub.delete('Application', 'demo');
+    await at.clock.advance(1000);
+    expect(await metrics.expose()).not.toContain('driftless_refresh_requests_delayed_total{');
+  });
+
   it('do not delay other changes of the Application', async () => {
     await start();
     for (let i = 0; i < 30; i += 1) await answerMs('normal');

@@ -2,7 +2,7 @@ import type { Clock } from '#base';
 import { projectOf } from '#model';
 import type { AppKey, Application } from '#model';
 import type { ItemHandler, HandlerResult, WorkerSlot, TakenItem } from '#queues';
-import type { CounterMetric, MetricRegistry } from '#telemetry';
+import type { CounterMetric, MetricLabels, MetricRegistry } from '#telemetry';
 import type { RefreshRequest } from '../application/freshness.ts';
 import { isStillPending, refreshAnnotation, withoutRefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
@@ -15,6 +15,8 @@ export interface AskedRefreshesDeps {
    * Whether its project exists and permits it. Other project names must not become metric labels.
    */
   readonly hasProject: (app: Application) => boolean;
+  /** Whether this replica owns the Application. */
+  readonly isMine: (app: Application) => boolean;
   readonly memories: Pick<AppMemories, 'of' | 'peek'>;
   readonly clock: Clock;
   readonly metrics: MetricRegistry;
@@ -31,6 +33,8 @@ export interface AskedRefreshesDeps {
 export class AskedRefreshes {
   readonly #deps: AskedRefreshesDeps;
   readonly #delayed: CounterMetric;
+  /** By namespace and project: the Applications that the series of `#delayed` counts. */
+  readonly #delayedBy = new Map<string, Set<AppKey>>();
 
   constructor(deps: AskedRefreshesDeps) {
     this.#deps = deps;
@@ -39,6 +43,7 @@ export class AskedRefreshes {
       'Requested refreshes that had to wait because their Application exceeded its rate limit',
       ['namespace', 'project'],
     );
+    deps.metrics.dropWhen('driftless_refresh_requests_delayed_total', (labels) => this.#isDelayedByNone(labels));
   }
 
   /** How long the requested refresh must wait; 0: no wait, or no request. */
@@ -109,8 +114,27 @@ export class AskedRefreshes {
     memory.asks = { ...memory.asks, isDelayed: true };
     const since = this.#deps.clock.now();
     memory.waiting = { what: 'the rate limit of requested refreshes', since, until: since + ms };
-    const project = this.#deps.hasProject(app) ? projectOf(app) : '';
-    this.#delayed.inc({ namespace: app.metadata.namespace ?? '', project });
+    const labels = this.#labelsOf(app);
+    const series = seriesOf(labels);
+    this.#delayedBy.set(series, (this.#delayedBy.get(series) ?? new Set()).add(key));
+    this.#delayed.inc(labels);
+  }
+
+  #labelsOf(app: Application): { readonly namespace: string; readonly project: string } {
+    return { namespace: app.metadata.namespace ?? '', project: this.#deps.hasProject(app) ? projectOf(app) : '' };
+  }
+
+  /** Forgets the Applications that have left a series; it goes with the last one. */
+  #isDelayedByNone(labels: MetricLabels): boolean {
+    const series = seriesOf(labels);
+    const keys = this.#delayedBy.get(series) ?? new Set();
+    for (const key of keys) {
+      const app = this.#deps.lookup(key);
+      if (app !== undefined && this.#deps.isMine(app) && seriesOf(this.#labelsOf(app)) === series) return false;
+      keys.delete(key);
+    }
+    this.#delayedBy.delete(series);
+    return true;
   }
 
   /** Whether the same request is still pending. */
@@ -118,4 +142,8 @@ export class AskedRefreshes {
     const app = this.#deps.lookup(key);
     return app !== undefined && isStillPending(asked, refreshAnnotation(app));
   }
+}
+
+function seriesOf({ namespace, project }: MetricLabels): string {
+  return `${namespace} ${project}`;
 }

@@ -75,7 +75,11 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
   const { apps, projects: informer } = makeInformers(deps, config);
   const memories = new AppMemories();
   const costs = new CostBook(deps.clock);
-  const loop = new LoopWatch({ ...deps, spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms) });
+  const loop = new LoopWatch({
+    ...deps,
+    spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms),
+    owns: (key) => triggers.mine().has(key),
+  });
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const projects = new ProjectPolicies({ ...deps, informer, guard }, config);
   const tenantOf = tenantOfApplication(apps, (app) => projects.permitsNamespaceOf(app));

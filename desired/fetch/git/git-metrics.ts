@@ -13,6 +13,8 @@ export type MeasureGit = <T>(repository: string, type: GitRequestType, request: 
 
 /** Tenants choose repositories; those beyond this number share one series. */
 const maxMeasuredRepositories = 1000;
+/** The series of a repository end after this time without a request. */
+const unusedRepositoryMs = 6 * 3_600_000;
 
 /**
  * Argo CD's two metrics of Git servers, which its repo-server has (reposerver/metrics/metrics.go).
@@ -26,10 +28,19 @@ export function gitMetrics(metrics: MetricRegistry, clock: Pick<Clock, 'monotoni
     [0.1, 0.25, 0.5, 1, 2, 4, 10, 20],
     labels,
   );
-  const known = new Set<string>();
+  /** By repository: the time of its last request. */
+  const known = new Map<string, number>();
+  const isUnused = (repo: string): boolean => {
+    const usedAt = known.get(repo);
+    if (usedAt !== undefined && clock.monotonic() - usedAt < unusedRepositoryMs) return false;
+    known.delete(repo);
+    return true;
+  };
+  for (const name of ['argocd_git_request_total', 'argocd_git_request_duration_seconds'])
+    metrics.dropWhen(name, ({ repo }) => repo !== '' && isUnused(String(repo)));
   return (repository, type, request) => {
     const started = clock.monotonic();
-    if (known.size < maxMeasuredRepositories) known.add(repository);
+    if (known.has(repository) || known.size < maxMeasuredRepositories) known.set(repository, started);
     const repo = known.has(repository) ? repository : '';
     return request.finally(() => {
       total.inc({ repo, request_type: type });
