@@ -12,8 +12,13 @@ export interface ReplicaMetrics {
   readonly upkeep: MetricsUpkeep;
 }
 
+export type MetricsConfig = Pick<
+  RunConfig,
+  'metricsApplicationLabels' | 'metricsClusterLabels' | 'metricsCacheExpiration'
+>;
+
 /** @throws UsageError for labels that Argo CD refuses, too. */
-export function createMetrics(config: RunConfig, logger: Logger): ReplicaMetrics {
+export function createMetrics(config: MetricsConfig, logger: Logger): ReplicaMetrics {
   checkLabels('--metrics-application-labels', config.metricsApplicationLabels);
   checkLabels('--metrics-cluster-labels', config.metricsClusterLabels);
   const metrics = new PromMetrics({ clock: systemClock });

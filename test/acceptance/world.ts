@@ -3,18 +3,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
-import { runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock, systemRandom } from '#base';
+import { defined, runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { Controller, ControllerConfig } from '#controller';
 import { createDesiredSource, createInProcessRenderer, createInProcessRunner, programsFrom } from '#desired';
 import type { DesiredSource } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
-import type { KubeClient } from '#kube';
+import type { ClientInstruments, KubeClient, RunCommand } from '#kube';
 import { ApiVersionFiles, createLiveClusters } from '#live';
 import type { Application, ClusterConnection, KubeObject } from '#model';
 import { createMemoryPublisher } from '#publish';
-import type { MemoryPublisher } from '#publish';
+import type { MemoryPublisher, Publisher } from '#publish';
 import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import { createOwnership } from '#sharding';
@@ -129,6 +129,16 @@ export class World {
   keptLists: string | undefined;
   /** Wraps the sources of replicas. */
   sources: (desired: DesiredSource) => DesiredSource = (desired) => desired;
+  /** Creates the metrics of a replica. */
+  metrics: () => { readonly metrics: PromMetrics; readonly instruments?: ClientInstruments } = () => ({
+    metrics: new PromMetrics(),
+  });
+  /** Labels of cluster Secrets that metrics show. */
+  clusterLabels: readonly string[] = [];
+  /** Runs the credential plugins of clusters. Without it they are refused. */
+  plugins: RunCommand | undefined;
+  /** The publisher of a replica; its own MemoryPublisher unless a test replaces it. */
+  publisherFor: (own: MemoryPublisher, metrics: PromMetrics) => Publisher = (own) => own;
   readonly #replicas: Replica[] = [];
   readonly #random = seededRandom(1);
 
@@ -164,17 +174,13 @@ export class World {
   }
 
   /** Adds a cluster Secret. */
-  addCluster(name: string, server: string): void {
-    this.hub.store.create({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: {
-        name: `cluster-${name}`,
-        namespace: 'argocd',
-        labels: { 'argocd.argoproj.io/secret-type': 'cluster' },
-      },
-      data: { server: base64(server), name: base64(name), config: base64('{}') },
-    });
+  addCluster(name: string, server: string, over: ClusterSecret = {}): void {
+    this.hub.store.create(clusterSecret(name, server, over));
+  }
+
+  /** Replaces a cluster Secret. */
+  updateCluster(name: string, server: string, over: ClusterSecret = {}): void {
+    this.hub.store.update(clusterSecret(name, server, over));
   }
 
   repository(name: string): GitFixture {
@@ -199,19 +205,20 @@ export class World {
       },
     });
     const common = { clock: systemClock, random: this.#random, logger };
+    const { metrics, instruments } = this.metrics();
     const opened: KubeClient[] = [];
     const connect = (connection: ClusterConnection): KubeClient => {
       const client = createKubeClient(connection, {
         ...common,
         userAgent: 'test',
         limits: { qps: 1000, burst: 1000 },
+        ...defined({ instruments, runCommand: this.plugins }),
       });
       opened.push(client);
       return client;
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
     const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
-    const metrics = new PromMetrics();
     const ownership = createOwnership({
       ...common,
       client: hub,
@@ -225,7 +232,7 @@ export class World {
     const clients = new SharedClients(connect);
     const cacheDir = mkdtempSync(join(this.root, 'cache-'));
     const apiVersions = new ApiVersionFiles({ ...common, folder: this.keptLists ?? join(cacheDir, 'api-versions') });
-    const live = createLiveClusters({ ...common, clients, metrics, apiVersions });
+    const live = createLiveClusters({ ...common, clients, metrics, apiVersions, clusterLabels: this.clusterLabels });
     const commands = createInProcessRunner({ clock: systemClock, env });
     const programs = programsFrom((name) => this.tools(name));
     const renderer = createInProcessRenderer({
@@ -241,9 +248,11 @@ export class World {
       commands,
       keys: (signal) => settings.gpgKeys(signal),
       renderer,
+      metrics,
     });
     const desired = this.sources(embedded);
     const publisher = createMemoryPublisher();
+    const written = this.publisherFor(publisher, metrics);
     const controller = createController(
       {
         ...common,
@@ -253,13 +262,13 @@ export class World {
         live,
         clients,
         desired,
-        publisher,
+        publisher: written,
         metrics,
         queueMetrics: new QueueMetrics(metrics),
       },
       { ...controllerConfig, ...over },
     );
-    const groups: Runnable[][] = [[settings], [ownership, publisher, desired, live], [controller]];
+    const groups: Runnable[][] = [[settings], [ownership, written, desired, live], [controller]];
     const stop = new AbortController();
     const ended = runGroups(groups, stop.signal, { clock: systemClock, graceMs: 10_000 });
     ended.catch(() => undefined);
@@ -341,6 +350,25 @@ export class World {
     await this.cluster.close();
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** Labels and the key `config` of a cluster Secret. */
+export interface ClusterSecret {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly config?: object;
+}
+
+function clusterSecret(name: string, server: string, { labels = {}, config = {} }: ClusterSecret): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: `cluster-${name}`,
+      namespace: 'argocd',
+      labels: { ...labels, 'argocd.argoproj.io/secret-type': 'cluster' },
+    },
+    data: { server: base64(server), name: base64(name), config: base64(JSON.stringify(config)) },
+  };
 }
 
 function base64(text: string): string {

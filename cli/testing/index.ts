@@ -1,0 +1,2 @@
+/** Parts of cli that acceptance tests use. Imported by tests only. */
+export { createMetrics } from '../run/metrics.ts';
