@@ -131,7 +131,8 @@ async function read(loaded: LoadedConnection, namespace: string, signal: AbortSi
  * The flags that the controller would run with, from the ConfigMaps and the environment of Argo
  * CD's workload.
  */
-function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfig {
+function runConfigOf(installation: ReadInstallation): RunConfig {
+  const { params, settings, workload } = installation;
   const env: Record<string, string> = {};
   for (const { env: name, key } of Object.values(runOptions as Readonly<Record<string, OptionSpec>>)) {
     if (name === undefined) continue;
@@ -140,9 +141,13 @@ function runConfigOf({ params, settings, workload }: ReadInstallation): RunConfi
     if (value !== undefined) env[name] = value;
   }
   const { config, given } = readArgs(runOptions, [], env);
-  const hasRedis =
-    workload?.hasRedis === true || ['redis.server', 'redis.sentinel.hosts'].some((key) => (params[key] ?? '') !== '');
-  return { ...config, ...healthStorage(config, given, hasRedis) };
+  return { ...config, ...healthStorage(config, given, usesRedis(installation)) };
+}
+
+/** Without a workload that can be read, the statuses show it: `appTree` means the tree in Redis. */
+function usesRedis({ params, workload, applications }: ReadInstallation): boolean {
+  if (['redis.server', 'redis.sentinel.hosts'].some((key) => (params[key] ?? '') !== '')) return true;
+  return workload?.hasRedis ?? applications.some(({ status }) => status?.resourceHealthSource === 'appTree');
 }
 
 /** Progress on stderr: one rewritten line on a terminal, otherwise new lines. */
