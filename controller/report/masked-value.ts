@@ -4,7 +4,10 @@ import { annotations } from '#model';
 
 /** Names of members whose values may be credentials. */
 const credentialName =
-  /passw|passphrase|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|authorization|dsn|connection[-_]?string/i;
+  /passw|passphrase|pwd|(?:^|[^a-z])pass(?:$|[^a-z])|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|authorization|dsn|connection[-_]?string|stringdata|dockercfg|dockerconfig|kubeconfig/i;
+/** A line such as `db.password: x` or `"token": "x"` in a text: a configuration file. */
+const credentialLine =
+  /(?:passw|passphrase|pwd|\bpass|_pass|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential|authorization|dsn|connection[-_]?string|"auth)[\w.-]{0,64}["']?[ \t]{0,16}[:=]/i;
 const mask = '++++++++';
 
 export interface ShownValue {
@@ -16,22 +19,26 @@ export interface ShownValue {
 const maxShownLength = 256;
 
 /**
- * The value at a path of an object as JSON text for display, cut. Values of members that are named
- * like a credential, of variables that are, and of annotations that repeat a manifest are masked;
- * credentials inside texts are removed. Objects that are Secrets must be masked before.
+ * The value at a path of an object as JSON text for display, cut. Everything below members that are
+ * named like a credential, values of variables and arguments that are, texts with a line that is,
+ * and annotations that repeat a manifest are masked; credentials inside texts are removed. Objects
+ * that are Secrets must be masked before.
  */
 export function shownValue(object: Json, path: readonly string[]): ShownValue | undefined {
   const found = valueOnPath(object, path);
   if (found === undefined) return undefined;
-  const seen = { masked: found.isConfidential };
-  const value = found.isConfidential ? mask : masked(found.value, seen);
-  const text = outsideText('field', JSON.stringify(value));
+  const seen = { masked: false };
+  const text = outsideText('field', JSON.stringify(masked(found.value, found.isConfidential, seen)));
   const shown = text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
   return { text: shown, isMasked: seen.masked || text.includes('***') };
 }
 
-/** Whether a member of an object holds a credential, by its name and that of its variable. */
+/** Whether a member or item holds a credential, by its name, its variable or the option before it. */
 function isConfidential(parent: Json, step: string): boolean {
+  if (Array.isArray(parent)) {
+    const option = (parent as readonly Json[])[Number(step) - 1];
+    return typeof option === 'string' && /^--?[^=\s]+$/.test(option) && credentialName.test(option);
+  }
   if (step === annotations.lastApplied || credentialName.test(step)) return true;
   if (step !== 'value' || !isObject(parent)) return false;
   const name = ownMember(parent, 'name') ?? ownMember(parent, 'key');
@@ -52,11 +59,14 @@ function valueOnPath(
         ? ownMember(parent, step)
         : undefined;
     if (value === undefined) return undefined;
-    // A name of a Secret is none: secretKeyRef and secretName hold names.
-    if (isScalarName(step)) continue;
-    confidential ||= isConfidential(parent, step);
+    confidential = isHiddenBelow(parent, step, confidential);
   }
-  return { value, isConfidential: confidential && !isObject(value) && !Array.isArray(value) };
+  return { value, isConfidential: confidential };
+}
+
+/** The name of a Secret is none: secretKeyRef and secretName hold names. */
+function isHiddenBelow(parent: Json, step: string, isHidden: boolean): boolean {
+  return !isScalarName(step) && (isHidden || isConfidential(parent, step));
 }
 
 /** Members with "secret" or "token" in their name whose value is a reference or a switch. */
@@ -66,14 +76,21 @@ function isScalarName(step: string): boolean {
   );
 }
 
-function masked(value: Json, seen: { masked: boolean }): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => masked(item, seen));
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).map(([name, member]): [string, Json] => {
-    const inner = member ?? null;
-    const isHidden = !isScalarName(name) && isConfidential(value, name) && typeof inner === 'string';
-    if (isHidden) seen.masked = true;
-    return [name, isHidden ? mask : masked(inner, seen)];
-  });
-  return Object.fromEntries(members);
+function masked(value: Json, isHidden: boolean, seen: { masked: boolean }): Json {
+  if (Array.isArray(value))
+    return (value as readonly Json[]).map((item, i) =>
+      masked(item, isHidden || isConfidential(value, String(i)), seen),
+    );
+  if (isObject(value)) {
+    const members = Object.entries(value).map(([name, member]): [string, Json] => [
+      name,
+      masked(member ?? null, isHiddenBelow(value, name, isHidden), seen),
+    ]);
+    return Object.fromEntries(members);
+  }
+  const hides = isHidden
+    ? typeof value === 'string' || typeof value === 'number'
+    : typeof value === 'string' && credentialLine.test(value);
+  if (hides) seen.masked = true;
+  return hides ? mask : value;
 }
