@@ -56,7 +56,7 @@ export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { RandomSource } from './random.ts';
-export { RingBuffer } from './ring-buffer.ts';
+export { recordedText, RingBuffer } from './ring-buffer.ts';
 export { lastHour, otherKeys, RollingSums } from './rolling-sums.ts';
 export type { RollingWindow } from './rolling-sums.ts';
 export { SecretValue } from './secret.ts';

@@ -1,3 +1,15 @@
+/** Longest text of a record. */
+const maxRecordedText = 1000;
+
+/**
+ * A text for a buffer of records, cut. It is a copy: behind a plain slice, V8 keeps the whole text in
+ * memory.
+ */
+export function recordedText(text: string): string {
+  if (text.length <= maxRecordedText) return text;
+  return Buffer.from(`${text.slice(0, maxRecordedText)}…`).toString();
+}
+
 /** Keeps the newest items, up to a number. */
 export class RingBuffer<T> {
   readonly #capacity: number;

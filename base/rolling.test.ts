@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { RingBuffer } from './ring-buffer.ts';
+import { recordedText, RingBuffer } from './ring-buffer.ts';
 import { otherKeys, RollingSums } from './rolling-sums.ts';
 
 describe('a ring buffer', () => {
@@ -13,6 +13,17 @@ describe('a ring buffer', () => {
         expect(ring.size).toBe(Math.min(capacity, items.length));
       }),
     );
+  });
+});
+
+describe('the text of a record', () => {
+  it('is cut, and does not keep the whole text in memory', () => {
+    expect(recordedText('short')).toBe('short');
+    const kept: string[] = [];
+    const before = process.memoryUsage().heapUsed;
+    for (let i = 0; i < 2000; i += 1) kept.push(recordedText(`${i}${'x'.repeat(65_536)}`.replaceAll('y', 'z')));
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 2 ** 20);
+    expect(kept.every((text) => text.length === 1001)).toBe(true);
   });
 });
 

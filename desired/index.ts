@@ -43,7 +43,7 @@ export { invalidNetworks } from './fetch/network/denied-networks.ts';
 export type { SourceReach } from './fetch/network/denied-networks.ts';
 export { proxySettingsOf } from './fetch/network/web-client.ts';
 export type { ProxySettings } from './fetch/network/web-client.ts';
-export { observeSource } from './observed.ts';
+export { observeSource, shownRepositoryUrl } from './observed.ts';
 export type { ObservedSource, PausedSourceReport, RepositoryReport } from './observed.ts';
 export { generatorOptions } from './options.ts';
 export { createToolLookup } from './command/lookup.ts';

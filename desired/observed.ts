@@ -1,11 +1,11 @@
-import { isAbort, messageOf, splitUserInfo } from '#base';
+import { isAbort, messageOf, outsideText, recordedText, splitUserInfo } from '#base';
 import type { Clock } from '#base';
 import { GenerationPaused, SourceFailed } from './errors.ts';
 import type { DesiredSource, ManifestsRequest, RequestedSource } from './types.ts';
 
 /** How reading one repository went, for display. Times are wall milliseconds. */
 export interface RepositoryReport {
-  /** Without user and password. */
+  /** Without user, password and secret parameters. */
   readonly url: string;
   readonly lastFetch: {
     readonly at: number;
@@ -37,6 +37,7 @@ type MutableReport = { -readonly [K in keyof Omit<RepositoryReport, 'paused'>]: 
   readonly paused: Map<string, PausedSourceReport>;
 };
 
+/** The least recently used give way: a tenant may name any number of addresses. */
 const maxRepositories = 5000;
 const maxPaused = 50;
 
@@ -89,29 +90,35 @@ interface NotedRequest {
 }
 
 function note(reports: Map<string, MutableReport>, at: RequestedSource, noted: NotedRequest): void {
-  const { url } = splitUserInfo(at.source.repoURL);
-  const isNew = !reports.has(url);
-  if (isNew && reports.size >= maxRepositories) return;
+  const url = shownRepositoryUrl(at.source.repoURL);
   const report = reports.get(url) ?? newReport(url, noted.at);
+  reports.delete(url);
   reports.set(url, report);
+  const [oldest] = reports.keys();
+  if (reports.size > maxRepositories && oldest !== undefined) reports.delete(oldest);
   const ok = noted.error === undefined;
   const cause = noted.error instanceof SourceFailed ? noted.error.cause : noted.error;
-  const message = ok ? {} : { message: messageOf(cause) };
+  const message = ok ? {} : { message: recordedText(messageOf(cause)) };
   report.lastFetch = { at: noted.at, durationMs: Math.round(noted.durationMs), ok, ...message };
   report.fetches += 1;
   if (noted.isRender) report.renders += 1;
-  const pausedKey = `${at.source.path ?? at.source.chart ?? ''} ${at.revision}`;
-  if (cause instanceof GenerationPaused) pause(report, pausedKey, at, noted);
+  const [path, revision] = [recordedText(at.source.path ?? at.source.chart ?? ''), recordedText(at.revision)];
+  const pausedKey = `${path} ${revision}`;
+  if (cause instanceof GenerationPaused) pause(report, pausedKey, { path, revision, since: noted.at });
   else report.paused.delete(pausedKey);
   report.failuresInRow = ok ? 0 : report.failuresInRow + 1;
   report.failingSince = ok ? undefined : (report.failingSince ?? noted.at);
   if (ok) report.lastSuccessAt = noted.at;
 }
 
-function pause(report: MutableReport, key: string, { source, revision }: RequestedSource, noted: NotedRequest): void {
+function pause(report: MutableReport, key: string, paused: Omit<PausedSourceReport, 'message'>): void {
   if (report.paused.has(key) || report.paused.size >= maxPaused) return;
-  const path = source.path ?? source.chart ?? '';
-  report.paused.set(key, { path, revision, message: report.lastFetch.message ?? '', since: noted.at });
+  report.paused.set(key, { ...paused, message: report.lastFetch.message ?? '' });
+}
+
+/** The address of a repository as reports name it: without user, password and secret parameters. */
+export function shownRepositoryUrl(repoURL: string): string {
+  return outsideText('url', splitUserInfo(repoURL).url);
 }
 
 function newReport(url: string, at: number): MutableReport {

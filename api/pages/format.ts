@@ -1,4 +1,4 @@
-import { splitUserInfo } from '#base';
+import { shownRepositoryUrl } from '#desired';
 import type { Time } from '../types.ts';
 
 /** A wall time for the wire. Times that cannot be shown become the epoch. */
@@ -10,7 +10,7 @@ export function optionalTime(ms: number | undefined): Time | undefined {
   return ms === undefined ? undefined : wireTime(ms);
 }
 
-/** An address without user and password. */
+/** An address without user, password and secret parameters. */
 export function plainUrl(url: string): string {
-  return splitUserInfo(url).url;
+  return shownRepositoryUrl(url);
 }

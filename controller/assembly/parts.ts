@@ -1,4 +1,4 @@
-import { untilAborted, defined, isAbort, messageOf, RollingSums } from '#base';
+import { untilAborted, defined, isAbort, messageOf, recordedText, RollingSums } from '#base';
 import type { Runnable } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
@@ -251,7 +251,8 @@ export function makePool<K extends string, P extends ReasonedPayload>(
     try {
       return await handler(taken, signal, slot);
     } catch (error) {
-      if (!isAbort(error)) activity.faults.push({ key: taken.key, at: clock.now(), message: messageOf(error) });
+      if (!isAbort(error))
+        activity.faults.push({ key: taken.key, at: clock.now(), message: recordedText(messageOf(error)) });
       throw error;
     }
   };

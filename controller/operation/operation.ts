@@ -1,4 +1,4 @@
-import { deepEqual, isAbort, messageOf } from '#base';
+import { deepEqual, isAbort, messageOf, recordedText } from '#base';
 import type { Clock } from '#base';
 import { appLogFields, isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
@@ -265,7 +265,7 @@ export class OperationProcessor {
   #recordSync(key: AppKey, { phase, message = '', startedAt }: OperationState): void {
     const at = this.#now();
     const durationMs = at - (parseTime(startedAt) ?? at);
-    this.#deps.memories.activity.syncs.push({ key, at, durationMs, phase, message });
+    this.#deps.memories.activity.syncs.push({ key, at, durationMs, phase, message: recordedText(message) });
   }
 
   /**

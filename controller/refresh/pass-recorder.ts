@@ -1,3 +1,4 @@
+import { recordedText } from '#base';
 import type { Clock } from '#base';
 import type { AppKey } from '#model';
 import type { TakenItem } from '#queues';
@@ -59,6 +60,6 @@ export class PassRecorder {
     record.durationMs = this.#deps.clock.monotonic() - started;
     record.result = result;
     if (message === undefined) delete record.message;
-    else record.message = message;
+    else record.message = recordedText(message);
   }
 }

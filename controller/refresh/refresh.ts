@@ -1,4 +1,4 @@
-import { defined, inSlices, isAbort, messageOf, omit } from '#base';
+import { defined, inSlices, isAbort, messageOf, omit, recordedText } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
@@ -125,7 +125,7 @@ export class RefreshProcessor {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       record.end('waiting', error.message);
       const ms = error instanceof ClusterNotReady ? error.afterMs : unreadableRetryMs;
-      memory.waiting = { what: error.message, since: this.#now(), until: this.#now() + ms };
+      memory.waiting = { what: recordedText(error.message), since: this.#now(), until: this.#now() + ms };
       return { requeueAfterMs: ms, payload: again };
     }
     if (!settled.answered) return { requeueAfterMs: 0, priority: 'user' };
