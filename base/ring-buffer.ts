@@ -2,8 +2,8 @@
 const maxRecordedText = 1000;
 
 /**
- * A text for a buffer of records, cut. It is a copy: behind a plain slice, V8 keeps the whole text in
- * memory.
+ * A text for a buffer of records, cut. It is a copy: behind a plain slice, V8 keeps the whole text
+ * in memory.
  */
 export function recordedText(text: string): string {
   if (text.length <= maxRecordedText) return text;

@@ -33,7 +33,7 @@ export function shownValue(object: Json, path: readonly string[]): ShownValue | 
   return { text: shown, isMasked: seen.masked || text.includes('***') };
 }
 
-/** Whether a member or item holds a credential, by its name, its variable or the option before it. */
+/** Whether a value is a credential, by its name, its variable or the option before it. */
 function isConfidential(parent: Json, step: string): boolean {
   if (Array.isArray(parent)) {
     const option = (parent as readonly Json[])[Number(step) - 1];
