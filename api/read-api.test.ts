@@ -13,7 +13,7 @@ import type { ReplicaFacts } from './facts.ts';
 import { ApiFault } from './fault.ts';
 import { createCertificate } from './http/certificate.ts';
 import type { ApiCertificate } from './http/certificate.ts';
-import { ApiServer } from './http/tls-server.ts';
+import { ApiServer, tokenOf } from './http/tls-server.ts';
 import { PeerDirectory } from './peers/directory.ts';
 import type { Peers } from './peers/types.ts';
 import { ReadApi } from './read-api.ts';
@@ -179,6 +179,159 @@ describe('a viewer', () => {
     expect(await page(api, '/api/v1/applications', onlyIn('argocd'))).toMatchObject({ total: 1 });
     await expect(page(api, '/api/v1/applications/argocd/unknown', onlyIn('argocd'))).rejects.toMatchObject({
       status: 404,
+    });
+  });
+});
+
+describe('a hostile tenant', () => {
+  const idle = { failuresInRow: 1, failingSince: 0, lastSuccessAt: undefined, fetches: 1, renders: 1 };
+  const lastFetch = { at: 0, durationMs: 1, ok: false, message: 'away' };
+  const server = `https://me:${canary}@cluster`;
+  const info = { server, state: 'failed', message: 'away', resourcesCount: 1, apisCount: 1, eventsCount: 1, kinds: [] };
+  const kind = { group: '', version: 'v1', kind: 'Secret', state: 'degraded', objects: 1, events: 2, bytes: 3 };
+  const never = { since: 1, lastEventAt: 1, lastHeardAt: 1, lagMs: 1, lastError: { at: 1, message: 'away' } };
+  const watched = { name: 'dest', info, kinds: [{ ...kind, ...never }], noisiest: [], bytes: 1, eventsPerSecond: 1 };
+
+  // T-SEC-1
+  it.each([
+    'replica',
+    'clusters',
+    'clusters/dest',
+    'repositories',
+    'costs/clusters',
+    'costs/kinds',
+    'costs/repositories',
+    'costs/projects',
+    'applications',
+  ])('finds no credential on the page %s, with all its parts filled', async (name) => {
+    const facts = {
+      ...factsOf(await drifted()),
+      watched: () => [watched],
+      clusters: () => [{ name: 'dest', server }],
+      repositories: () => [{ url: 'https://git/x', lastFetch, ...idle, paused: [] }],
+    } as unknown as ReplicaFacts;
+    const own = await createCertificate('a', systemClock.now());
+    const alone = new PeerDirectory({ name: 'replica-0', ownership: facts.ownership, certificate: own });
+    const { port } = await serving(facts, own, alone);
+    const { status, body } = await get(port, { path: `/api/v1/${name}`, token: 'good' });
+    expect(status).toBe(200);
+    expect(body).toMatch(/"https:\/\/(?:cluster|git\/x)"|"apps?\/|"items":\[\{|dest/);
+    expect(body).not.toContain(canary);
+  });
+
+  it('who disconnects fails no other reader of the page', async () => {
+    let answer: () => void = () => undefined;
+    const ask = (_target: string, inner: AbortSignal): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        answer = () => resolve({ apiVersion: 'driftless.io/v1', kind: 'Events', items: [] });
+        inner.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    const api = apiOf(factsOf(await drifted()), () => [{ name: 'other', ask }]);
+    const gone = new AbortController();
+    const events = parseApiRequest('/api/v1/events');
+    const hostile = api.answer(events, { viewer: onlyIn('argocd'), isPeer: false }, gone.signal).catch(() => 'gone');
+    const honest = api.answer(events, { viewer: fullViewer, isPeer: false }, signal);
+    await new Promise((resolve) => setImmediate(resolve));
+    gone.abort(new Shutdown('the caller is gone'));
+    await new Promise((resolve) => setImmediate(resolve));
+    answer();
+    expect(await honest).toMatchObject({ kind: 'Events', incomplete: [] });
+    expect(await hostile).toBe('gone');
+  });
+
+  it('learns nothing about others by filters: not by time, errors, counts or reviews', async () => {
+    const api = apiOf(factsOf(await drifted()));
+    const asked: string[] = [];
+    const viewer: Viewer = {
+      mayRead: (namespace) => {
+        asked.push(namespace);
+        return Promise.resolve(false);
+      },
+    };
+    const reviewsOf = async (query: string): Promise<readonly string[]> => {
+      asked.length = 0;
+      expect(await page(api, `/api/v1/applications?${query}`, viewer)).toMatchObject({ items: [], total: 0 });
+      return [...asked];
+    };
+    expect(await reviewsOf('text=demo')).toEqual(await reviewsOf('text=nothing-like-it'));
+  });
+
+  it('without any right costs no work of other replicas, and sees neither times nor addresses', async () => {
+    let count = 0;
+    const ask = (): Promise<unknown> => {
+      count += 1;
+      return Promise.reject(new ApiFault(502, 'no connection: connect ECONNREFUSED 10.1.2.3:8085'));
+    };
+    const api = apiOf(factsOf(at.world.replica().controller), () => [{ name: 'other', ask }]);
+    for (const name of ['events', 'costs/apps'])
+      expect(await page(api, `/api/v1/${name}`, onlyIn('elsewhere'))).toMatchObject({ items: [] });
+    expect(count).toBe(0);
+    const facts = factsOf(await drifted());
+    const peers: Peers = () => [{ name: 'other', ask }];
+    expect(JSON.stringify(await page(apiOf(facts, peers), '/api/v1/events', onlyIn('argocd')))).toContain('10.1.2.3');
+    const elsewhere = { ...facts, namespace: 'controllers' };
+    expect(await page(apiOf(elsewhere, peers), '/api/v1/events', onlyIn('argocd'))).toMatchObject({
+      incomplete: [{ replica: 'other', reason: 'its part is missing' }],
+      oldest: {},
+    });
+  });
+
+  it('cannot fill a list with one huge Application', async () => {
+    const names = Array.from({ length: 5000 }, (_, i) => [`label-${i}`, 'x'.repeat(63)] as const);
+    const sources = Array.from({ length: 500 }, (_, i) => ({
+      repoURL: `https://git/${i}/${'x'.repeat(4000)}`,
+      path: 'p',
+    }));
+    at.world.application(
+      { sources },
+      { metadata: { name: 'huge', namespace: 'argocd', labels: Object.fromEntries(names) } },
+    );
+    const { controller } = at.world.replica();
+    await at.clock.advance(100);
+    const api = apiOf(factsOf(controller));
+    const body = await page(api, '/api/v1/applications?label=label-4999');
+    expect(body).toMatchObject({ total: 1 });
+    expect(JSON.stringify(body).length).toBeLessThan(64 * 1024);
+  });
+
+  it('whose two tokens differ is refused: a proxy may have checked only one', async () => {
+    expect(() => tokenOf({ headers: { authorization: 'Bearer a', 'x-driftless-token': 'b' } })).toThrow(
+      'different tokens',
+    );
+    expect(tokenOf({ headers: { authorization: 'Bearer a', 'x-driftless-token': 'a' } })).toBe('a');
+    return Promise.resolve();
+  });
+});
+
+describe('a page of a list', () => {
+  it('copies the ownership once, whatever its length', async () => {
+    for (let i = 0; i < 50; i += 1) at.world.application({}, { metadata: { name: `app-${i}`, namespace: 'argocd' } });
+    const { controller } = at.world.replica();
+    await at.clock.advance(100);
+    const facts = factsOf(controller);
+    let copies = 0;
+    const counted = {
+      ...facts.ownership,
+      facts: () => {
+        copies += 1;
+        return facts.ownership.facts();
+      },
+    };
+    await page(apiOf({ ...facts, ownership: counted }), '/api/v1/applications');
+    expect(copies).toBe(1);
+  });
+});
+
+describe('a peer of another release', () => {
+  it.each([
+    ['queues', 'Queues', [{ name: 'refresh' }]],
+    ['events', 'Events', [{ at: 1 }]],
+    ['costs/apps', 'Costs', [{ name: 'argocd/demo', cpuMs: '1' }]],
+  ])('that answers %s in another form is named, and the rest is shown', async (name, kind, items) => {
+    const ask = (): Promise<unknown> => Promise.resolve({ apiVersion: 'driftless.io/v1', kind, items });
+    const api = apiOf(factsOf(await drifted()), () => [{ name: 'other', ask }]);
+    expect(await page(api, `/api/v1/${name}`)).toMatchObject({
+      incomplete: [{ replica: 'other', reason: 'its answer is not understood' }],
     });
   });
 });

@@ -1,4 +1,4 @@
-import { DeadlineExceeded, messageOf, withDeadline } from '#base';
+import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKey } from '#model';
 import { ExpiringMap } from './access/expiring-map.ts';
@@ -18,7 +18,8 @@ import { continueAfter, formatApiRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiVersion } from './types.ts';
 import type { CostRow, IncompletePart, RecentEvent } from './types.ts';
-import { visibleTo } from './visible.ts';
+import { canRead, readableNamespaces, visibleTo } from './visible.ts';
+import type { ReadableNamespaces } from './visible.ts';
 
 export interface ReadApiDeps {
   readonly facts: ReplicaFacts;
@@ -35,6 +36,7 @@ export const peerTimeoutMs = 2000;
 /** How long an assembled page is used again: many readers of one page cost as much as one. */
 const pageTtlMs = 1000;
 const maxPages = 200;
+const pageDeadlineMs = 10_000;
 
 interface AssembledPage {
   readonly body: PageBody;
@@ -68,48 +70,81 @@ export class ReadApi {
 
   /** @throws ApiFault */
   async answer(request: ApiRequest, { viewer, isPeer }: Caller, signal: AbortSignal): Promise<object> {
-    await this.#authorize(request, viewer, signal);
-    const { body, incomplete } =
-      request.page === 'applications'
-        ? { body: await this.#list(request, viewer, signal), incomplete: [] }
-        : await this.#page(request, isPeer, signal);
     const { facts } = this.#deps;
-    const shown = await visibleTo(viewer, request, body, { namespace: facts.namespace, signal });
+    const readable = await this.#authorize(request, viewer, signal);
+    const isAdmin = readable === undefined || (await viewer.mayRead(facts.namespace, signal));
+    const { body, incomplete } = await this.#bodyOf(request, { readable, isAdmin, isPeer });
+    signal.throwIfAborted();
+    const shown = await visibleTo({ viewer, readable, isAdmin, signal }, request, body);
     const head = { apiVersion, kind: kinds[request.page], time: new Date(facts.clock.now()).toISOString() };
-    return { ...head, replica: facts.name, incomplete, ...shown };
+    // Reasons name addresses of pods.
+    const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
+    return { ...head, replica: facts.name, incomplete: named, ...shown };
   }
 
-  /** @throws ApiFault 403 with the right that is missing */
-  async #authorize(request: ApiRequest, viewer: Viewer, signal: AbortSignal): Promise<void> {
-    if (request.page === 'applications' || request.page === 'events') return;
-    if (request.page === 'costs' && request.subject === 'apps') return;
+  async #bodyOf(
+    request: ApiRequest,
+    {
+      readable,
+      isAdmin,
+      isPeer,
+    }: { readonly readable: ReadableNamespaces | undefined } & Pick<Caller, 'isPeer'> & {
+        readonly isAdmin: boolean;
+      },
+  ): Promise<AssembledPage> {
+    if (request.page === 'applications') return { body: this.#list(request, readable ?? 'all'), incomplete: [] };
+    // Every pod has a token: one without any right costs no work of the other replicas.
+    if (readable !== undefined && readable !== 'all' && readable.size === 0 && !isAdmin)
+      return {
+        body: { items: [], ...(request.page === 'costs' ? { subject: request.subject, windowMs: 0 } : {}) },
+        incomplete: [],
+      };
+    return this.#page(request, isPeer);
+  }
+
+  /**
+   * The namespaces that the viewer may read on a page of Applications; undefined: the whole page.
+   * They do not depend on filters, which would tell by time or errors what others have.
+   * @throws ApiFault 403 with the right that is missing
+   */
+  async #authorize(request: ApiRequest, viewer: Viewer, signal: AbortSignal): Promise<ReadableNamespaces | undefined> {
+    const isOfApplications =
+      request.page === 'applications' ||
+      request.page === 'events' ||
+      (request.page === 'costs' && request.subject === 'apps');
+    if (isOfApplications) {
+      const wanted = request.page === 'applications' ? request.filters.namespace : undefined;
+      return readableNamespaces(wanted === undefined ? this.#index.namespaces() : [wanted], viewer, signal);
+    }
     const namespace = request.page === 'application' ? request.namespace : this.#deps.facts.namespace;
-    if (await viewer.mayRead(namespace, signal)) return;
+    if (await viewer.mayRead(namespace, signal))
+      return request.page === 'application' ? new Set([namespace]) : undefined;
     throw new ApiFault(403, `this page needs the right to get applications.argoproj.io in namespace "${namespace}"`);
   }
 
   /** Every replica watches all Applications, so a list needs no peer. */
-  async #list({ filters, limit, after }: ListRequest, viewer: Viewer, signal: AbortSignal): Promise<PageBody> {
-    const selected = this.#index.select(filters);
-    const namespaces = new Set(selected.map(({ summary }) => summary.namespace));
-    const readable = await readableNamespaces(namespaces, viewer, signal);
-    const found = selected.filter(({ summary }) => readable.has(summary.namespace));
+  #list({ filters, limit, after }: ListRequest, readable: ReadableNamespaces): PageBody {
+    const found = this.#index.select(filters).filter(({ summary }) => canRead(readable, summary.namespace));
     const begin = after === undefined ? 0 : firstAfter(found, after);
     const page = found.slice(begin, begin + limit);
     const last = page.at(-1);
+    // Copied once a page: it has all slots and clusters.
+    const { holders } = this.#deps.facts.ownership.facts();
     const body: Pick<ApplicationsResponse, 'items' | 'total' | 'continue'> = {
-      items: page.map((item) => this.#index.summaryOf(item)),
+      items: page.map((item) => this.#index.summaryOf(item, holders)),
       total: found.length,
       ...(last === undefined || begin + limit >= found.length ? {} : { continue: continueAfter(last.key) }),
     };
     return { ...body };
   }
 
-  #page(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
+  /** Several callers may wait for a page, so it does not end with one of them. */
+  #page(request: ApiRequest, isPeer: boolean): Promise<AssembledPage> {
     const key = `${String(isPeer)} ${formatApiRequest(request)}`;
     const known = this.#pages.get(key);
     if (known !== undefined) return known;
-    const page = this.#assemble(request, isPeer, signal);
+    const deadline = { clock: this.#deps.clock, limitMs: pageDeadlineMs, what: `the page ${request.page}` };
+    const page = withDeadline(newAbortController().signal, deadline, (inner) => this.#assemble(request, isPeer, inner));
     this.#pages.set(key, page);
     page.catch(() => this.#pages.delete(key));
     return page;
@@ -218,22 +253,6 @@ export class ReadApi {
   }
 }
 
-/** Most namespaces that are checked for one list. */
-const maxCheckedNamespaces = 500;
-
-async function readableNamespaces(
-  namespaces: ReadonlySet<string>,
-  viewer: Viewer,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  if (await viewer.mayRead('', signal)) return namespaces;
-  if (namespaces.size > maxCheckedNamespaces)
-    throw new ApiFault(400, `the Applications are in ${namespaces.size} namespaces: choose one by ?namespace=`);
-  const readable = new Set<string>();
-  for (const namespace of namespaces) if (await viewer.mayRead(namespace, signal)) readable.add(namespace);
-  return readable;
-}
-
 /** The position of the first key after a given one; the list is sorted. */
 function firstAfter(items: readonly { readonly key: string }[], after: string): number {
   let [low, high] = [0, items.length];
@@ -251,7 +270,24 @@ function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
   if (version !== apiVersion || kind !== kinds[request.page]) return false;
   if (request.page === 'application') return isJsonObject(application);
   if (request.page === 'ownership') return true;
-  return areObjects(request.page === 'cluster' ? owners : items);
+  if (!areObjects(request.page === 'cluster' ? owners : items)) return false;
+  return request.page === 'cluster' || (items as readonly PageBody[]).every(itemCheckOf(request.page));
+}
+
+/** What the assembly of a page relies on: a peer may be of another release. */
+function itemCheckOf(page: ApiRequest['page']): (item: Readonly<Record<string, unknown>>) => boolean {
+  if (page === 'queues')
+    return ({ inProgress, oldest }) =>
+      areObjects(inProgress) && [...(inProgress as readonly unknown[]), oldest ?? { key: '' }].every(hasKey);
+  if (page === 'events') return ({ at, namespace = '' }) => typeof at === 'string' && typeof namespace === 'string';
+  if (page === 'costs')
+    return ({ name, cpuMs, passes, renders, apiRequests, watchEvents, bytes }) =>
+      typeof name === 'string' && [cpuMs, passes, renders, apiRequests, watchEvents, bytes].every(Number.isFinite);
+  return () => true;
+}
+
+function hasKey(item: unknown): boolean {
+  return isJsonObject(item) && typeof item['key'] === 'string';
 }
 
 function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,45 +1,69 @@
 import type { Viewer } from './access/viewer.ts';
+import { ApiFault } from './fault.ts';
 import type { ApiRequest } from './request.ts';
 import type { CostRow, Queue, QueueItem, RecentEvent } from './types.ts';
 
-interface VisibilityContext {
-  /** The controller's own namespace: the right to it shows what belongs to no Application. */
-  readonly namespace: string;
+/** Namespaces whose Applications a viewer may get. */
+export type ReadableNamespaces = 'all' | ReadonlySet<string>;
+
+/** Most namespaces that are checked for one viewer. */
+const maxCheckedNamespaces = 500;
+
+/** @throws ApiFault 400 if there are too many to check */
+export async function readableNamespaces(
+  namespaces: readonly string[],
+  viewer: Viewer,
+  signal: AbortSignal,
+): Promise<ReadableNamespaces> {
+  if (await viewer.mayRead('', signal)) return 'all';
+  if (namespaces.length > maxCheckedNamespaces)
+    throw new ApiFault(400, 'too many namespaces have Applications: list those of one by ?namespace=');
+  const readable = new Set<string>();
+  for (const namespace of namespaces) if (await viewer.mayRead(namespace, signal)) readable.add(namespace);
+  return readable;
+}
+
+export function canRead(readable: ReadableNamespaces, namespace: string): boolean {
+  return readable === 'all' || readable.has(namespace);
+}
+
+interface Visibility {
+  readonly viewer: Viewer;
+  /** Undefined: the page is not one of Applications. */
+  readonly readable: ReadableNamespaces | undefined;
+  /** May read the controller's own namespace, and so what belongs to no Application. */
+  readonly isAdmin: boolean;
   readonly signal: AbortSignal;
 }
 
 /** A page without the Applications of namespaces that the viewer may not read. */
 export async function visibleTo(
-  viewer: Viewer,
+  { viewer, readable = 'all', isAdmin, signal }: Visibility,
   request: ApiRequest,
   body: Readonly<Record<string, unknown>>,
-  { namespace: own, signal }: VisibilityContext,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const known = new Map<string, Promise<boolean>>();
-  const mayRead = (namespace: string): Promise<boolean> => {
-    const asked = known.get(namespace) ?? viewer.mayRead(namespace, signal);
-    known.set(namespace, asked);
-    return asked;
-  };
   if (request.page === 'queues') {
+    const known = new Map<string, Promise<boolean>>();
+    const mayRead = (namespace: string): Promise<boolean> => {
+      const asked = known.get(namespace) ?? viewer.mayRead(namespace, signal);
+      known.set(namespace, asked);
+      return asked;
+    };
     const items = body['items'] as readonly Queue[];
     return { ...body, items: await Promise.all(items.map((queue) => withoutHidden(queue, mayRead))) };
   }
   if (request.page === 'events') {
-    const items = body['items'] as readonly RecentEvent[];
-    return { ...body, items: await keep(items, ({ namespace = own }) => mayRead(namespace)) };
+    const items = (body['items'] as readonly RecentEvent[]).filter(({ namespace }) =>
+      namespace === undefined ? isAdmin : canRead(readable, namespace),
+    );
+    // The oldest time is that of an Application which the viewer may not know.
+    return { ...body, items, oldest: isAdmin ? body['oldest'] : {} };
   }
   if (request.page === 'costs' && request.subject === 'apps') {
-    const items = body['items'] as readonly CostRow[];
-    return { ...body, items: await keep(items, ({ name }) => mayRead(namespaceOf(name))) };
+    const items = (body['items'] as readonly CostRow[]).filter(({ name }) => canRead(readable, namespaceOf(name)));
+    return { ...body, items };
   }
   return body;
-}
-
-async function keep<T>(items: readonly T[], isShown: (item: T) => Promise<boolean>): Promise<readonly T[]> {
-  const kept: T[] = [];
-  for (const item of items) if (await isShown(item)) kept.push(item);
-  return kept;
 }
 
 async function withoutHidden(queue: Queue, mayRead: (namespace: string) => Promise<boolean>): Promise<Queue> {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { isObject } from '#base';
+import { isObject, Shutdown } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
@@ -115,6 +115,45 @@ describe('a caller', () => {
     expect(await statusOf(access.viewer('good', signal))).toBe(200);
   });
 
+  it('cannot get more requests by more tokens of one user', async () => {
+    for (let i = 0; i < 70; i += 1) users.set(`token-${i}`, 'mallory');
+    const statuses: number[] = [];
+    for (let i = 0; i < 70; i += 1) statuses.push(await statusOf(access.viewer(`token-${i}`, signal)));
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  });
+
+  it('stays known while others send thousands of invalid tokens', async () => {
+    await access.viewer('good', signal);
+    calls = [];
+    for (let i = 0; i < 3000; i += 1) await statusOf(access.viewer(`junk-${i}`, signal));
+    calls = [];
+    expect(await statusOf(access.viewer('good', signal))).toBe(200);
+    expect(calls).toEqual([]);
+  });
+
+  it('who goes away fails no other caller with the same token', async () => {
+    let answer: () => void = () => undefined;
+    const slow = new TokenAccess({
+      clock,
+      logger: silentLogger,
+      client: {
+        create: (_resource, object, options) =>
+          new Promise((resolve, reject) => {
+            answer = () => resolve({ ...object, status: review(object) });
+            options.signal.addEventListener('abort', () => reject(new Error('aborted')));
+          }),
+      },
+    });
+    const gone = new AbortController();
+    const first = statusOf(slow.viewer('good', gone.signal));
+    const second = statusOf(slow.viewer('good', signal));
+    gone.abort(new Shutdown('the caller is gone'));
+    await clock.advance(1);
+    answer();
+    expect(await second).toBe(200);
+    await first;
+  });
+
   it('is one of few that are checked at the same time: a flood of tokens is refused', async () => {
     const answers: (() => void)[] = [];
     const slow = new TokenAccess({
@@ -129,7 +168,7 @@ describe('a caller', () => {
     await clock.advance(1);
     for (const answer of answers) answer();
     const statuses = await Promise.all(asked);
-    expect(statuses.filter((status) => status === 503)).toHaveLength(100 - 32);
-    expect(statuses.filter((status) => status === 401)).toHaveLength(32);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(100 - 24);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(24);
   });
 });

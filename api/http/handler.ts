@@ -43,8 +43,11 @@ async function answer(deps: ApiHandlerDeps, request: IncomingMessage, signal: Ab
   return deps.api.answer(parseApiRequest(url), caller, signal);
 }
 
+/** User and password of an address, wherever it is: also of a cluster. */
+const userInfo = /:\/\/[^\s"\\/?#@]{1,512}@/g;
+
 function send(request: IncomingMessage, response: ServerResponse, status: number, body: object): void {
-  const text = `${JSON.stringify(body)}\n`;
+  const text = `${JSON.stringify(body).replace(userInfo, '://')}\n`;
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

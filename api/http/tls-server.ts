@@ -9,6 +9,7 @@ import { fullViewer } from '../access/viewer.ts';
 import type { Caller } from '../access/viewer.ts';
 import type { TokenAccess } from '../access/token-access.ts';
 import type { ReadApi } from '../read-api.ts';
+import { ApiFault } from '../fault.ts';
 import { fingerprintOf } from './certificate.ts';
 import type { ApiCertificate } from './certificate.ts';
 import { createApiHandler } from './handler.ts';
@@ -27,6 +28,8 @@ const headersTimeoutMs = 5000;
 const requestTimeoutMs = 15_000;
 const keepAliveTimeoutMs = 10_000;
 const handshakeTimeoutMs = 5000;
+/** A caller that does not read its answer. */
+const idleTimeoutMs = 20_000;
 const maxConnections = 256;
 const maxHeaderBytes = 16 * 1024;
 
@@ -73,6 +76,7 @@ export class ApiServer implements Runnable {
       handler,
     );
     server.maxConnections = maxConnections;
+    server.setTimeout(idleTimeoutMs);
     server.on('tlsClientError', () => undefined);
     this.#listening = await listen(server, 'the read API', this.#host, this.#port);
     logger.info('Serving the read API', { host: this.#host, port: this.#listening });
@@ -94,6 +98,10 @@ export class ApiServer implements Runnable {
 /** The API server's pod proxy removes Authorization, so there is a header of our own. */
 export function tokenOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
   const own = headers['x-driftless-token'];
-  if (typeof own === 'string') return own.trim();
-  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (typeof own !== 'string') return bearer;
+  // A proxy may have checked the other one.
+  if (bearer !== undefined && bearer !== own.trim())
+    throw new ApiFault(400, 'Authorization and X-Driftless-Token hold different tokens: send one of them');
+  return own.trim();
 }

@@ -23,6 +23,8 @@ interface IndexedApplication {
   readonly summary: ObjectSummary;
 }
 
+type SlotHolders = ReturnType<ReplicaFacts['ownership']['facts']>['holders'];
+
 /** How long the order of the keys is kept. */
 const indexMs = 1000;
 
@@ -63,15 +65,19 @@ export class ApplicationIndex {
     return this.all().filter(({ app, summary }) => {
       if (fields.some((name) => summary[name] !== filters[name])) return false;
       if (part !== undefined && !summary.name.toLowerCase().includes(part)) return false;
-      if (label !== undefined && !hasLabel(summary.labels, label)) return false;
+      if (label !== undefined && !hasLabel(app.metadata.labels ?? {}, label)) return false;
       return cluster === undefined || isCluster(this.#facts.controller.clusterOf(app), cluster);
     });
   }
 
-  summaryOf({ key, app, summary }: IndexedApplication): ApplicationSummary {
+  /** @param holders those of `ownership.facts()`, if the caller has them: each call copies all. */
+  summaryOf(
+    { key, app, summary }: IndexedApplication,
+    holders: SlotHolders = this.#facts.ownership.facts().holders,
+  ): ApplicationSummary {
     const cluster = this.#facts.controller.clusterOf(app);
     const place = this.#facts.ownership.placeOf(key, cluster);
-    const holder = place === undefined ? undefined : this.#facts.ownership.facts().holders.get(place.slot);
+    const holder = place === undefined ? undefined : holders.get(place.slot);
     const owner = this.#facts.controller.isMine(app) ? this.#facts.name : (holder?.holder ?? '');
     return {
       ...summary,
@@ -106,15 +112,30 @@ function isCluster(cluster: Cluster | undefined, wanted: string): boolean {
   return cluster !== undefined && (cluster.server === wanted || cluster.name === wanted);
 }
 
+/** Bounds of one item of a list: whoever writes an Application may fill it to a megabyte. */
+const maxListed = 20;
+const maxLabels = 64;
+const maxShownLength = 512;
+
+function shownText(text: string): string {
+  return text.slice(0, maxShownLength);
+}
+
 function summaryOfObject(app: KubeApplication): ObjectSummary {
   const { metadata, spec } = app;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name ?? '',
-    project: projectOf(app),
-    destinationNamespace: destinationNamespaceOf(app),
-    repositories: [...new Set(sourcesOf(spec).map(({ repoURL }) => plainUrl(repoURL)))],
-    labels: metadata.labels ?? {},
+    project: shownText(projectOf(app)),
+    destinationNamespace: shownText(destinationNamespaceOf(app)),
+    repositories: [
+      ...new Set(
+        sourcesOf(spec)
+          .slice(0, maxListed)
+          .map(({ repoURL }) => plainUrl(repoURL)),
+      ),
+    ],
+    labels: Object.fromEntries(Object.entries(metadata.labels ?? {}).slice(0, maxLabels)),
     isAutomated: isAutomated(spec),
     isDeleting: metadata.deletionTimestamp !== undefined,
     ...statusSummary(app.status ?? {}),
@@ -132,9 +153,9 @@ function statusSummary({
   const compared = Date.parse(reconciledAt);
   return {
     sync: status,
-    health: health?.status ?? '',
+    health: shownText(health?.status ?? ''),
     operation: operationState?.phase ?? '',
-    revisions,
+    revisions: revisions.slice(0, maxListed).map(shownText),
     ...defined({ comparedAt: Number.isNaN(compared) ? undefined : optionalTime(compared) }),
   };
 }
@@ -142,7 +163,7 @@ function statusSummary({
 /** Why an Application deserves a look; the first reason that applies. */
 export function attentionOf({ metadata, status = {}, spec }: KubeApplication): string | undefined {
   const error = status.conditions?.find(isErrorCondition);
-  if (error !== undefined) return `${error.type}: ${error.message.slice(0, 200)}`;
+  if (error !== undefined) return `${error.type.slice(0, 64)}: ${error.message.slice(0, 200)}`;
   const phase = status.operationState?.phase ?? '';
   if (['Failed', 'Error'].includes(phase)) return `the last operation ended as ${phase}`;
   const health = status.health?.status ?? '';

@@ -8,7 +8,7 @@ import { fingerprintOf } from '../http/certificate.ts';
 import type { ApiCertificate } from '../http/certificate.ts';
 
 /** A longer answer is none of ours. */
-const maxAnswerBytes = 32 * 1024 * 1024;
+const maxAnswerBytes = 16 * 1024 * 1024;
 
 /**
  * Asks another replica for a page, with this replica's certificate. Nothing is sent before the
