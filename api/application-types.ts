@@ -75,7 +75,7 @@ export interface ApplicationOwnership {
   readonly epoch?: number;
 }
 
-/** What it waits for. */
+/** Its present wait. */
 export interface Waiting {
   readonly what: string;
   readonly since: Time;
@@ -160,7 +160,7 @@ export interface FieldDifference {
   readonly desired?: string;
   readonly live?: string;
   readonly isMasked: boolean;
-  /** Who wrote the field last, by managedFields. */
+  /** Last writer of the field, by managedFields. */
   readonly changedBy?: FieldWriter;
 }
 

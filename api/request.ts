@@ -17,7 +17,7 @@ export interface ApplicationFilters {
   readonly label?: string;
 }
 
-/** What a caller asks for. */
+/** A parsed request. */
 export type ApiRequest =
   | { readonly page: 'replica' | 'ownership' | 'clusters' | 'queues' | 'repositories' | 'events' }
   | { readonly page: 'cluster'; readonly cluster: string }

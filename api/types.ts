@@ -32,7 +32,7 @@ export interface ApiError {
   readonly kind: 'Error';
   /** HTTP status. */
   readonly code: number;
-  /** What happened, and which right, parameter or object is missing. */
+  /** States the failure, and the right, parameter or object that is missing. */
   readonly message: string;
 }
 
@@ -51,7 +51,7 @@ export interface Degradation {
   readonly subject: string;
   readonly message: string;
   readonly since?: Time;
-  /** What to do, in one line. */
+  /** Advice in one line. */
   readonly advice: string;
 }
 

@@ -14,7 +14,7 @@ export type { SlicedWork } from './slices.ts';
 export { sleepOn, systemClock } from './clock.ts';
 export type { Clock, ClockTimer } from './clock.ts';
 export { defined } from './defined.ts';
-export { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './duration.ts';
+export { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './go/duration.ts';
 export {
   DeadlineExceeded,
   DriftlessError,
@@ -28,8 +28,8 @@ export {
 } from './errors.ts';
 export type { ErrorDetails, ErrorFields, RequestOutcome, RetryAdvice } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
-export { parseGoBool } from './go-bool.ts';
-export { parseGoFloat, parseGoInt } from './go-number.ts';
+export { parseGoBool } from './go/go-bool.ts';
+export { parseGoFloat, parseGoInt } from './go/go-number.ts';
 export { hashJson, hashText } from './hash.ts';
 export {
   valueAt,
@@ -56,8 +56,8 @@ export { compileLinearPattern } from './pattern.ts';
 export type { LinearPattern } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { RandomSource } from './random.ts';
-export { recordedText, RingBuffer } from './ring-buffer.ts';
-export { lastHour, otherKeys, RollingSums } from './rolling-sums.ts';
-export type { RollingWindow } from './rolling-sums.ts';
+export { recordedText, RingBuffer } from './rolling/ring-buffer.ts';
+export { lastHour, otherKeys, RollingSums } from './rolling/rolling-sums.ts';
+export type { RollingWindow } from './rolling/rolling-sums.ts';
 export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { defined } from './defined.ts';
-import { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './duration.ts';
+import { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './go/duration.ts';
 import {
   DeadlineExceeded,
   DriftlessError,

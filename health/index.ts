@@ -16,7 +16,7 @@
  */
 export { customChecks } from './custom/index.ts';
 export { checksTable } from './custom/checks-table.ts';
-export type { HealthCheck } from './custom/check.ts';
+export type { HealthCheck } from './custom/rules/check.ts';
 export { healthOf, worstHealth } from './health.ts';
 export type { HealthSettings } from './health.ts';
 export { createLuaEngine, defaultLuaLimits } from './lua/engine.ts';

@@ -1,6 +1,6 @@
 import type { HealthStatus, KubeObject } from '#model';
-import { outcome } from './custom/check.ts';
-import { ObjectView } from './custom/view.ts';
+import { outcome } from './custom/rules/check.ts';
+import { ObjectView } from './custom/rules/view.ts';
 
 const healthAnnotation = 'driftless.io/health';
 

@@ -1,4 +1,4 @@
-/** What a request about a Secret sent: known without trusting the response. */
+/** The content of a request about a Secret: known without trusting the response. */
 export interface SentSecret {
   readonly name: string;
   /** The keys of `data` and `stringData`. */

@@ -38,7 +38,7 @@ export interface MetricRegistry {
   dropWhen(name: string, isGone: IsGone): void;
 }
 
-/** What a scrape reads. */
+/** Source of a scrape. */
 export interface MetricSource {
   /**
    * The text of all metrics in Prometheus' format 0.0.4, in chunks. The event loop turns in

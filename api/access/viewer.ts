@@ -1,4 +1,4 @@
-/** What a caller may see. */
+/** The namespaces and pages that a caller may see. */
 export interface Viewer {
   /**
    * Whether it may get Applications in a namespace.

@@ -8,7 +8,7 @@ import { parseApiRequest } from '../request.ts';
 
 export interface ApiHandlerDeps {
   readonly api: ReadApi;
-  /** Who asks. @throws ApiFault */
+  /** Identifies the caller. @throws ApiFault */
   readonly identify: (request: IncomingMessage, signal: AbortSignal) => Promise<Caller>;
   readonly logger: Logger;
 }

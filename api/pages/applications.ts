@@ -14,7 +14,7 @@ import type { ReplicaFacts } from '../facts.ts';
 import type { ApplicationFilters } from '../request.ts';
 import { optionalTime, plainUrl } from './format.ts';
 
-/** What an Application object alone says. */
+/** Facts that an Application object alone contains. */
 type ObjectSummary = Omit<ApplicationSummary, 'owner' | 'shard' | 'server' | 'clusterName'>;
 
 interface IndexedApplication {

@@ -5,7 +5,7 @@ import type { RecentEvent } from '../types.ts';
 import { wireTime } from './format.ts';
 import { handOvers } from './ownership.ts';
 
-/** What this replica did over the last hour, the newest first. */
+/** Actions of this replica over the last hour, the newest first. */
 export function recentEvents(
   facts: ReplicaFacts,
   isWanted: (key: string) => boolean = () => true,

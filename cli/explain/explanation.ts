@@ -15,7 +15,7 @@ export interface ExplanationSection {
 
 export interface Explanation {
   readonly verdict: Verdict;
-  /** What is explained, and its state. */
+  /** The explained object and its state. */
   readonly title: string;
   /** Why the verdict is not `healthy`: the most important fact. */
   readonly reason?: string;

@@ -22,7 +22,7 @@ export type ExplainedKind = (typeof explainedKinds)[number];
 export interface ExplainedTarget {
   readonly kind: ExplainedKind;
   readonly name: string;
-  /** Of an Application. */
+  /** Namespace of an Application. */
   readonly namespace: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Controller } from '#controller';
 import type { Ownership } from '#sharding';
 
-/** What the endpoints of a replica answer from. */
+/** Sources of the answers of a replica's endpoints. */
 export interface ApiParts {
   readonly controller: Controller;
   readonly ownership: Ownership;

@@ -16,7 +16,7 @@ import type { RefreshAnnotation } from './refresh-annotation.ts';
 export type CompareLevel = 0 | 1 | 2 | 3;
 export const compareLevel = { nothing: 0, recent: 1, latest: 2, forceResolve: 3 } as const;
 
-/** What led to a refresh, for display. */
+/** Causes of a refresh, for display. */
 export type RefreshCause =
   'object' | 'user' | 'timer' | 'application' | 'ownership' | 'project' | 'settings' | 'operation' | 'retry' | 'other';
 

@@ -267,7 +267,7 @@ export function makePool<K extends string, P extends ReasonedPayload>(
   return { pool, reported };
 }
 
-/** What is shown of the controller. */
+/** Parts of the controller that are shown. */
 export function makeReport(
   { clock, settings, live }: WatchDeps,
   config: ControllerConfig,

@@ -137,7 +137,7 @@ export interface Controller extends Runnable {
   /** Resolves once Applications and projects are listed and the pools have started. */
   ready(signal: AbortSignal): Promise<void>;
   snapshot(): ControllerSnapshot;
-  /** What the read API shows. */
+  /** Source of the read API. */
   readonly report: ControllerReport;
   /** Reports progress, not liveness: not ok when work waits and nothing moves. */
   healthy(): { readonly ok: boolean; readonly reason?: string; readonly note?: string };

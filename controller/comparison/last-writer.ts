@@ -10,7 +10,7 @@ export interface LastWriter {
   readonly subresource: string;
 }
 
-/** Who wrote a field, and when. */
+/** Writer of a field, and the time. */
 export interface FieldWriter extends LastWriter {
   /** `Apply` or `Update`. */
   readonly operation: string;

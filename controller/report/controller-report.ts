@@ -29,7 +29,7 @@ export interface ActivityOfHour {
   readonly faults: readonly FaultRecord[];
 }
 
-/** What a controller knows, for display: read when it is asked for, and stored once. */
+/** State of a controller for display: read when it is asked for, and stored once. */
 export interface ControllerReport {
   /** All Applications in watched namespaces, whoever owns them. The same values until changed. */
   readonly applications: () => readonly KubeObject[];

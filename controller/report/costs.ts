@@ -6,7 +6,7 @@ export const costFields = ['cpuMs', 'passes', 'renders', 'apiRequests', 'watchEv
 export type CostField = (typeof costFields)[number];
 export type CostSums = RollingSums<CostField>;
 
-/** What Applications, clusters, kinds and repositories cost over the last hour. */
+/** Costs of Applications, clusters, kinds and repositories over the last hour. */
 export class CostBook {
   /** By {@link AppKey}. */
   readonly apps: CostSums = new RollingSums(costFields);

@@ -1,8 +1,8 @@
 import type { HealthStatus } from '#model';
-import { absent, all, check, condition, field, not, on, outcome, present, states, truthy } from './check.ts';
-import { unlisted, unreadable, walk, walkBack } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import type { ObjectView } from './view.ts';
+import { absent, all, check, condition, field, not, on, outcome, present, states, truthy } from './rules/check.ts';
+import { unlisted, unreadable, walk, walkBack } from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import type { ObjectView } from './rules/view.ts';
 
 /** Text that holds a whole number; before Rollouts 1.0 an observed generation was a hash. */
 function wholeNumber(text: string): number | undefined {

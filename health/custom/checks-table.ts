@@ -1,5 +1,5 @@
-import type { HealthCheck, HealthRule } from './check.ts';
-import { describeMatch, describeTest } from './describe.ts';
+import type { HealthCheck, HealthRule } from './rules/check.ts';
+import { describeMatch, describeTest } from './rules/describe.ts';
 
 /** The table of docs/health.md: one row per kind, sorted by name, with its rules in words. */
 export function checksTable(checks: readonly HealthCheck[]): string {

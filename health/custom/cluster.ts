@@ -1,9 +1,9 @@
 import { ownMember } from '#base';
 import type { HealthStatusCode } from '#model';
-import { absent, all, check, condition, field, not, on, outcome, present, readyRule, same } from './check.ts';
-import { stale, states, truthy, unreadable, unobserved, walk, walkBack } from './check.ts';
-import type { CodeRule } from './check.ts';
-import { conditionsOf } from './view.ts';
+import { absent, all, check, condition, field, not, on, outcome, present, readyRule, same } from './rules/check.ts';
+import { stale, states, truthy, unreadable, unobserved, walk, walkBack } from './rules/check.ts';
+import type { CodeRule } from './rules/check.ts';
+import { conditionsOf } from './rules/view.ts';
 
 /** Ready summarizes the provider's conditions. With severity Info it only takes time. */
 const clusterNotReady: CodeRule = {

@@ -1,6 +1,20 @@
-import { all, any, check, condition, field, not, on, outcome, pattern, present, same, stale, walk } from './check.ts';
-import type { CodeRule, HealthCheck, HealthRule } from './check.ts';
-import type { ObjectView } from './view.ts';
+import {
+  all,
+  any,
+  check,
+  condition,
+  field,
+  not,
+  on,
+  outcome,
+  pattern,
+  present,
+  same,
+  stale,
+  walk,
+} from './rules/check.ts';
+import type { CodeRule, HealthCheck, HealthRule } from './rules/check.ts';
+import type { ObjectView } from './rules/view.ts';
 
 /**
  * Conditions of crossplane-runtime: Synced reports whether the provider could reconcile, Ready

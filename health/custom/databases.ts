@@ -17,10 +17,10 @@ import {
   unobserved,
   unreadable,
   unworded,
-} from './check.ts';
-import { walk } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import { scalarText } from './view.ts';
+} from './rules/check.ts';
+import { walk } from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import { scalarText } from './rules/view.ts';
 
 const bug =
   'Ensure your ArgoCD is current and then check for/file a bug report: https://github.com/argoproj/argo-cd/issues';

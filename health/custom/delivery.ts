@@ -16,9 +16,9 @@ import {
   unreadable,
   unworded,
   walk,
-} from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import { scalarText } from './view.ts';
+} from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import { scalarText } from './rules/view.ts';
 
 /** What counts in the conditions of a Flux kind (kstatus: Ready, Reconciling). */
 interface FluxCounts {

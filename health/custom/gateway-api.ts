@@ -1,9 +1,9 @@
 import { isObject, ownMember } from '#base';
 import type { HealthStatus } from '#model';
-import { outcome } from './check.ts';
-import type { CodeRule } from './check.ts';
-import { conditionsOf, scalarText } from './view.ts';
-import type { StatusCondition, ObjectView } from './view.ts';
+import { outcome } from './rules/check.ts';
+import type { CodeRule } from './rules/check.ts';
+import { conditionsOf, scalarText } from './rules/view.ts';
+import type { StatusCondition, ObjectView } from './rules/view.ts';
 
 /** The conditions that one parent, ancestor or listener reports about the object. */
 interface ReportedConditions {

@@ -1,8 +1,8 @@
 import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { HealthStatus } from '#model';
-import { absent, all, check, field, kindsOf, not, outcome, pattern, present, truthy, unlisted } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
+import { absent, all, check, field, kindsOf, not, outcome, pattern, present, truthy, unlisted } from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
 import {
   accepted,
   ancestorPolicy,
@@ -13,7 +13,7 @@ import {
   route,
   tlsRoute,
 } from './gateway-api.ts';
-import { scalarText } from './view.ts';
+import { scalarText } from './rules/view.ts';
 
 /** Contour counts conditions of the current generation only. */
 const contour = (valid: string, includes: boolean): CodeRule => ({

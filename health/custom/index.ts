@@ -4,8 +4,8 @@ import { cluster } from './cluster.ts';
 import { crossplane } from './crossplane.ts';
 import { databases } from './databases.ts';
 import { delivery } from './delivery.ts';
-import { evaluateCheck } from './check.ts';
-import type { HealthCheck } from './check.ts';
+import { evaluateCheck } from './rules/check.ts';
+import type { HealthCheck } from './rules/check.ts';
 import { gateway } from './gateway.ts';
 import { kafka } from './kafka.ts';
 import { kruise } from './kruise.ts';
@@ -15,7 +15,7 @@ import { openshift } from './openshift.ts';
 import { operators } from './operators.ts';
 import { promoter } from './promoter.ts';
 import { storage } from './storage.ts';
-import { ObjectView } from './view.ts';
+import { ObjectView } from './rules/view.ts';
 
 /** Every check of a custom kind, by ecosystem. One row each in docs/health.md. */
 export const customChecks: readonly HealthCheck[] = [

@@ -1,7 +1,7 @@
 import type { Json } from '#base';
-import { absent, all, check, condition, field, not, on, outcome, present, states, above, walk } from './check.ts';
-import type { HealthCheck, CodeRule, HealthRule } from './check.ts';
-import { scalarText } from './view.ts';
+import { absent, all, check, condition, field, not, on, outcome, present, states, above, walk } from './rules/check.ts';
+import type { HealthCheck, CodeRule, HealthRule } from './rules/check.ts';
+import { scalarText } from './rules/view.ts';
 
 /** Strimzi: Ready, or NotReady with a reason. Only a Kafka cluster waits while it is Creating. */
 const strimzi = (kind: string, name: string, unless = ''): HealthCheck =>

@@ -1,7 +1,19 @@
 import type { HealthStatus } from '#model';
-import { absent, all, any, check, field, outcome, present, readyRule, states, truthy, unreadable } from './check.ts';
-import type { CodeRule } from './check.ts';
-import type { ObjectView, StatusCondition } from './view.ts';
+import {
+  absent,
+  all,
+  any,
+  check,
+  field,
+  outcome,
+  present,
+  readyRule,
+  states,
+  truthy,
+  unreadable,
+} from './rules/check.ts';
+import type { CodeRule } from './rules/check.ts';
+import type { ObjectView, StatusCondition } from './rules/view.ts';
 
 /** Knative operator: all conditions as a numbered list. */
 const operator = (kind: string, needed: readonly string[], mayBeFalse: readonly string[]): CodeRule => ({

@@ -1,6 +1,6 @@
-import { absent, all, any, check, field, not, outcome, same, truthy, unreadable } from './check.ts';
-import type { CodeRule, HealthRule, RuleTest } from './check.ts';
-import type { ObjectView } from './view.ts';
+import { absent, all, any, check, field, not, outcome, same, truthy, unreadable } from './rules/check.ts';
+import type { CodeRule, HealthRule, RuleTest } from './rules/check.ts';
+import type { ObjectView } from './rules/view.ts';
 
 const rollingUpdate = 'spec.updateStrategy.rollingUpdate';
 const notObserved: RuleTest = any(absent('status'), not(same('metadata.generation', 'status.observedGeneration')));

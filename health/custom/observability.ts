@@ -15,10 +15,10 @@ import {
   stale,
   truthy,
   unreadable,
-} from './check.ts';
-import { walk, walkBack } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import type { StatusCondition } from './view.ts';
+} from './rules/check.ts';
+import { walk, walkBack } from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import type { StatusCondition } from './rules/view.ts';
 
 /** Grafana objects: every condition up to the one that decides is part of the message. */
 const grafanaConditions = (isFault: (item: StatusCondition) => boolean): CodeRule => ({

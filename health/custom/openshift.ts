@@ -1,5 +1,5 @@
-import { above, absent, all, check, condition, field, on, outcome, present, walk, walkBack } from './check.ts';
-import type { CodeRule, HealthRule, WalkRule } from './check.ts';
+import { above, absent, all, check, condition, field, on, outcome, present, walk, walkBack } from './rules/check.ts';
+import type { CodeRule, HealthRule, WalkRule } from './rules/check.ts';
 
 /** OLM: an upgrade that waits for a manual approval leaves the installed version running. */
 const subscription: CodeRule = {

@@ -1,6 +1,18 @@
-import { absent, check, condition, field, kindsOf, on, outcome, readyRule, stale, truthy, walk } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import { conditionsOf } from './view.ts';
+import {
+  absent,
+  check,
+  condition,
+  field,
+  kindsOf,
+  on,
+  outcome,
+  readyRule,
+  stale,
+  truthy,
+  walk,
+} from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import { conditionsOf } from './rules/view.ts';
 
 const waitingStatus: HealthRule = ['Progressing', absent('status.conditions'), 'Waiting for status'];
 const staleStatus: HealthRule = ['Progressing', stale(), 'Waiting for reconciliation (generation mismatch)'];

@@ -1,10 +1,10 @@
 import { isObject, ownMember } from '#base';
 import type { Json } from '#base';
 import type { HealthStatus } from '#model';
-import { absent, any, check, not, outcome, truthy } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import type { ObjectView, StatusCondition } from './view.ts';
-import { scalarText } from './view.ts';
+import { absent, any, check, not, outcome, truthy } from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import type { ObjectView, StatusCondition } from './rules/view.ts';
+import { scalarText } from './rules/view.ts';
 
 /** Texts in which the kinds differ. */
 interface PromoterTexts {

@@ -1,7 +1,20 @@
 import { isObject, ownMember } from '#base';
-import { absent, all, check, condition, field, kindsOf, on, outcome, present, states, truthy, walk } from './check.ts';
-import type { CodeRule, HealthRule } from './check.ts';
-import { scalarText } from './view.ts';
+import {
+  absent,
+  all,
+  check,
+  condition,
+  field,
+  kindsOf,
+  on,
+  outcome,
+  present,
+  states,
+  truthy,
+  walk,
+} from './rules/check.ts';
+import type { CodeRule, HealthRule } from './rules/check.ts';
+import { scalarText } from './rules/view.ts';
 
 /** Astra Control: an action with a state. */
 const astraAction: readonly HealthRule[] = [

@@ -1,6 +1,6 @@
 export type RequestVerb = 'Create' | 'Delete' | 'Get' | 'List' | 'Patch' | 'Update' | 'Watch' | 'Unknown';
 
-/** What the URL of a request says about it, for metrics. */
+/** Facts about a request in its URL, for metrics. */
 export interface RequestFacts {
   readonly verb: RequestVerb;
   /** Plural name of the resource; '' for discovery, schemas and the version. */

@@ -4,7 +4,7 @@ import { kindText } from '../discovery/discovery.ts';
 import type { KindReport } from '../types.ts';
 import type { KindWatch } from './kind-watch.ts';
 
-/** What a watch heard, for display. Times are wall milliseconds. */
+/** Activity of a watch, for display. Times are wall milliseconds. */
 export interface HeardEvents {
   readonly events: number;
   readonly lastEventAt?: number;

@@ -118,7 +118,7 @@ export class KindWatch {
     return this.#settled && this.#syncedAt === undefined;
   }
 
-  /** What it did, for display. */
+  /** Its activity, for display. */
   activity(): KindActivity {
     const { since, lastError } = this.#history;
     return { ...this.#heard, since, lastError };

@@ -3,7 +3,7 @@ import { messageOf, outsideText } from '#base';
 import type { Logger } from '../log.ts';
 import type { MetricRegistry } from '../metrics.ts';
 
-/** What became of a span. */
+/** Outcome of a span. */
 const outcomes = ['sent', 'failed', 'dropped'] as const;
 type SpanOutcome = (typeof outcomes)[number];
 

@@ -574,8 +574,8 @@ describe('beside an Argo CD', () => {
     const controller = { networkPolicy: { egressPorts: [{ port: 443, protocol: 'TCP' }] } };
     const ports = (rules: readonly Rule[]): unknown => rules.map((rule) => rule.ports?.map(({ port }) => port));
     expect(await egress({ dropIn: true })).toEqual([{}]);
-    expect(ports(await egress({ controller }))).toEqual([[53, 53], [443]]);
-    expect(ports(await egress({ dropIn: true, controller }))).toEqual([[53, 53], [443], [6379, 26_379, 8081]]);
+    expect(ports(await egress({ controller }))).toEqual([[8085], [53, 53], [443]]);
+    expect(ports(await egress({ dropIn: true, controller }))).toEqual([[8085], [53, 53], [443], [6379, 26_379, 8081]]);
   });
 });
 

@@ -3,7 +3,7 @@ import { fillPlaceholders } from './message.ts';
 import type { StatusCondition, ObjectView } from './view.ts';
 import { conditionsOf, pathParts, scalarNumber } from './view.ts';
 
-/** What a field is compared with: type and value must be equal, as in Lua. */
+/** The value that a field is compared with: type and value must be equal, as in Lua. */
 export type Scalar = string | number | boolean;
 
 /**
