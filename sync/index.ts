@@ -10,6 +10,7 @@ export { isPrunePostponed } from './plan.ts';
 export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
 export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';
+export { missingNameMessage } from './prepare.ts';
 export { pairResources } from './reconcile.ts';
 export type { PairedResources } from './reconcile.ts';
 export { parseWaitingMessage } from './waiting-message.ts';

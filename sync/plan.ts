@@ -165,15 +165,16 @@ function hookTasks(request: SyncRequest): SyncTask[] {
 }
 
 /**
- * The hook to create. It has a name (generateName becomes `<prefix><revision>-<phase>-<start>`,
- * unique per operation) and the hook finalizer, so that we see how it ended even if something else
- * deletes it.
+ * The hook to create. One without a name gets one that is unique per operation:
+ * `<generateName><revision>-<phase>-<start>`. It also gets the hook finalizer, so that we see how
+ * it ended even if something else deletes it.
  */
 function hookToCreate(hook: KubeObject, phase: SyncPhase, request: SyncRequest): KubeObject {
   const revision = request.revision.length >= 8 ? request.revision.slice(0, 7) : request.revision;
   const suffix = `${revision}-${phase}-${Math.floor(request.startedAt / 1000)}`.toLowerCase();
   const { generateName, ...metadata } = hook.metadata;
-  const name = metadata.name !== undefined && metadata.name !== '' ? metadata.name : `${generateName ?? ''}${suffix}`;
+  const given = metadata.name ?? '';
+  const name = given === '' ? `${generateName ?? ''}${suffix}` : given;
   const kept = metadata.finalizers ?? [];
   return {
     ...hook,

@@ -2,6 +2,7 @@ import { messageOf } from '#base';
 import { findResource } from '#kube';
 import { groupOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
+import { hasResourceOption } from './options.ts';
 import { isPrune, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { kindsDefinedBySync, canKindBeMissing } from './step.ts';
@@ -52,6 +53,29 @@ export function checkTasks(
     const message = whyInvalid(task, request, expectedKinds);
     return message === undefined ? [] : [{ task, message }];
   });
+}
+
+/**
+ * Ordinary targets without a name. Argo CD's dry run refuses them before the sync applies anything,
+ * unless they are replaced: then they are created, and the server answers.
+ */
+export function namelessTasks(
+  tasks: readonly SyncTask[],
+  request: SyncRequest,
+): { readonly task: SyncTask; readonly message: string }[] {
+  return tasks.flatMap((task) => {
+    if (task.target === null || task.skipDryRun) return [];
+    if (request.options.replace || hasResourceOption(task.target, 'Replace=true')) return [];
+    const message = missingNameMessage(task.target);
+    return message === undefined ? [] : [{ task, message }];
+  });
+}
+
+/** Why kubectl apply refuses an object without a name; undefined if it has one. */
+export function missingNameMessage({ metadata }: KubeObject): string | undefined {
+  if ((metadata.name ?? '') !== '') return undefined;
+  const prefix = metadata.generateName ?? '';
+  return prefix === '' ? 'resource name may not be empty' : `from ${prefix}: cannot use generate name with apply`;
 }
 
 function whyInvalid(task: SyncTask, request: SyncRequest, expectedKinds: ReadonlySet<string>): string | undefined {

@@ -842,3 +842,81 @@ describe('CreateNamespace', () => {
     expect(world.log).toEqual(['apply Namespace/prod', 'apply ConfigMap/c']);
   });
 });
+
+describe('an object without a name', () => {
+  const nameless = (kind: string, metadata: object = {}): KubeObject => ({ ...object(kind, ''), metadata });
+  const failed = 'one or more objects failed to apply (dry run)';
+
+  it.each([
+    ['without metadata', {}, 'resource name may not be empty'],
+    ['with an empty name', { name: '' }, 'resource name may not be empty'],
+    ['with null as name', { name: null, generateName: null }, 'resource name may not be empty'],
+    ['with generateName', { generateName: 'x-' }, 'from x-: cannot use generate name with apply'],
+  ])('%s fails the sync before anything is applied', async (_, metadata, message) => {
+    const world = new SyncWorld();
+    world.put(object('ConfigMap', 'old'));
+    const targets = [
+      object('Job', 'migrate', hook('PreSync')),
+      object('ConfigMap', 'c'),
+      nameless('ConfigMap', metadata),
+    ];
+    const outcome = await world.step(targets, { createNamespace: true });
+    expect(outcome).toMatchObject({ phase: 'Failed', message: failed });
+    expect(outcome.results).toEqual([
+      {
+        group: '',
+        version: 'v1',
+        kind: 'ConfigMap',
+        namespace: 'prod',
+        name: '',
+        status: 'SyncFailed',
+        hookPhase: 'Failed',
+        syncPhase: 'Sync',
+        message,
+      },
+    ]);
+    expect(world.log).toEqual([]);
+  });
+
+  it('fails an operation that is a dry run, which tries all others', async () => {
+    const world = new SyncWorld();
+    world.refuse.set('ConfigMap/', 'resource name may not be empty');
+    const outcome = await world.step([object('ConfigMap', 'c'), nameless('ConfigMap')], { dryRun: true });
+    expect(outcome).toMatchObject({ phase: 'Failed', message: failed });
+    expect(outcome.results.map(({ name, status }) => [name, status])).toEqual([
+      ['', 'SyncFailed'],
+      ['c', 'Synced'],
+    ]);
+  });
+
+  it('is left to the server where it is replaced, or its kind is not served yet', async () => {
+    const replaced = new SyncWorld();
+    await replaced.step([nameless('ConfigMap')], { replace: true });
+    await replaced.step([nameless('Job', { annotations: { 'argocd.argoproj.io/sync-options': 'Replace=true' } })]);
+    expect(replaced.log).toEqual(['apply ConfigMap/', 'apply Job/']);
+    const unserved = new SyncWorld();
+    unserved.unknown.add('Widget');
+    const outcome = await unserved.step([object('ConfigMap', 'c'), nameless('Widget')], { skipDryRunOnMissing: true });
+    expect(outcome.message).not.toBe(failed);
+    expect(unserved.log).toContain('apply ConfigMap/c');
+  });
+
+  it('does not fail a sync of other resources', async () => {
+    const world = new SyncWorld();
+    const request = world.request([object('ConfigMap', 'c'), nameless('ConfigMap')]);
+    const outcome = await syncStep({ ...request, isSelected: ({ metadata }) => metadata.name === 'c' });
+    expect(outcome).toMatchObject({ phase: 'Succeeded', results: [{ name: 'c' }] });
+  });
+
+  it.each([
+    ['no metadata', {}, '0123456-presync-1700000000'],
+    ['null as name', { name: null }, '0123456-presync-1700000000'],
+    ['generateName', { generateName: 'up-' }, 'up-0123456-presync-1700000000'],
+  ])('is named after revision, phase and start as a hook with %s', async (_, metadata, name) => {
+    const world = new SyncWorld();
+    const job = nameless('Job', { ...metadata, annotations: hook('PreSync') });
+    const outcome = await world.step([job, object('ConfigMap', 'c')]);
+    expect(world.log).toEqual([`apply Job/${name}`]);
+    expect(outcome.results).toMatchObject([{ name, hookType: 'PreSync' }]);
+  });
+});

@@ -15,7 +15,7 @@ import {
   resultKey,
 } from './plan.ts';
 import type { SyncTask } from './plan.ts';
-import { checkTasks, namespaceTask } from './prepare.ts';
+import { checkTasks, namelessTasks, namespaceTask } from './prepare.ts';
 import { deleteLive, removeHookFinalizer } from './release.ts';
 import {
   blockingTasks,
@@ -37,6 +37,7 @@ import type { SyncOutcome, SyncRequest } from './types.ts';
 /** Maximum concurrent calls for objects of one kind; the writer's own limit may be lower. */
 const maxParallelCalls = 20;
 
+const dryRunFailedMessage = 'one or more objects failed to apply (dry run)';
 const pauseMessage = 'waiting for the delay between sync waves';
 
 type WaveState = 'successful' | 'pending' | 'failed';
@@ -120,18 +121,26 @@ class StepRun {
       const reasons = [...new Set(invalid.map(({ message }) => message))].sort();
       return this.#outcome('Failed', `one or more synchronization tasks are not valid: ${reasons.join('; ')}`);
     }
-    return request.results.length === 0 ? this.#dryRunAll() : undefined;
+    if (request.results.length > 0) return undefined;
+    return request.options.dryRun ? this.#dryRunAll() : this.#refuseNameless();
+  }
+
+  /** Sends a dry run of each object. */
+  async #dryRunAll(): Promise<SyncOutcome | undefined> {
+    const tasks = withoutSynced(this.#tasks, this.#request.options);
+    const state = await this.#runTasks(tasks);
+    return state === 'failed' ? this.#outcome('Failed', dryRunFailedMessage) : undefined;
   }
 
   /**
-   * In a dry-run operation, sends a dry run of each object. A real operation sends none before it
-   * starts: the server cannot check objects whose namespace or CRD comes with the same sync.
+   * What a real operation checks of Argo CD's dry run. It sends no dry run: the server cannot check
+   * objects whose namespace or CRD comes with the same sync.
    */
-  async #dryRunAll(): Promise<SyncOutcome | undefined> {
-    if (!this.#request.options.dryRun) return undefined;
-    const tasks = withoutSynced(this.#tasks, this.#request.options);
-    const state = await this.#runTasks(tasks);
-    return state === 'failed' ? this.#outcome('Failed', 'one or more objects failed to apply (dry run)') : undefined;
+  #refuseNameless(): SyncOutcome | undefined {
+    const nameless = namelessTasks(withoutSynced(this.#tasks, this.#request.options), this.#request);
+    for (const { task, message } of nameless)
+      this.#record(task, { status: 'SyncFailed', operationPhase: 'Failed', message });
+    return nameless.length > 0 ? this.#outcome('Failed', dryRunFailedMessage) : undefined;
   }
 
   /** Updates the running tasks. Returns whether a hook has ended since the last step. */

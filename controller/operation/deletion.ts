@@ -241,9 +241,7 @@ export class Deleter {
 
   /** Creates the missing hooks of a type and waits for all of them. */
   async #runHooks(context: DeletionContext, type: DeleteHook, signal: AbortSignal): Promise<BlockedOn> {
-    const hooks = (await this.#targets(context, signal))
-      .filter(isOfType[type])
-      .map((hook) => withStableName(hook, type, context.bound));
+    const hooks = withStableNames((await this.#targets(context, signal)).filter(isOfType[type]), type, context.bound);
     const live = await this.#managed(context, hooks, signal);
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
     const { misplaced } = context.bound.gate;
@@ -306,14 +304,22 @@ function refuseUnreadKinds(known: readonly ResourceStatus[], cluster: LiveCluste
 }
 
 /**
- * Gives a hook that has only a generateName a stable name for this deletion. Otherwise no pass
- * would find it again, and each would create another one, which happens in Argo CD.
+ * Gives each hook without a name a stable one for this deletion. Otherwise no pass would find it
+ * again, and each would create another one, which happens in Argo CD with generateName.
  */
-function withStableName(hook: KubeObject, type: DeleteHook, { app }: BoundApplication): KubeObject {
-  const { generateName, ...metadata } = hook.metadata;
-  if (generateName === undefined || (metadata.name ?? '') !== '') return hook;
+function withStableNames(hooks: readonly KubeObject[], type: DeleteHook, { app }: BoundApplication): KubeObject[] {
   const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
-  return { ...hook, metadata: { ...metadata, name: `${generateName}${type.toLowerCase()}-${since}` } };
+  const taken = new Set<ResourceKey>();
+  return hooks.map((hook) => {
+    const { generateName, ...metadata } = hook.metadata;
+    if ((metadata.name ?? '') !== '') return hook;
+    const name = `${generateName ?? ''}${type.toLowerCase()}-${since}`;
+    let named: KubeObject = { ...hook, metadata: { ...metadata, name } };
+    for (let n = 2; taken.has(keyOf(named)); n += 1)
+      named = { ...hook, metadata: { ...metadata, name: `${name}-${n}` } };
+    taken.add(keyOf(named));
+    return named;
+  });
 }
 
 /** Never reported as a stuck deletion: a user may take any time to confirm. */

@@ -177,6 +177,10 @@ describe('apply', () => {
     await expect(writer().apply(nameless, null, how, signal)).rejects.toThrow(said);
     await expect(writer().apply(nameless, null, { ...how, serverSide: true }, signal)).rejects.toThrow(said);
     expect(api.calls).toEqual([]);
+    const unnamed: KubeObject = { ...target, metadata: { namespace: 'apps' } };
+    for (const options of [{ ...how }, { ...how, serverSide: true }])
+      await expect(writer().apply(unnamed, null, options, signal)).rejects.toThrow('resource name may not be empty');
+    expect(api.calls).toEqual([]);
     await writer().apply(nameless, null, { ...how, replace: true }, signal);
     expect(api.calls).toEqual(['create ConfigMap ']);
   });

@@ -6,6 +6,7 @@ import type { ApiDiscovery, CheckedCall, DeleteOptions, KubeClient, NamedObject,
 import type { LiveCluster } from '#live';
 import { fieldManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
+import { missingNameMessage } from '#sync';
 import type { ApplyOptions, ApplyResult, ClusterWriter, DeleteOutcome } from '#sync';
 import type { GateAnswer, GateQuestion } from './apply-gate.ts';
 import {
@@ -135,12 +136,9 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<ApplyResult> {
     const resource = await this.#permittedResource(target, signal);
     // Refused as in kubectl apply: each sync would create another object and never find it again.
-    const prefix = (target.metadata.name ?? '') === '' ? target.metadata.generateName : undefined;
-    if (prefix !== undefined && how.replace) return this.create(target, signal);
-    if (prefix !== undefined)
-      throw new DriftlessError('NAME_MISSING', `from ${prefix}: cannot use generate name with apply`, {
-        retry: 'never',
-      });
+    const nameless = missingNameMessage(target);
+    if (nameless !== undefined && how.replace) return this.create(target, signal);
+    if (nameless !== undefined) throw new DriftlessError('NAME_MISSING', nameless, { retry: 'never' });
     const live =
       how.buildTarget === undefined ? known : await this.#read(resource, namedObjectOf(target, resource), signal);
     try {
@@ -447,7 +445,7 @@ function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOption
 
 function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {
   const name = object.metadata.name ?? '';
-  if (name === '' && object.metadata.generateName === undefined)
+  if (name === '' && (object.metadata.generateName ?? '') === '')
     throw new DriftlessError('NAME_MISSING', 'resource name may not be empty', { retry: 'never' });
   return { namespace: resource.namespaced ? (object.metadata.namespace ?? '') : '', name };
 }

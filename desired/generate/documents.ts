@@ -46,7 +46,7 @@ export function checkCombinedSize(sizes: Iterable<number>, limit: number): void 
  * and metadata.
  *
  * Deliberate differences: messages name the document and its fault, but never its text, which may
- * be a Secret; an object without apiVersion or name fails here and not only at the cluster.
+ * be a Secret; an object without apiVersion fails here and not only at the cluster.
  * @throws ManifestError
  */
 export function objectsOf(file: ManifestFile): KubeObject[] {
@@ -234,12 +234,14 @@ function checkedObject(value: JsonObject, kind: string, where: string): KubeObje
   const fault = (what: string): BadDocument => new BadDocument(`${where} (${kind}): ${what}`, true);
   const apiVersion = ownMember(value, 'apiVersion');
   if (typeof apiVersion !== 'string' || apiVersion === '') throw fault('apiVersion is missing');
-  const metadata = ownMember(value, 'metadata');
-  if (!isObject(metadata)) throw fault('metadata is missing');
-  const [name, generateName, namespace] = ['name', 'generateName', 'namespace'].map((key) => ownMember(metadata, key));
-  if (!isText(name) && !isText(generateName)) throw fault('metadata.name is missing, or is not a string');
-  if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
-    throw fault('metadata.namespace is not a string');
+  const metadata = ownMember(value, 'metadata') ?? null;
+  // As in Argo CD: the sync names a hook, and refuses any other object without a name.
+  if (metadata === null) return { ...value, metadata: {} } as unknown as KubeObject;
+  if (!isObject(metadata)) throw fault('metadata is not a map');
+  for (const key of ['name', 'generateName', 'namespace']) {
+    const text = ownMember(metadata, key) ?? null;
+    if (text !== null && typeof text !== 'string') throw fault(`metadata.${key} is not a string`);
+  }
   for (const member of ['labels', 'annotations']) checkTexts(ownMember(metadata, member), `metadata.${member}`, fault);
   return value as unknown as KubeObject;
 }
@@ -254,8 +256,4 @@ function checkTexts(value: Json | undefined, where: string, fault: (what: string
   for (const [key, text] of Object.entries(value))
     if (typeof text !== 'string' && text !== null && text !== undefined)
       throw fault(`${where}["${key}"] is not a string: put quotes around its value`);
-}
-
-function isText(value: Json | undefined): boolean {
-  return typeof value === 'string' && value !== '';
 }

@@ -180,7 +180,7 @@ function isSameCache(before: AnswerBasis, now: ReturnType<typeof basisOf>): bool
   return before.store === now.store && before.cluster === now.cluster && before.discovery === now.discovery;
 }
 
-/** Targets with generateName have no name to look up. */
+/** Targets without a name (generateName, for example) cannot be looked up. */
 function namedOf(targets: readonly ObjectName[]): ReadonlyMap<ResourceKey, ObjectName> {
   const named = targets.filter(({ metadata }) => (metadata.name ?? '') !== '');
   return new Map(named.map((target) => [keyOf(target), target]));
@@ -234,9 +234,9 @@ function unlistedLastKnown(
   targets: ReadonlyMap<ResourceKey, ObjectName>,
   { store, isUnlisted: isBlind }: ManagedSources,
 ): ReadonlyMap<ResourceKey, ObjectName> {
-  const open = lastKnown.map((object) => [keyOf(object), object] as const);
+  const open = namedOf(lastKnown);
   return new Map(
-    open.filter(([key, object]) => !targets.has(key) && store.get(key) === undefined && isBlind(refOf(object))),
+    [...open].filter(([key, object]) => !targets.has(key) && store.get(key) === undefined && isBlind(refOf(object))),
   );
 }
 

@@ -75,7 +75,11 @@ describe('bad input', () => {
       'apiVersion: example.com/v1\nkind: Gadget\nmetadata:\n  name: g\n',
       'The Kubernetes API could not find example.com/Gadget for requested resource apps/g.',
     ],
-    ['an object without a name', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n', 'name'],
+    [
+      'an object without a name',
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n',
+      'one or more objects failed to apply (dry run)',
+    ],
   ])('%s: the result of the sync says so', async (_name, manifest, message) => {
     repo.commit({ 'app/x.yaml': manifest, 'app/a.yaml': config('a') });
     await world.replica();
