@@ -157,7 +157,10 @@ describe('a scrape after a scripted run', () => {
   });
 
   it('shows what the run did', () => {
-    const syncs = samplesOf(scrape.get('argocd_app_sync_total'), '').map(({ name, phase }) => `${name} ${phase}`);
+    // The sync of `running` may end meanwhile on a busy machine.
+    const syncs = samplesOf(scrape.get('argocd_app_sync_total'), '')
+      .filter(({ name }) => name !== 'running')
+      .map(({ name, phase }) => `${name} ${phase}`);
     expect(new Set(syncs)).toEqual(new Set(['web Succeeded', 'named Succeeded', 'failing Failed']));
     expect(samplesOf(scrape.get('argocd_app_condition'), '').map(({ name }) => name)).toEqual(['broken']);
     const applications = [...scrape].flatMap(([metric, family]) =>

@@ -362,6 +362,7 @@ describe('the chart on a real API server', () => {
       HOSTNAME: 'r-driftless-1',
       // From the downward API, which the kubelet implements.
       DRIFTLESS_POD_UID: '',
+      DRIFTLESS_API_ADDRESS: '',
       ARGOCD_APPLICATION_CONTROLLER_NAME: workload.metadata.name,
       ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION: 'false',
       ARGOCD_CONTROLLER_HEARTBEAT_TIME: '10',

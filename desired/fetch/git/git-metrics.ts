@@ -1,3 +1,4 @@
+import { splitUserInfo } from '#base';
 import type { Clock } from '#base';
 import type { MetricRegistry } from '#telemetry';
 
@@ -38,7 +39,9 @@ export function gitMetrics(metrics: MetricRegistry, clock: Pick<Clock, 'monotoni
   };
   for (const name of ['argocd_git_request_total', 'argocd_git_request_duration_seconds'])
     metrics.dropWhen(name, ({ repo }) => repo !== '' && isUnused(String(repo)));
-  return (repository, type, request) => {
+  return (address, type, request) => {
+    // A user name is no secret, but Argo CD's other metrics show none either.
+    const repository = splitUserInfo(address).url;
     const started = clock.monotonic();
     if (known.has(repository) || known.size < maxMeasuredRepositories) known.set(repository, started);
     const repo = known.has(repository) ? repository : '';
