@@ -370,7 +370,7 @@ describe('the chart on a real API server', () => {
       ARGOCD_APPLICATION_CONTROLLER_STATUS_PROCESSORS: '7',
       ARGOCD_RECONCILIATION_TIMEOUT: '60s',
     });
-    expect(args).toEqual(['--metrics-port=8082']);
+    expect(args).toEqual(['--metrics-port=8082', '--api-port=8085']);
     const own = await renderedController({ controller: { env: [{ name: 'HOSTNAME', value: 'mine' }] } });
     expect(own.env('driftless-0')['HOSTNAME']).toBe('mine');
     expect(own.podTemplate.spec.containers[0].env.filter(({ name }) => name === 'HOSTNAME')).toHaveLength(1);
