@@ -127,13 +127,22 @@ describe('the answer', () => {
     ['no JSON', '{"kind":"Secret","data":{"a":"CANARY"', 'manifest 1 of the repo-server is not valid JSON'],
     ['no object', '["CANARY"]', 'manifest 1 is not an object'],
     [
-      'without a name',
-      '{"apiVersion":"v1","kind":"Secret","metadata":{}}',
-      'manifest 1 (Secret): metadata.name is missing, or is not a string',
+      'one with a name of another type',
+      '{"apiVersion":"v1","kind":"Secret","metadata":{"name":["CANARY"]}}',
+      'manifest 1 (Secret): metadata.name is not a string',
     ],
   ])('is refused if a manifest is %s, without showing its text', async (_name, manifest, message) => {
     server.answer = () => ({ manifests: [manifest], revision: commit, sourceType: 'Directory' });
     expect(await failureOf(ask(plain))).toEqual({ index: 0, message });
+  });
+
+  it('may have a manifest without a name, as in Argo CD: the sync names a hook and refuses others', async () => {
+    const manifest = '{"apiVersion":"v1","kind":"Secret","metadata":null}';
+    server.answer = () => ({ manifests: [manifest], revision: commit, sourceType: 'Directory' });
+    expect(await renderOne(desired, ask(plain), never)).toMatchObject({
+      objects: [{ apiVersion: 'v1', kind: 'Secret', metadata: {} }],
+      sourceType: 'Directory',
+    });
   });
 });
 
