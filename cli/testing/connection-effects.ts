@@ -13,7 +13,7 @@ import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import type { RunConfig } from '../options/run-options.ts';
 import { connectionLimits, liveTuning } from '../run/tuning.ts';
-import type { OptionEffect, ProvenElsewhere, WithoutEffect } from './option-effects.ts';
+import type { OptionEffect, ProvenElsewhere, WithoutEffect } from './effect-types.ts';
 
 const inert = 'variables with nothing to change';
 const kubectl = (flag: string): ProvenElsewhere => ({ test: 'cli/run/hub-connection.test.ts', names: `--${flag}` });

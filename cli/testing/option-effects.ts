@@ -6,6 +6,7 @@ import type { runOptions, RunConfig } from '../options/run-options.ts';
 import type { driftlessOptions } from '../options/driftless-options.ts';
 import type { renderingOptions } from '../options/rendering-options.ts';
 import { controllerConfig, shardingAlgorithm } from '../run/infrastructure.ts';
+import type { OptionEffect, ProvenElsewhere, WithoutEffect } from './effect-types.ts';
 import { connectionEffects } from './connection-effects.ts';
 import { serviceEffects } from './service-effects.ts';
 import { firstCommit, inWorld } from './effect-world.ts';
@@ -16,32 +17,6 @@ export type ArgoOption = Exclude<
   keyof typeof runOptions,
   keyof typeof driftlessOptions | keyof typeof renderingOptions | 'help'
 >;
-
-/** The difference that an option makes. */
-export interface OptionEffect {
-  /** The value as a flag. */
-  readonly given: string;
-  /** The value as an environment variable, if it is written differently. */
-  readonly env?: string;
-  /** Runs the parts that the option changes. */
-  readonly observe: (config: RunConfig) => unknown;
-  readonly usual: unknown;
-  readonly changed: unknown;
-  /** Other flags that the option needs. */
-  readonly beside?: readonly string[];
-}
-
-/** Why an option has no effect: the row of docs/compatibility.md. */
-export interface WithoutEffect {
-  readonly given: string;
-  readonly row: string;
-}
-
-/** Another module's tests prove the effect; `test` is the file, which must name the flag or key. */
-export interface ProvenElsewhere {
-  readonly test: string;
-  readonly names: string;
-}
 
 const inert = 'variables with nothing to change';
 const hydrator = 'source hydrator';

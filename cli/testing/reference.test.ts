@@ -9,7 +9,7 @@ import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { settingsOf } from './effect-world.ts';
 import { optionEffects } from './option-effects.ts';
-import type { OptionEffect } from './option-effects.ts';
+import type { OptionEffect } from './effect-types.ts';
 import { referenceFlags, referenceKeys, referenceVariables } from './reference-names.ts';
 import { settingEffects } from './settings-effects.ts';
 

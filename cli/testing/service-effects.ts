@@ -1,7 +1,7 @@
 import type { RunConfig } from '../options/run-options.ts';
 import { redisSettings } from '../run/redis.ts';
 import { repoServerSettings } from '../run/repo-server.ts';
-import type { OptionEffect, ProvenElsewhere } from './option-effects.ts';
+import type { OptionEffect, ProvenElsewhere } from './effect-types.ts';
 
 const redis = (config: RunConfig): NonNullable<ReturnType<typeof redisSettings>> => {
   const found = redisSettings(config, { REDIS_PASSWORD: 'x' }, 'host-0');

@@ -8,7 +8,7 @@ import { readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import { row, stateOf, world as liveWorld, configMap as configMapKey, tracked } from '../../live/testing/index.ts';
 import { firstCommit, inWorld } from './effect-world.ts';
-import type { ProvenElsewhere, WithoutEffect } from './option-effects.ts';
+import type { ProvenElsewhere, WithoutEffect } from './effect-types.ts';
 
 /** The difference that a key of argocd-cm makes. */
 export interface SettingEffect {

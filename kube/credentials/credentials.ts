@@ -1,12 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { messageOf, newAbortController, outsideText, SecretValue } from '#base';
-import type { Clock } from '#base';
 import type { ClusterConnection } from '#model';
-import type { Logger } from '#telemetry';
+import type { CredentialDeps } from './credential-deps.ts';
 import { askExecPlugin } from './exec-plugin.ts';
 import type { IssuedCredential } from './exec-plugin.ts';
-import type { RunCommand } from '../client-types.ts';
-import type { ClientInstruments } from '../instruments/client-instruments.ts';
 import { KubeCredentialError } from '../errors.ts';
 import { SingleFlight } from '../single-flight.ts';
 
@@ -28,15 +25,6 @@ export interface CredentialSource {
    * retry once.
    */
   refused(credential: Credential): boolean;
-}
-
-export interface CredentialDeps {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly runCommand: RunCommand;
-  /** The only plugins allowed; undefined allows any. */
-  readonly credentialPlugins?: readonly string[];
-  readonly instruments?: Pick<ClientInstruments, 'pluginCalled'>;
 }
 
 /**

@@ -3,7 +3,7 @@ import { valueAt, DeadlineExceeded, isObject, outsideText, parseJson, SecretValu
 import type { Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
 import type { CommandRequest, CommandResult } from '../client-types.ts';
-import type { CredentialDeps } from './credentials.ts';
+import type { CredentialDeps } from './credential-deps.ts';
 import { KubeCredentialError } from '../errors.ts';
 
 /** A credential issued by a plugin. */

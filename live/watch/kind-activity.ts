@@ -1,8 +1,7 @@
 import type { ReflectorState } from '#kube';
-import type { KubeObject } from '#model';
+import type { ApiResource, KubeObject } from '#model';
 import { kindText } from '../discovery/discovery.ts';
 import type { KindReport } from '../types.ts';
-import type { KindWatch } from './kind-watch.ts';
 
 /** Activity of a watch, for display. Times are wall milliseconds. */
 export interface HeardEvents {
@@ -66,8 +65,14 @@ export const noActivity: ReportedActivity = {
   lastError: undefined,
 };
 
+/** A watch of one kind, in all namespaces or in one. */
+export interface WatchedActivity {
+  readonly resource: ApiResource;
+  activity(): KindActivity;
+}
+
 /** One entry per kind; of several namespaces the latest times. */
-export function activityByKind(watches: readonly KindWatch[]): ReadonlyMap<string, ReportedActivity> {
+export function activityByKind(watches: readonly WatchedActivity[]): ReadonlyMap<string, ReportedActivity> {
   const found = new Map<string, ReportedActivity>();
   for (const watch of watches) {
     const kind = kindText(watch.resource);
