@@ -206,7 +206,7 @@ export interface ApplicationOperation {
   /** `PreSync`, `Sync`, `PostSync` or `SyncFail`. */
   readonly syncPhase?: string;
   readonly wave?: number;
-  /** What a running operation waits for; absent: nothing. */
+  /** Blocks a running operation; absent: nothing does. */
   readonly blockedBy?: OperationBlocker;
   /** Results that are not plainly good, at most 100. */
   readonly resources: readonly OperationResource[];

@@ -335,7 +335,7 @@ export interface RecentEvent {
   readonly at: Time;
   readonly type: EventType;
   readonly replica: string;
-  /** Of the Application that it is about. */
+  /** The Application that it is about. */
   readonly namespace?: string;
   readonly name?: string;
   /** URL of the cluster that it is about. */

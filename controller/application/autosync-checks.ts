@@ -3,7 +3,7 @@ import type { OperationPhase } from '#model';
 import type { AutosyncDecision, AutosyncFacts } from './autosync.ts';
 
 /**
- * What one decision about automated sync was based on, in a few values: it is kept for each
+ * Inputs of one decision about automated sync, in a few values: it is kept for each
  * Application, and described only when asked for.
  */
 export interface AutosyncObservation {

@@ -216,7 +216,7 @@ export function contestPauses(memory: ContestMemory, at: number): ReadonlyMap<Re
   return pauses;
 }
 
-/** Who fights over each contested object, in words. */
+/** Describes the rivals of each contested object. */
 export function contestRivals(memory: ContestMemory): ReadonlyMap<ResourceKey, string> {
   return new Map(
     [...memory].flatMap(([key, { contest }]) => (contest === undefined ? [] : [[key, nameOf(contest.rival)]])),

@@ -37,7 +37,7 @@ export interface AppMemory {
   lastPass?: PassRecord;
   /** When this replica took it up, and why. */
   owned?: { readonly at: number; readonly reason: string };
-  /** What the last decision about automated sync was based on. */
+  /** Inputs of the last decision about automated sync. */
   autosync?: AutosyncObservation;
   /** The reason it waits, and until when (0: unknown). */
   waiting?: { readonly what: string; readonly since: number; readonly until: number };

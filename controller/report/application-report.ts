@@ -43,7 +43,7 @@ export interface ReportedAutosync {
   readonly checks: readonly AutosyncCheck[];
 }
 
-/** What only the owner of an Application knows about it, for display. Values are masked. */
+/** Facts that only the owner of an Application has, for display. Values are masked. */
 export interface ApplicationReport {
   readonly since: string;
   readonly reason: string;

@@ -110,7 +110,7 @@ function reportDeletion(startedAt: string, { memory }: OperationFacts): Operatio
   };
 }
 
-/** What a running operation waits for; undefined while it makes progress. */
+/** The blocker of a running operation; undefined while it makes progress. */
 function blockerOf(state: OperationState, { memory, windowMessage }: OperationFacts): OperationBlocker | undefined {
   const { waiting } = memory ?? {};
   const since = waiting === undefined ? isoTimeOf(state.startedAt) : isoTime(waiting.since);

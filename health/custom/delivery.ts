@@ -20,7 +20,7 @@ import {
 import type { CodeRule, HealthRule } from './rules/check.ts';
 import { scalarText } from './rules/view.ts';
 
-/** What counts in the conditions of a Flux kind (kstatus: Ready, Reconciling). */
+/** The deciding conditions of a Flux kind (kstatus: Ready, Reconciling). */
 interface FluxCounts {
   /** Status of Ready that counts as in progress, together with Reconciling. */
   readonly open: 'Unknown' | 'False';
