@@ -112,8 +112,8 @@ describe('driftless run --shadow', () => {
     const done = lines('Reconciliation completed').length;
     await eventually(() => expect(lines('Reconciliation completed').length).toBeGreaterThan(done + 2), 15_000);
     expect(lines('Disagrees').map(({ field, application }) => [field, application])).toEqual([
-      ['sync', 'argocd/demo'],
-      ['resource-sync', 'argocd/demo'],
+      ['sync', 'demo'],
+      ['resource-sync', 'demo'],
     ]);
     expect(await metric('driftless_shadow_planned_writes{what="operation"}')).toBe(1);
     expect(world.app('demo')).toEqual(before);
