@@ -1,30 +1,14 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DeadlineExceeded, parseJson, SecretValue, Shutdown, stringifyJson } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
 import { apiResource, isConflict, isNotFound, KubeConnectionError } from './index.ts';
 import type { KubeClient, RequestRecord, KubeApiError } from './index.ts';
-import { clientFor, configMaps, deployments, noSignal, object, ScriptedServer } from './testing/index.ts';
+import { configMaps, deployments, noSignal, object, scriptedConnections } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 
-const open: { close(): Promise<void> }[] = [];
-
-async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
-  const server = await ScriptedServer.start(play);
-  open.push(server);
-  return server;
-}
-
-function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
-  const client = clientFor(server, setup);
-  open.push(client);
-  return client;
-}
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const { serve, connect } = scriptedConnections();
 
 describe('mayList', () => {
   const asked = async (

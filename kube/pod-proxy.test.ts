@@ -1,13 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { parseJson, SecretValue, systemClock } from '#base';
 import type { ClusterCredentials } from '#model';
 import { silentLogger } from '#telemetry';
 import { PodProxy } from './pod-proxy.ts';
-import { noSignal, ScriptedServer } from './testing/index.ts';
+import { closedAfterEach, noSignal, ScriptedServer } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 
 const pod = { namespace: 'argocd', name: 'driftless-0', port: 8085 };
-const open: { close(): Promise<void> }[] = [];
+const open = closedAfterEach();
 
 async function proxyTo(
   play: (turn: Turn) => void,
@@ -19,10 +19,6 @@ async function proxyTo(
   open.push(server, proxy);
   return { server, proxy };
 }
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
 
 describe('a page of a pod', () => {
   it('is read through the API server, with the token of the kubeconfig for both', async () => {

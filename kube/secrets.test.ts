@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SecretValue, seededRandom, systemClock } from '#base';
 import type { Json } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
 import { createLogger } from '#telemetry';
 import { apiResource, createKubeClient } from './index.ts';
-import type { CommandResult, KubeClient, KubeApiError } from './index.ts';
-import { clientFor, collect, configMaps, noSignal, object, ScriptedServer } from './testing/index.ts';
+import type { CommandResult, KubeApiError } from './index.ts';
+import { collect, configMaps, noSignal, object, scriptedConnections } from './testing/index.ts';
 import type { Turn } from './testing/index.ts';
 
 const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
@@ -14,21 +14,8 @@ const at = { namespace: 'default', name: 'a' };
 const canary = 'c4nary-hunter2';
 const hides = 'the message is hidden because it may contain values';
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const { open, serve, connect } = scriptedConnections({ limits: { attempts: 1 } });
 
-async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
-  const server = await ScriptedServer.start(play);
-  open.push(server);
-  return server;
-}
-function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
-  const client = clientFor(server, { limits: { attempts: 1 }, ...setup });
-  open.push(client);
-  return client;
-}
 async function failureOf(call: Promise<unknown>): Promise<KubeApiError> {
   return (await call.then(
     () => new Error('no error'),

@@ -1,40 +1,15 @@
 import { constants } from 'node:http2';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SecretValue, Shutdown } from '#base';
 import type { Json } from '#base';
 import { eventually, FakeClock } from '#support';
 import { isExpired } from './index.ts';
 import type { KubeClient, WatchEvent } from './index.ts';
-import {
-  clientFor,
-  collect,
-  configMaps,
-  noSignal,
-  object,
-  Relay,
-  ScriptedServer,
-  selfSigned,
-} from './testing/index.ts';
+import { collect, configMaps, noSignal, object, Relay, scriptedConnections, selfSigned } from './testing/index.ts';
 import type { ScriptedServerOptions, Turn } from './testing/index.ts';
 
-const open: { close(): Promise<void> }[] = [];
 const identity = selfSigned();
-
-async function serve(play: (turn: Turn) => void, options: ScriptedServerOptions = {}): Promise<ScriptedServer> {
-  const server = await ScriptedServer.start(play, options);
-  open.push(server);
-  return server;
-}
-
-function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
-  const client = clientFor(server, { ...setup, connection: { caData: identity.cert, ...setup.connection } });
-  open.push(client);
-  return client;
-}
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const { open, serve, connect } = scriptedConnections({ connection: { caData: identity.cert } });
 
 const json = (name: string, version: string): Json => object(name, version) as unknown as Json;
 const names = (events: readonly WatchEvent[]): string[] =>

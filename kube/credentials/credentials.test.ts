@@ -1,19 +1,15 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SecretValue } from '#base';
 import type { ClusterCredentials } from '#model';
 import { eventually, FakeClock } from '#support';
 import type { CommandRequest, CommandResult, KubeClient, RunCommand } from '../index.ts';
-import { clientFor, noSignal, ScriptedServer } from '../testing/index.ts';
+import { clientFor, closedAfterEach, noSignal, ScriptedServer } from '../testing/index.ts';
 import type { Turn } from '../testing/index.ts';
 
-const open: { close(): Promise<void> | void }[] = [];
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const open = closedAfterEach();
 
 async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
   const server = await ScriptedServer.start(play);

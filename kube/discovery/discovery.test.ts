@@ -1,17 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DeadlineExceeded } from '#base';
 import type { Json } from '#base';
 import { discover } from './discovery.ts';
 import { findResource } from './find-resource.ts';
 import type { KubeClient } from '../index.ts';
-import { clientFor, noSignal, ScriptedServer } from '../testing/index.ts';
+import { clientFor, closedAfterEach, noSignal, ScriptedServer } from '../testing/index.ts';
 import type { Turn } from '../testing/index.ts';
 
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const open = closedAfterEach();
 
 async function connect(play: (turn: Turn) => void): Promise<{ client: KubeClient; server: ScriptedServer }> {
   const server = await ScriptedServer.start(play);

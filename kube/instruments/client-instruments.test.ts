@@ -1,20 +1,24 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SecretValue } from '#base';
 import { jsonOf } from '#model';
 import type { ClusterCredentials } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
-import { clientFor, configMaps, noSignal, object, ScriptedServer, selfSigned } from '../testing/index.ts';
+import {
+  clientFor,
+  closedAfterEach,
+  configMaps,
+  noSignal,
+  object,
+  ScriptedServer,
+  selfSigned,
+} from '../testing/index.ts';
 import type { Turn } from '../testing/index.ts';
 import type { KubeClient, RunCommand } from '../index.ts';
 import { ClientInstruments } from './client-instruments.ts';
 import { requestFacts } from './request-facts.ts';
 
-const open: { close(): Promise<void> | void }[] = [];
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
+const open = closedAfterEach();
 
 interface Measured {
   readonly client: KubeClient;

@@ -1,27 +1,14 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { OwnershipLost } from '#base';
 import type { Json } from '#base';
 import { eventually, FakeClock } from '#support';
 import type { KubeClient } from '../index.ts';
-import { clientFor, configMaps, noSignal, object, ScriptedServer } from '../testing/index.ts';
-import type { Turn } from '../testing/index.ts';
+import { configMaps, noSignal, object, scriptedConnections } from '../testing/index.ts';
 
 const at = { namespace: 'default', name: 'a' };
 const stored = object('a', '1');
 const storedJson = { ...stored } as unknown as Json;
-const open: { close(): Promise<void> }[] = [];
-
-async function serve(play: (turn: Turn) => void): Promise<ScriptedServer> {
-  const server = await ScriptedServer.start(play);
-  open.push(server);
-  return server;
-}
-
-function connect(server: { url: string }, setup: Parameters<typeof clientFor>[1] = {}): KubeClient {
-  const client = clientFor(server, setup);
-  open.push(client);
-  return client;
-}
+const { serve, connect } = scriptedConnections();
 
 /** A right to write that a test takes away. */
 class Right {
@@ -33,10 +20,6 @@ class Right {
     if (!this.isHeld) throw new OwnershipLost('cluster https://dest');
   };
 }
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
 
 type GuardedCall = (client: KubeClient, beforeSend: () => void) => Promise<unknown>;
 const patch: GuardedCall = (client, beforeSend) =>

@@ -1,18 +1,14 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { eventually } from '#support';
 import type { Json } from '#base';
 import { RecordingTracer } from '../../telemetry/testing/index.ts';
 import type { KubeClient } from '../index.ts';
-import { clientFor, configMaps, noSignal, object, ScriptedServer } from '../testing/index.ts';
+import { clientFor, closedAfterEach, configMaps, noSignal, object, ScriptedServer } from '../testing/index.ts';
 import type { Turn } from '../testing/index.ts';
 
 const at = { namespace: 'default', name: 'a' };
 const stored = { ...object('a', '1') } as unknown as Json;
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
-
+const open = closedAfterEach();
 async function connect(
   tracer: RecordingTracer | undefined,
   play: (turn: Turn) => void,

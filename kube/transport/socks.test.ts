@@ -1,22 +1,27 @@
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SecretValue, Shutdown } from '#base';
 import { eventually, FakeClock, SocksProxy } from '#support';
 import type { SocksProxyOptions } from '#support';
 import { KubeConnectionError } from '../index.ts';
 import type { KubeClient } from '../index.ts';
-import { clientFor, collect, configMaps, noSignal, object, ScriptedServer, selfSigned } from '../testing/index.ts';
+import {
+  clientFor,
+  closedAfterEach,
+  collect,
+  configMaps,
+  noSignal,
+  object,
+  ScriptedServer,
+  selfSigned,
+} from '../testing/index.ts';
 import type { ScriptedServerOptions, Turn } from '../testing/index.ts';
 
-const open: { close(): Promise<void> }[] = [];
+const open = closedAfterEach();
 const identity = selfSigned();
 const canary = 'hunter2';
 const login = `me:${canary} @1`;
 const shown = `me:${encodeURIComponent(`${canary} @1`)}`;
-
-afterEach(async () => {
-  for (const thing of open.splice(0).reverse()) await thing.close();
-});
 
 async function serve(options: ScriptedServerOptions = {}): Promise<ScriptedServer> {
   const server = await ScriptedServer.start(answer, options);
