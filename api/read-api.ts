@@ -274,7 +274,7 @@ function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
   return request.page === 'cluster' || (items as readonly PageBody[]).every(itemCheckOf(request.page));
 }
 
-/** What the assembly of a page relies on: a peer may be of another release. */
+/** Checks the fields that the assembly of a page reads: a peer may be of another release. */
 function itemCheckOf(page: ApiRequest['page']): (item: Readonly<Record<string, unknown>>) => boolean {
   if (page === 'queues')
     return ({ inProgress, oldest }) =>

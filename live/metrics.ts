@@ -8,7 +8,7 @@ import type { ClusterInfo } from './types.ts';
 
 export interface MeasuredCluster {
   readonly name: string;
-  /** Of its Secret; undefined for the implicit cluster, which has none. */
+  /** Labels of its Secret; undefined for the implicit cluster, which has none. */
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly info: ClusterInfo;
   /** Watches that are in sync. */

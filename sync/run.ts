@@ -133,8 +133,8 @@ class StepRun {
   }
 
   /**
-   * What a real operation checks of Argo CD's dry run. It sends no dry run: the server cannot check
-   * objects whose namespace or CRD comes with the same sync.
+   * Refuses objects without a name, as Argo CD's dry run does. A real operation sends no dry run:
+   * the server cannot check objects whose namespace or CRD comes with the same sync.
    */
   #refuseNameless(): SyncOutcome | undefined {
     const nameless = namelessTasks(withoutSynced(this.#tasks, this.#request.options), this.#request);

@@ -11,7 +11,7 @@ export interface MetricsUpkeepOptions {
   readonly expirationMs: number;
 }
 
-/** A replica that nobody scrapes drops the series of gone Applications as often. */
+/** A replica without scrapes drops the series of gone Applications at this interval. */
 const unscrapedMs = 600_000;
 
 /**
@@ -47,7 +47,7 @@ export class MetricsUpkeep implements Runnable {
       await sleepUntilAborted(clock, unscrapedMs, signal);
       if (signal.aborted) return;
       if (metrics.scrapedAt !== undefined && clock.monotonic() - metrics.scrapedAt < unscrapedMs) continue;
-      // Reading drops the series; nobody wants the text.
+      // Exposing drops the series; the text is not needed.
       await metrics.expose();
     }
   }

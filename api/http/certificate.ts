@@ -15,8 +15,8 @@ const lifetimeMs = 5 * 365 * 24 * 3_600_000;
 const backdatedMs = 3_600_000;
 
 /**
- * Makes a key and a self-signed certificate for the life of this process. Nobody trusts it by its
- * name: peers know its fingerprint, and a caller sends a token that the API server checks.
+ * Makes a key and a self-signed certificate for the life of this process. Trust does not depend on
+ * its name: peers know its fingerprint, and a caller sends a token that the API server checks.
  */
 export async function createCertificate(name: string, now: number): Promise<ApiCertificate> {
   // Loaded only when it is needed: it takes a few megabytes.

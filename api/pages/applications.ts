@@ -112,7 +112,7 @@ function isCluster(cluster: Cluster | undefined, wanted: string): boolean {
   return cluster !== undefined && (cluster.server === wanted || cluster.name === wanted);
 }
 
-/** Bounds of one item of a list: whoever writes an Application may fill it to a megabyte. */
+/** Bounds of one item of a list: its author may fill an Application to a megabyte. */
 const maxListed = 20;
 const maxLabels = 64;
 const maxShownLength = 512;

@@ -245,7 +245,7 @@ function ruleOf(same: readonly Cluster[]): string {
   const { name = '', project = '' } = chosen ?? {};
   return project === ''
     ? `that of ${name}, the oldest without a project, counts for all`
-    : `that of ${name}, the oldest one, serves project ${project}, and the others serve nobody`;
+    : `that of ${name}, the oldest one, serves project ${project}, and the others have no effect`;
 }
 
 function clusterFeatures({

@@ -29,7 +29,7 @@ export interface AppMemory {
   consecutiveHolds?: number;
   /** When a comparison last found it OutOfSync. */
   driftSeenAt?: number;
-  /** What self-heal wrote recently, and the objects that another writer fights over. */
+  /** Recent writes of self-heal, and the objects that another writer fights over. */
   contests?: ContestMemory;
   /** Managed resources of the last comparison, for the tree. */
   roots?: readonly TreeRoot[];

@@ -31,7 +31,7 @@ export interface ActivityOfHour {
 
 /** State of a controller for display: read when it is asked for, and stored once. */
 export interface ControllerReport {
-  /** All Applications in watched namespaces, whoever owns them. The same values until changed. */
+  /** All Applications in watched namespaces, of any owner. The same values until changed. */
   readonly applications: () => readonly KubeObject[];
   readonly application: (key: AppKey) => Application | undefined;
   readonly clusterOf: (app: Application) => Cluster | undefined;

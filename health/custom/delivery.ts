@@ -30,7 +30,7 @@ interface FluxCounts {
   readonly also: readonly string[];
   /** How many conditions must be True. */
   readonly needed: 1 | 2;
-  /** What Ready and Reconciling together mean. */
+  /** Status while Ready and Reconciling are both True. */
   readonly both: 'Progressing' | 'Degraded';
 }
 

@@ -218,7 +218,7 @@ function protocolOf({
   };
 }
 
-/** Ignores an invalid address: nobody connects to it. */
+/** Ignores an invalid address, so no replica connects to it. */
 function apiOf(value: Json | undefined): ApiAddress | undefined {
   const { address, fingerprint } = isObject(value) ? value : {};
   if (typeof address !== 'string' || typeof fingerprint !== 'string') return undefined;

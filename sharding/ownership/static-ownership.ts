@@ -131,7 +131,7 @@ class StaticOwnership implements Ownership {
     const view = new ClusterView(clusters, apps, { algorithm, defaultParts, weighting });
     this.#view = view;
     const live = Array.from({ length: replicas }, (_, slot) => slot);
-    const nobody = {
+    const noHolders = {
       settled: () => true,
       holders: [],
       absent: new Set<number>(),
@@ -140,7 +140,7 @@ class StaticOwnership implements Ownership {
       nonce: 0,
       now: 0,
     };
-    this.#table = nextTable(undefined, view.inputs, { ...nobody, replicas, live });
+    this.#table = nextTable(undefined, view.inputs, { ...noHolders, replicas, live });
     const standby = { hostname, wanted: this.#slot, numbered: true, replicas, holders: new Map() };
     this.#conditions.set('Standby', this.#slot < replicas ? undefined : standbyMessage(standby));
     this.#conditions.set('InvalidSplit', view.problems.length === 0 ? undefined : view.problems.join('; '));

@@ -6,7 +6,7 @@ import { preparedNode } from '../support/node.ts';
 import { ControllerPod } from '../support/pod.ts';
 import { Release } from '../support/release.ts';
 
-/** Rights that somebody takes away from a running release. */
+/** Rights that an administrator takes away from a running release. */
 export function rights(cluster: Cluster): void {
   const title = 'names the right that is missing without its ClusterRoleBinding, and repairs drift after helm upgrade';
   if (!preparedNode().isFull) {
