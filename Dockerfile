@@ -40,7 +40,7 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
-RUN node node_modules/typescript/bin/tsc -p . --sourceMap false \
+RUN node node_modules/typescript-native/bin/tsc -p . --sourceMap false \
     && rm -f dist/.tsbuildinfo \
     && node scripts/release/sbom.mjs
 RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \

@@ -38,7 +38,7 @@ process.exitCode = failed === 0 ? 0 : 1;
 async function types() {
   const info = join(cache, `check-${folders.join('-') || 'all'}.tsbuildinfo`);
   const { output } = await run([
-    bin('typescript', 'bin/tsc'),
+    bin('typescript-native', 'bin/tsc'),
     ...['-p', '.', '--noEmit', '--incremental', '--tsBuildInfoFile', info],
   ]);
   const lines = output

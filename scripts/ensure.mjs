@@ -43,7 +43,7 @@ function buildIfStale() {
   if (!always && existsSync(built) && statSync(built).mtimeMs >= sources) return;
   process.stderr.write('driftless: building ...\n');
   if (always) rmSync(join(root, 'dist'), { recursive: true, force: true });
-  run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', '.'], 'Building');
+  run(process.execPath, [join(root, 'node_modules', 'typescript-native', 'bin', 'tsc'), '-p', '.'], 'Building');
   writeFileSync(built, '');
 }
 

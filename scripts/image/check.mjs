@@ -211,7 +211,7 @@ function checkFiles(image) {
       there(path) && statSync(join(image, path)).isDirectory(),
       `the chart mounts ${path}, which is not a folder in the image`,
     );
-  for (const name of ['typescript', 'jest', 'eslint', 'fast-check', '@swc/core'])
+  for (const name of ['typescript', 'typescript-native', 'jest', 'eslint', 'fast-check', '@swc/core'])
     check(!there(`/opt/driftless/node_modules/${name}`), `${name} is a development package, but is in the image`);
   for (const path of ['dist/test', 'dist/bench', 'dist/.tsbuildinfo'])
     check(!there(`/opt/driftless/${path}`), `${path} does not belong in the image`);
