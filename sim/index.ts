@@ -17,7 +17,7 @@ import { startWorkloads } from './workloads/index.ts';
 export { GitServerError, startGitServer } from './git/index.ts';
 export type { GitServer } from './git/index.ts';
 export { kubeconfigFor } from './server/kubeconfig.ts';
-export { failAnnotation, startWorkloads } from './workloads/index.ts';
+export { delayAnnotation, failAnnotation, startWorkloads } from './workloads/index.ts';
 export { SimError } from './server/status.ts';
 export type { FaultRule, SimCluster, SimOptions, SimRequest, SimStore, StoreEvent } from './types.ts';
 

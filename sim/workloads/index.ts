@@ -20,7 +20,7 @@ import {
   reconcileVolume,
 } from './surroundings.ts';
 
-export { failAnnotation } from './pod.ts';
+export { delayAnnotation, failAnnotation } from './pod.ts';
 
 const kindReconcilers: KindReconcilers = {
   '/Pod': reconcilePod,

@@ -21,23 +21,27 @@ import {
  */
 export const failAnnotation = 'sim.driftless.io/fail';
 
+/** Annotation of a pod (or pod template) with its own delay in ms, for a slow rollout. */
+export const delayAnnotation = 'sim.driftless.io/delay-ms';
+
 /** Pods start after one delay; those of a Job finish after a second one. */
 export function reconcilePod(pod: KubeObject, context: ReconcilerContext): void {
   if (isDeleting(pod) || isFinished(pod)) return;
   const failure = failureOf(pod);
   if (failure === 'Pending') return;
   const age = context.knownFor(pod);
+  const delayMs = Number(annotationOf(pod, delayAnnotation) ?? context.delayMs);
   const started = statusObjectOf(pod)['podIP'] !== undefined;
   const ofJob = pod.metadata.ownerReferences?.some((owner) => owner.kind === 'Job') === true;
-  if (age < context.delayMs) {
+  if (age < delayMs) {
     if (statusObjectOf(pod)['startTime'] === undefined) context.setStatus(pod, pendingStatus(pod, context.now()));
-    context.again(pod, context.delayMs - age);
+    context.again(pod, delayMs - age);
   } else if (!started) {
     context.setStatus(pod, firstStatus(pod, failure, context.now()));
-    if (ofJob) context.again(pod, context.delayMs);
+    if (ofJob) context.again(pod, delayMs);
   } else if (ofJob && isReady(pod)) {
-    if (age >= 2 * context.delayMs) context.setStatus(pod, endedStatus(pod, 'Succeeded', context.now()));
-    else context.again(pod, 2 * context.delayMs - age);
+    if (age >= 2 * delayMs) context.setStatus(pod, endedStatus(pod, 'Succeeded', context.now()));
+    else context.again(pod, 2 * delayMs - age);
   }
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import { failAnnotation, startSimCluster } from '#sim';
+import { delayAnnotation, failAnnotation, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { FakeClock } from '#support';
 
@@ -60,6 +60,16 @@ describe('Deployment', () => {
       availableReplicas: 3,
       observedGeneration: 1,
     });
+  });
+
+  it('rolls out slowly when its template says so', async () => {
+    cluster.store.create(deployment({ replicas: 1 }, { [delayAnnotation]: '60000' }));
+    await clock.advance(59_000);
+    expect(podStatus()).toEqual(['Pending']);
+    expect(status('apps', 'Deployment', 'web')).toMatchObject({ unavailableReplicas: 1 });
+    await clock.advance(2_000);
+    expect(podStatus()).toEqual(['Running']);
+    expect(status('apps', 'Deployment', 'web')).toMatchObject({ availableReplicas: 1 });
   });
 
   it('replaces pods when the template changes, and then stops writing', async () => {

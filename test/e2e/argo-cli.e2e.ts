@@ -78,6 +78,22 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
     }
   });
 
+  it('a sync with slow waves waits for the first one and keeps what was applied in the results', () => {
+    for (const { said } of [theirs, ours]) {
+      const of = (step: string): string => said.get(step) ?? '';
+      for (const title of ['created', 'updated', 'degraded'])
+        expect(of(`waves ${title}, first wave`)).toMatch(
+          /^Running: waiting for healthy state of apps\/Deployment\/web$/m,
+        );
+      for (const title of ['created', 'updated'])
+        expect(of(`waves ${title}, finished`)).toMatch(/^Succeeded: successfully synced \(all tasks run\)$/m);
+      expect(of('waves created, finished')).toContain('"message":"deployment.apps/web created"');
+      expect(of('waves updated, finished')).toContain('"message":"deployment.apps/web configured"');
+      expect(of('waves degraded, finished')).toMatch(/^Failed: one or more synchronization tasks/);
+      expect(of('waves degraded, finished')).toContain('exceeded its progress deadline');
+    }
+  });
+
   it('`argocd admin cluster` counts the pods of both controllers', () => {
     for (const { said } of [theirs, ours]) expect(said.get('admin cluster shards')).toMatch(/^SHARD .*\n0 /m);
   });

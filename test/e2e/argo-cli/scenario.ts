@@ -1,22 +1,16 @@
 import { systemClock } from '#base';
 import { eventually } from '#support';
 import { applicationSet, deployment, endlessHook, invalid, secret, service, settings } from './manifests.ts';
+import { inCluster } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { normalised } from './transcript.ts';
+import { slowWaves } from './waves.ts';
 import type { CommandOutcome } from './world.ts';
-
-const inCluster = 'https://kubernetes.default.svc';
 
 /** A part of the scenario. Step names are unique within it. */
 export interface CliAct {
   readonly name: string;
   readonly play: (stage: Stage) => Promise<void>;
-}
-
-async function createApp(stage: Stage, name: string, more: readonly string[] = []): Promise<void> {
-  const source = ['--repo', stage.world.url(name), '--path', 'app', '--revision', 'main'];
-  const to = ['--dest-server', inCluster, '--dest-namespace', name, '--sync-option', 'CreateNamespace=true'];
-  await stage.say(`app create ${name}`, ['app', 'create', name, '--project', 'team', ...source, ...to, ...more]);
 }
 
 async function administration(stage: Stage): Promise<void> {
@@ -42,7 +36,7 @@ async function firstSync(stage: Stage): Promise<void> {
     'app/old.yaml': settings('old', 'grey'),
     'app/token.yaml': secret,
   });
-  await createApp(stage, 'guestbook');
+  await stage.createApp('guestbook');
   await stage.compared('guestbook');
   await stage.read('app list, before', ['app', 'list']);
   await stage.read('app get, before', ['app', 'get', 'guestbook']);
@@ -127,7 +121,7 @@ async function flags(stage: Stage): Promise<void> {
 
 async function trouble(stage: Stage): Promise<void> {
   stage.repository('stuck').commit({ 'app/hook.yaml': endlessHook, 'app/settings.yaml': settings('settings', 'blue') });
-  await createApp(stage, 'stuck');
+  await stage.createApp('stuck');
   await stage.compared('stuck');
   await stage.say('app terminate-op, none', ['app', 'terminate-op', 'stuck']);
   await stage.say('app sync --async', ['app', 'sync', 'stuck', '--async']);
@@ -143,7 +137,7 @@ async function trouble(stage: Stage): Promise<void> {
   );
   await stage.read('app get, terminated', ['app', 'get', 'stuck', '--show-operation', '--refresh']);
   stage.repository('broken').commit({ 'app/a.yaml': settings('settings', 'blue'), 'app/b.yaml': invalid });
-  await createApp(stage, 'broken');
+  await stage.createApp('broken');
   await stage.compared('broken');
   await stage.conclude('app sync, refused', ['app', 'sync', 'broken', '--retry-limit', '0']);
   await stage.read('app get, refused', ['app', 'get', 'broken', '--show-operation', '--refresh']);
@@ -274,6 +268,7 @@ export const acts: readonly CliAct[] = [
   { name: 'webhooks and notifications', play: webhook },
   { name: 'clusters', play: clusters },
   { name: 'ApplicationSets', play: sets },
+  { name: 'slow waves', play: slowWaves },
   { name: 'deletion', play: deletion },
 ];
 

@@ -19,12 +19,19 @@ export interface ListedApplication {
     readonly reconciledAt?: string;
     readonly operationState?: {
       readonly phase: string;
+      readonly message?: string;
       readonly finishedAt?: string;
-      readonly syncResult?: { readonly resources?: readonly { readonly name: string; readonly hookPhase?: string }[] };
+      readonly syncResult?: {
+        readonly revision?: string;
+        readonly resources?: readonly { readonly kind: string; readonly name: string; readonly hookPhase?: string }[];
+      };
     };
     readonly conditions?: readonly { readonly type: string; readonly message: string }[];
   };
 }
+
+/** The cluster of the controllers, as a destination. */
+export const inCluster = 'https://kubernetes.default.svc';
 
 const applications = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 
@@ -71,6 +78,13 @@ export class Stage {
     const said = await this.world.argocd(args);
     this.note(step, printed(said));
     return said;
+  }
+
+  /** Creates an Application for the repository of the same name. */
+  async createApp(name: string): Promise<void> {
+    const source = ['--repo', this.world.url(name), '--path', 'app', '--revision', 'main'];
+    const to = ['--dest-server', inCluster, '--dest-namespace', name, '--sync-option', 'CreateNamespace=true'];
+    await this.say(`app create ${name}`, ['app', 'create', name, '--project', 'team', ...source, ...to]);
   }
 
   /** Runs a command without effects until both worlds print the same, and records its output. */
