@@ -8,6 +8,7 @@
  *   respectIgnored(target, live, rules, method)   the object to send so that ignored fields stay
  *   fingerprint(object, settings)            hash that ignored updates leave unchanged
  *   applyingRules(ref, list, settings)       the ignore rules of one object, as written
+ *   isKnownType(name)                        whether knownTypeFields may name this type
  *   withinBudget(rules)                      ignore rules of an Application that are in force
  *   updateRuleFaults(settings)               faults of ignoreResourceUpdates rules
  *   updateRulesOnlyForJq(settings)           rules that hide no update because only jq can run them
@@ -31,6 +32,7 @@ export { fingerprint } from './comparison/prepare.ts';
 export type { DiffResult } from './comparison/result.ts';
 export { applyingRules } from './ignore/applying-rules.ts';
 export type { WrittenRule } from './ignore/applying-rules.ts';
+export { isKnownType } from './ignore/known-types.ts';
 export { withinBudget } from './ignore/rule-budget.ts';
 export { updateRuleFaults, updateRulesOnlyForJq } from './ignore/rules.ts';
 export { JqAnswers } from './jq/answers.ts';

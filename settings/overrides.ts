@@ -1,5 +1,6 @@
-import { isObject, ownMember, parseGoBool } from '#base';
+import { isObject, outsideText, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
+import { isKnownType } from '#diff';
 import type { ResourceOverride } from '#model';
 import { stringItems, yamlValue } from './values.ts';
 import type { ReportProblem } from './values.ts';
@@ -49,7 +50,8 @@ function parseBulkForm(bulk: JsonObject, of: (key: string) => MutableOverride, r
       parseNested(ownMember(value, 'ignoreResourceUpdates'), where, report),
     );
     const fields = parseNested(ownMember(value, 'knownTypeFields'), where, report);
-    if (fields !== undefined) override.knownTypeFields = parseKnownTypeFields(fields);
+    if (fields !== undefined)
+      override.knownTypeFields = parseKnownTypeFields(fields, `${where}: knownTypeFields`, report);
   }
 }
 
@@ -81,7 +83,7 @@ function parseSplitKey(key: string, text: string, of: (key: string) => MutableOv
       setIgnoreRules(of(kind), type, value);
       return;
     case 'knownTypeFields':
-      of(kind).knownTypeFields = parseKnownTypeFields(value);
+      of(kind).knownTypeFields = parseKnownTypeFields(value ?? null, key, report);
       return;
     case 'actions':
       return;
@@ -110,10 +112,23 @@ function setIgnoreRules(
   };
 }
 
-function parseKnownTypeFields(value: Json | undefined): ResourceOverride['knownTypeFields'] {
-  const items = Array.isArray(value) ? (value as readonly Json[]) : [];
-  return items.filter(isObject).flatMap((item) => {
-    const [field, type] = [ownMember(item, 'field'), ownMember(item, 'type')];
-    return typeof field === 'string' && typeof type === 'string' ? [{ field, type }] : [];
+function parseKnownTypeFields(value: Json, where: string, report: ReportProblem): ResourceOverride['knownTypeFields'] {
+  if (value === null) return [];
+  if (!Array.isArray(value)) {
+    report(where, 'must be a list of field and type');
+    return [];
+  }
+  return (value as readonly Json[]).flatMap((item) => {
+    const [field, type] = isObject(item) ? [ownMember(item, 'field'), ownMember(item, 'type')] : [];
+    if (typeof field !== 'string' || typeof type !== 'string') {
+      report(where, 'every item needs field and type');
+      return [];
+    }
+    if (isKnownType(type)) return [{ field, type }];
+    report(
+      where,
+      `type '${outsideText('field', type)}' is not supported: ${outsideText('field', field)} is compared as it is`,
+    );
+    return [];
   });
 }

@@ -156,7 +156,7 @@ describe('parseSettings', () => {
         '  ignoreDifferences: |',
         '    jsonPointers: [/spec/replicas]',
         'ConfigMap:',
-        '  knownTypeFields: [{field: data, type: core/v1/X}]',
+        '  knownTypeFields: [{field: data, type: core/v1/PodSpec}]',
       ].join('\n'),
       'resource.customizations.health.argoproj.io_Rollout': 'return split',
       'resource.customizations.ignoreResourceUpdates.all': 'jsonPointers: [/status]',
@@ -172,7 +172,7 @@ describe('parseSettings', () => {
         ignoreDifferences: { jsonPointers: ['/spec/replicas'], jqPathExpressions: [], managedFieldsManagers: [] },
         knownTypeFields: [],
       },
-      ConfigMap: { useOpenLibs: false, knownTypeFields: [{ field: 'data', type: 'core/v1/X' }] },
+      ConfigMap: { useOpenLibs: false, knownTypeFields: [{ field: 'data', type: 'core/v1/PodSpec' }] },
       '*/*': {
         useOpenLibs: false,
         knownTypeFields: [],
@@ -202,6 +202,26 @@ describe('parseSettings', () => {
     expect(messages(data).join()).toMatch(message);
     expect(settings(data).tracking.installationId).toBe('here');
     expect(settings(data).overrides['batch/Job']?.healthLua).toBe('return ok');
+  });
+
+  it.each([
+    ['- {field: a, type: core/v1/PodSpec}', 1, /^$/],
+    [
+      '[{field: a, type: core/v1/Nonsense}, {field: b, type: core/Quantity}]',
+      1,
+      /type 'core\/v1\/Nonsense' is not supported: a is compared as it is$/,
+    ],
+    ['{field: a, type: core/Quantity}', 0, /must be a list of field and type$/],
+    ['- {type: core/Quantity}', 0, /every item needs field and type$/],
+    ['- a', 0, /every item needs field and type$/],
+  ])('keeps known types that have an effect, and reports others: %s', (text, kept, message) => {
+    for (const data of [
+      { 'resource.customizations.knownTypeFields.Pod': text },
+      { 'resource.customizations': `Pod:\n  knownTypeFields: ${JSON.stringify(text)}` },
+    ]) {
+      expect(messages(data).join()).toMatch(message);
+      expect(settings(data).overrides['Pod']?.knownTypeFields).toHaveLength(kept);
+    }
   });
 
   it('reads global projects, masked annotations, node labels and enabled source types', () => {

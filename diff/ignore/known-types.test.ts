@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
-import { diffObjects } from '../index.ts';
+import { diffObjects, isKnownType } from '../index.ts';
+import { namedTypes } from '../schema/named-types.ts';
 
 function widget(spec: JsonObject): KubeObject {
   return { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' }, spec };
@@ -22,11 +23,28 @@ describe('knownTypeFields of a custom resource', () => {
     ['core/Quantity', '1000m', '1'],
     ['core/v1/ResourceRequirements', { limits: { cpu: 2 } }, { limits: { cpu: '2' } }],
     ['meta/v1/Duration', '60s', '1m0s'],
+    ['core/v1/VolumeSource', { emptyDir: { sizeLimit: '1024Mi' } }, { emptyDir: { sizeLimit: '1Gi' } }],
+    ['core/v1/ProbeHandler', { tcpSocket: { port: 80, host: '' } }, { tcpSocket: { port: 80 } }],
+    ['core/v1/EphemeralContainerCommon', { name: 'a', tty: false }, { name: 'a' }],
+    ['core/v1/NodeAllocatableOverheadResources', { name: 'cpu', perPod: '1000m' }, { name: 'cpu', perPod: '1' }],
+    [
+      'core/v1/VolumeHealthStatus',
+      { lastTransitionTime: '2026-11-25T13:00:00+01:00' },
+      { lastTransitionTime: '2026-11-25T12:00:00Z' },
+    ],
   ] as const)('%s: two spellings of one value are equal', (type, target, live) => {
     expect(differs({}, { a: target }, { a: live })).toBe(true);
     expect(differs({ a: type }, { a: target }, { a: live })).toBe(false);
     expect(differs({ 'list.a': type }, { list: [{ a: target }] }, { list: [{ a: live }] })).toBe(false);
     expect(differs({ other: type }, { a: target }, { a: live })).toBe(true);
+  });
+
+  it("knows the names of Argo CD's types, and no other type by such a name", () => {
+    expect(namedTypes.size).toBe(250);
+    expect(['core/v1/AvoidPods', 'core/v1/List', 'core/v1/WindowsSecurityContextOptions'].every(isKnownType)).toBe(
+      true,
+    );
+    expect(['core/v1/Deployment', 'core/v1/ObjectMeta', 'PodSpec', 'apps/v1/Deployment'].some(isKnownType)).toBe(false);
   });
 
   it('core/v1/ResourceList: another amount differs', () => {

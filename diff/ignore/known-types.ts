@@ -2,7 +2,7 @@ import { isObject, ownMember, setOwnMember } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import type { ResourceOverride } from '#model';
 import { canonicalise } from '../normalize/canonical.ts';
-import { namedSchema } from '../schema/schema.ts';
+import { namedTypes } from '../schema/named-types.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { isList } from '../shared/values.ts';
 import { anywhere } from './rule.ts';
@@ -23,11 +23,16 @@ export function knownTypeRules(overrides: Readonly<Record<string, ResourceOverri
   return rules;
 }
 
+/** Whether `knownTypeFields` may name this type. */
+export function isKnownType(type: string): boolean {
+  return namedTypes.has(type);
+}
+
 function knownTypeRule(key: string, fields: ResourceOverride['knownTypeFields']): IgnoreRule {
   const slash = key.indexOf('/');
   const [group, kind] = [slash < 0 ? '' : key.slice(0, slash), key.slice(slash + 1)];
   const parts = fields.flatMap(({ field, type }) => {
-    const schema = namedSchema(type);
+    const schema = namedTypes.get(type);
     return schema === undefined ? [] : [{ rewrite: (value: Json) => rewrite(value, field.split('.'), schema) }];
   });
   const matchesKind = (ref: KindRef): boolean => ref.group === group && ref.kind === kind;

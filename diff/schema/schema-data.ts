@@ -160,12 +160,14 @@ export const types: Readonly<Record<string, string>> = {
   ApplyConfiguration: 'expression?:s',
   AttachedVolume: 'name:s devicePath:s',
   AuditAnnotation: 'key:s valueExpression:s',
+  AvoidPods: 'preferAvoidPods?:[PreferAvoidPodsEntry',
   AzureDiskVolumeSource: 'diskName:s diskURI:s cachingMode?:*s fsType?:*s readOnly?:*b kind?:*s',
   AzureFilePersistentVolumeSource: 'secretName:s shareName:s readOnly?:b secretNamespace:*s',
   AzureFileVolumeSource: 'secretName:s shareName:s readOnly?:b',
   BasicDevice:
     'attributes?:{resource.v1beta1.DeviceAttribute capacity?:{resource.v1beta1.DeviceCapacity consumesCounters?:[resource.v1beta1.DeviceCounterConsumption nodeName?:*s nodeSelector?:*NodeSelector allNodes?:*b taints?:[resource.v1beta1.DeviceTaint bindsToNode?:*b bindingConditions?:[s bindingFailureConditions?:[s allowMultipleAllocations?:*b nodeAllocatableResourceMappings?:{resource.v1beta1.NodeAllocatableResourceMapping',
   BasicSchedulingPolicy: '',
+  Binding: 'kind?:s apiVersion?:s metadata?:ObjectMeta target:ObjectReference',
   CELDeviceSelector: 'expression:s',
   CSIDriver: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec:CSIDriverSpec',
   CSIDriverSpec:
@@ -198,10 +200,14 @@ export const types: Readonly<Record<string, string>> = {
   ClusterTrustBundle: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec:ClusterTrustBundleSpec',
   ClusterTrustBundleProjection: 'name?:*s signerName?:*s labelSelector?:*LabelSelector optional?:*b path:s',
   ClusterTrustBundleSpec: 'signerName?:s trustBundle:s',
+  ComponentCondition: 'type:s status:s message?:s error?:s',
+  ComponentStatus: 'kind?:s apiVersion?:s metadata?:ObjectMeta conditions?:[ComponentCondition%type~type',
+  ComponentStatusList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[ComponentStatus',
   Condition: 'type:s status:s observedGeneration?:i lastTransitionTime:t reason:s message:s',
   ConfigMap: 'kind?:s apiVersion?:s metadata?:ObjectMeta immutable?:*b data?:{s binaryData?:{y',
   ConfigMapEnvSource: 'name?:s optional?:*b',
   ConfigMapKeySelector: '= name?:s key:s optional?:*b',
+  ConfigMapList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[ConfigMap',
   ConfigMapNodeConfigSource: 'namespace:s name:s uid?:s resourceVersion?:s kubeletConfigKey:s',
   ConfigMapProjection: 'name?:s items?:[KeyToPath optional?:*b',
   ConfigMapVolumeSource: 'name?:s items?:[KeyToPath defaultMode?:*i optional?:*b',
@@ -301,15 +307,19 @@ export const types: Readonly<Record<string, string>> = {
     'kind?:s apiVersion?:s metadata?:ObjectMeta addressType:s endpoints:[Endpoint ports:[discovery.v1.EndpointPort',
   EndpointSubset: 'addresses?:[EndpointAddress notReadyAddresses?:[EndpointAddress ports?:[EndpointPort',
   Endpoints: 'kind?:s apiVersion?:s metadata?:ObjectMeta subsets?:[EndpointSubset',
+  EndpointsList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Endpoints',
   EnvFromSource: 'prefix?:s configMapRef?:*ConfigMapEnvSource secretRef?:*SecretEnvSource',
   EnvVar: 'name:s value?:s valueFrom?:*EnvVarSource',
   EnvVarSource:
     'fieldRef?:*ObjectFieldSelector resourceFieldRef?:*ResourceFieldSelector configMapKeyRef?:*ConfigMapKeySelector secretKeyRef?:*SecretKeySelector fileKeyRef?:*FileKeySelector',
   EphemeralContainer:
     'name:s image?:s command?:[s args?:[s workingDir?:s ports?:[ContainerPort%containerPort,protocol~containerPort envFrom?:[EnvFromSource env?:[EnvVar%name~name resources?:ResourceRequirements resizePolicy?:[ContainerResizePolicy restartPolicy?:*s restartPolicyRules?:[ContainerRestartRule volumeMounts?:[VolumeMount%mountPath~mountPath volumeDevices?:[VolumeDevice%devicePath~devicePath livenessProbe?:*Probe readinessProbe?:*Probe startupProbe?:*Probe lifecycle?:*Lifecycle terminationMessagePath?:s terminationMessagePolicy?:s imagePullPolicy?:s securityContext?:*SecurityContext stdin?:b stdinOnce?:b tty?:b targetContainerName?:s',
+  EphemeralContainerCommon:
+    'name:s image?:s command?:[s args?:[s workingDir?:s ports?:[ContainerPort%containerPort,protocol~containerPort envFrom?:[EnvFromSource env?:[EnvVar%name~name resources?:ResourceRequirements resizePolicy?:[ContainerResizePolicy restartPolicy?:*s restartPolicyRules?:[ContainerRestartRule volumeMounts?:[VolumeMount%mountPath~mountPath volumeDevices?:[VolumeDevice%devicePath~devicePath livenessProbe?:*Probe readinessProbe?:*Probe startupProbe?:*Probe lifecycle?:*Lifecycle terminationMessagePath?:s terminationMessagePolicy?:s imagePullPolicy?:s securityContext?:*SecurityContext stdin?:b stdinOnce?:b tty?:b',
   EphemeralVolumeSource: 'volumeClaimTemplate?:*PersistentVolumeClaimTemplate',
   Event:
     'kind?:s apiVersion?:s metadata:ObjectMeta involvedObject:ObjectReference reason?:s message?:s source?:EventSource firstTimestamp?:t lastTimestamp?:t count?:i type?:s eventTime?:u series?:*EventSeries action?:s related?:*ObjectReference reportingComponent:s reportingInstance:s',
+  EventList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Event',
   EventSeries: 'count?:i lastObservedTime?:u',
   EventSource: 'component?:s host?:s',
   ExactDeviceRequest:
@@ -402,11 +412,14 @@ export const types: Readonly<Record<string, string>> = {
   LifecycleHandler: 'exec?:*ExecAction httpGet?:*HTTPGetAction tcpSocket?:*TCPSocketAction sleep?:*SleepAction',
   LimitRange: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:LimitRangeSpec',
   LimitRangeItem: 'type:s max?:{m min?:{m default?:{m defaultRequest?:{m maxLimitRequestRatio?:{m',
+  LimitRangeList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[LimitRange',
   LimitRangeSpec: 'limits:[LimitRangeItem',
   LimitResponse: 'type:s queuing?:*QueuingConfiguration',
   LimitedPriorityLevelConfiguration:
     'nominalConcurrencyShares:*i limitResponse?:LimitResponse lendablePercent?:*i borrowingLimitPercent?:*i',
   LinuxContainerUser: 'uid:i gid:i supplementalGroups?:[i',
+  List: 'kind?:s apiVersion?:s metadata?:ListMeta items:[r',
+  ListMeta: 'selfLink?:s resourceVersion?:s continue?:s remainingItemCount?:*i shardInfo?:*ShardInfo',
   LoadBalancerIngress: 'ip?:s hostname?:s ipMode?:*s ports?:[PortStatus',
   LoadBalancerStatus: 'ingress?:[LoadBalancerIngress',
   LocalObjectReference: '= name?:s',
@@ -436,6 +449,7 @@ export const types: Readonly<Record<string, string>> = {
   NamedRuleWithOperations: '= resourceNames?:[s operations?:[s apiGroups?:[s apiVersions?:[s resources?:[s scope?:*s',
   Namespace: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:NamespaceSpec status?:NamespaceStatus',
   NamespaceCondition: 'type:s status:s lastTransitionTime?:t reason?:s message?:s',
+  NamespaceList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Namespace',
   NamespaceSpec: 'finalizers?:[s',
   NamespaceStatus: 'phase?:s conditions?:[NamespaceCondition%type~type',
   NetworkDeviceData: 'interfaceName?:s ips?:[s hardwareAddress?:s',
@@ -457,6 +471,8 @@ export const types: Readonly<Record<string, string>> = {
   NodeConfigStatus: 'assigned?:*NodeConfigSource active?:*NodeConfigSource lastKnownGood?:*NodeConfigSource error?:s',
   NodeDaemonEndpoints: 'kubeletEndpoint?:DaemonEndpoint',
   NodeFeatures: 'supplementalGroupsPolicy?:*b',
+  NodeList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Node',
+  NodeProxyOptions: 'kind?:s apiVersion?:s path?:s',
   NodeRuntimeHandler: 'name:s features?:*NodeRuntimeHandlerFeatures',
   NodeRuntimeHandlerFeatures: 'recursiveReadOnlyMounts?:*b userNamespaces?:*b',
   NodeSelector: '= nodeSelectorTerms:[NodeSelectorTerm',
@@ -489,12 +505,16 @@ export const types: Readonly<Record<string, string>> = {
   PersistentVolumeClaim:
     'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:PersistentVolumeClaimSpec status?:PersistentVolumeClaimStatus',
   PersistentVolumeClaimCondition: 'type:s status:s lastProbeTime?:t lastTransitionTime?:t reason?:s message?:s',
+  PersistentVolumeClaimList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[PersistentVolumeClaim',
   PersistentVolumeClaimSpec:
     'accessModes?:[s selector?:*LabelSelector resources?:VolumeResourceRequirements volumeName?:s storageClassName?:*s volumeMode?:*s dataSource?:*TypedLocalObjectReference dataSourceRef?:*TypedObjectReference volumeAttributesClassName?:*s',
   PersistentVolumeClaimStatus:
     'phase?:s accessModes?:[s capacity?:{m conditions?:[PersistentVolumeClaimCondition%type~type allocatedResources?:{m allocatedResourceStatuses?:{s currentVolumeAttributesClassName?:*s modifyVolumeStatus?:*ModifyVolumeStatus',
   PersistentVolumeClaimTemplate: 'metadata?:ObjectMeta spec:PersistentVolumeClaimSpec',
   PersistentVolumeClaimVolumeSource: 'claimName:s readOnly?:b',
+  PersistentVolumeList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[PersistentVolume',
+  PersistentVolumeSource:
+    'gcePersistentDisk?:*GCEPersistentDiskVolumeSource awsElasticBlockStore?:*AWSElasticBlockStoreVolumeSource hostPath?:*HostPathVolumeSource glusterfs?:*GlusterfsPersistentVolumeSource nfs?:*NFSVolumeSource rbd?:*RBDPersistentVolumeSource iscsi?:*ISCSIPersistentVolumeSource cinder?:*CinderPersistentVolumeSource cephfs?:*CephFSPersistentVolumeSource fc?:*FCVolumeSource flocker?:*FlockerVolumeSource flexVolume?:*FlexPersistentVolumeSource azureFile?:*AzureFilePersistentVolumeSource vsphereVolume?:*VsphereVirtualDiskVolumeSource quobyte?:*QuobyteVolumeSource azureDisk?:*AzureDiskVolumeSource photonPersistentDisk?:*PhotonPersistentDiskVolumeSource portworxVolume?:*PortworxVolumeSource scaleIO?:*ScaleIOPersistentVolumeSource local?:*LocalVolumeSource storageos?:*StorageOSPersistentVolumeSource csi?:*CSIPersistentVolumeSource',
   PersistentVolumeSpec:
     'capacity?:{m gcePersistentDisk?:*GCEPersistentDiskVolumeSource awsElasticBlockStore?:*AWSElasticBlockStoreVolumeSource hostPath?:*HostPathVolumeSource glusterfs?:*GlusterfsPersistentVolumeSource nfs?:*NFSVolumeSource rbd?:*RBDPersistentVolumeSource iscsi?:*ISCSIPersistentVolumeSource cinder?:*CinderPersistentVolumeSource cephfs?:*CephFSPersistentVolumeSource fc?:*FCVolumeSource flocker?:*FlockerVolumeSource flexVolume?:*FlexPersistentVolumeSource azureFile?:*AzureFilePersistentVolumeSource vsphereVolume?:*VsphereVirtualDiskVolumeSource quobyte?:*QuobyteVolumeSource azureDisk?:*AzureDiskVolumeSource photonPersistentDisk?:*PhotonPersistentDiskVolumeSource portworxVolume?:*PortworxVolumeSource scaleIO?:*ScaleIOPersistentVolumeSource local?:*LocalVolumeSource storageos?:*StorageOSPersistentVolumeSource csi?:*CSIPersistentVolumeSource accessModes?:[s claimRef?:*ObjectReference persistentVolumeReclaimPolicy?:s storageClassName?:s mountOptions?:[s volumeMode?:*s nodeAffinity?:*VolumeNodeAffinity volumeAttributesClassName?:*s',
   PersistentVolumeStatus: 'phase?:s message?:s reason?:s lastPhaseTransitionTime?:*t',
@@ -506,6 +526,7 @@ export const types: Readonly<Record<string, string>> = {
     'labelSelector?:*LabelSelector namespaces?:[s topologyKey:s namespaceSelector?:*LabelSelector matchLabelKeys?:[s mismatchLabelKeys?:[s',
   PodAntiAffinity:
     'requiredDuringSchedulingIgnoredDuringExecution?:[PodAffinityTerm preferredDuringSchedulingIgnoredDuringExecution?:[WeightedPodAffinityTerm',
+  PodAttachOptions: 'kind?:s apiVersion?:s stdin?:b stdout?:b stderr?:b tty?:b container?:s',
   PodCertificateProjection:
     'signerName?:s keyType?:s maxExpirationSeconds?:*i credentialBundlePath?:s keyPath?:s certificateChainPath?:s userAnnotations?:{s',
   PodCertificateRequest:
@@ -523,6 +544,7 @@ export const types: Readonly<Record<string, string>> = {
     'minAvailable?:*o selector?:*LabelSelector! maxUnavailable?:*o unhealthyPodEvictionPolicy?:*s',
   PodDisruptionBudgetStatus:
     'observedGeneration?:i disruptedPods?:{t disruptionsAllowed:i currentHealthy:i desiredHealthy:i expectedPods:i conditions?:[Condition%type~type',
+  PodExecOptions: 'kind?:s apiVersion?:s stdin?:b stdout?:b stderr?:b tty?:b container?:s command:[s',
   PodExtendedResourceClaimStatus: 'requestMappings:[ContainerExtendedResourceRequest resourceClaimName:s',
   PodFailurePolicy: 'rules:[PodFailurePolicyRule',
   PodFailurePolicyOnExitCodesRequirement: 'containerName?:*s operator:s values:[i%',
@@ -541,7 +563,12 @@ export const types: Readonly<Record<string, string>> = {
     'name:s schedulingPolicy:PodGroupSchedulingPolicy schedulingConstraints:*PodGroupSchedulingConstraints resourceClaims?:[PodGroupResourceClaim^%name~name disruptionMode?:*s priorityClassName?:s priority?:*i',
   PodGroupTemplateReference: 'workload:*WorkloadPodGroupTemplateReference',
   PodIP: 'ip:s',
+  PodList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Pod',
+  PodLogOptions:
+    'kind?:s apiVersion?:s container?:s follow?:b previous?:b sinceSeconds?:*i sinceTime?:*t timestamps?:b tailLines?:*i limitBytes?:*i insecureSkipTLSVerifyBackend?:b stream?:*s',
   PodOS: 'name:s',
+  PodPortForwardOptions: 'kind?:s apiVersion?:s ports?:[i',
+  PodProxyOptions: 'kind?:s apiVersion?:s path?:s',
   PodReadinessGate: 'conditionType:s',
   PodResourceClaim: 'name:s resourceClaimName?:*s resourceClaimTemplateName?:*s',
   PodResourceClaimStatus: 'name:s resourceClaimName?:*s',
@@ -549,11 +576,13 @@ export const types: Readonly<Record<string, string>> = {
   PodSchedulingGroup: 'podGroupName?:*s',
   PodSecurityContext:
     'seLinuxOptions?:*SELinuxOptions windowsOptions?:*WindowsSecurityContextOptions runAsUser?:*i runAsGroup?:*i runAsNonRoot?:*b supplementalGroups?:[i supplementalGroupsPolicy?:*s fsGroup?:*i sysctls?:[Sysctl fsGroupChangePolicy?:*s seccompProfile?:*SeccompProfile appArmorProfile?:*AppArmorProfile seLinuxChangePolicy?:*s',
+  PodSignature: 'podController?:*OwnerReference',
   PodSpec:
     'volumes?:[Volume^%name~name initContainers?:[Container%name~name containers:[Container%name~name ephemeralContainers?:[EphemeralContainer%name~name restartPolicy?:s terminationGracePeriodSeconds?:*i activeDeadlineSeconds?:*i dnsPolicy?:s nodeSelector?:{s= serviceAccountName?:s serviceAccount?:s automountServiceAccountToken?:*b nodeName?:s hostNetwork?:b hostPID?:b hostIPC?:b shareProcessNamespace?:*b securityContext?:*PodSecurityContext imagePullSecrets?:[LocalObjectReference%name~name hostname?:s subdomain?:s affinity?:*Affinity schedulerName?:s tolerations?:[Toleration hostAliases?:[HostAlias%ip~ip priorityClassName?:s priority?:*i dnsConfig?:*PodDNSConfig readinessGates?:[PodReadinessGate runtimeClassName?:*s enableServiceLinks?:*b preemptionPolicy?:*s overhead?:{m topologySpreadConstraints?:[TopologySpreadConstraint%topologyKey,whenUnsatisfiable~topologyKey setHostnameAsFQDN?:*b os?:*PodOS hostUsers?:*b schedulingGates?:[PodSchedulingGate%name~name resourceClaims?:[PodResourceClaim^%name~name resources?:*ResourceRequirements hostnameOverride?:*s schedulingGroup?:*PodSchedulingGroup',
   PodStatus:
     'observedGeneration?:i phase?:s conditions?:[PodCondition%type~type message?:s reason?:s nominatedNodeName?:s hostIP?:s hostIPs?:[HostIP~ip podIP?:s podIPs?:[PodIP%ip~ip startTime?:*t initContainerStatuses?:[ContainerStatus containerStatuses?:[ContainerStatus qosClass?:s ephemeralContainerStatuses?:[ContainerStatus resize?:s resourceClaimStatuses?:[PodResourceClaimStatus^%name~name extendedResourceClaimStatus?:*PodExtendedResourceClaimStatus allocatedResources?:{m resources?:*ResourceRequirements nodeAllocatableResourceClaimStatuses?:[NodeAllocatableResourceClaimStatus',
   PodTemplate: 'kind?:s apiVersion?:s metadata?:ObjectMeta template?:PodTemplateSpec',
+  PodTemplateList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[PodTemplate',
   PodTemplateSpec: 'metadata?:ObjectMeta spec?:PodSpec',
   PodsMetricSource: 'metric:MetricIdentifier target:MetricTarget',
   PodsMetricStatus: 'metric:MetricIdentifier current:MetricValueStatus',
@@ -564,6 +593,8 @@ export const types: Readonly<Record<string, string>> = {
     'driver?:s poolName?:s generation:i resourceSliceCount?:*i totalDevices?:*i allocatedDevices?:*i availableDevices?:*i unavailableDevices?:*i nodeName?:*s validationError?:*s',
   PortStatus: 'port:i protocol:s error?:*s',
   PortworxVolumeSource: 'volumeID:s fsType?:s readOnly?:b',
+  Preconditions: 'uid?:*s',
+  PreferAvoidPodsEntry: 'podSignature:PodSignature evictionTime?:t reason?:s message?:s',
   PreferredSchedulingTerm: 'weight:i preference:NodeSelectorTerm',
   PriorityClass:
     'kind?:s apiVersion?:s metadata?:ObjectMeta value:i globalDefault?:b description?:s preemptionPolicy?:*s',
@@ -576,6 +607,7 @@ export const types: Readonly<Record<string, string>> = {
   PriorityLevelConfigurationStatus: 'conditions?:[PriorityLevelConfigurationCondition%type~type',
   Probe:
     'exec?:*ExecAction httpGet?:*HTTPGetAction tcpSocket?:*TCPSocketAction grpc?:*GRPCAction initialDelaySeconds?:i timeoutSeconds?:i periodSeconds?:i successThreshold?:i failureThreshold?:i terminationGracePeriodSeconds?:*i',
+  ProbeHandler: 'exec?:*ExecAction httpGet?:*HTTPGetAction tcpSocket?:*TCPSocketAction grpc?:*GRPCAction',
   ProjectedVolumeSource: 'sources:[VolumeProjection defaultMode?:*i',
   QueuingConfiguration: 'queues:i handSize:i queueLengthLimit:i',
   QuobyteVolumeSource: 'registry:s volume:s readOnly?:b user?:s group?:s tenant?:s',
@@ -583,6 +615,7 @@ export const types: Readonly<Record<string, string>> = {
     'monitors:[s image:s fsType?:s pool?:s user?:s keyring?:s secretRef?:*SecretReference readOnly?:b',
   RBDVolumeSource:
     'monitors:[s image:s fsType?:s pool?:s user?:s keyring?:s secretRef?:*LocalObjectReference readOnly?:b',
+  RangeAllocation: 'kind?:s apiVersion?:s metadata?:ObjectMeta range:s data:y',
   ReplicaSet: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:ReplicaSetSpec status?:ReplicaSetStatus',
   ReplicaSetCondition: 'type:s status:s lastTransitionTime?:t reason?:s message?:s',
   ReplicaSetSpec: 'replicas?:*i minReadySeconds?:i selector:*LabelSelector template?:PodTemplateSpec',
@@ -591,6 +624,7 @@ export const types: Readonly<Record<string, string>> = {
   ReplicationController:
     'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:ReplicationControllerSpec status?:ReplicationControllerStatus',
   ReplicationControllerCondition: 'type:s status:s lastTransitionTime?:t reason?:s message?:s',
+  ReplicationControllerList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[ReplicationController',
   ReplicationControllerSpec: 'replicas?:*i minReadySeconds?:i selector?:{s= template?:*PodTemplateSpec',
   ReplicationControllerStatus:
     'replicas:i fullyLabeledReplicas?:i readyReplicas?:i availableReplicas?:i observedGeneration?:i conditions?:[ReplicationControllerCondition%type~type',
@@ -612,6 +646,7 @@ export const types: Readonly<Record<string, string>> = {
   ResourcePoolStatusRequestSpec: 'driver:s poolName?:*s limit?:*i',
   ResourcePoolStatusRequestStatus: 'poolCount?:*i pools?:[PoolStatus conditions?:[Condition%type~type',
   ResourceQuota: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:ResourceQuotaSpec status?:ResourceQuotaStatus',
+  ResourceQuotaList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[ResourceQuota',
   ResourceQuotaSpec: 'hard?:{m scopes?:[s scopeSelector?:*ScopeSelector',
   ResourceQuotaStatus: 'hard?:{m used?:{m',
   ResourceRequirements: 'limits?:{m requests?:{m claims?:[ResourceClaim%name',
@@ -640,28 +675,34 @@ export const types: Readonly<Record<string, string>> = {
   Secret: 'kind?:s apiVersion?:s metadata?:ObjectMeta immutable?:*b data?:{y stringData?:{s type?:s',
   SecretEnvSource: 'name?:s optional?:*b',
   SecretKeySelector: '= name?:s key:s optional?:*b',
+  SecretList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Secret',
   SecretProjection: 'name?:s items?:[KeyToPath optional?:*b',
   SecretReference: '= name?:s namespace?:s',
   SecretVolumeSource: 'secretName?:s items?:[KeyToPath defaultMode?:*i optional?:*b',
   SecurityContext:
     'capabilities?:*Capabilities privileged?:*b seLinuxOptions?:*SELinuxOptions windowsOptions?:*WindowsSecurityContextOptions runAsUser?:*i runAsGroup?:*i runAsNonRoot?:*b readOnlyRootFilesystem?:*b allowPrivilegeEscalation?:*b procMount?:*s seccompProfile?:*SeccompProfile appArmorProfile?:*AppArmorProfile',
   SelectableField: 'jsonPath:s',
+  SerializedReference: 'kind?:s apiVersion?:s reference?:ObjectReference',
   ServerStorageVersion: 'apiServerID?:s encodingVersion?:s decodableVersions?:[s% servedVersions?:[s%',
   Service: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:ServiceSpec status?:ServiceStatus',
   ServiceAccount:
     'kind?:s apiVersion?:s metadata?:ObjectMeta secrets?:[ObjectReference%name~name imagePullSecrets?:[LocalObjectReference automountServiceAccountToken?:*b',
+  ServiceAccountList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[ServiceAccount',
   ServiceAccountSubject: 'namespace:s name:s',
   ServiceAccountTokenProjection: 'audience?:s expirationSeconds?:*i path:s',
   ServiceBackendPort: '= name?:s number?:i',
   ServiceCIDR: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:ServiceCIDRSpec status?:ServiceCIDRStatus',
   ServiceCIDRSpec: 'cidrs?:[s',
   ServiceCIDRStatus: 'conditions?:[Condition%type~type',
+  ServiceList: 'kind?:s apiVersion?:s metadata?:ListMeta items:[Service',
   ServicePort: 'name?:s protocol?:s appProtocol?:*s port:i targetPort?:o nodePort?:i',
+  ServiceProxyOptions: 'kind?:s apiVersion?:s path?:s',
   ServiceReference: 'namespace:s name:s path?:*s port?:*i',
   ServiceSpec:
     'ports?:[ServicePort%port,protocol~port selector?:{s= clusterIP?:s clusterIPs?:[s type?:s externalIPs?:[s sessionAffinity?:s loadBalancerIP?:s loadBalancerSourceRanges?:[s externalName?:s externalTrafficPolicy?:s healthCheckNodePort?:i publishNotReadyAddresses?:b sessionAffinityConfig?:*SessionAffinityConfig ipFamilies?:[s ipFamilyPolicy?:*s allocateLoadBalancerNodePorts?:*b loadBalancerClass?:*s internalTrafficPolicy?:*s trafficDistribution?:*s',
   ServiceStatus: 'loadBalancer?:LoadBalancerStatus conditions?:[Condition%type~type',
   SessionAffinityConfig: 'clientIP?:*ClientIPConfig',
+  ShardInfo: 'selector:s',
   SleepAction: 'seconds:i',
   StatefulSet: 'kind?:s apiVersion?:s metadata?:ObjectMeta spec?:StatefulSetSpec status?:StatefulSetStatus',
   StatefulSetCondition: 'type:s status:s lastTransitionTime?:t reason?:s message?:s',
@@ -735,6 +776,8 @@ export const types: Readonly<Record<string, string>> = {
   VolumeProjection:
     'secret?:*SecretProjection downwardAPI?:*DownwardAPIProjection configMap?:*ConfigMapProjection serviceAccountToken?:*ServiceAccountTokenProjection clusterTrustBundle?:*ClusterTrustBundleProjection podCertificate?:*PodCertificateProjection',
   VolumeResourceRequirements: 'limits?:{m requests?:{m',
+  VolumeSource:
+    'hostPath?:*HostPathVolumeSource emptyDir?:*EmptyDirVolumeSource gcePersistentDisk?:*GCEPersistentDiskVolumeSource awsElasticBlockStore?:*AWSElasticBlockStoreVolumeSource gitRepo?:*GitRepoVolumeSource secret?:*SecretVolumeSource nfs?:*NFSVolumeSource iscsi?:*ISCSIVolumeSource glusterfs?:*GlusterfsVolumeSource persistentVolumeClaim?:*PersistentVolumeClaimVolumeSource rbd?:*RBDVolumeSource flexVolume?:*FlexVolumeSource cinder?:*CinderVolumeSource cephfs?:*CephFSVolumeSource flocker?:*FlockerVolumeSource downwardAPI?:*DownwardAPIVolumeSource fc?:*FCVolumeSource azureFile?:*AzureFileVolumeSource configMap?:*ConfigMapVolumeSource vsphereVolume?:*VsphereVirtualDiskVolumeSource quobyte?:*QuobyteVolumeSource azureDisk?:*AzureDiskVolumeSource photonPersistentDisk?:*PhotonPersistentDiskVolumeSource projected?:*ProjectedVolumeSource portworxVolume?:*PortworxVolumeSource scaleIO?:*ScaleIOVolumeSource storageos?:*StorageOSVolumeSource csi?:*CSIVolumeSource ephemeral?:*EphemeralVolumeSource image?:*ImageVolumeSource',
   VolumeStatus: 'image?:*ImageVolumeStatus',
   VsphereVirtualDiskVolumeSource: 'volumePath:s fsType?:s storagePolicyName?:s storagePolicyID?:s',
   WebhookClientConfig: 'url?:*s service?:*ServiceReference caBundle?:y',
@@ -1161,3 +1204,7 @@ export const types: Readonly<Record<string, string>> = {
   'storage.v1beta1.VolumeError': 'time?:t message?:s errorCode?:*i',
   'storage.v1beta1.VolumeNodeResources': 'count?:*i',
 };
+
+/** The types of core/v1, separated by spaces. */
+export const coreTypes =
+  'AWSElasticBlockStoreVolumeSource Affinity AppArmorProfile AttachedVolume AvoidPods AzureDiskVolumeSource AzureFilePersistentVolumeSource AzureFileVolumeSource Binding CSIPersistentVolumeSource CSIVolumeSource Capabilities CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource ClientIPConfig ClusterTrustBundleProjection ComponentCondition ComponentStatus ComponentStatusList ConfigMap ConfigMapEnvSource ConfigMapKeySelector ConfigMapList ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container ContainerExtendedResourceRequest ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule ContainerRestartRuleOnExitCodes ContainerState ContainerStateRunning ContainerStateTerminated ContainerStateWaiting ContainerStatus ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints EndpointsList EnvFromSource EnvVar EnvVarSource EphemeralContainer EphemeralContainerCommon EphemeralVolumeSource Event EventList EventSeries EventSource ExecAction FCVolumeSource FileKeySelector FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource GCEPersistentDiskVolumeSource GRPCAction GitRepoVolumeSource GlusterfsPersistentVolumeSource GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource ISCSIPersistentVolumeSource ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle LifecycleHandler LimitRange LimitRangeItem LimitRangeList LimitRangeSpec LinuxContainerUser List LoadBalancerIngress LoadBalancerStatus LocalObjectReference LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition NamespaceList NamespaceSpec NamespaceStatus Node NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition NodeConfigSource NodeConfigStatus NodeDaemonEndpoints NodeFeatures NodeList NodeProxyOptions NodeRuntimeHandler NodeRuntimeHandlerFeatures NodeSelector NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo ObjectFieldSelector ObjectReference PersistentVolume PersistentVolumeClaim PersistentVolumeClaimCondition PersistentVolumeClaimList PersistentVolumeClaimSpec PersistentVolumeClaimStatus PersistentVolumeClaimTemplate PersistentVolumeClaimVolumeSource PersistentVolumeList PersistentVolumeSource PersistentVolumeSpec PersistentVolumeStatus PhotonPersistentDiskVolumeSource Pod PodAffinity PodAffinityTerm PodAntiAffinity PodAttachOptions PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption PodExecOptions PodExtendedResourceClaimStatus PodIP PodList PodLogOptions PodOS PodPortForwardOptions PodProxyOptions PodReadinessGate PodResourceClaim PodResourceClaimStatus PodSchedulingGate PodSchedulingGroup PodSecurityContext PodSignature PodSpec PodStatus PodTemplate PodTemplateList PodTemplateSpec PortStatus PortworxVolumeSource Preconditions PreferAvoidPodsEntry PreferredSchedulingTerm Probe ProbeHandler ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource RangeAllocation ReplicationController ReplicationControllerCondition ReplicationControllerList ReplicationControllerSpec ReplicationControllerStatus ResourceClaim ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaList ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements ResourceStatus SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector ScopedResourceSelectorRequirement SeccompProfile Secret SecretEnvSource SecretKeySelector SecretList SecretProjection SecretReference SecretVolumeSource SecurityContext SerializedReference Service ServiceAccount ServiceAccountList ServiceAccountTokenProjection ServiceList ServicePort ServiceProxyOptions ServiceSpec ServiceStatus SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration TopologySelectorLabelRequirement TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference TypedObjectReference Volume VolumeDevice VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection VolumeResourceRequirements VolumeSource VolumeStatus VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm WindowsSecurityContextOptions';

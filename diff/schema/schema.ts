@@ -1,4 +1,5 @@
 import type { KubeObject } from '#model';
+import { newerTypes } from './newer-types.ts';
 import { kinds, types } from './schema-data.ts';
 
 /** A field of a built-in type. */
@@ -50,20 +51,6 @@ export function schemaOf(object: Pick<KubeObject, 'apiVersion' | 'kind'>): TypeS
   return name === undefined ? undefined : { form: 'struct', name, pointer: true };
 }
 
-/**
- * Finds a type by its name in `knownTypeFields`: `core/v1/PodSpec`, `core/Quantity`,
- * `meta/v1/Duration`.
- */
-export function namedSchema(name: string): TypeSchema | undefined {
-  if (name === 'core/Quantity') return { form: 'scalar', kind: 'q', pointer: false };
-  if (name === 'meta/v1/Duration') return { form: 'scalar', kind: 'd', pointer: false };
-  if (name === 'core/v1/ResourceList') return { form: 'map', items: { form: 'scalar', kind: 'q', pointer: false } };
-  const short = /^core\/v1\/([A-Za-z]+)$/.exec(name)?.[1];
-  return short !== undefined && Object.hasOwn(types, short)
-    ? { form: 'struct', name: short, pointer: true }
-    : undefined;
-}
-
 /** The type of a struct's field or a map's values; undefined if unknown. */
 export function fieldOf(type: TypeSchema | undefined, name: string): FieldSchema | undefined {
   if (type?.form === 'map') return { type: type.items, retainKeys: false, replaceWhole: false };
@@ -86,12 +73,19 @@ export function isAtomicStruct(name: string): boolean {
 function parsedType(name: string): ParsedType {
   let type = parsedTypes.get(name);
   if (type === undefined) {
-    const words = (Object.hasOwn(types, name) ? (types[name] ?? '') : '').split(' ').filter((word) => word !== '');
+    const words = fieldsText(name)
+      .split(' ')
+      .filter((word) => word !== '');
     const atomic = words[0] === '=';
     type = { atomic, fields: new Map((atomic ? words.slice(1) : words).map(parseField)) };
     parsedTypes.set(name, type);
   }
   return type;
+}
+
+function fieldsText(name: string): string {
+  const table = Object.hasOwn(types, name) ? types : newerTypes;
+  return Object.hasOwn(table, name) ? (table[name] ?? '') : '';
 }
 
 function parseField(text: string): [string, FieldSchema] {

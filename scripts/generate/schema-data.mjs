@@ -15,7 +15,7 @@ const [description, corpus, merges] = await goRun(
   [[], ['corpus'], ['merges']],
   say,
 );
-const { kinds, types, defaults, differing } = JSON.parse(description);
+const { kinds, types, coreTypes, defaults, differing } = JSON.parse(description);
 
 const sorted = (object) => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 const table = (name, type, object) => `export const ${name}: ${type} = ${JSON.stringify(sorted(object), null, 2)};\n`;
@@ -38,7 +38,10 @@ const schemaData = `/* eslint-disable max-lines -- a table */
  * all other lists are atomic, all other maps granular.
  */
 ${table('kinds', 'Readonly<Record<string, string>>', kinds)}
-${table('types', 'Readonly<Record<string, string>>', texts)}`;
+${table('types', 'Readonly<Record<string, string>>', texts)}
+/** The types of core/v1, separated by spaces. */
+export const coreTypes = ${JSON.stringify(coreTypes.join(' '))};
+`;
 
 const defaultData = `/* eslint-disable max-lines -- a table */
 import type { Json } from '#base';

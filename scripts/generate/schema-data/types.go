@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 // Description is what the generator writes into diff/schema/schema-data.ts and diff/normalize/default-data.ts.
 type Description struct {
 	Kinds     map[string]string                    `json:"kinds"`
+	CoreTypes []string                             `json:"coreTypes"`
 	Types     map[string]Type                      `json:"types"`
 	Defaults  map[string]map[string]any            `json:"defaults"`
 	Differing map[string]map[string]map[string]any `json:"differing"`
@@ -52,14 +54,19 @@ func describe() Description {
 	for _, gvk := range kinds {
 		roots[gvk] = scheme.AllKnownTypes()[gvk]
 	}
-	d.nameAll(roots)
+	core := coreTypes(scheme)
+	d.nameAll(roots, core)
 	out := Description{Kinds: map[string]string{}, Types: d.types}
 	for gvk, root := range roots {
 		out.Kinds[gvk.GroupVersion().String()+" "+gvk.Kind] = d.names[root]
 	}
 	for structType, name := range d.names {
 		d.types[name] = d.describe(structType)
+		if structType.PkgPath() == corePackage {
+			out.CoreTypes = append(out.CoreTypes, name)
+		}
 	}
+	sort.Strings(out.CoreTypes)
 	out.Defaults, out.Differing = d.defaults(roots)
 	return out
 }
@@ -67,9 +74,12 @@ func describe() Description {
 // nameAll names the struct types. Types of core/v1 and meta/v1 keep their names, which
 // knownTypeFields uses; then stable types do, if the name is free. Others get their package as a
 // prefix.
-func (d *describer) nameAll(roots map[schema.GroupVersionKind]reflect.Type) {
+func (d *describer) nameAll(roots map[schema.GroupVersionKind]reflect.Type, more []reflect.Type) {
 	seen := map[reflect.Type]bool{}
 	for _, root := range roots {
+		d.collect(root, seen)
+	}
+	for _, root := range more {
 		d.collect(root, seen)
 	}
 	all := make([]reflect.Type, 0, len(seen))
@@ -91,10 +101,28 @@ func (d *describer) nameAll(roots map[schema.GroupVersionKind]reflect.Type) {
 	}
 }
 
+const corePackage = "k8s.io/api/core/v1"
+
+// coreTypes returns the structs of core/v1 that no kept kind has a field of: lists and options of
+// requests, and structs that are embedded or written as text. PodStatusResult is gone in 1.37.
+func coreTypes(scheme *runtime.Scheme) []reflect.Type {
+	types := []reflect.Type{
+		reflect.TypeFor[corev1.AvoidPods](), reflect.TypeFor[corev1.EphemeralContainerCommon](), reflect.TypeFor[corev1.List](),
+		reflect.TypeFor[corev1.PersistentVolumeSource](), reflect.TypeFor[corev1.PodSignature](), reflect.TypeFor[corev1.Preconditions](),
+		reflect.TypeFor[corev1.PreferAvoidPodsEntry](), reflect.TypeFor[corev1.ProbeHandler](), reflect.TypeFor[corev1.VolumeSource](),
+	}
+	for _, known := range scheme.KnownTypes(corev1.SchemeGroupVersion) {
+		if known.PkgPath() == corePackage && known.Name() != "PodStatusResult" {
+			types = append(types, known)
+		}
+	}
+	return types
+}
+
 func rank(t reflect.Type) string {
 	path := t.PkgPath()
 	switch {
-	case path == "k8s.io/api/core/v1":
+	case path == corePackage:
 		return "0" + t.String()
 	case path == "k8s.io/apimachinery/pkg/apis/meta/v1":
 		return "1" + t.String()
