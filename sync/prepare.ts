@@ -1,5 +1,6 @@
 import { messageOf } from '#base';
 import { findResource } from '#kube';
+import type { ApiDiscovery } from '#kube';
 import { groupOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
 import { hasResourceOption } from './options.ts';
@@ -78,13 +79,21 @@ export function missingNameMessage({ metadata }: KubeObject): string | undefined
   return prefix === '' ? 'resource name may not be empty' : `from ${prefix}: cannot use generate name with apply`;
 }
 
+/** The API server's answer for a group version that it does not serve, or one without the kind. */
+function missingKindMessage({ apiVersion, kind }: KubeObject, { served }: Pick<ApiDiscovery, 'served'>): string {
+  const [group, version] = [groupOf(apiVersion), versionOf(apiVersion)];
+  if (served.some((resource) => resource.group === group && resource.version === version))
+    return `${group === '' ? kind : `${kind}.${group}`} "" not found`;
+  return `failed to discover server resources for group version ${apiVersion}: the server could not find the requested resource`;
+}
+
 function whyInvalid(task: SyncTask, request: SyncRequest, expectedKinds: ReadonlySet<string>): string | undefined {
   const object = objectOf(task);
   const group = groupOf(object.apiVersion);
   const resource = findResource(request.writer.discovery, { group, kind: object.kind }, versionOf(object.apiVersion));
   if (resource === undefined) {
     if (isPrune(task) || !canKindBeMissing(object, request.options, expectedKinds))
-      return 'the server could not find the requested resource';
+      return missingKindMessage(object, request.writer.discovery);
     task.skipDryRun = true;
     return undefined;
   }

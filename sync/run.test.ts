@@ -229,13 +229,27 @@ describe('a sync in one step', () => {
     expect(outcome).toMatchObject({
       phase: 'Failed',
       message:
-        'one or more synchronization tasks are not valid: resource :Secret is not permitted in project default; the server could not find the requested resource',
+        'one or more synchronization tasks are not valid: failed to discover server resources for group version example.com/v1: the server could not find the requested resource; resource :Secret is not permitted in project default',
     });
     expect(world.log).toEqual([]);
     expect(outcome.results.map((r) => [r.kind, r.status])).toEqual([
       ['Secret', 'SyncFailed'],
       ['Widget', 'SyncFailed'],
     ]);
+  });
+
+  it('tells a kind that is missing in a served version from a version that is not served', async () => {
+    const widget = object('Widget', 'w');
+    const message = async (apiVersion: string, kind: string): Promise<string | undefined> => {
+      const [result] = (await new SyncWorld().step([{ ...widget, apiVersion, kind }])).results;
+      return result?.message;
+    };
+    const unserved = (apiVersion: string): string =>
+      `failed to discover server resources for group version ${apiVersion}: the server could not find the requested resource`;
+    expect(await message('example.com/v1', 'Gadget')).toBe('Gadget.example.com "" not found');
+    expect(await message('v1', 'Gadget')).toBe('Gadget "" not found');
+    expect(await message('example.com/v2', 'Widget')).toBe(unserved('example.com/v2'));
+    expect(await message('other.example.com/v1', 'Widget')).toBe(unserved('other.example.com/v1'));
   });
 
   it('accepts a kind whose CRD comes with the same sync', async () => {

@@ -3,7 +3,6 @@ import type { Clock } from '#base';
 import { isUnreadKind, maxJqSteps, managedNamespace, unreadConditions } from '#compare';
 import type { Comparison } from '#compare';
 import { healthOf } from '#health';
-import { findResource } from '#kube';
 import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
@@ -27,7 +26,6 @@ import type {
   OperationState,
   ResourceKey,
   ResourceRef,
-  ResourceResult,
   SyncOperation,
   SyncOperationResult,
 } from '#model';
@@ -49,6 +47,7 @@ import type { JqRunner } from '../comparison/jq-runner.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { recordingWriter } from './recording.ts';
 import { respectingWriter } from './respect.ts';
+import { adviceFor } from './result-advice.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { attemptOf } from '../application/operation-state.ts';
@@ -426,6 +425,7 @@ function isNamed(sync: SyncOperation, { group, kind, namespace, name }: Resource
 }
 
 function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {
+  const discovery = cluster.discovery();
   const result = state.syncResult ?? { revision: '', source: { repoURL: '' } };
   const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
   return {
@@ -434,32 +434,8 @@ function afterStep(app: Application, state: OperationState, outcome: SyncOutcome
     message: outcome.message,
     syncResult: {
       ...result,
-      resources: outcome.results.map((item) => ({ ...item, ...withAdvice(item, cluster) })),
+      resources: outcome.results.map((item) => ({ ...item, ...adviceFor(item, discovery) })),
       ...defined({ managedNamespaceMetadata: metadata }),
     },
   };
 }
-
-/** Replaces or extends two unhelpful API server messages with Argo CD's advice. */
-function withAdvice(item: ResourceResult, cluster: LiveCluster): { readonly message?: string } {
-  const message = item.message ?? '';
-  const { group, kind, version, namespace, name } = item;
-  if (message.includes('the server could not find the requested resource')) {
-    const served = findResource(cluster.discovery(), { group, kind });
-    const which = `${group}/${kind}`;
-    if (served === undefined)
-      return {
-        message: `The Kubernetes API could not find ${which} for requested resource ${namespace}/${name}. Make sure the "${kind}" CRD is installed on the destination cluster.`,
-      };
-    return {
-      message: `The Kubernetes API could not find version "${version}" of ${which} for requested resource ${namespace}/${name}. Version "${served.version}" of ${served.group}/${served.kind} is installed on the destination cluster.`,
-    };
-  }
-  if (message.includes('metadata.annotations: Too long: must have at most 262144 bytes') && !message.includes(infoMark))
-    return {
-      message: `${message}${infoMark}use the sync option ServerSideApply=true or Replace=true for this resource, so that it needs no last-applied annotation`,
-    };
-  return {};
-}
-
-const infoMark = ' \n -Additional Info: ';

@@ -53,19 +53,28 @@ ${versions.map((name) => `  - { name: ${name}, served: true, storage: true, sche
     await world.until('demo', (app) => expect(app.status?.sync?.status).toBe('OutOfSync'));
     world.sync('demo');
     await world.until('demo', synced);
-    const commit = repo.commit({
-      'app/fake.yaml': 'apiVersion: argoproj.io/v1alpha2\nkind: Fake\nmetadata: { name: one }\n',
-    });
-    world.refresh('demo');
-    await world.until('demo', (now) => expect(now.status?.sync?.revision).toBe(commit));
-    world.sync('demo');
-    const app = await world.until('demo', (now) => {
-      expect(now.status?.operationState?.phase).toBe('Failed');
-    });
-    const messages = app.status?.operationState?.syncResult?.resources?.map(({ message }) => message);
-    expect(messages).toContain(
-      'The Kubernetes API could not find version "v1alpha2" of argoproj.io/Fake for requested resource apps/one. Version "v1alpha1" of argoproj.io/Fake is installed on the destination cluster.',
+    const failedSync = async (files: Readonly<Record<string, string>>): Promise<Map<string, string | undefined>> => {
+      const commit = repo.commit(files);
+      world.refresh('demo');
+      await world.until('demo', (now) => expect(now.status?.sync?.revision).toBe(commit));
+      world.sync('demo');
+      const app = await world.until('demo', ({ status }) => {
+        expect(status?.operationState).toMatchObject({ phase: 'Failed', syncResult: { revision: commit } });
+      });
+      return new Map(app.status?.operationState?.syncResult?.resources?.map(({ name, message }) => [name, message]));
+    };
+    const instead = 'Version "v1alpha1" of argoproj.io/Fake is installed on the destination cluster.';
+    expect((await failedSync({ 'app/fake.yaml': fake('v1alpha2', 'one') })).get('one')).toBe(
+      `The Kubernetes API could not find version "v1alpha2" of argoproj.io/Fake for requested resource apps/one. ${instead}`,
     );
+    const messages = await failedSync({
+      'app/group.yaml': 'apiVersion: wrong.group/v1alpha1\nkind: Fake\nmetadata: { name: two }\n',
+      'app/kind.yaml': 'apiVersion: argoproj.io/v1alpha1\nkind: DoesNotExist\nmetadata: { name: three }\n',
+    });
+    expect(messages.get('two')).toBe(
+      `The Kubernetes API could not find version "v1alpha1" of wrong.group/Fake for requested resource apps/two. ${instead}`,
+    );
+    expect(messages.get('three')).toBe('DoesNotExist.argoproj.io "" not found');
   });
 
   it('a Namespace with managedNamespaceMetadata does not stay OutOfSync when its manifest leaves Git', async () => {
