@@ -25,12 +25,25 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+/** The names of logrus. Empty is `info`; nothing is logged at `fatal` and `panic`. */
+export type LogLevel = keyof typeof pinoLevels;
+
+const pinoLevels = {
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  '': 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  fatal: 'silent',
+  panic: 'silent',
+} as const;
 
 export interface LogOptions {
   readonly level: LogLevel;
-  /** `json`: one object per line, in Argo CD's envelope (time, level, msg). `text`: logfmt. */
-  readonly format: 'json' | 'text';
+  /** `json`: objects in the envelope of Argo CD (time, level, msg). `text` or empty: logfmt. */
+  readonly format: 'json' | 'text' | '';
   /** The layout of times, as Go's time package reads it. Empty: ISO 8601 with milliseconds. */
   readonly timestamp?: string;
   /** Text as on a terminal: colored, with the seconds since the start instead of the time. */
@@ -59,7 +72,7 @@ export function createLogger(options: LogOptions): Logger {
   const timeOf = timestamp === '' ? undefined : goTimeFormat(timestamp);
   const root = pino(
     {
-      level: options.level,
+      level: pinoLevels[options.level],
       base: null,
       timestamp:
         timeOf === undefined ? pino.stdTimeFunctions.isoTime : () => `,"time":${JSON.stringify(timeOf(clock.now()))}`,

@@ -26,6 +26,23 @@ function lines(format: 'json' | 'text'): { readonly out: string[]; readonly log:
 }
 
 describe('log', () => {
+  it.each([
+    ['trace', ['debug', 'info', 'warning', 'error']],
+    ['debug', ['debug', 'info', 'warning', 'error']],
+    ['', ['info', 'warning', 'error']],
+    ['info', ['info', 'warning', 'error']],
+    ['warn', ['warning', 'error']],
+    ['warning', ['warning', 'error']],
+    ['error', ['error']],
+    ['fatal', []],
+    ['panic', []],
+  ] as const)('at the level "%s" writes %j', (level, written) => {
+    const out: string[] = [];
+    const log = createLogger({ level, format: 'json', destination: { write: (line) => out.push(line) } });
+    for (const name of ['debug', 'info', 'warn', 'error'] as const) log[name]('a line');
+    expect(out.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(written);
+  });
+
   it('writes the envelope of Argo CD: time, level as a word, msg, and the fields', () => {
     const { out, log } = lines('json');
     log.child({ application: 'web' }).warn('sync is late', { time_ms: 12 });

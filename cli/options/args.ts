@@ -27,6 +27,8 @@ interface OptionBase {
   readonly pattern?: RegExp;
   /** The values that are accepted. */
   readonly choices?: readonly string[];
+  /** Whether upper case means the same; the value is lower case. */
+  readonly ignoresCase?: boolean;
   /**
    * Key of argocd-cmd-params-cm (P:) or argocd-cm (C:) from which Argo CD's manifests fill the
    * variable.
@@ -115,13 +117,13 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
 }
 
 /** Constraints on a value. */
-type ValueRule = Pick<OptionSpec, 'min' | 'max' | 'choices' | 'pattern' | 'kind'>;
+type ValueRule = Pick<OptionSpec, 'min' | 'max' | 'choices' | 'ignoresCase' | 'pattern' | 'kind'>;
 
-function envRule({ kind, envKind, min, envMin, max, choices, pattern }: OptionSpec): ValueRule {
+function envRule({ kind, envKind, min, envMin, max, choices, ignoresCase, pattern }: OptionSpec): ValueRule {
   const least = envMin ?? min;
   return {
     kind: envKind ?? kind,
-    ...defined({ min: least, max, choices, pattern }),
+    ...defined({ min: least, max, choices, ignoresCase, pattern }),
   };
 }
 
@@ -251,7 +253,7 @@ const readEnvironment: ScalarSyntax = { bool: parseWordBool, int: (text) => pars
 
 function parseValue(spec: ValueRule, text: string, syntax: ScalarSyntax): OptionValue | undefined {
   const { kind } = spec;
-  const value = kind === 'quantity' ? parseBytes(text.trim()) : parseKind(text, kind, syntax);
+  const value = kind === 'quantity' ? parseBytes(text.trim()) : parseKind(cased(spec, text), kind, syntax);
   if (typeof value === 'number') {
     const inUnit = kind === 'seconds' ? value / 1000 : value;
     if (inUnit < (spec.min ?? -Infinity) || inUnit > (spec.max ?? Infinity)) return undefined;
@@ -259,6 +261,10 @@ function parseValue(spec: ValueRule, text: string, syntax: ScalarSyntax): Option
   if (spec.pattern !== undefined && typeof value === 'string' && !spec.pattern.test(value)) return undefined;
   if (spec.choices !== undefined && typeof value === 'string' && !spec.choices.includes(value)) return undefined;
   return value;
+}
+
+function cased({ ignoresCase = false }: ValueRule, text: string): string {
+  return ignoresCase ? text.toLowerCase() : text;
 }
 
 function parseKind(text: string, kind: Exclude<OptionKind, 'quantity'>, syntax: ScalarSyntax): OptionValue | undefined {

@@ -57,7 +57,8 @@ export const controllerOptions = {
     default: 'json',
     env: `${argocdPrefix}LOGFORMAT`,
     key: 'P:controller.log.format',
-    choices: ['json', 'text'],
+    choices: ['json', 'text', ''],
+    ignoresCase: true,
     help: 'Log format: json or text.',
   },
   logTimestamp: {
@@ -74,8 +75,9 @@ export const controllerOptions = {
     default: 'info',
     env: `${argocdPrefix}LOGLEVEL`,
     key: 'P:controller.log.level',
-    choices: ['debug', 'info', 'warn', 'error'],
-    help: 'Log level: debug, info, warn or error.',
+    choices: ['trace', 'debug', 'info', 'warn', 'warning', 'error', 'fatal', 'panic', ''],
+    ignoresCase: true,
+    help: 'Lowest level that is logged. trace is like debug; fatal and panic log nothing.',
   },
   glogLevel: {
     flag: 'gloglevel',

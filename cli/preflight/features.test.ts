@@ -568,6 +568,7 @@ const undetected: Readonly<Record<string, string>> = {
   "the ServiceAccount's token in sidecars and init containers of the controller's pod":
     'about the pod of this controller, which the chart makes',
   'very many ignore rules in one Application': byComparison,
+  '`knownTypeFields` of resource customizations': byComparison,
   'refreshes on request (`argocd.argoproj.io/refresh`)': harmless,
   'the order in which Applications are processed': harmless,
   'traces (`--otlp-*`)': harmless,

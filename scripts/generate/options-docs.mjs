@@ -27,7 +27,8 @@ function shownDefault(option) {
 
 function optionRow(option) {
   const short = option.short === undefined ? '' : `, \`-${option.short}\``;
-  const choices = option.choices?.length > 0 ? ` One of ${option.choices.map(code).join(', ')}.` : '';
+  const shown = (option.choices ?? []).filter((choice) => choice !== '');
+  const choices = shown.length > 0 ? ` One of ${shown.map(code).join(', ')}.` : '';
   const effect = option.noEffect === undefined ? '' : ` **No effect:** ${option.noEffect}.`;
   const cells = [`\`--${option.flag}\`${short}`, code(option.env ?? ''), mapKey(option), shownDefault(option)];
   return `| ${[...cells, escapeCell(option.help) + choices + effect].join(' | ')} |`;
