@@ -115,12 +115,11 @@ export default {
       to: { path: any(production.filter((n) => !['base', 'model', 'telemetry'].includes(n))) },
     },
     {
-      name: 'client-node-in-one-place',
+      name: 'development-packages-are-for-tests',
       severity: 'error',
-      comment:
-        '@kubernetes/client-node costs 0.4 s and 87 MB to import: kube/config/config.ts alone loads it (types elsewhere).',
-      from: { pathNot: '^kube/config/' },
-      to: { path: '@kubernetes/client-node', dependencyTypesNot: ['type-only'] },
+      comment: 'The image has only the packages of "dependencies".',
+      from: { path: any([...production, 'sim', 'dashboard']), pathNot: '[.]test[.]ts$|/testing/' },
+      to: { dependencyTypes: ['npm-dev'] },
     },
     { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],

@@ -109,7 +109,7 @@ async function connect(
   const path = given.has('kubeconfig') ? config.kubeconfig : found;
   if (path !== '') return connectionFromKubeconfig(path, config.context === '' ? undefined : config.context);
   if (!inPod) throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME)');
-  return inClusterConnection();
+  return inClusterConnection(env);
 }
 
 async function read(loaded: LoadedConnection, namespace: string, signal: AbortSignal): Promise<ReadInstallation> {

@@ -54,7 +54,7 @@ export interface HubQuery {
 export async function readHub(query: HubQuery): Promise<FleetSource> {
   const loaded =
     query.kubeconfig === ''
-      ? await inClusterConnection()
+      ? await inClusterConnection(process.env)
       : await connectionFromKubeconfig(query.kubeconfig, query.context === '' ? undefined : query.context);
   const reader = new HubReader(query, loaded);
   try {

@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import process from 'node:process';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { UsageError } from '#base';
 import { connectionFromKubeconfig, inClusterConnection } from '../index.ts';
@@ -120,10 +119,11 @@ clusters: [{name: c1, cluster: {server: "https://first"}}]
     ['another object', write('kind: Pod\nmetadata: {name: x}'), undefined, /it is not a kubeconfig/],
     [
       'a cluster without server',
-      write('clusters: [{name: a, cluster: {}}]'),
-      undefined,
-      /clusters\[0\].cluster.server is missing/,
+      write('clusters: [{name: a, cluster: {}}]\ncontexts: [{name: x, context: {cluster: a}}]'),
+      'x',
+      /cluster "a" has server "", which is not a URL/,
     ],
+    ['an entry without name', write('clusters: [{cluster: {}}]'), undefined, /read: clusters\[0\].name is missing$/],
     ['no contexts', write('clusters: [{name: a, cluster: {server: "http://x"}}]'), undefined, /has no contexts/],
     [
       'no current context',
@@ -164,24 +164,17 @@ describe('inClusterConnection', () => {
     writeFileSync(join(account, 'ca.crt'), 'POD CA');
     writeFileSync(join(account, 'token'), 'pod-token');
     writeFileSync(join(account, 'namespace'), 'argocd\n');
-    await expect(inClusterConnection(folder)).rejects.toThrow(
+    await expect(inClusterConnection({}, folder)).rejects.toThrow(
       'not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig',
     );
-    // eslint-disable-next-line no-restricted-properties -- the library reads these two by itself
-    const { env } = process;
-    Object.assign(env, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' });
-    try {
-      const loaded = await inClusterConnection(folder);
-      expect(loaded).toMatchObject({ context: 'in-cluster', namespace: 'argocd' });
-      expect(loaded.connection).toEqual({
-        server: 'https://[fd00::1]:443',
-        insecure: false,
-        caData: 'POD CA',
-        credentials: { bearerTokenFile: join(account, 'token') },
-      });
-    } finally {
-      delete env['KUBERNETES_SERVICE_HOST'];
-      delete env['KUBERNETES_SERVICE_PORT'];
-    }
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+    const loaded = await inClusterConnection(env, folder);
+    expect(loaded).toMatchObject({ context: 'in-cluster', namespace: 'argocd' });
+    expect(loaded.connection).toEqual({
+      server: 'https://[fd00::1]:443',
+      insecure: false,
+      caData: 'POD CA',
+      credentials: { bearerTokenFile: join(account, 'token') },
+    });
   });
 });
