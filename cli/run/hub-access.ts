@@ -24,6 +24,8 @@ interface Denial {
 
 /** A new API server denies everything until it has loaded its roles. */
 const toleranceMs = 60_000;
+/** Shorter, because the API server was asked: `/readyz` names the right within a minute. */
+const reviewToleranceMs = 30_000;
 const minDenials = 3;
 /** Longer than the longest delay between two attempts of a reflector (10 minutes). */
 const forgetAfterMs = 15 * 60_000;
@@ -123,7 +125,7 @@ export class HubAccess {
   /** Only where the controller manages its own cluster: elsewhere it needs no such right. */
   #isReviewDenied(infos: readonly ClusterInfo[], now: number): boolean {
     const isManaged = infos.some(({ server }) => server === inClusterServer);
-    return isManaged && this.#listDeniedSinceMs !== undefined && now - this.#listDeniedSinceMs >= toleranceMs;
+    return isManaged && this.#listDeniedSinceMs !== undefined && now - this.#listDeniedSinceMs >= reviewToleranceMs;
   }
 
   #report(reason: string | undefined, message: string | undefined): void {

@@ -12,10 +12,10 @@ export interface RightsReviewDeps {
 }
 
 const pods = apiResource('v1', 'Pod', 'pods', 'namespaced');
-const intervalMs = 30_000;
+const intervalMs = 15_000;
 
 /**
- * Asks the API server twice a minute whether this controller may still list Pods everywhere
+ * Asks the API server four times a minute whether this controller may still list Pods everywhere
  * (SelfSubjectAccessReview, which every user may create). A failed request says nothing.
  */
 export class RightsReview implements Runnable {
