@@ -375,7 +375,8 @@ const writerSchema = FAILSAFE_SCHEMA.extend({
  * Formats a value as block-style YAML without references. Strings that a YAML 1.1 or 1.2 reader
  * would read as another type are quoted; integers are exact. `parseYamlDocuments(formatYaml(v))`
  * equals v.
+ * @param style without `indentLists`, lists start in the column of their key, as Go writes them
  */
-export function formatYaml(value: Json): string {
-  return dump(value, { noRefs: true, lineWidth: -1, schema: writerSchema });
+export function formatYaml(value: Json, { indentLists = true }: { readonly indentLists?: boolean } = {}): string {
+  return dump(value, { noRefs: true, lineWidth: -1, schema: writerSchema, noArrayIndent: !indentLists });
 }
