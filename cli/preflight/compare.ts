@@ -4,8 +4,8 @@ import { DriftlessError, messageOf, runGroups, Shutdown, systemClock, systemRand
 import type { ClockTimer } from '#base';
 import { createShadowController } from '#controller';
 import type { ControllerConfig, ShadowVerdict } from '#controller';
-import { createDesiredSource, SourceFailed } from '#desired';
-import type { CommandRunner, DesiredSource, ProxySettings, Renderer, SourceReach } from '#desired';
+import { createDesiredSource, createRemoteSource, SourceFailed } from '#desired';
+import type { CommandRunner, DesiredSource, ProxySettings, RemoteSourceDeps, Renderer, SourceReach } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
@@ -13,6 +13,7 @@ import type { ClusterInfo } from '#live';
 import { appKeyOf, appKeyOfInstance } from '#model';
 import type { AppKey, Application, ClusterConnection } from '#model';
 import { createSettingsStore } from '#settings';
+import type { SettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { loadHealthScripts } from '../run/health-scripts.ts';
 import type { ReadInstallation } from './installation.ts';
@@ -30,6 +31,8 @@ export interface ComparisonQuery {
   readonly reach: SourceReach;
   readonly commands: CommandRunner;
   readonly renderer: Renderer;
+  /** Renders with this repo-server instead; undefined: with `renderer`. */
+  readonly remote: Omit<RemoteSourceDeps, 'clock' | 'userAgent'> | undefined;
   readonly proxies: ProxySettings;
   readonly timeoutMs: number;
   /** Called after each change, and about once a second. */
@@ -113,7 +116,7 @@ async function build(
   readonly live: ReturnType<typeof createLiveClusters>;
   readonly groups: Parameters<typeof runGroups>[0];
 }> {
-  const { hub, installation, cacheDir, commands, renderer, proxies, config } = query;
+  const { hub, installation, renderer, config } = query;
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const metrics = new PromMetrics();
   const client = clients.connect(hub);
@@ -127,22 +130,7 @@ async function build(
   });
   const shared = new SharedClients((connection) => clients.connect(connection));
   const live = createLiveClusters({ ...surroundings, metrics, clients: shared });
-  const trust = await writeTrust(installation, cacheDir);
-  const desired = recording(
-    createDesiredSource({
-      ...surroundings,
-      cacheDir,
-      localRepositories: query.localRepositories,
-      reach: query.reach,
-      commands,
-      renderer,
-      proxies,
-      trust,
-      keys: (signal) => settings.gpgKeys(signal),
-    }),
-    namespace,
-    failures,
-  );
+  const desired = recording(await sourceFor(query, settings), namespace, failures);
   const ownership = ownershipOf(query.applications, installation);
   const controller = createShadowController(
     { ...surroundings, hub: client, settings, ownership, live, desired, metrics, onVerdict },
@@ -150,6 +138,26 @@ async function build(
     { ...config, repoErrorGraceMs: 0, disagreementMs: 0 },
   );
   return { live, groups: [[renderer], [settings], [ownership, desired, live], [controller]] };
+}
+
+async function sourceFor(query: ComparisonQuery, settings: Pick<SettingsStore, 'gpgKeys'>): Promise<DesiredSource> {
+  const { installation, cacheDir, localRepositories, reach, commands, renderer, remote, proxies } = query;
+  const common = { clock: systemClock, random: systemRandom, logger: silentLogger };
+  if (remote !== undefined)
+    return createRemoteSource({ ...remote, clock: systemClock, userAgent: 'driftless-preflight', readOnly: true });
+  const trust = await writeTrust(installation, cacheDir);
+  const keys: SettingsStore['gpgKeys'] = (signal) => settings.gpgKeys(signal);
+  return createDesiredSource({
+    ...common,
+    cacheDir,
+    localRepositories,
+    reach,
+    commands,
+    renderer,
+    proxies,
+    trust,
+    keys,
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { AppKey, Application, HealthStatusCode, ResourceKey, SyncStatusCode } from '#model';
+import type { AppKey, Application, ApplicationStatus, HealthStatusCode, ResourceKey, SyncStatusCode } from '#model';
 
 /**
  * A difference between our comparison and the status written by another controller. Holds status
@@ -43,6 +43,8 @@ export interface ShadowVerdict {
   readonly ours: { readonly sync: SyncStatusCode; readonly health: HealthStatusCode };
   readonly disagreements: readonly StatusDisagreement[];
   readonly writes: readonly PlannedWrite[];
+  /** The status that this controller would write. */
+  readonly status: Pick<ApplicationStatus, 'sync' | 'health' | 'conditions'>;
   /** Conditions of our comparison, errors and warnings. */
   readonly conditions: readonly { readonly type: string; readonly message: string }[];
 }

@@ -225,6 +225,12 @@ describe('planned writes', () => {
   const start = { do: 'start', operation, reason: 'new revision [a]' } as const;
   const open = { sync: { status: 'OutOfSync', revision: 'a' }, resources: [drifted] } as const;
 
+  it('reports the status that this controller would write, without its resources', () => {
+    const sync = { status: 'OutOfSync', revision: 'b' } as const;
+    const { status } = judge(key, application(calm), assessment({ status: { sync, conditions: [error('away')] } }));
+    expect(status).toEqual({ sync, health: { status: 'Healthy' }, conditions: [error('away')] });
+  });
+
   it('are empty if both agree', () => {
     const verdict = judge(key, application(calm), assessment({ status: { reconciledAt: '2026-02-02T00:00:00Z' } }));
     expect([verdict.disagreements, verdict.writes]).toEqual([[], []]);

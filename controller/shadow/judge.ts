@@ -1,4 +1,4 @@
-import { deepEqual } from '#base';
+import { deepEqual, defined } from '#base';
 import type { Json } from '#base';
 import type { ManagedPair } from '#compare';
 import { isErrorCondition, keyOfStatus } from '#model';
@@ -38,6 +38,7 @@ export function judge(key: AppKey, app: Application, assessment: PassAssessment)
         : []),
     ],
     writes: plannedWrites(key, app, assessment),
+    status: { ...defined({ sync: status.sync, health: status.health, conditions: status.conditions }) },
     conditions: verdictConditions(assessment),
   };
 }
