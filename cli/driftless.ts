@@ -59,6 +59,10 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
         help: 'Show what Applications, clusters, kinds, repositories or projects cost',
         load: async () => (await import('./top/top.ts')).top,
       },
+      admin: {
+        help: 'Write and compare the results of all Applications, in the files of argocd admin',
+        load: async () => (await import('./admin/admin.ts')).admin,
+      },
       debug: {
         help: 'debug state: print the state of the controller in this pod as JSON',
         load: async () => (await import('./debug/debug.ts')).debug,

@@ -692,6 +692,10 @@ const undetected: Readonly<Record<string, string>> = {
   'Applications that count': 'about driftless shards',
   'a pin that leads nowhere, a Secret that cannot be read': 'about driftless shards',
   'a reader that closes the pipe': 'about driftless shards',
+  'a file that is truncated, or of another format': 'about driftless admin',
+  '`get-reconcile-results --refresh`': 'about driftless admin',
+  '`--server-side-diff`, flags of kubectl other than `--kubeconfig`, `--context` and `--namespace`':
+    'about driftless admin',
   '`argocd_*` metrics': 'which of them somebody looks at cannot be seen here',
   'log lines': 'who searches them cannot be seen here',
   'metrics of the process': 'which of them somebody looks at cannot be seen here',
