@@ -1,7 +1,10 @@
+import { env, stdout } from 'node:process';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { systemClock } from '#base';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import { scenarioOf } from './testing/scenario.ts';
+import { scheduleSeed } from './testing/schedule-seed.ts';
 
 /**
  * 12 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule has its own
@@ -9,6 +12,8 @@ import { scenarioOf } from './testing/scenario.ts';
  */
 const { numRuns = 12 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
+const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
+stdout.write(`schedules of the hand-over: DRIFTLESS_SEED=${seed} repeats them\n`);
 
 /**
  * Duration of the faults, and maximum number of replicas. Most bugs show in the first minute of
@@ -20,13 +25,23 @@ interface Size {
 }
 
 async function hold(count: number, { troubleMs, most }: Size): Promise<void> {
-  const schedule = fc.asyncProperty(fc.noShrink(fc.nat(1_000_000_000)), async (seed) => {
-    const scenario = scenarioOf(seed, most);
+  const schedule = fc.asyncProperty(fc.noShrink(fc.nat(1_000_000_000)), async (chosen) => {
+    const scenario = scenarioOf(chosen, most);
     const wrong = await new FleetSimulation(scenario).run(troubleMs);
     expect({ ...scenario, wrong }).toEqual({ ...scenario, wrong: undefined });
   });
-  await fc.assert(schedule, { numRuns: count });
+  await fc.assert(schedule, { numRuns: count, seed });
 }
+
+it.each([
+  [undefined, 20261125],
+  ['20261122', 20261122],
+  ['random', 1795651199],
+])('the seed %p of the schedules is %i on 2026-11-25', (configured, expected) => {
+  expect(scheduleSeed(configured, configured === 'random' ? expected : Date.parse('2026-11-25T23:59:59Z'))).toBe(
+    expected,
+  );
+});
 
 // T-SHARD-1, T-SHARD-4, T-FENCE-1, T-FENCE-2, T-FENCE-3
 describe('the hand-over protocol, simulated', () => {
