@@ -24,7 +24,7 @@ export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distr
 export { shardsOf } from './protocol/plan.ts';
 export { rebalance } from './distribution/rebalance.ts';
 export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
-export { isForeign, parseSlots, slotsConfigMap } from './documents/slots-document.ts';
+export { heldSlots, isForeign, parseSlots, slotsConfigMap } from './documents/slots-document.ts';
 export type { ApiAddress, SlotHolders, SlotRecord } from './documents/slots-document.ts';
 export { createStaticOwnership } from './ownership/static-ownership.ts';
 export type { StaticOwnershipDeps } from './ownership/static-ownership.ts';

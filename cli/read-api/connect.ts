@@ -9,7 +9,7 @@ import {
   PodProxy,
 } from '#kube';
 import type { KubeClient, LoadedConnection, ProxiedPod } from '#kube';
-import { parseSlots, slotsConfigMap } from '#sharding';
+import { heldSlots, parseSlots, slotsConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
@@ -115,7 +115,7 @@ export async function replicasWithApi(
 ): Promise<readonly ProxiedPod[]> {
   const data = await slotsData(client, namespace, signal);
   const slots = parseSlots(data);
-  const holders = slots.state === 'ok' ? [...slots.value.values()] : [];
+  const holders = slots.state === 'ok' ? [...heldSlots(slots.value).values()] : [];
   const pods = holders.flatMap(({ holder: name, api }) => {
     const port = Number(/:(\d+)$/.exec(api?.address ?? '')?.[1]);
     return Number.isNaN(port) ? [] : [{ namespace, name, port }];

@@ -1,7 +1,7 @@
 import { abortable, isObject, systemClock, systemRandom } from '#base';
 import { apiResource, connectionFromKubeconfig, createInformer, createKubeClient, inClusterConnection } from '#kube';
 import type { Informer } from '#kube';
-import { parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
+import { heldSlots, parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
 import type { CommandOutput } from '../process/output.ts';
 import { progressJson, progressLines, progressOf, progressTable } from './progress.ts';
@@ -80,7 +80,7 @@ function progressIn({ slots, table, namespace }: WatchedConfigMaps): FleetProgre
   const object = table.get(`${namespace}/${tableConfigMap}`);
   const found = object === undefined ? undefined : parseTable(object as Parameters<typeof parseTable>[0]);
   return progressOf(
-    holders.state === 'ok' ? holders.value : new Map(),
+    holders.state === 'ok' ? heldSlots(holders.value) : new Map(),
     found?.state === 'ok' ? found.value : undefined,
   );
 }

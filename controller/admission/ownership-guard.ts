@@ -71,9 +71,9 @@ export class OwnershipGuard {
 
   /**
    * Sends a write to a cluster. Ownership is checked now and right before each attempt is sent, the
-   * write is aborted when the lease ends, and no other replica gets the Application before the
-   * write is over (decision D7). Timers alone are not enough: after SIGCONT or a suspend a retry
-   * may run before the timer of the lease.
+   * write is aborted when the lease ends or the shard is released, and no other replica gets the
+   * Application before the write is over (decision D7). Timers alone are not enough: after SIGCONT
+   * or a suspend a retry may run before the timer of the lease.
    * @throws OwnershipLost when this replica may not write for the Application.
    */
   toCluster<T>(server: string, key: AppKey, signal: AbortSignal, send: FencedSend<T>): Promise<T> {
@@ -92,9 +92,11 @@ export class OwnershipGuard {
     send: FencedSend<T>,
   ): Promise<T> {
     const what = key === undefined ? `cluster ${server ?? ''}` : `application ${key}`;
-    return this.#ownership.writing(server, key, (beforeSend) =>
+    return this.#ownership.writing(server, key, (beforeSend, abandoned) =>
       withChild(signal, async (inner, stop) => {
-        const release = this.#atLeaseEnd(() => stop(new OwnershipLost(what)));
+        const end = (): void => stop(new OwnershipLost(what));
+        abandoned.addEventListener('abort', end, { once: true });
+        const release = this.#atLeaseEnd(end);
         return send({ signal: inner, beforeSend }).finally(release);
       }),
     );

@@ -1,4 +1,4 @@
-import { untilAborted, defined, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
+import { untilAborted, defined, newAbortController, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { apiResource, findResource } from '#kube';
 import type { KubeClient } from '#kube';
@@ -327,7 +327,7 @@ export class FakeWorld {
         const check = (): void => {
           if (!mine()) throw new OwnershipLost(server, { isOver: true });
         };
-        return mine() ? send(check) : Promise.reject(new OwnershipLost(server));
+        return mine() ? send(check, newAbortController().signal) : Promise.reject(new OwnershipLost(server));
       },
       leaseLeftMs: () => 60_000,
       measure: () => undefined,

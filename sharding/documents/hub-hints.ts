@@ -66,8 +66,8 @@ function tableTextOf(object: KubeObject): string {
 
 /** The fields that others wait for, without renewals. */
 function relevantState(slots: SlotHolders): string {
-  const news = [...slots.values()].map(({ slot, incarnation, acked, warm }) =>
-    [slot, incarnation, acked, warm].join(' '),
+  const news = [...slots.values()].map(({ slot, incarnation, acked, warm, released }) =>
+    [slot, incarnation, acked, warm, released].join(' '),
   );
   return news.join('\n');
 }

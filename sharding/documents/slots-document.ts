@@ -1,4 +1,4 @@
-import { defined, isObject } from '#base';
+import { defined, isObject, omit } from '#base';
 import type { Json } from '#base';
 import { longestLeaseMs } from '../timing/timing.ts';
 
@@ -48,7 +48,19 @@ export interface SlotRecord {
   readonly api?: ApiAddress;
   /** Live events per second of the holder's busiest clusters (load/event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
+  /** The holder has released the slot; the record stays while its {@link landing} counts. */
+  readonly released?: true;
+  /**
+   * Servers that writes without an answer, of this or an earlier holder of the slot, may still
+   * reach, and for how many milliseconds after this record was written. Absent: none.
+   */
+  readonly landing?: LandingWrites;
 }
+
+/** Milliseconds by server; {@link anyServer} stands for all. */
+export type LandingWrites = ReadonlyMap<string, number>;
+
+export const anyServer = '*';
 
 /** The address of a replica's read API, for other replicas. */
 export interface ApiAddress {
@@ -85,6 +97,12 @@ export function isForeign({ incarnation }: Pick<SlotRecord, 'incarnation'>): boo
 }
 
 const foreignPrefix = 'argocd/';
+
+/** The records whose holders have not released their slots. */
+export function heldSlots(slots: SlotHolders): SlotHolders {
+  const held = [...slots].filter(([, { released }]) => released !== true);
+  return held.length === slots.size ? slots : new Map(held);
+}
 
 /**
  * Parses the ConfigMap's data. A holder without an entry under {@link membersKey} is a replica of
@@ -144,24 +162,18 @@ export function formatSlots(slots: SlotHolders, count: number): Readonly<Record<
   const sorted = [...numbers].sort((a, b) => a - b);
   const list = sorted.map((slot) => {
     const record = slots.get(slot);
-    const at = record === undefined || record.heartbeat <= 0 ? null : rfc3339(record.heartbeat);
-    return { ShardNumber: slot, ControllerName: record?.holder ?? '', HeartbeatTime: at };
+    // To Argo CD a released slot is free.
+    const { holder = '', heartbeat = 0 } = record?.released === true ? {} : (record ?? {});
+    const at = heartbeat <= 0 ? null : rfc3339(heartbeat);
+    return { ShardNumber: slot, ControllerName: holder, HeartbeatTime: at };
   });
   const members = [...slots.values()]
     .filter((record) => !isForeign(record))
     .sort((a, b) => a.slot - b.slot)
-    .map(({ slot, holder, incarnation, renewals, acked, warm, leaseMs, version, home, api, load }) => ({
-      slot,
-      holder,
-      incarnation,
-      renewals,
-      acked,
-      warm,
-      leaseMs,
-      version,
-      home,
-      api,
+    .map(({ load, landing, ...record }) => ({
+      ...omit(record, 'heartbeat'),
       ...(load === undefined || load.size === 0 ? {} : { load: Object.fromEntries(load) }),
+      ...(landing === undefined || landing.size === 0 ? {} : { landing: Object.fromEntries(landing) }),
     }));
   return { [slotsKey]: JSON.stringify(list), [membersKey]: JSON.stringify(members) };
 }
@@ -190,6 +202,7 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
       acked,
       heartbeat: 0,
       ...protocolOf(entry),
+      ...landingOf(entry),
       ...(load.size === 0 ? {} : { load }),
     });
   }
@@ -216,6 +229,18 @@ function protocolOf({
     ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
     ...defined({ api: apiOf(api) }),
   };
+}
+
+/** Unreadable late writes may reach any server. */
+function landingOf({
+  released,
+  landing,
+}: Readonly<Partial<Record<'released' | 'landing', Json>>>): Pick<SlotRecord, 'released' | 'landing'> {
+  const state = released === true ? ({ released } as const) : {};
+  if (landing === undefined) return state;
+  const times = isObject(landing) ? Object.entries(landing) : [[anyServer, longestLeaseMs] as const];
+  const isTime = (ms: unknown): ms is number => typeof ms === 'number' && ms > 0 && ms <= longestLeaseMs;
+  return { ...state, landing: new Map(times.map(([server, ms]) => [server, isTime(ms) ? ms : longestLeaseMs])) };
 }
 
 /** Ignores an invalid address, so no replica connects to it. */

@@ -312,6 +312,24 @@ describe('hand-over', () => {
     expect(lastMove(fleet[1])).toEqual({ gained: [], lost: moving });
   });
 
+  it('acknowledges a loss only after a moment, for writes that were checked already', async () => {
+    const { world, fleet } = await pair();
+    const acked = (): number | undefined => {
+      const slots = parseSlots(world.hub.get('ConfigMap', slotsConfigMap)?.['data'] as Record<string, string>);
+      return slots.state === 'ok' ? slots.value.get(1)?.acked : undefined;
+    };
+    const before = acked();
+    const changes = fleet[1].changes.length;
+    world.hub.scale('StatefulSet', 1);
+    let sinceLoss = -1;
+    while (acked() === before && sinceLoss < 2000) {
+      await world.clock.advance(5);
+      if (fleet[1].changes.length > changes) sinceLoss += 5;
+    }
+    expect(sinceLoss).toBeGreaterThan(90);
+    expect(sinceLoss).toBeLessThan(2000);
+  });
+
   it('waits for a write in flight', async () => {
     const { world, fleet } = await pair();
     const { server } = clusters.find((each) => fleet[1].ownership.ownsCluster(each.server))!;
@@ -412,6 +430,97 @@ describe('hand-over', () => {
     load([successor]);
     await world.clock.advance(1500);
     expect(owners([fleet[0], successor])).toEqual(once);
+  });
+
+  // T-SHARD-2
+  describe('of a replica that ends while a write to one cluster has no answer', () => {
+    const { marginMs } = timingOf(heartbeatMs);
+
+    /** Starts a write to the first cluster of a replica; `send` decides how it ends. */
+    function write({ ownership }: Replica, send: (abandoned: AbortSignal) => Promise<void>) {
+      const own = clusters.filter(({ server }) => ownership.ownsCluster(server));
+      const [flaky, ...healthy] = own as [Cluster, ...Cluster[]];
+      expect(healthy.length).toBeGreaterThan(0);
+      const app = appKey('argocd', flaky.name);
+      const result = ownership.writing(flaky.server, app, (_check, abandoned) => send(abandoned));
+      return { flaky, healthy, result: result.then(String, (error: unknown) => error) };
+    }
+
+    const hangs = (abandoned: AbortSignal): Promise<void> =>
+      new Promise((_, reject) => {
+        abandoned.addEventListener('abort', () => reject(abandoned.reason as Error), { once: true });
+      });
+
+    it.each([
+      ['was reset', () => Promise.reject(lostConnection())],
+      ['still runs', hangs],
+    ])('hands over all other clusters at once, and that one after the margin: the write %s', async (_how, send) => {
+      const { world, fleet } = await pair();
+      const { flaky, healthy, result } = write(fleet[1], send);
+      await fleet[1].stop();
+      expect(await result).toBeInstanceOf(send === hangs ? OwnershipLost : KubeConnectionError);
+      const successor = world.start('ctl-1');
+      load([successor]);
+      await world.clock.advance(1500);
+      expect(owners([successor], healthy)).toEqual(healthy.map(() => 1));
+      for (let ms = 6500; ms < marginMs - 1000; ms += 500) {
+        expect(owners([fleet[0], successor], [flaky])).toEqual([0]);
+        await world.clock.advance(500);
+      }
+      // It counts from when the successor saw the record.
+      await world.clock.advance(8000);
+      expect(owners([fleet[0], successor])).toEqual(once);
+      expect(successor.ownership.ownsCluster(flaky.server)).toBe(true);
+    });
+
+    it('hands over at once what has an answer by then', async () => {
+      const { world, fleet } = await pair();
+      let answered = (): void => undefined;
+      const { result } = write(fleet[1], () => new Promise<void>((done) => (answered = done)));
+      world.clock.timer(500, () => answered());
+      await fleet[1].stop();
+      expect(await result).toBe('undefined');
+      const successor = world.start('ctl-1');
+      load([successor]);
+      await world.clock.advance(1500);
+      expect(owners([fleet[0], successor])).toEqual(once);
+    });
+
+    it('tells the successor of its successor, and holders of other shards', async () => {
+      const { world, fleet } = await pair();
+      const { flaky } = write(fleet[1], hangs);
+      await fleet[1].stop();
+      const second = world.start('ctl-1');
+      load([second]);
+      await world.clock.advance(1500);
+      await second.stop();
+      // 11 s of the margin have passed, and the rest counts anew.
+      world.hub.scale('StatefulSet', 1);
+      await world.clock.advance(500);
+      expect(owners([fleet[0]], [flaky])).toEqual([0]);
+      await world.clock.advance(marginMs);
+      expect(owners([fleet[0]])).toEqual(once);
+    });
+
+    it('leaves its record until the writes have landed, and then nothing', async () => {
+      const { world, fleet } = await pair();
+      const { flaky } = write(fleet[1], hangs);
+      await fleet[1].stop();
+      const found = (): unknown => {
+        const slots = parseSlots(world.hub.get('ConfigMap', slotsConfigMap)?.['data'] as Record<string, string>);
+        return slots.state === 'ok' ? slots.value.get(1) : slots;
+      };
+      expect(found()).toMatchObject({ released: true, landing: new Map([[flaky.server, expect.any(Number)]]) });
+      const data = world.hub.get('ConfigMap', slotsConfigMap)?.['data'] as Record<string, string>;
+      expect(JSON.parse(data[slotsKey] ?? '')).toMatchObject([{}, { ControllerName: '', HeartbeatTime: null }]);
+      await world.clock.advance(marginMs + heartbeatMs);
+      expect(found()).toBeUndefined();
+      // Its claim is gone, too: the next holder need not wait.
+      const successor = world.start('ctl-1');
+      load([successor]);
+      await world.clock.advance(1500);
+      expect(owners([fleet[0], successor])).toEqual(once);
+    });
   });
 
   // T-SHARD-5
@@ -1093,7 +1202,7 @@ describe('a process restarted at its location', () => {
     expect(Math.max(...owners(others, had))).toBe(1);
   });
 
-  it('releases its slot only after the margin, too', async () => {
+  it('releases its slot, and its successor waits for the rest of the margin', async () => {
     const world = new World();
     world.hub.scale('Deployment', 1);
     const first = world.start('pod-a', { dynamic: true, home: pod(1) });
@@ -1104,18 +1213,16 @@ describe('a process restarted at its location', () => {
     load([successor]);
     await world.clock.advance(2000);
     expect(owners([successor])).toEqual(once);
-    const claims = (): unknown =>
-      (world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>)['claims'];
-    const before = claims();
-    expect(before).toContain('leaseMs');
+    await world.clock.advance(5000);
     await successor.stop();
-    // The register entry was removed too, so that the next claimant of the free slot need not wait.
-    expect(claims()).toBe(before);
     const next = world.start('pod-d', { dynamic: true });
     load([next]);
-    await world.clock.advance(timingOf(heartbeatMs).marginMs - 8000);
-    expect(owners([next])).toEqual(clusters.map(() => 0));
-    await world.clock.advance(2 * leaseMs);
+    // It counts from when this process saw the record; seven seconds had passed before the release.
+    for (let ms = 0; ms < 5000; ms += 500) {
+      expect(owners([next])).toEqual(clusters.map(() => 0));
+      await world.clock.advance(500);
+    }
+    await world.clock.advance(2500);
     expect(owners([next])).toEqual(once);
   });
 

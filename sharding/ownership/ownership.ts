@@ -8,7 +8,7 @@ import { OwnershipConditions } from './conditions.ts';
 import { HubCoordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { EventRateBook } from '../load/event-rates.ts';
-import type { ApiAddress } from '../documents/slots-document.ts';
+import type { ApiAddress, LandingWrites } from '../documents/slots-document.ts';
 import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { hubHints } from '../documents/hub-hints.ts';
@@ -95,6 +95,8 @@ export interface OwnershipDeps {
  * wrapped in `writing`.
  */
 const drainDelayMs = 100;
+/** How long a replica that ends waits for the answers of its last writes. */
+const abandonDelayMs = 1000;
 /**
  * If the hub was silent for this long, a write also reads the hub to learn its time: all clocks of
  * this machine may have stopped.
@@ -135,6 +137,7 @@ class LeasedOwnership implements Ownership {
   #lastLoss = Number.NEGATIVE_INFINITY;
   #suspensions = 0;
   #askedAt = Number.NEGATIVE_INFINITY;
+  #leavingSince: number | undefined;
   #prepared: ReadonlySet<string> = new Set();
   #leaseEnd: ClockTimer | undefined;
 
@@ -256,18 +259,17 @@ class LeasedOwnership implements Ownership {
   async writing<T>(
     server: string | undefined,
     app: AppKey | undefined,
-    send: (check: () => void) => Promise<T>,
+    send: (check: () => void, abandoned: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const write = { server: server ?? unresolvedDestination, app };
     this.assertOwns(write.server, app);
     this.#askTheTime();
     let isSent = false;
-    return this.#writes.run(write, () =>
-      send(() => {
-        this.#assertOwns(write.server, app, { isOver: !isSent });
-        isSent = true;
-      }),
-    );
+    const check = (): void => {
+      this.#assertOwns(write.server, app, { isOver: !isSent });
+      isSent = true;
+    };
+    return this.#writes.run(write, (abandoned) => send(check, abandoned));
   }
 
   ownedParts(server: string): OwnedParts | undefined {
@@ -372,7 +374,17 @@ class LeasedOwnership implements Ownership {
 
   #worldNow(leaving: boolean): LocalState {
     const warm = this.#deps.prepares === true ? this.#isWarm() : undefined;
-    return this.#world.world({ leaving, drained: this.#isDrained(leaving), warm });
+    const landing = leaving ? this.#landing() : undefined;
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving), landing, warm });
+  }
+
+  /** Waits a moment for answers at the end, then gives up requests that still run. */
+  #landing(): LandingWrites | undefined {
+    const { monotonic } = this.#now();
+    this.#leavingSince ??= monotonic;
+    if (monotonic - Math.max(this.#lastLoss, this.#leavingSince) < drainDelayMs) return undefined;
+    if (monotonic - this.#leavingSince >= abandonDelayMs) this.#writes.abandon();
+    return this.#writes.landing();
   }
 
   #isWarm(): boolean {

@@ -51,11 +51,15 @@ export interface Ownership extends Runnable {
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[];
   /**
    * Checks `assertOwns` and runs a write; its target is handed over only after the write ended. The
-   * write must time out within {@link leaseLeftMs} plus the margin, and call `check` right before
-   * it sends: that throws OwnershipLost once the right to write has ended. Without `server`: the
-   * destination is unresolvable.
+   * write must time out within {@link leaseLeftMs} plus the margin, end when `abandoned` aborts,
+   * and call `check` right before it sends: that throws OwnershipLost once the right to write has
+   * ended. Without `server`: the destination is unresolvable.
    */
-  writing<T>(server: string | undefined, app: AppKey | undefined, send: (check: () => void) => Promise<T>): Promise<T>;
+  writing<T>(
+    server: string | undefined,
+    app: AppKey | undefined,
+    send: (check: () => void, abandoned: AbortSignal) => Promise<T>,
+  ): Promise<T>;
   /** How long this replica may write without another renewal; 0 when it may not write. */
   leaseLeftMs(): number;
   /** Parts of the cluster that this replica owns; undefined when there are none. */

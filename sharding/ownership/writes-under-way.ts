@@ -1,6 +1,9 @@
-import { isRequestOver } from '#base';
+import { isRequestOver, newAbortController, OwnershipLost } from '#base';
 import { KubeApiError, KubeConnectionError, KubeCredentialError, KubeRequestError } from '#kube';
 import type { AppKey } from '#model';
+import { clusterKey } from '../distribution/parts.ts';
+import { anyServer } from '../documents/slots-document.ts';
+import type { LandingWrites } from '../documents/slots-document.ts';
 
 /** A write that may still reach its target. */
 export interface InFlightWrite {
@@ -8,11 +11,16 @@ export interface InFlightWrite {
   readonly app: AppKey | undefined;
 }
 
+/** A longer list would make the slots too big. */
+const maxLandingServers = 100;
+
 interface InFlightEntry extends InFlightWrite {
   /**
    * Infinite while the write runs. If it ended without a response: when it can no longer arrive.
    */
   landsUntil: number;
+  /** Ends its request. */
+  readonly abandoned: AbortController;
 }
 
 /**
@@ -29,16 +37,18 @@ export class InFlightWrites {
     this.#monotonic = monotonic;
   }
 
-  async run<T>(write: InFlightWrite, send: () => Promise<T>): Promise<T> {
-    const entry: InFlightEntry = { ...write, landsUntil: Number.POSITIVE_INFINITY };
+  /** Runs a write; the signal aborts when the write is abandoned. */
+  async run<T>(write: InFlightWrite, send: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
+    const abandoned = newAbortController();
+    const entry: InFlightEntry = { ...write, landsUntil: Number.POSITIVE_INFINITY, abandoned };
     this.#entries.add(entry);
     try {
-      const answer = await send();
+      const answer = await send(abandoned.signal);
       this.#entries.delete(entry);
       return answer;
     } catch (error) {
       if (cannotLand(error)) this.#entries.delete(entry);
-      else entry.landsUntil = this.#monotonic() + this.#marginMs;
+      else entry.landsUntil = Math.min(entry.landsUntil, this.#monotonic() + this.#marginMs);
       throw error;
     }
   }
@@ -47,6 +57,27 @@ export class InFlightWrites {
     const now = this.#monotonic();
     for (const entry of this.#entries) if (entry.landsUntil <= now) this.#entries.delete(entry);
     return [...this.#entries];
+  }
+
+  /** Ends all requests that still run: from now on they count as writes without an answer. */
+  abandon(): void {
+    for (const entry of this.#entries) {
+      if (entry.landsUntil !== Number.POSITIVE_INFINITY) continue;
+      entry.landsUntil = this.#monotonic() + this.#marginMs;
+      entry.abandoned.abort(new OwnershipLost(`cluster ${entry.server}`));
+    }
+  }
+
+  /** How long writes may still reach each server; undefined while a request runs. */
+  landing(): LandingWrites | undefined {
+    const now = this.#monotonic();
+    const landing = new Map<string, number>();
+    for (const { server, landsUntil } of this.#entries) {
+      if (landsUntil === Number.POSITIVE_INFINITY) return undefined;
+      const key = clusterKey(server);
+      if (landsUntil > now) landing.set(key, Math.max(landing.get(key) ?? 0, Math.ceil(landsUntil - now)));
+    }
+    return landing.size > maxLandingServers ? new Map([[anyServer, Math.max(...landing.values())]]) : landing;
   }
 }
 

@@ -1,7 +1,8 @@
 import type { SlotClaims } from '../documents/claims.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
+import { LandingTracker } from './landing-tracker.ts';
 import { HolderPresence } from './presence.ts';
-import { isForeign, unknownHolder } from '../documents/slots-document.ts';
+import { heldSlots, isForeign, unknownHolder } from '../documents/slots-document.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
 import type { TableDocument, ReleaseWait } from '../documents/table-document.ts';
 import { longestLeaseMs, protocolVersion } from '../timing/timing.ts';
@@ -15,9 +16,11 @@ import { UnseenClaims } from './unseen-claims.ts';
  */
 export class HubKnowledge {
   readonly presence: HolderPresence;
+  readonly landing = new LandingTracker();
   readonly #timing: ProtocolTiming;
   readonly #unseen: UnseenClaims;
   #last: HubObservation | undefined;
+  #held: SlotHolders | undefined;
   #emptySince: number | undefined;
   #unackedSince: number | undefined;
   #unowned: { readonly observation: HubObservation; readonly servers: ReadonlyMap<string, number> } | undefined;
@@ -30,14 +33,16 @@ export class HubKnowledge {
 
   observe(observation: HubObservation, now: LocalInstant): void {
     this.#last = observation;
+    this.#held = observation.slots.state === 'ok' ? heldSlots(observation.slots.value) : undefined;
     this.#unseen.observe(observation);
     this.#emptySince = observation.isNew ? (this.#emptySince ?? now.monotonic) : undefined;
     const { slots, slotsSince, until } = observation;
-    if (slots.state !== 'ok') return;
+    if (slots.state !== 'ok' || this.#held === undefined) return;
+    this.landing.observe(slots.value, until);
     const { replicas = 0, epoch = 0 } = this.published() ?? {};
-    const isUnacked = slots.value.size > 0 && this.floor(undefined) < epoch;
+    const isUnacked = this.#held.size > 0 && this.floor(undefined) < epoch;
     this.#unackedSince = isUnacked ? (this.#unackedSince ?? now.monotonic) : undefined;
-    this.presence.observe({ slots: slots.value, sentAt: slotsSince, answeredAt: until, replicas, epoch });
+    this.presence.observe({ slots: this.#held, sentAt: slotsSince, answeredAt: until, replicas, epoch });
   }
 
   /** Undefined before the first read. */
@@ -47,7 +52,13 @@ export class HubKnowledge {
 
   /** The holders as last seen; undefined when they could not be read. */
   slots(): SlotHolders | undefined {
-    return this.#last?.slots.state === 'ok' ? this.#last.slots.value : undefined;
+    return this.#held;
+  }
+
+  /** Records of released slots as last seen: their slots are free. */
+  released(): SlotHolders {
+    const { slots } = this.#last ?? {};
+    return new Map(slots?.state === 'ok' ? [...slots.value].filter(([slot]) => this.#held?.has(slot) !== true) : []);
   }
 
   /** The holders as last seen; empty when they could not be read. */

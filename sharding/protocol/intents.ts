@@ -5,7 +5,7 @@ import type { ProcessLocation } from '../documents/process-location.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
-import type { ApiAddress, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import type { ApiAddress, LandingWrites, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
 import type { LeaseState } from './lease-state.ts';
 import { protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -174,6 +174,38 @@ function placeholders(situation: ProtocolSituation): readonly (readonly [number,
   ]);
 }
 
+/**
+ * Releases our slot although writes without an answer may still reach some servers: the record
+ * stays and names them, so that whoever gets their parts waits for these writes only.
+ */
+export function releaseSlotWhileLanding(situation: ProtocolSituation, landing: LandingWrites): WriteIntent | undefined {
+  const { hub, leaseState } = situation;
+  const [lease, slots] = [leaseState.lease(), hub.slots()];
+  if (lease === undefined || slots === undefined || !isClaimInSlots(hub, leaseState)) return undefined;
+  const acked = leaseState.acked();
+  const intent = writeOwnRecord(situation, slots, lease.slot, { acked, why: releaseReason });
+  const record = intent.slots.get(lease.slot);
+  if (record === undefined) return undefined;
+  const released = { ...record, released: true, landing: longerOf(landing, record.landing) } as const;
+  return { ...intent, slots: new Map(intent.slots).set(lease.slot, released) };
+}
+
+/** Servers of both, with the longer time of each. */
+export function longerOf(a: LandingWrites, b: LandingWrites = new Map()): LandingWrites {
+  const longer = new Map(a);
+  for (const [server, ms] of b) longer.set(server, Math.max(ms, a.get(server) ?? 0));
+  return longer;
+}
+
+/** Adds the records of released slots, which a claimant replaces, and the planner removes. */
+export function withReleased(intent: WriteIntent | undefined, { hub, now }: ProtocolSituation): typeof intent {
+  if (intent?.write !== 'slots') return intent;
+  const kept = [...hub.released()].filter(
+    ([slot, record]) => hub.landing.remaining(slot, now.monotonic).size > 0 || isClaimOf(record, hub.claims()),
+  );
+  return kept.length === 0 ? intent : { ...intent, slots: new Map([...kept, ...intent.slots]) };
+}
+
 /** Releases our slot. The caller has released all parts, and no write is in flight. */
 export function releaseSlot(situation: ProtocolSituation): WriteIntent | undefined {
   const { hub, leaseState } = situation;
@@ -218,20 +250,24 @@ function withoutClaims(claims: SlotClaims, slots: Iterable<number>): SlotClaims 
  */
 export function releaseExpiredSlots(situation: ProtocolSituation): WriteIntent | undefined {
   const { hub, leaseState, now } = situation;
-  const [lease, slots, expired] = [leaseState.lease(), hub.slots(), hub.presence.expired()];
-  if (expired.size === 0 || lease === undefined || slots === undefined || leaseState.leaseLeft(now) === 0)
-    return undefined;
-  if (!hub.isPlanner(lease.slot, now) || leaseState.acked() !== hub.published()?.epoch) return undefined;
+  const [lease, slots] = [leaseState.lease(), hub.slots()];
+  const isLanding = (slot: number): boolean => hub.landing.remaining(slot, now.monotonic).size > 0;
+  const expired = [...hub.presence.expired()].filter((slot) => !isLanding(slot));
+  const released = [...hub.released()].filter(([slot]) => !isLanding(slot));
+  if (expired.length + released.length === 0 || lease === undefined || slots === undefined) return undefined;
+  if (leaseState.leaseLeft(now) === 0 || !hub.isPlanner(lease.slot, now)) return undefined;
+  if (leaseState.acked() !== hub.published()?.epoch) return undefined;
   // Remove the register entry first; otherwise the next claimant of the free slot would wait for
   // it.
-  const known = [...expired].filter((each) => isClaimOf(slots.get(each), hub.claims()));
+  const gone = [...expired.map((slot) => slots.get(slot)), ...released.map(([, record]) => record)];
+  const known = gone.flatMap((record) => (record && isClaimOf(record, hub.claims()) ? [record.slot] : []));
   if (known.length > 0) return { write: 'claims', claims: withoutClaims(hub.claims(), known), why: 'a dead holder' };
-  const rest = new Map([...slots].filter(([slot]) => !expired.has(slot)));
+  const rest = new Map([...slots].filter(([slot]) => !expired.includes(slot)));
   return writeOwnRecord(situation, rest, lease.slot, { acked: leaseState.acked(), why: 'a dead holder' });
 }
 
-function isClaimOf(holder: SlotRecord | undefined, claims: SlotClaims): boolean {
-  return holder !== undefined && claims.get(holder.slot)?.incarnation === holder.incarnation;
+function isClaimOf(holder: SlotRecord, claims: SlotClaims): boolean {
+  return claims.get(holder.slot)?.incarnation === holder.incarnation;
 }
 
 /**
@@ -241,6 +277,8 @@ function isClaimOf(holder: SlotRecord | undefined, claims: SlotClaims): boolean 
 function slotLimit({ hub, world }: ProtocolSituation): number {
   return Math.max(hub.published()?.replicas ?? 0, world.replicas ?? 0, 1);
 }
+
+type SlotsIntent = WriteIntent & { readonly write: 'slots' };
 
 interface RecordUpdate {
   readonly acked: number;
@@ -253,11 +291,12 @@ function writeOwnRecord(
   slots: SlotHolders,
   slot: number,
   { acked, why }: RecordUpdate,
-): WriteIntent {
-  const { world, now, self, timing } = situation;
+): SlotsIntent {
+  const { hub, world, now, self, timing } = situation;
   const { name: holder, incarnation, renewals } = self;
   const old = slots.get(slot);
   const ours = old?.incarnation === incarnation ? old : undefined;
+  const landing = hub.landing.remaining(slot, now.monotonic);
   const record = {
     slot,
     holder,
@@ -270,6 +309,7 @@ function writeOwnRecord(
     ...(world.warm === undefined ? {} : { warm: Math.max(ours?.warm ?? 0, preparedEpoch(situation)) }),
     ...(self.home === undefined ? {} : { home: recordedProcess(self.home) }),
     ...defined({ load: world.load, api: self.api }),
+    ...(landing.size === 0 ? {} : { landing }),
   };
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };
 }

@@ -139,7 +139,7 @@ export class LeaseState {
     const kept = new Map<string, ReadonlySet<number>>();
     for (const [server, parts] of this.#taken) {
       const entry = table.value.entries.get(server);
-      const still = [...parts].filter((part) => entry !== undefined && this.#mayTake(entry, part, hub));
+      const still = [...parts].filter((part) => entry !== undefined && this.#isReleased(entry, part, hub));
       if (still.length > 0) kept.set(server, new Set(still));
     }
     this.#taken = kept;
@@ -160,7 +160,8 @@ export class LeaseState {
       const mine = entry.shards.flatMap((shard, part) => (shard === slot ? [part] : []));
       if (mine.length === 0) continue;
       const old = this.#taken.get(server);
-      const now = mine.filter((part) => old?.has(part) === true || this.#mayTake(entry, part, hub));
+      const isLanding = hub.landing.isLanding(server, entry.everyone);
+      const now = mine.filter((part) => old?.has(part) === true || (!isLanding && this.#isReleased(entry, part, hub)));
       if (now.length > 0) taken.set(server, new Set(now));
       open ||= now.length < mine.length;
     }
@@ -191,7 +192,8 @@ export class LeaseState {
     return found;
   }
 
-  #mayTake(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
+  /** Reports whether the part is ours, and no other replica can have it any more. */
+  #isReleased(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
     if (this.#lease === undefined || entry.shards[part] !== this.#lease.slot) return false;
     if (!(entry.waits[part] ?? []).every((wait) => hub.settled(wait))) return false;
     if (entry.everyone === 0) return true;

@@ -1,6 +1,6 @@
 import type { SlotClaims } from '../documents/claims.ts';
 import type { PlanInputs } from './plan.ts';
-import type { ParseResult, SlotHolders } from '../documents/slots-document.ts';
+import type { LandingWrites, ParseResult, SlotHolders } from '../documents/slots-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 
 /** A moment on this process' clocks. */
@@ -45,6 +45,11 @@ export interface LocalState {
   readonly fixedSlot: number | undefined;
   /** No write to a part that was given away is in flight. */
   readonly drained: boolean;
+  /**
+   * While leaving: servers that writes without an answer may still reach, and for how long.
+   * Undefined while a request runs.
+   */
+  readonly landing?: LandingWrites | undefined;
   /**
    * True if caches are filled for all parts that the obeyed table announces. Undefined: this
    * replica never prepares, and others do not wait for it.

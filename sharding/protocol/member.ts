@@ -4,7 +4,9 @@ import { HubKnowledge } from './hub-knowledge.ts';
 import {
   restoreSlots,
   claimSlot,
+  longerOf,
   releaseSlot,
+  releaseSlotWhileLanding,
   isClaimRecorded,
   isSetBack,
   renewOrAcknowledge,
@@ -12,12 +14,13 @@ import {
   releaseReason,
   repairSlots,
   restartClaimReason,
+  withReleased,
 } from './intents.ts';
 import { isClaimInSlots, releaseExpiredSlots } from './intents.ts';
 import type { ProtocolSituation } from './intents.ts';
 import type { LocalInstant, WriteIntent, HubObservation, LocalState } from './member-types.ts';
 import { TablePlanner } from './planner.ts';
-import { unknownHolder } from '../documents/slots-document.ts';
+import { anyServer, heldSlots, unknownHolder } from '../documents/slots-document.ts';
 import type { ApiAddress, SlotHolders, SlotRecord } from '../documents/slots-document.ts';
 import { LeaseState } from './lease-state.ts';
 import { UnansweredWrites } from './unanswered-writes.ts';
@@ -57,10 +60,10 @@ export class ProtocolMember {
   /** Our host name gives us another slot: this one was claimed while the replicas were unknown. */
   #misplaced = false;
   /**
-   * Epoch that our predecessor at this location acknowledged, and when its last request can no
-   * longer be carried out.
+   * Epoch that the holder before us acknowledged, and when its last request can no longer be
+   * carried out.
    */
-  #heritage: { readonly acked: number; readonly until: number } | undefined;
+  #heritage: { readonly acked: number; readonly until: number; readonly isNamed: boolean } | undefined;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -137,6 +140,8 @@ export class ProtocolMember {
       // Changes right after a published table had to wait.
       this.#planner.rests(now) ? publishMs : renewMs,
     ];
+    if (this.#leaseState.isOpen())
+      steps.push(...this.#hub.landing.ends(now.monotonic).map((at) => at + 1 - now.monotonic));
     const rivalUntil = lease && this.#register.waitsUntil(lease.slot);
     if (this.table() === undefined && rivalUntil !== undefined) steps.push(rivalUntil + 1 - now.monotonic);
     const plans = this.plans(now);
@@ -179,7 +184,7 @@ export class ProtocolMember {
 
   /** Takes in signs of life from the watch, between reads. */
   notice(slots: SlotHolders, now: LocalInstant): void {
-    this.#hub.presence.notice(slots, now.monotonic);
+    this.#hub.presence.notice(heldSlots(slots), now.monotonic);
   }
 
   /**
@@ -197,7 +202,11 @@ export class ProtocolMember {
     if (world.leaving) this.#leaving = true;
     this.#checkPlace(world);
     this.#renewals += 1;
-    const situation = this.#situation(this.#isHeir(now) ? { ...world, drained: false } : world, now);
+    const situation = this.#situation(this.#withHeritage(world, now), now);
+    return withReleased(this.#intentIn(situation), situation);
+  }
+
+  #intentIn(situation: ProtocolSituation): WriteIntent | undefined {
     const released = this.#leaving || this.#misplaced ? this.#giveBack(situation) : undefined;
     if (released !== undefined || this.#leaving) return released;
     const slots = this.#hub.slots();
@@ -231,15 +240,14 @@ export class ProtocolMember {
       return;
     }
     const own = this.#ownRecord(intent.slots);
-    if (own === undefined) {
+    if (own === undefined || own.released === true) {
       this.#lose();
       return;
     }
-    const before = this.#hub.holders().get(own.slot);
+    const before = this.#hub.holders().get(own.slot) ?? this.#hub.released().get(own.slot);
     this.#lastSlot = own.slot;
     if (this.#leaseState.lease() === undefined) this.#register.claimed(before?.incarnation);
-    if (intent.why === restartClaimReason)
-      this.#heritage = { acked: before?.acked ?? 0, until: now.monotonic + this.#options.timing.marginMs };
+    if (this.#leaseState.lease() === undefined) this.#inherit(own, before, intent.why === restartClaimReason, now);
     this.#leaseState.renewed(own, sent, now, isClaimInSlots(this.#hub, this.#leaseState));
   }
 
@@ -263,13 +271,30 @@ export class ProtocolMember {
   }
 
   /**
-   * Reports whether requests of our predecessor at this location count as in flight. For the margin
-   * they may still be carried out. Under the table that it obeyed its parts are ours, so they do no
-   * harm; before a release or another table we wait for them.
+   * Reports whether requests of the holder before us count as in flight. Under the table that it
+   * obeyed its parts are ours, so they do no harm; before a release or another table we wait for
+   * them.
    */
   #isHeir({ monotonic }: LocalInstant): boolean {
     if (this.#heritage === undefined || monotonic >= this.#heritage.until) return false;
     return this.#leaving || this.#misplaced || this.#leaseState.table()?.epoch !== this.#heritage.acked;
+  }
+
+  /** Takes in a claim. A predecessor at our location left no list of its requests. */
+  #inherit({ landing }: SlotRecord, before: SlotRecord | undefined, isRestart: boolean, now: LocalInstant): void {
+    const times = [...(landing?.values() ?? []), ...(isRestart ? [this.#options.timing.marginMs] : [])];
+    if (times.length === 0) return;
+    const until = now.monotonic + Math.max(...times);
+    this.#heritage = { acked: before?.acked ?? 0, until, isNamed: !isRestart };
+  }
+
+  #withHeritage(world: LocalState, now: LocalInstant): LocalState {
+    if (this.#heritage === undefined || !this.#isHeir(now)) return world;
+    const { until, isNamed } = this.#heritage;
+    const ours = world.drained ? new Map<string, number>() : world.landing;
+    // Our record names the others.
+    const inherited = new Map(isNamed ? [] : [[anyServer, Math.ceil(until - now.monotonic)] as const]);
+    return { ...world, drained: false, landing: ours && longerOf(ours, inherited) };
   }
 
   #mayKeepSlot({ slots }: HubObservation, now: LocalInstant): boolean {
@@ -323,7 +348,10 @@ export class ProtocolMember {
   #giveBack(situation: ProtocolSituation): WriteIntent | undefined {
     const hadSome = this.#leaseState.releaseParts();
     // Only the next turn knows whether writes to the parts just released have drained.
-    if (!situation.world.drained || (hadSome && !this.#leaving)) return undefined;
+    const { drained, landing } = situation.world;
+    if (!drained && this.#leaving && !hadSome && landing !== undefined)
+      return releaseSlotWhileLanding(situation, landing);
+    if (!drained || (hadSome && !this.#leaving)) return undefined;
     if (this.#hub.slots() === undefined && this.#misplaced) this.#lose();
     return releaseSlot(situation);
   }

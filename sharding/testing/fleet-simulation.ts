@@ -10,7 +10,7 @@ import { clusterKey } from '../distribution/parts.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 import type { Ownership } from '../ownership/types.ts';
-import { afterlifeMs, reset } from './late-writes.ts';
+import { afterlifeMs, cutShort, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { intrude, lose } from './others-write.ts';
 import { unkeptPromise } from './promises.ts';
@@ -386,20 +386,20 @@ export class FleetSimulation implements SimulatedFleet {
     return ownership.writing(
       server,
       key,
-      () =>
+      (_check, abandoned) =>
         new Promise<void>((done, failed) => {
-          let write: SimulatedWrite = { key, goesTo, landsAt };
-          if (isReset) write = { ...write, landsAt: Math.min(landsAt, this.now + afterlifeMs) };
+          const whole = { key, goesTo, landsAt };
+          const write: SimulatedWrite = isReset ? cutShort(whole, this.now) : whole;
           replica.writes = [...replica.writes.filter((each) => each.landsAt > this.now), write];
+          const giveUp = (): void => {
+            replica.writes = replica.writes.map((each) => (each === write ? cutShort(each, this.now) : each));
+            failed(new OwnershipLost(`application ${key}`));
+          };
+          abandoned.addEventListener('abort', giveUp, { once: true });
           const atLeaseEnd = (): void => {
             const left = ownership.leaseLeftMs();
             if (left > 0) timer = clock.timer(left + 1, atLeaseEnd);
-            else {
-              const abandoned = { ...write, landsAt: Math.min(landsAt, this.now + afterlifeMs) };
-              replica.writes = replica.writes.map((each) => (each === write ? abandoned : each));
-              write = abandoned;
-              failed(new OwnershipLost(`application ${key}`));
-            }
+            else giveUp();
           };
           let timer = clock.timer(ownership.leaseLeftMs() + 1, atLeaseEnd);
           const end = (run: () => void): void =>

@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { seededRandom, systemClock } from '#base';
+import { startSimCluster } from '#sim';
+import type { SimRequest } from '#sim';
 import { eventually } from '#support';
 import { automated, config, synced } from './objects.ts';
-import type { Application } from '#model';
+import type { Application, KubeObject } from '#model';
 import type { Replica } from './world.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
@@ -53,6 +56,50 @@ describe('two replicas', () => {
       expect(other?.controller.snapshot().applications.map(({ key }) => key)).toEqual(['argocd/demo']);
     },
     leases,
+  );
+});
+
+describe('a replica that ends while one cluster resets its writes', () => {
+  // T-SHARD-2
+  it(
+    'hands over its other clusters at once, and that one when no write can land any more',
+    async () => {
+      repo.commit({ 'app/a.yaml': config('a') });
+      const healthy = await startSimCluster({ clock: systemClock, random: seededRandom(3), name: 'healthy' });
+      try {
+        healthy.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
+        world.addCluster('healthy', healthy.url);
+        const first = await world.replica();
+        const destination = { server: healthy.url, namespace: 'apps' };
+        world.application('flaky', { ...repo.source(), ...automated });
+        world.application('healthy', { ...repo.source(), ...automated, destination });
+        await world.until('flaky', synced, 40_000);
+        await world.until('healthy', synced, 40_000);
+
+        let resets = 0;
+        const isWrite = ({ verb, resource }: SimRequest): boolean => verb === 'patch' && resource === 'configmaps';
+        const stopCounting = world.cluster.onRequest((request) => {
+          resets += Number(isWrite(request));
+        });
+        const heal = world.cluster.addFault({ verb: 'patch', resource: 'configmaps', fault: { kind: 'reset' } });
+        world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
+        await eventually(() => expect(resets).toBeGreaterThan(0), 40_000);
+        await first.stop();
+        stopCounting();
+        heal();
+        const drifted = structuredClone(healthy.store.get('', 'ConfigMap', 'apps', 'a'));
+        healthy.store.update({ ...drifted, data: { key: 'tampered' } } as KubeObject);
+        const { controller } = await world.replica();
+        const owned = (): readonly string[] => controller.snapshot().applications.map(({ key }) => key);
+        await eventually(() => expect(owned()).toEqual(['argocd/healthy']), 10_000);
+        const repaired = { data: { key: '1' } };
+        await eventually(() => expect(healthy.store.get('', 'ConfigMap', 'apps', 'a')).toMatchObject(repaired), 30_000);
+        await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject(repaired), 30_000);
+      } finally {
+        await healthy.close();
+      }
+    },
+    4 * leases,
   );
 });
 
