@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { OwnershipLost, Shutdown } from '#base';
+import { KubeConnectionError } from '#kube';
 import type { Application } from '#model';
 import { createOwnership } from './ownership.ts';
 import { slotsConfigMap } from '../documents/slots-document.ts';
+import { formatTable, tableConfigMap, tableKey } from '../documents/table-document.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { loneReplica } from '../testing/lone-replica.ts';
 import { SimulatedHub } from '../testing/simulated-hub.ts';
@@ -60,6 +62,39 @@ class Single {
     await this.#run;
   }
 }
+
+it('a table published between the two reads makes no hub look new', async () => {
+  const time = new VirtualTime();
+  const machine = new MachineClock(time, { rate: 1, skew: 0 });
+  const hub = new SimulatedHub(time, { latency: () => 1, fate: () => 'arrives' });
+  hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas: 1 } });
+  const client = hub.client({ clock: machine, cutUntil: 0, cut: 'all' });
+  const [{ get }, written]: [typeof client, string[]] = [{ ...client }, []];
+  let slotsReadAt = Number.NEGATIVE_INFINITY;
+  // Each turn's first read of the table comes before it is published, and the slots are lost.
+  client.get = (resource, object, options) => {
+    if (object.name === slotsConfigMap) slotsReadAt = time.now;
+    const isFirst = object.name === tableConfigMap && time.now - slotsReadAt > 50;
+    return get(resource, isFirst ? { ...object, name: 'none' } : object, options);
+  };
+  client.create = (_resource, object) => {
+    written.push(object.metadata.name ?? '', JSON.stringify(object['data']));
+    return Promise.reject(new KubeConnectionError('https://hub', 'connection reset', undefined));
+  };
+  const entries = new Map([[server, { names: ['a'], shards: [0], homes: [0], waits: [[]], everyone: 0 }]]);
+  const rest = { replicas: 1, algorithm: 'legacy', slots: 1, movedAt: new Map() } as const;
+  hub.put('ConfigMap', tableConfigMap, formatTable({ epoch: 1000, ...rest, entries }));
+  const end = new AbortController();
+  const ownership = createOwnership(loneReplica(client, machine, heartbeatMs));
+  const run = ownership.run(end.signal);
+  ownership.update([cluster], [] as Application[]);
+  await time.play(time.now + 5000, () => false);
+  // Whoever published the table may hold a slot.
+  expect(written.slice(0, 2)).toEqual([slotsConfigMap, expect.stringContaining('unknown/')]);
+  end.abort(new Shutdown());
+  await time.play(time.now + 10_000, () => false);
+  await run;
+});
 
 describe('writes to the hub', () => {
   let single: Single;
@@ -142,6 +177,32 @@ describe('writes to the hub', () => {
       }
     },
   );
+
+  it('a read that spans a suspend is discarded', async () => {
+    const known = single.ownership.facts().epoch ?? 0;
+    const { get } = single.client;
+    const text = (epoch: number): string => {
+      const data = single.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>;
+      return JSON.stringify({ ...(JSON.parse(data[tableKey] ?? '') as object), epoch });
+    };
+    const publish = (epoch: number): void => {
+      single.hub.put('ConfigMap', tableConfigMap, { data: { [tableKey]: text(epoch) } });
+    };
+    let reads = 0;
+    single.client.get = async (...request) => {
+      reads += 1;
+      if (reads > 2) throw new KubeConnectionError('https://hub', 'no more answers', undefined);
+      if (reads === 1) publish(known + 1000);
+      if (reads === 2) single.machine.suspend(60_000);
+      return get(...request);
+    };
+    await single.play(renewMs + 61_000);
+    expect(reads).toBeGreaterThan(2);
+    expect(single.ownership.facts().epoch).toBe(known);
+    single.client.get = get;
+    await single.play(1000);
+    expect(single.ownership.facts().epoch).toBeGreaterThanOrEqual(known + 1000);
+  });
 
   it('renewals keep whatever else is in the shard mapping', async () => {
     const mapping = single.hub.get('ConfigMap', slotsConfigMap);

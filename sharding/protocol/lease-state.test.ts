@@ -240,6 +240,17 @@ describe('the lease', () => {
     expect(leaseState.leaseLeft(at(1000 + timing.leaseMs - timing.marginMs))).toBe(0);
   });
 
+  it('ends when the wall clock says so, too: the monotonic clock may have stood still', () => {
+    const leaseState = new LeaseState(timing);
+    leaseState.renewed(record(own), at(1000), at(1000), false);
+    expect(leaseState.leaseLeft({ monotonic: 1500, wall: 1000 + timing.validMs })).toBe(0);
+  });
+
+  it('leaves a busy machine three seconds for a renewal, at any heartbeat', () => {
+    const { validMs, renewMs } = timingOf(1000);
+    expect(validMs - renewMs).toBeGreaterThanOrEqual(3000);
+  });
+
   it('leaves nothing behind when it has run out', () => {
     const replica = holder(table(4000));
     replica.renew(4000, 2200);

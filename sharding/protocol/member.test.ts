@@ -80,6 +80,11 @@ class Actor {
     return this.member.intent({ ...this.world, ...changes }, at(this.#now));
   }
 
+  /** Time passes without a turn. */
+  sleep(ms: number): void {
+    this.#now += ms;
+  }
+
   now(): LocalInstant {
     return at(this.#now);
   }
@@ -189,6 +194,40 @@ describe('what a replica writes', () => {
     expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual([0]);
   });
 
+  it('a release that names writes without an answer, but not while a request runs', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    actor.look(ok(table), slots);
+    const landing = new Map([['https://a', 9000]]);
+    const leaving = { leaving: true, drained: false };
+    // The turn that releases the parts cannot know of all writes to them.
+    expect(actor.wants({ ...leaving, landing })).toBeUndefined();
+    expect(actor.wants(leaving)).toBeUndefined();
+    const written = slotsWritten(actor.wants({ ...leaving, landing }));
+    expect(written.get(1)).toMatchObject({ released: true, landing, acked: table.epoch });
+  });
+
+  it('no acknowledgment of another table while writes of the holder before may land', () => {
+    const actor = new Actor(1);
+    const newer = tableOf(table, inputs('a', 'b', 'c'));
+    const landing = new Map([['https://a', 5000]]);
+    const before = record(1, { incarnation: 'p9/0', acked: table.epoch, released: true, landing });
+    let slots = slotsOf(record(0, { acked: newer.epoch }), before);
+    const start = actor.now().monotonic;
+    while (actor.now().monotonic < start + 4900) {
+      const intent = actor.does(newer, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+      const mine = slots.state === 'ok' ? slots.value.get(1) : undefined;
+      expect(mine).toMatchObject({ incarnation: 'p1/0', acked: 0 });
+      expect(mine?.landing?.get('https://a')).toBeLessThanOrEqual(5000);
+    }
+    for (let looks = 0; looks < 5; looks += 1) {
+      const intent = actor.does(newer, slots);
+      if (intent?.write === 'slots') slots = ok(intent.slots);
+    }
+    expect(slots.state === 'ok' && slots.value.get(1)?.acked).toBe(newer.epoch);
+  });
+
   it('its claim beside the table before any acknowledgment', () => {
     const actor = new Actor(1);
     const free = slotsOf(record(0, { acked: table.epoch }));
@@ -247,6 +286,156 @@ describe('what a replica writes', () => {
     expect(actor.member.taken().size).toBe(0);
   });
 
+  it('no release in the turn that gives its parts back: writes to them may be in flight', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    expect(actor.member.taken().size).toBeGreaterThan(0);
+    actor.look(ok(table), slots);
+    expect(actor.wants({ fixedSlot: 0 })).toBeUndefined();
+    expect(actor.member.taken().size).toBe(0);
+    actor.look(ok(table), slots);
+    expect(actor.wants({ fixedSlot: 0 })).toMatchObject({ write: 'claims', claims: new Map() });
+  });
+
+  it('its claim again before it obeys a table, when it keeps a slot whose claim was released', () => {
+    const single = tableOf(undefined, inputs('a', 'b'), { replicas: 1, holders: [0], live: [0] });
+    const actor = new Actor(1, { replicas: 1 });
+    const mine = record(1, { incarnation: 'p1/0', acked: single.epoch });
+    actor.look(ok(single), slotsOf(record(0, { acked: single.epoch })));
+    const claimed = slotsWritten(actor.wants({ replicas: 2 }));
+    actor.member.wrote({ write: 'slots', slots: claimed, count: 2, why: 'claim' }, actor.now(), actor.now());
+    actor.claims = new Map([[1, { incarnation: 'p1/0', leaseMs: timing.leaseMs }]]);
+    const slots = slotsOf(record(0, { acked: single.epoch }), { ...mine, ...claimed.get(1) });
+    actor.look(ok(single), slots);
+    expect(actor.member.table()).toBe(single);
+    const acknowledged = actor.wants();
+    actor.member.wrote(acknowledged!, actor.now(), actor.now());
+    actor.look(ok(single), ok(slotsWritten(acknowledged)));
+    const released = actor.wants();
+    expect(released).toMatchObject({ write: 'claims', why: 'release', claims: new Map() });
+    actor.member.wrote(released!, actor.now(), actor.now());
+    actor.claims = new Map();
+    actor.look(ok(single), ok(slotsWritten(acknowledged)));
+    expect(actor.member.table()).toBeUndefined();
+    expect(actor.wants({ replicas: 2 })).toMatchObject({ write: 'claims', why: 'record of a claim' });
+  });
+
+  it('what a newer table requires, also when the claims beside the table are lost', async () => {
+    const actor = new Actor(1);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    actor.claims = new Map();
+    const newer = tableOf(table, inputs('a', 'b', 'c'));
+    actor.look(ok(newer), slots);
+    expect(actor.member.table()).toBe(newer);
+    expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
+  });
+
+  describe('after its lease has run out', () => {
+    const acked = table.epoch;
+
+    /** Its own clock has passed the lease; others have not taken the slot yet. */
+    async function lapsed(): Promise<{ readonly actor: Actor; readonly slots: SlotHolders }> {
+      const actor = new Actor(1);
+      const slots = await actor.settle(ok(table), [record(0, { acked })]);
+      if (slots.state !== 'ok') throw new Error('no slots');
+      expect(actor.member.slot(actor.now())).toBe(1);
+      actor.sleep(timing.validMs);
+      return { actor, slots: slots.value };
+    }
+
+    it('a renewal that keeps its acknowledgment: others may have counted on it', async () => {
+      const { actor, slots } = await lapsed();
+      actor.look(ok(table), ok(slots));
+      expect(actor.member.taken().size).toBe(0);
+      expect(slotsWritten(actor.wants()).get(1)).toMatchObject({ incarnation: 'p1/0', acked });
+    });
+
+    it('a claim under a new name, if its record is gone', async () => {
+      const { actor } = await lapsed();
+      actor.look(ok(table), slotsOf(record(0, { acked, renewals: 2 })));
+      expect(slotsWritten(actor.wants()).get(1)).toMatchObject({ incarnation: 'p1/1', acked: 0 });
+    });
+
+    it('nothing of its own into unreadable slots', async () => {
+      const { actor } = await lapsed();
+      actor.look(ok(table), { state: 'broken', why: 'no JSON' });
+      expect([...slotsWritten(actor.wants()).values()].map(({ holder }) => holder)).toEqual([
+        unknownHolder,
+        unknownHolder,
+      ]);
+    });
+  });
+
+  it('its record over a placeholder in its slot: the mapping was lost with its claim', async () => {
+    const actor = new Actor(1);
+    await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    const placeholder = record(1, { holder: unknownHolder, incarnation: 'unknown/p0/7' });
+    actor.look(ok(table), slotsOf(record(0, { acked: table.epoch }), placeholder));
+    expect(actor.member.slot(actor.now())).toBe(1);
+    expect(slotsWritten(actor.wants()).get(1)).toMatchObject({ holder: 'ctl-1', incarnation: 'p1/0' });
+  });
+
+  describe('when the mapping is lost, placeholders', () => {
+    const wide = { ...table, slots: 5, leaseMs: 90_000 };
+    const written = (actor: Actor): readonly SlotRecord[] => [...slotsWritten(actor.wants()).values()];
+
+    it('into every slot that the published table names, for its longest lease', () => {
+      const actor = new Actor(1);
+      actor.look(ok(wide), missing);
+      expect(written(actor).map(({ slot, leaseMs }) => [slot, leaseMs])).toEqual(
+        [0, 1, 2, 3, 4].map((slot) => [slot, 90_000]),
+      );
+    });
+
+    it('into every slot that the obeyed table names, if that is lost, too', async () => {
+      const actor = new Actor(1);
+      await actor.settle(ok(wide), [record(0, { acked: wide.epoch })]);
+      actor.look(missing, missing);
+      expect(written(actor).map(({ slot }) => slot)).toEqual([0, 1, 2, 3, 4]);
+    });
+
+    it('into every slot that was ever seen with a holder', () => {
+      const actor = new Actor(1);
+      actor.look(ok(table), slotsOf(record(0), record(7)));
+      actor.look(ok(table), missing);
+      expect(written(actor)).toHaveLength(8);
+    });
+
+    it('for the longest lease that was ever seen', () => {
+      const actor = new Actor(1);
+      actor.look(ok(table), slotsOf(record(0), record(1, { leaseMs: 120_000 })));
+      actor.look(ok(table), slotsOf(record(0)));
+      actor.look(ok(table), missing);
+      expect(new Set(written(actor).map(({ leaseMs }) => leaseMs))).toEqual(new Set([120_000]));
+    });
+  });
+
+  it('no free slot for a dead holder before it has acknowledged the newest table itself', async () => {
+    const actor = new Actor(1);
+    const dead = record(0, { acked: table.epoch });
+    let slots = await actor.settle(ok(table), [dead]);
+    const newer = tableOf(table, inputs('a', 'b', 'c'));
+    // The dead holder's record may be the only other one that names the newest epoch.
+    for (let ms = 0; ms <= timing.leaseMs + 200; ms += 100) {
+      actor.look(ok(newer), slots);
+      const intent = actor.wants({ drained: false });
+      if (intent === undefined) continue;
+      expect(slotsWritten(intent).has(0)).toBe(true);
+      actor.member.wrote(intent, actor.now(), actor.now());
+      slots = ok(slotsWritten(intent));
+    }
+    const steps: string[] = [];
+    for (let looks = 0; looks < 3; looks += 1) {
+      actor.look(ok(newer), slots);
+      const intent = actor.wants();
+      if (intent?.write !== 'slots') break;
+      actor.member.wrote(intent, actor.now(), actor.now());
+      slots = ok(intent.slots);
+      steps.push(intent.why);
+    }
+    expect(steps).toEqual(['acknowledgment', 'a dead holder']);
+  });
+
   it('nothing more for a slot that has another holder now', async () => {
     const actor = new Actor(1);
     await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
@@ -269,6 +458,42 @@ describe('the next table', () => {
   it('waits for everyone with a new cluster', () => {
     expect(settled.entries.get('https://c')?.everyone).toBe(settled.epoch);
     expect(settled.entries.get('https://a')?.everyone).toBe(0);
+  });
+
+  it('waits for everyone where a name now means other clusters, though the names of the cluster are the same', () => {
+    const { clusters, ...rest } = inputs('a', 'b', 'c');
+    const twin = { id: 'z', server: 'https://z', name: 'a' };
+    const shared = tableOf(settled, { ...rest, clusters: [...clusters, twin] }, { settled: () => true });
+    expect(shared.entries.get('https://a')).toMatchObject({ names: ['a'], everyone: shared.epoch });
+    expect(shared.entries.get('https://b')?.everyone).toBe(0);
+  });
+
+  it('waits for everyone with Applications without a cluster when any name changes, and only then', () => {
+    const { clusters, ...rest } = inputs('a', 'b', 'c');
+    const renamed = clusters.map((each) => (each.id === 'b' ? { ...each, name: 'd' } : each));
+    const other = tableOf(settled, { ...rest, clusters: renamed }, { settled: () => true });
+    expect(other.entries.get('')?.everyone).toBe(other.epoch);
+    const moved = tableOf(settled, inputs('a', 'b', 'c'), { replicas: 1, settled: () => true });
+    expect(moved.entries.get('')?.everyone).toBe(0);
+  });
+
+  it('waits for all previous owners of a part that moves again before the first has released it', () => {
+    const pinned = (shard: number): PlanInputs => ({
+      ...inputs(),
+      clusters: [{ id: 'a', server: 'https://a', name: 'a', shard }],
+    });
+    const of = { replicas: 3, holders: [0, 1, 2], live: [0, 1, 2] };
+    const zero = tableOf(tableOf(undefined, pinned(0), of), pinned(0), { ...of, settled: () => true, replicas: 4 });
+    const one = tableOf(zero, pinned(1), of);
+    const two = tableOf(one, pinned(2), of);
+    const waits = (epochs: readonly (readonly [number, TableDocument])[]): object => ({
+      waits: [epochs.map(([slot, { epoch }]) => ({ slot, epoch }))],
+    });
+    expect(one.entries.get('https://a')).toMatchObject({ shards: [1], ...waits([[0, one]]) });
+    expect(two.entries.get('https://a')).toMatchObject({ shards: [2], ...waits([[0, one], [1, two]]) }); // prettier-ignore
+    // A part that goes back to an owner that never released it waits only for the one between.
+    const back = tableOf(one, pinned(0), of);
+    expect(back.entries.get('https://a')).toMatchObject({ shards: [0], ...waits([[1, back]]) });
   });
 
   it('waits for the previous owner of a part that moves', () => {

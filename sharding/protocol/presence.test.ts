@@ -5,9 +5,10 @@ import type { ProcessLocation } from '../documents/process-location.ts';
 import type { SlotClaims } from '../documents/claims.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import { HolderPresence } from './presence.ts';
-import { formatSlots, parseSlots, slotsKey } from '../documents/slots-document.ts';
+import { UnseenClaims } from './unseen-claims.ts';
+import { formatSlots, parseSlots, slotsKey, unknownHolder } from '../documents/slots-document.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
-import { longestLeaseMs, timingOf } from '../timing/timing.ts';
+import { longestLeaseMs, protocolVersion, timingOf } from '../timing/timing.ts';
 
 /* Conclusions that a replica may draw from the records of others, one rule at a time. */
 
@@ -107,6 +108,75 @@ describe('a holder is gone', () => {
     ['of who does not know its place', undefined, false],
   ])('at once only when its process was one %s', (_which, own, gone) => {
     expect(isProvablyGone(record({ home: { place: 'pod/1', pid: 7 } }), own)).toBe(gone);
+  });
+});
+
+describe('the table is planned by', () => {
+  const live = (slot: number, changes: Partial<SlotRecord> = {}): SlotRecord =>
+    record({ slot, holder: `ctl-${slot}`, incarnation: `p${slot}/0`, ...changes });
+
+  /** Reports whether the holder of `own` plans beside `others`, who were silent for `silentMs`. */
+  function plans(own: number, others: readonly SlotRecord[], silentMs = 0): boolean {
+    const hub = new HubKnowledge(timing);
+    for (const ms of [0, silentMs]) {
+      const slots = { state: 'ok', value: new Map(others.map((each) => [each.slot, each])) } as const;
+      hub.observe(
+        { table: { state: 'missing' }, claims: new Map(), slots, since: ms, slotsSince: ms, until: ms, isNew: false },
+        { monotonic: ms, wall: ms },
+      );
+    }
+    return hub.isPlanner(own, { monotonic: silentMs, wall: silentMs });
+  }
+
+  it('the holder of the lowest slot', () => {
+    expect([plans(0, [live(1)]), plans(1, [live(0)])]).toEqual([true, false]);
+  });
+
+  it('a holder with a newer protocol first, since it knows all fields', () => {
+    expect(plans(0, [live(1, { version: protocolVersion + 1 })])).toBe(false);
+    expect(plans(1, [live(0, { version: protocolVersion - 1 })])).toBe(true);
+  });
+
+  it('the next holder, when the lowest was silent for half a lease', () => {
+    expect([plans(1, [live(0)], leaseMs / 2), plans(1, [live(0)], leaseMs / 2 + 1)]).toEqual([false, true]);
+  });
+
+  it('no unknown holder and no replica of Argo CD', () => {
+    expect(plans(1, [live(0, { holder: unknownHolder })])).toBe(true);
+    expect(plans(1, [live(0, { incarnation: 'argocd/ctl-0' })])).toBe(true);
+  });
+});
+
+describe('an unknown holder', () => {
+  it('is not live, so its slot counts as idle, and others stand in for it after its lease', () => {
+    const presence = new HolderPresence(timing);
+    look(presence, record({ holder: unknownHolder }), 0);
+    expect([presence.isLive(0), presence.live(), [...presence.idle().keys()]]).toEqual([false, [], [0, 1]]);
+  });
+});
+
+describe('a claim that only the register shows', () => {
+  const claims: SlotClaims = new Map([[2, { incarnation: 'p2/0', leaseMs }]]);
+
+  function unseen(times: readonly number[]): number | undefined {
+    const found = new UnseenClaims(timing);
+    for (const ms of times)
+      found.observe({
+        table: { state: 'missing' },
+        claims,
+        slots: { state: 'ok', value: new Map() },
+        since: ms,
+        slotsSince: ms,
+        until: ms,
+        isNew: false,
+      });
+    return found.of(2)?.until;
+  }
+
+  it('counts from when it was seen first, or anew after this replica could not look', () => {
+    expect(unseen([0, timing.validMs])).toBe(leaseMs);
+    // It may have been in the slots, and renewed there, meanwhile.
+    expect(unseen([0, timing.validMs + 1])).toBe(timing.validMs + 1 + leaseMs);
   });
 });
 
