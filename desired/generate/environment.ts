@@ -1,5 +1,6 @@
 import { stringifyJson } from '#base';
 import type { Json } from '#base';
+import { SizeLimitExceeded } from '../errors.ts';
 import type { RenderJob } from './plan.ts';
 
 /** The build environment of a source (Argo CD: newEnv). */
@@ -18,21 +19,38 @@ export function buildEnvironment({ request, source, snapshot }: RenderJob): Read
   };
 }
 
+/** Characters that variables may insert into the options of one source. */
+const maxInsertedChars = 4 * 1024 * 1024;
+
+/** Replaces the variables of one text. */
+export type Substitute = (text: string) => string;
+
 /**
  * Replaces `$NAME` and `${NAME}` like Go's os.Expand, and `$$` by a dollar sign (Argo CD:
  * Env.Envsubst). An unknown name becomes empty. A dollar sign before anything that cannot be a name
- * stays.
+ * stays. All texts share one limit: a long path that is named a thousand times would fill the
+ * memory.
+ * @throws SizeLimitExceeded
  */
-export function substitute(text: string, variables: Readonly<Record<string, string>>): string {
-  return text.replaceAll(
-    /\$(?:\$|\{([^}]*)\}|([*#@!?0-9-])|([A-Za-z_][A-Za-z0-9_]*))/g,
-    (whole, braced: string | undefined, special: string | undefined, name: string | undefined) => {
-      if (whole === '$$') return '$';
-      if (special !== undefined) return '';
-      const key = braced ?? name ?? '';
-      return Object.hasOwn(variables, key) ? (variables[key] ?? '') : '';
-    },
-  );
+export function substituteIn(variables: Readonly<Record<string, string>>): Substitute {
+  let left = maxInsertedChars;
+  const valueOf = (key: string): string => {
+    const value = Object.hasOwn(variables, key) ? (variables[key] ?? '') : '';
+    left -= value.length;
+    if (left < 0)
+      throw new SizeLimitExceeded(
+        `the variables in the options of the source expand to more than ${maxInsertedChars} characters`,
+      );
+    return value;
+  };
+  return (text) =>
+    text.replaceAll(
+      /\$(?:\$|\{([^}]*)\}|([*#@!?0-9-])|([A-Za-z_][A-Za-z0-9_]*))/g,
+      (whole, braced: string | undefined, special: string | undefined, name: string | undefined) => {
+        if (whole === '$$') return '$';
+        return special === undefined ? valueOf(braced ?? name ?? '') : '';
+      },
+    );
 }
 
 /**

@@ -4,10 +4,16 @@ import { SizeLimitExceeded } from '../errors.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import type { RenderedManifests } from './plan.ts';
 
+/** Documents for each allowed object, most of them empty. */
+const documentsPerObject = 4;
+/** The cost of a document besides its text, in characters of text. */
+const documentCost = 256;
+
 /**
  * The objects that a program printed, as YAML documents. Each document must be an object: unlike a
  * directory, a program's output holds no other files. Yields between documents, so that the output
- * of a big chart does not block the event loop.
+ * of a big chart does not block the event loop. Empty documents are limited too: megabytes of
+ * separators would keep it busy for a minute.
  * @throws ManifestError, SizeLimitExceeded
  */
 export async function objectsPrinted(
@@ -19,18 +25,32 @@ export async function objectsPrinted(
   const objects: KubeObject[] = [];
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString('utf8');
   let work = 0;
-  for (const [i, document] of text.split(/^---(?=\s|$)/m).entries()) {
+  let i = -1;
+  for (const document of documentsIn(text)) {
+    i += 1;
+    if (i >= limits.maxObjects * documentsPerObject)
+      throw new SizeLimitExceeded(`${program} printed more than ${limits.maxObjects * documentsPerObject} documents`);
     const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
     const path = template ?? `document ${i + 1} of what ${program} printed`;
     const file = { path, name: 'output.yaml', content: Buffer.from(document), strict: true };
     for (const object of await reader.objectsOf(file, signal)) objects.push(object);
     if (objects.length > limits.maxObjects)
       throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
-    work += document.length;
+    work += document.length + documentCost;
     if (work < 64 * 1024) continue;
     work = 0;
     await yieldToLoop();
     signal.throwIfAborted();
   }
   return { objects, bytes: output.byteLength + 256 };
+}
+
+/** Splits at the separators of YAML documents. */
+function* documentsIn(text: string): Generator<string> {
+  let from = 0;
+  for (const { index } of text.matchAll(/^---(?=\s|$)/gm)) {
+    yield text.slice(from, index);
+    from = index + 3;
+  }
+  yield text.slice(from);
 }

@@ -7,7 +7,7 @@ import type { FileNode } from '../../fetch/files/tree.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import type { ManifestFile } from '../documents.ts';
-import { buildEnvironment, environmentKey, substitute } from '../environment.ts';
+import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { importsOf } from './jsonnet-imports.ts';
 import { listOf, textOf, wordsOf } from '../options.ts';
 import type { GeneratorDeps, RenderJob } from '../plan.ts';
@@ -67,7 +67,7 @@ interface JsonnetVariable {
  * @throws DesiredError for a name that the program would split, or parse as an option
  */
 function variablesOf(job: RenderJob, options: JsonObject): readonly JsonnetVariable[] {
-  const environment = buildEnvironment(job);
+  const substitute = substituteIn(buildEnvironment(job));
   return (['extVars', 'tlas'] as const).flatMap((member) =>
     listOf(options, member).map((one): JsonnetVariable => {
       const name = textOf(one, 'name');
@@ -77,7 +77,7 @@ function variablesOf(job: RenderJob, options: JsonObject): readonly JsonnetVaria
         });
       const isCode = textOf(one, 'code') === 'true';
       const flag = `--${member === 'tlas' ? 'tla' : 'ext'}-${isCode ? 'code' : 'str'}`;
-      return { flag, name, value: substitute(textOf(one, 'value'), environment), isCode };
+      return { flag, name, value: substitute(textOf(one, 'value')), isCode };
     }),
   );
 }

@@ -2,7 +2,7 @@ import { ownMember } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError } from '../../errors.ts';
 import type { RenderFile } from '../../render/types.ts';
-import { buildEnvironment, substitute } from '../environment.ts';
+import { buildEnvironment, substituteIn } from '../environment.ts';
 import { listOf, textOf } from '../options.ts';
 import type { RenderJob } from '../plan.ts';
 import { formatAssignment, formatPath, parseSetLine, SetLineError } from './strvals.ts';
@@ -65,10 +65,10 @@ export function fileParameterArgument(name: string, file: string): string {
 
 /** If several parameters have the same name, the last wins. */
 function parametersOf(job: RenderJob, options: JsonObject): Iterable<HelmParameter> {
-  const variables = buildEnvironment(job);
+  const substitute = substituteIn(buildEnvironment(job));
   const all = new Map<string, HelmParameter>();
   for (const parameter of listOf(options, 'parameters')) {
-    const [name, value] = [textOf(parameter, 'name'), substitute(textOf(parameter, 'value'), variables)];
+    const [name, value] = [textOf(parameter, 'name'), substitute(textOf(parameter, 'value'))];
     const flag = ownMember(parameter, 'forceString') === true ? '--set-string' : '--set';
     all.set(name, { flag, line: `${name}=${withoutCommas(value)}` });
   }

@@ -4,7 +4,8 @@ import { DesiredError, SourcePathError, UnsafeInput } from '../../errors.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { inByteOrder, walk } from '../../fetch/files/tree.ts';
-import { buildEnvironment, substitute } from '../environment.ts';
+import { buildEnvironment, substituteIn } from '../environment.ts';
+import type { Substitute } from '../environment.ts';
 import { compilePathGlob } from '../path-glob.ts';
 import { listOf, textOf, wordsOf } from '../options.ts';
 import type { RenderJob } from '../plan.ts';
@@ -32,11 +33,11 @@ export type ValuesFile =
 export class ValuesFiles {
   readonly #job: RenderJob;
   readonly #origins = new Map<string, ValuesOrigin>();
-  readonly #variables: Readonly<Record<string, string>>;
+  readonly #substitute: Substitute;
 
   constructor(job: RenderJob) {
     this.#job = job;
-    this.#variables = buildEnvironment(job);
+    this.#substitute = substituteIn(buildEnvironment(job));
     this.own = { folder: 'repo', snapshot: job.snapshot, selection: new Selection(job.snapshot.tree) };
   }
 
@@ -100,7 +101,7 @@ export class ValuesFiles {
   async #resolve(raw: string, signal: AbortSignal): Promise<ValuesFile> {
     const { request, segments } = this.#job;
     if (raw.startsWith('$') && request.sources.length > 1) return this.#referenced(raw, signal);
-    const text = substitute(raw, this.#variables);
+    const text = this.#substitute(raw);
     const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
     if (scheme !== undefined) {
       if (request.options.valuesFileSchemes.includes(scheme)) return { kind: 'url', url: text };
@@ -118,7 +119,7 @@ export class ValuesFiles {
       origin = { folder: `ref-${name.slice(1)}`, snapshot, selection: new Selection(snapshot.tree) };
       this.#origins.set(name, origin);
     }
-    const text = substitute(rest.join('/'), this.#variables);
+    const text = this.#substitute(rest.join('/'));
     return { kind: 'file', origin, segments: inside(text.split('/'), raw) };
   }
 }

@@ -6,7 +6,7 @@ import type { StagedFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
-import { buildEnvironment, environmentKey, substitute } from '../environment.ts';
+import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { apiVersionsOf } from '../cluster-versions.ts';
 import { checkSchemas } from '../helm/schemas.ts';
 import { kustomizationName, selectKustomization } from './kustomization.ts';
@@ -185,7 +185,7 @@ function stepsOf(job: RenderJob, { tool, scope, options, args }: KustomizeBuild)
  * with a dash.
  */
 function editsOf(job: RenderJob, options: JsonObject): string[][] {
-  const variables = buildEnvironment(job);
+  const substitute = substituteIn(buildEnvironment(job));
   const edits: string[][] = [];
   const set = (what: string, values: readonly string[]): void => {
     if (values.length > 0) edits.push(['set', what, '--', ...values]);
@@ -197,13 +197,13 @@ function editsOf(job: RenderJob, options: JsonObject): string[][] {
   set('namesuffix', named('nameSuffix'));
   set(
     'image',
-    wordsOf(options, 'images').map((image) => substitute(image, variables)),
+    wordsOf(options, 'images').map((image) => substitute(image)),
   );
   set(
     'replicas',
     listOf(options, 'replicas').map((replica) => `${textOf(replica, 'name')}=${countOf(replica)}`),
   );
-  const labels = pairs(mapOf(options, 'commonLabels'), (value) => substitute(value, variables));
+  const labels = pairs(mapOf(options, 'commonLabels'), substitute);
   const labelFlags = flags({
     '--force': isOn('forceCommonLabels'),
     '--without-selector': isOn('labelWithoutSelector'),
@@ -211,7 +211,7 @@ function editsOf(job: RenderJob, options: JsonObject): string[][] {
   });
   if (labels.length > 0) edits.push(['add', 'label', ...labelFlags, '--', ...labels]);
   const annotations = pairs(mapOf(options, 'commonAnnotations'), (value) =>
-    isOn('commonAnnotationsEnvsubst') ? substitute(value, variables) : value,
+    isOn('commonAnnotationsEnvsubst') ? substitute(value) : value,
   );
   const annotationFlags = flags({ '--force': isOn('forceCommonAnnotations') });
   if (annotations.length > 0) edits.push(['add', 'annotation', ...annotationFlags, '--', ...annotations]);

@@ -4,6 +4,7 @@ import type { ClientWritableStream, MethodDefinition, ServiceDefinition, Service
 import { fromJSON } from '@grpc/proto-loader';
 import { outsideText } from '#base';
 import { PluginFailed } from '../../errors.ts';
+import { countFields } from './message-fields.ts';
 
 /**
  * The gRPC service of Argo CD's config management plugins, by its field numbers
@@ -74,6 +75,13 @@ export interface PluginInput {
   readonly packed: Uint8Array;
 }
 
+/** Limits of one answer. */
+export interface AnswerBounds {
+  readonly maxBytes: number;
+  /** Texts of manifests. Each costs memory and time even if it is empty. */
+  readonly maxParts: number;
+}
+
 const chunkBytes = 16 * 1024;
 
 /** The client of one plugin. A call ends when its signal aborts, whatever the plugin does. */
@@ -81,19 +89,27 @@ export class PluginClient {
   readonly #name: string;
   readonly #client: Client;
   readonly #hidden: () => readonly string[];
+  readonly #maxParts: number;
+  readonly #lent: string[] = [];
 
   /** @param hidden returns texts to redact from errors */
-  constructor(name: string, socket: string, maxBytes: number, hidden: () => readonly string[]) {
+  constructor(name: string, socket: string, bounds: AnswerBounds, hidden: () => readonly string[]) {
     this.#name = name;
     this.#hidden = hidden;
+    this.#maxParts = bounds.maxParts;
     this.#client = new Client(`unix:${socket}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': maxBytes,
+      'grpc.max_receive_message_length': bounds.maxBytes,
       'grpc.enable_retries': 0,
     });
   }
 
   close(): void {
     this.#client.close();
+  }
+
+  /** Redacts a credential that the plugin is lent from its errors. */
+  hide(secret: string): void {
+    this.#lent.push(secret);
   }
 
   async configuration(
@@ -119,8 +135,13 @@ export class PluginClient {
 
   #streamed(name: string, input: PluginInput, signal: AbortSignal): Promise<object> {
     const { path, requestSerialize, responseDeserialize } = this.#method(name);
+    const read = (bytes: Buffer): object => {
+      if (countFields(bytes, this.#maxParts) > this.#maxParts)
+        throw new Error(`it has more than ${this.#maxParts} manifests`);
+      return responseDeserialize(bytes);
+    };
     return this.#answer(signal, (done) => {
-      const call = this.#client.makeClientStreamRequest(path, requestSerialize, responseDeserialize, done);
+      const call = this.#client.makeClientStreamRequest(path, requestSerialize, read, done);
       void send(call, input);
       return call;
     });
@@ -135,7 +156,8 @@ export class PluginClient {
       const call = start((error, answer) => {
         signal.removeEventListener('abort', onAbort);
         if (signal.aborted) reject(signal.reason as Error);
-        else if (error !== null) reject(new PluginFailed(this.#name, reasonOf(error, this.#hidden())));
+        else if (error !== null)
+          reject(new PluginFailed(this.#name, reasonOf(error, [...this.#hidden(), ...this.#lent])));
         else resolve(answer ?? {});
       });
       const onAbort = (): void => call.cancel();

@@ -5,17 +5,24 @@ import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { MethodDefinition } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SecretValue, Shutdown } from '#base';
+import { SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import { eventually } from '#support';
 import { DesiredError } from '../../errors.ts';
+import { unpack } from '../../fetch/files/archive.ts';
+import { readFromMemory } from '../../fetch/files/snapshot.ts';
+import { defaultLimits } from '../../limits.ts';
+import { tgz } from '../../testing/archive.ts';
 import { startPlugin } from '../../testing/plugin-server.ts';
 import type { PluginBehaviour, ReceivedInput, TestPlugin } from '../../testing/plugin-server.ts';
 import { failureOf, renderBench } from '../../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../../testing/repository.ts';
 import { renderOne, requestOf } from '../../testing/request.ts';
 import type { SourceManifests } from '../../types.ts';
+import { ManifestReader } from '../manifest-reader.ts';
+import type { RenderJob } from '../plan.ts';
 import { askPassMethods } from './ask-pass.ts';
+import { PluginGenerator } from './plugins.ts';
 
 let bench: RenderBench;
 let sockets = '';
@@ -128,10 +135,20 @@ describe('config management plugins', () => {
       /^CMP processing failed for application "app": the plugin cmp: .*no colour$/,
     ],
     ['floods', { manifests: () => ['x'.repeat(200_000)] }, /its answer is too big/],
+    [
+      'answers with very many empty texts',
+      { manifests: () => Array.from({ length: 1001 }, () => '') },
+      /it has more than 1000 manifests/,
+    ],
+    [
+      'prints very many empty documents',
+      { manifests: () => ['---\n'.repeat(4001)] },
+      /the plugin cmp printed more than 4000 documents/,
+    ],
     ['prints what is no object', { manifests: () => ['- a\n- b\n'] }, /the plugin cmp printed.* is not an object/],
   ])('reports a plugin that %s', async (_name, behaviour, expected) => {
     bench.close();
-    open({ maxToolBytes: 100_000 });
+    open({ maxToolBytes: 100_000, maxObjects: 1000 });
     if (behaviour !== undefined) await start('cmp', behaviour);
     const repository = bench.repository(files);
     const access = { ...bareRepository(repository.path), password: new SecretValue('p') };
@@ -182,6 +199,33 @@ describe('config management plugins', () => {
     expect((await failureOf(renderOne(bench.desired, other, new AbortController().signal))).message).toContain(
       'provideGitCreds',
     );
+  });
+
+  it('redacts the token that it lends from the errors of the plugin', async () => {
+    await start('cmp', { provideGitCreds: true, manifests: () => new Error('fetch with t0ken-of-app: denied') });
+    const { tree, contents } = await unpack(tgz({ 'app/x.plug': 'content' }), {
+      maxCheckoutBytes: 100_000,
+      maxCheckoutFiles: 10,
+    });
+    const snapshot = { key: 'k', revision: 'r', tree, read: readFromMemory(contents) };
+    const repository = bareRepository('https://git.example.com/a.git');
+    const generator = new PluginGenerator({
+      clock: systemClock,
+      random: seededRandom(1),
+      limits: defaultLimits,
+      reader: new ManifestReader(),
+      config: { sockets, exclusions: [] },
+      // As git does for the repository of a GitHub App.
+      withToken: (one) => Promise.resolve({ ...one, password: new SecretValue('t0ken-of-app') }),
+    });
+    const source = { repoURL: repository.url, path: 'app', plugin: { name: 'cmp' } };
+    const job = { request: requestOf(source, repository), source, repository, snapshot, segments: ['app'] };
+    const { signal } = new AbortController();
+    const plan = await generator.plan(job as unknown as RenderJob, signal);
+    const { message } = await failureOf(plan.render(signal));
+    expect(message).toContain('the plugin cmp: ');
+    expect(message).toContain('denied');
+    expect(message).not.toContain('t0ken-of-app');
   });
 
   it('stops a hanging plugin at its deadline and a dead one at once, without affecting other sources', async () => {

@@ -10,7 +10,7 @@ import { packSelection } from '../../fetch/files/tar.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { AskPass } from './ask-pass.ts';
-import { buildEnvironment, substitute } from '../environment.ts';
+import { buildEnvironment, substituteIn } from '../environment.ts';
 import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
 import type { ManifestReader } from '../manifest-reader.ts';
 import { objectsPrinted } from '../output.ts';
@@ -125,6 +125,7 @@ export class PluginGenerator {
     const repository = provideGitCreds ? await this.#deps.withToken(job.repository, signal) : undefined;
     const { username = 'x-access-token', password } = repository ?? {};
     if (password === undefined) return client.manifests(input, signal);
+    client.hide(password.reveal());
     return this.#askPass.lend({ username, password: password.reveal() }, (lent) =>
       client.manifests({ ...input, env: { ...input.env, ...lent } }, signal),
     );
@@ -183,7 +184,8 @@ export class PluginGenerator {
     const { clock, config, limits } = this.#deps;
     const { password } = job.repository;
     const hidden = (): readonly string[] => [...secretsIn(job.source), password?.reveal() ?? ''];
-    const client = new PluginClient(nameOf(socket), join(config.sockets, socket), limits.maxToolBytes, hidden);
+    const bounds = { maxBytes: limits.maxToolBytes, maxParts: limits.maxObjects };
+    const client = new PluginClient(nameOf(socket), join(config.sockets, socket), bounds, hidden);
     const limitMs = limits.toolTimeoutMs;
     try {
       return await withDeadline(signal, { clock, limitMs, what: `the plugin ${nameOf(socket)}` }, (work) =>
@@ -247,13 +249,13 @@ function environmentOf(job: RenderJob): Readonly<Record<string, string>> {
   const { cluster } = job.request;
   const plugin: JsonObject = job.source.plugin ?? {};
   const build = buildEnvironment(job);
+  const substitute = substituteIn(build);
   const env: Record<string, string> = {
     ...build,
     KUBE_VERSION: plainVersion(cluster.kubeVersion),
     KUBE_API_VERSIONS: cluster.apiVersions.join(','),
   };
-  for (const one of listOf(plugin, 'env'))
-    env[`ARGOCD_ENV_${textOf(one, 'name')}`] = substitute(textOf(one, 'value'), build);
+  for (const one of listOf(plugin, 'env')) env[`ARGOCD_ENV_${textOf(one, 'name')}`] = substitute(textOf(one, 'value'));
   const parameters = listOf(plugin, 'parameters');
   if (parameters.length > 0) env['ARGOCD_APP_PARAMETERS'] = stringifyJson(parameters);
   for (const one of parameters) Object.assign(env, parameterOf(one));
