@@ -7,8 +7,10 @@ import { createDesiredSource, createInProcessRunner, createToolLookup, startLoca
 import type { CommandRunner, DesiredSource, ManifestsRequest, Renderer } from '#desired';
 import { bareRepository } from '#model';
 import { silentLogger } from '#telemetry';
-import { collectGarbage, medianSeconds } from './harness.ts';
+import { medianSeconds } from './harness.ts';
 import type { BenchContext, Benchmark, BenchMetrics } from './harness.ts';
+import { costOf } from './process-tree.ts';
+import type { ProcessTreeCost } from './process-tree.ts';
 
 const neverAborted = newAbortController().signal;
 
@@ -106,12 +108,12 @@ async function measureCharts(root: string, { smoke }: BenchContext): Promise<Ben
     Object.assign({}, ...paths.map((path, i) => chartFiles(path, `chart-${i}`))) as Record<string, string>,
   );
   const runner = createInProcessRunner({ clock: systemClock, env: process.env });
-  const ours: number[] = [];
-  const plain: number[] = [];
+  const ours: ProcessTreeCost[] = [];
+  const plain: ProcessTreeCost[] = [];
   for (let round = 0; round < (smoke ? 1 : 3); round += 1) {
     const home = join(root, `home-${round}`);
     plain.push(
-      await secondsOf(() =>
+      await costOf(() =>
         mapLimit(paths, 2, async (path) => {
           const argv = [helm, 'template', 'app', '.', '--namespace', 'default', '--include-crds'];
           const env = { HOME: home, KUBECONFIG: '/dev/null' };
@@ -130,17 +132,24 @@ async function measureCharts(root: string, { smoke }: BenchContext): Promise<Ben
     const { desired, started } = createBenchSource(join(root, `cache-${round}`));
     // A replica starts its renderer once, not for each push.
     await started();
-    ours.push(await secondsOf(() => renderPaths(desired, repository, paths, {})));
+    ours.push(await costOf(() => renderPaths(desired, repository, paths, {})));
   }
-  const [own = 0, alone = 1] = [ours, plain].map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]);
-  return { charts_200_seconds: own, helm_template_200_seconds: alone, charts_to_helm_template_ratio: own / alone };
-}
-
-async function secondsOf(body: () => Promise<unknown>): Promise<number> {
-  collectGarbage();
-  const begin = process.hrtime.bigint();
-  await body();
-  return Number(process.hrtime.bigint() - begin) / 1e9;
+  const medianOf = (list: readonly ProcessTreeCost[], key: keyof ProcessTreeCost): number =>
+    list.map((cost) => cost[key]).sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
+  const [own, alone] = [medianOf(ours, 'wallSeconds'), medianOf(plain, 'wallSeconds')];
+  const [ownCpu, aloneCpu] = [medianOf(ours, 'cpuSeconds'), medianOf(plain, 'cpuSeconds')];
+  return {
+    charts_200_seconds: own,
+    helm_template_200_seconds: alone,
+    charts_to_helm_template_ratio: own / alone,
+    ...(aloneCpu > 0
+      ? {
+          charts_200_cpu_seconds: ownCpu,
+          helm_template_200_cpu_seconds: aloneCpu,
+          charts_to_helm_template_cpu_ratio: ownCpu / aloneCpu,
+        }
+      : {}),
+  };
 }
 
 /** The objects of each path. */

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { collectGarbage } from './harness.ts';
+
+/** The cost of some work in this process and all its children. */
+export interface ProcessTreeCost {
+  readonly wallSeconds: number;
+  /** User and system time; 0 if the system does not report it (only Linux does). */
+  readonly cpuSeconds: number;
+}
+
+const ticksPerSecond = 100;
+
+/** Measures work that runs in child processes, as rendering does. */
+export async function costOf(body: () => Promise<unknown>): Promise<ProcessTreeCost> {
+  collectGarbage();
+  const [begin, cpuBefore] = [process.hrtime.bigint(), cpuTicks(process.pid)];
+  await body();
+  return {
+    wallSeconds: Number(process.hrtime.bigint() - begin) / 1e9,
+    cpuSeconds: (cpuTicks(process.pid) - cpuBefore) / ticksPerSecond,
+  };
+}
+
+/** The clock ticks of a process, its children that have ended, and those that run. */
+function cpuTicks(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name, in parentheses, may contain spaces. Then follow: state, ..., utime, stime, cutime,
+    // cstime.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    return childrenOf(pid).reduce((sum, child) => sum + cpuTicks(child), own);
+  } catch {
+    // It has ended, and its parent has counted it.
+    return 0;
+  }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
+      .split(' ')
+      .filter((child) => child !== '')
+      .map(Number),
+  );
+}
