@@ -36,6 +36,8 @@ export const parts = {
 
 export const beside = ['sim', 'dashboard', 'bench', 'test'];
 
+/** What the read API sends, and its words: they import nothing else. */
+const wireFiles = '^api/(?:(?:application-|view-)?types[.]ts$|words/)';
 const any = (names) => `^(?:${names.join('|')})/`;
 const production = layers.flat();
 const layerRules = layers.flatMap((layer, i) =>
@@ -89,7 +91,10 @@ export default {
       comment:
         'Other folders are used through their index.ts, imported as #name; what they lend to tests, through that of testing/.',
       from: { path: '^([^/]+)/' },
-      to: { path: any([...production, 'sim', 'dashboard']), pathNot: ['^$1/', '^[^/]+/(?:testing/)?index[.]ts$'] },
+      to: {
+        path: any([...production, 'sim', 'dashboard']),
+        pathNot: ['^$1/', '^[^/]+/(?:testing/)?index[.]ts$', wireFiles],
+      },
     },
     {
       name: 'beside-stays-out',
@@ -112,13 +117,30 @@ export default {
       comment:
         'sim and dashboard may use base, model and telemetry only: the simulator must be an independent witness, and the dashboard only a reader.',
       from: { path: '^(?:sim|dashboard)/', pathNot: '[.]test[.]ts$' },
-      to: { path: any(production.filter((n) => !['base', 'model', 'telemetry'].includes(n))) },
+      to: {
+        path: any(production.filter((n) => !['base', 'model', 'telemetry'].includes(n))),
+        pathNot: [wireFiles],
+      },
+    },
+    {
+      name: 'wire-files-are-for-the-page',
+      severity: 'error',
+      comment: 'The page in the browser reads the types and the words of the read API; all others use #api.',
+      from: { pathNot: '^(?:api|dashboard/ui)/' },
+      to: { path: wireFiles },
+    },
+    {
+      name: 'the-page-is-on-its-own',
+      severity: 'error',
+      comment: 'The page is bundled for the browser: it knows the wire files of the read API and its own folder.',
+      from: { path: '^dashboard/ui/', pathNot: '[.]test[.]tsx?$' },
+      to: { pathNot: ['^dashboard/ui/', 'node_modules', wireFiles] },
     },
     {
       name: 'development-packages-are-for-tests',
       severity: 'error',
-      comment: 'The image has only the packages of "dependencies".',
-      from: { path: any([...production, 'sim', 'dashboard']), pathNot: '[.]test[.]ts$|/testing/' },
+      comment: 'The image has only the packages of "dependencies", and the bundle of the page.',
+      from: { path: any([...production, 'sim', 'dashboard']), pathNot: '[.]test[.]ts$|/testing/|^dashboard/ui/' },
       to: { dependencyTypes: ['npm-dev'] },
     },
     { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
@@ -129,7 +151,7 @@ export default {
     enhancedResolveOptions: {
       conditionNames: ['source', 'import', 'node', 'default'],
       exportsFields: ['exports'],
-      extensions: ['.ts', '.js', '.mjs'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs'],
     },
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^dist/' },

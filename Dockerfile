@@ -41,6 +41,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node node_modules/typescript-native/bin/tsc -p . --sourceMap false \
+    && node scripts/dashboard/build.mjs \
     && rm -f dist/.tsbuildinfo \
     && node scripts/release/sbom.mjs
 RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \

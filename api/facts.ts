@@ -4,6 +4,7 @@ import type { RepositoryReport } from '#desired';
 import type { ClusterReport } from '#live';
 import type { Cluster } from '#model';
 import type { Ownership } from '#sharding';
+import type { ReplicaHistory } from './view-types.ts';
 
 /** The process of a replica. */
 export interface ProcessFacts {
@@ -33,4 +34,6 @@ export interface ReplicaFacts {
   readonly watched: () => readonly ClusterReport[];
   readonly repositories: () => readonly RepositoryReport[];
   readonly process: () => ProcessFacts;
+  /** Figures of the last hour; absent: none are kept. */
+  readonly history?: () => Omit<ReplicaHistory, 'replica'>;
 }

@@ -3,7 +3,8 @@
  *
  * `GET /api/v1/…` answers with versioned JSON (docs/api.md), over a Unix socket of the controller's
  * user and over HTTPS with a Kubernetes token. Facts stay in the modules that have them: readers of
- * `cli/run` hand them over, and nothing is stored here for longer than a second.
+ * `cli/run` hand them over. Stored here are only answers, for a second, and the figures of the last
+ * hour (history/). `GET /api/v1/stream` tells what changed (stream/).
  */
 export { TokenAccess } from './access/token-access.ts';
 export { fullViewer } from './access/viewer.ts';
@@ -13,12 +14,14 @@ export { ApiFault } from './fault.ts';
 export { createCertificate, fingerprintOf } from './http/certificate.ts';
 export type { ApiCertificate } from './http/certificate.ts';
 export { createApiHandler } from './http/handler.ts';
+export type { StaticFile, StaticFiles } from './http/handler.ts';
+export { ReplicaHistoryRecorder } from './history/history.ts';
 export { ApiServer } from './http/tls-server.ts';
 export { PeerDirectory } from './peers/directory.ts';
 export type { Peer, Peers } from './peers/types.ts';
 export { ReadApi } from './read-api.ts';
 export { apiRoot, formatApiRequest, parseApiRequest } from './request.ts';
-export type { ApiRequest, ApplicationFilters } from './request.ts';
+export type { ApiRequest, ApplicationFilters, PlannedChange } from './request.ts';
 export { apiVersion, costSubjects } from './types.ts';
 export type {
   ApiError,
@@ -80,3 +83,15 @@ export type {
   ResourceDifference,
   Waiting,
 } from './application-types.ts';
+export type {
+  HistoryResponse,
+  HistorySample,
+  PlannedMove,
+  PlanResponse,
+  ReplicaHistory,
+  StreamEvent,
+  TreeNode,
+  TreeResponse,
+} from './view-types.ts';
+export { counted, explainApplication, joined, objectText, RelativeTimes, shortDuration } from './words/index.ts';
+export type { Explanation, ExplanationSection, Verdict } from './words/index.ts';

@@ -1,6 +1,7 @@
 import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKey } from '#model';
+import type { AppKey } from '#model';
 import { ExpiringMap } from './access/expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
 import type { ApplicationsResponse } from './application-types.ts';
@@ -12,10 +13,13 @@ import { addUp, costPage, sorted } from './pages/costs.ts';
 import { handOverEvents, recentEvents } from './pages/events.ts';
 import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
 import { handOvers, ownershipPage } from './pages/ownership.ts';
+import { planPage } from './pages/plan.ts';
 import { queuePage } from './pages/queues.ts';
+import { treePage } from './pages/tree.ts';
 import type { Peer, Peers } from './peers/types.ts';
 import { continueAfter, formatApiRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
+import { ChangeStream } from './stream/stream.ts';
 import { apiVersion } from './types.ts';
 import type { CostRow, IncompletePart, RecentEvent } from './types.ts';
 import { canRead, readableNamespaces, visibleTo } from './visible.ts';
@@ -51,6 +55,9 @@ const kinds: Readonly<Record<ApiRequest['page'], string>> = {
   queues: 'Queues',
   applications: 'Applications',
   application: 'Application',
+  tree: 'Tree',
+  plan: 'Plan',
+  history: 'History',
   repositories: 'Repositories',
   events: 'Events',
   costs: 'Costs',
@@ -61,10 +68,13 @@ export class ReadApi {
   readonly #deps: ReadApiDeps;
   readonly #index: ApplicationIndex;
   readonly #pages: ExpiringMap<Promise<AssembledPage>>;
+  /** Tells callers what changed. */
+  readonly stream: ChangeStream;
 
   constructor(deps: ReadApiDeps) {
     this.#deps = deps;
     this.#index = new ApplicationIndex(deps.facts);
+    this.stream = new ChangeStream({ facts: deps.facts, index: this.#index, clock: deps.clock });
     this.#pages = new ExpiringMap({ now: () => deps.clock.monotonic(), ttlMs: pageTtlMs, max: maxPages });
   }
 
@@ -116,9 +126,9 @@ export class ReadApi {
       const wanted = request.page === 'applications' ? request.filters.namespace : undefined;
       return readableNamespaces(wanted === undefined ? this.#index.namespaces() : [wanted], viewer, signal);
     }
-    const namespace = request.page === 'application' ? request.namespace : this.#deps.facts.namespace;
-    if (await viewer.mayRead(namespace, signal))
-      return request.page === 'application' ? new Set([namespace]) : undefined;
+    const isOfOne = request.page === 'application' || request.page === 'tree';
+    const namespace = isOfOne ? request.namespace : this.#deps.facts.namespace;
+    if (await viewer.mayRead(namespace, signal)) return isOfOne ? new Set([namespace]) : undefined;
     throw new ApiFault(403, `this page needs the right to get applications.argoproj.io in namespace "${namespace}"`);
   }
 
@@ -151,7 +161,9 @@ export class ReadApi {
   }
 
   async #assemble(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
-    if (request.page === 'application') return this.#application(request, isPeer, signal);
+    if (request.page === 'application' || request.page === 'tree') return this.#application(request, isPeer, signal);
+    // Every replica knows the table and the inputs of the next one.
+    if (request.page === 'plan') return { body: planPage(this.#deps.facts, request.change), incomplete: [] };
     const own = await this.#local(request, signal);
     const peers = isPeer ? [] : this.#deps.peers();
     const answers = await Promise.all(peers.map((peer) => this.#ask(peer, request, signal)));
@@ -164,7 +176,7 @@ export class ReadApi {
 
   /** Only the owner knows an Application in full. */
   async #application(
-    request: ApiRequest & { readonly page: 'application' },
+    request: ApiRequest & { readonly page: 'application' | 'tree' },
     isPeer: boolean,
     signal: AbortSignal,
   ): Promise<AssembledPage> {
@@ -174,9 +186,9 @@ export class ReadApi {
     if (found === undefined) throw new ApiFault(404, `there is no Application ${key} in the watched namespaces`);
     const { owner } = this.#index.summaryOf(found);
     const own = async (incomplete: readonly IncompletePart[]): Promise<AssembledPage> => {
-      const application = await applicationPage(facts, this.#index, key, signal);
-      if (application === undefined) throw new ApiFault(404, `the Application ${key} is gone`);
-      return { body: { application }, incomplete };
+      const body = await this.#ownApplication(request.page, key, signal);
+      if (body === undefined) throw new ApiFault(404, `the Application ${key} is gone`);
+      return { body, incomplete };
     };
     if (isPeer || owner === facts.name) return own([]);
     const peer = peers().find(({ name }) => name === owner);
@@ -185,10 +197,19 @@ export class ReadApi {
         { replica: owner, reason: owner === '' ? 'no replica owns the Application' : 'it holds no shard now' },
       ]);
     const { body, incomplete } = await this.#ask(peer, request, signal);
+    const tree = treeOf(body);
+    if (request.page === 'tree') return tree === undefined ? own(incomplete ?? []) : { body: tree, incomplete: [] };
     const application = body?.['application'];
     if (!isJsonObject(application))
       return own(incomplete ?? [{ replica: owner, reason: 'its answer is not understood' }]);
     return { body: { application: { ...application, owner } }, incomplete: [] };
+  }
+
+  async #ownApplication(page: 'application' | 'tree', key: AppKey, signal: AbortSignal): Promise<PageBody | undefined> {
+    const { facts } = this.#deps;
+    if (page === 'tree') return treePage(facts, key, signal);
+    const application = await applicationPage(facts, this.#index, key, signal);
+    return application === undefined ? undefined : { application };
   }
 
   async #local(request: ApiRequest, signal: AbortSignal): Promise<PageBody> {
@@ -211,6 +232,8 @@ export class ReadApi {
         const items = [...recentEvents(facts), ...handOverEvents(facts)];
         return { items, oldest: { [facts.name]: items.at(-1)?.at ?? new Date(facts.clock.now()).toISOString() } };
       }
+      case 'history':
+        return { items: facts.history === undefined ? [] : [{ replica: facts.name, ...facts.history() }] };
       case 'costs':
         return { subject: request.subject, ...costPage(facts, this.#index, request.subject) };
       default:
@@ -269,6 +292,7 @@ function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
   const { apiVersion: version, kind, items, owners, application } = answer;
   if (version !== apiVersion || kind !== kinds[request.page]) return false;
   if (request.page === 'application') return isJsonObject(application);
+  if (request.page === 'tree') return areObjects(answer['nodes']);
   if (request.page === 'ownership') return true;
   if (!areObjects(request.page === 'cluster' ? owners : items)) return false;
   return request.page === 'cluster' || (items as readonly PageBody[]).every(itemCheckOf(request.page));
@@ -280,10 +304,18 @@ function itemCheckOf(page: ApiRequest['page']): (item: Readonly<Record<string, u
     return ({ inProgress, oldest }) =>
       areObjects(inProgress) && [...(inProgress as readonly unknown[]), oldest ?? { key: '' }].every(hasKey);
   if (page === 'events') return ({ at, namespace = '' }) => typeof at === 'string' && typeof namespace === 'string';
+  if (page === 'history') return ({ samples }) => areObjects(samples);
   if (page === 'costs')
     return ({ name, cpuMs, passes, renders, apiRequests, watchEvents, bytes }) =>
       typeof name === 'string' && [cpuMs, passes, renders, apiRequests, watchEvents, bytes].every(Number.isFinite);
   return () => true;
+}
+
+/** The members of a tree in a peer's answer. */
+function treeOf(body: PageBody | undefined): PageBody | undefined {
+  if (body === undefined) return undefined;
+  const { nodes, total, message } = body;
+  return { nodes, total, ...(message === undefined ? {} : { message }) };
 }
 
 function hasKey(item: unknown): boolean {

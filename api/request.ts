@@ -1,3 +1,6 @@
+import { defined } from '#base';
+import { algorithms } from '#sharding';
+import type { ShardingAlgorithm } from '#sharding';
 import { ApiFault } from './fault.ts';
 import { costSubjects } from './types.ts';
 import type { CostSubject } from './types.ts';
@@ -17,11 +20,20 @@ export interface ApplicationFilters {
   readonly label?: string;
 }
 
+/** A change of the shards, to see what would move; absent: as it is. */
+export interface PlannedChange {
+  readonly replicas?: number;
+  readonly algorithm?: ShardingAlgorithm;
+  /** A cluster, by name or URL, and the shard that it is pinned to; undefined: no pin. */
+  readonly pin?: { readonly cluster: string; readonly shard: number | undefined };
+}
+
 /** A parsed request. */
 export type ApiRequest =
-  | { readonly page: 'replica' | 'ownership' | 'clusters' | 'queues' | 'repositories' | 'events' }
+  | { readonly page: 'replica' | 'ownership' | 'clusters' | 'queues' | 'repositories' | 'events' | 'history' }
+  | { readonly page: 'plan'; readonly change: PlannedChange }
   | { readonly page: 'cluster'; readonly cluster: string }
-  | { readonly page: 'application'; readonly namespace: string; readonly name: string }
+  | { readonly page: 'application' | 'tree'; readonly namespace: string; readonly name: string }
   | { readonly page: 'costs'; readonly subject: CostSubject }
   | {
       readonly page: 'applications';
@@ -32,7 +44,7 @@ export type ApiRequest =
     };
 
 export const apiRoot = '/api/v1';
-const plainPages = ['replica', 'ownership', 'clusters', 'queues', 'repositories', 'events'] as const;
+const plainPages = ['replica', 'ownership', 'clusters', 'queues', 'repositories', 'events', 'history'] as const;
 const filterNames = ['project', 'cluster', 'namespace', 'sync', 'health', 'operation', 'text', 'label'] as const;
 const defaultLimit = 100;
 export const maxLimit = 1000;
@@ -51,7 +63,10 @@ export function parseApiRequest(target: string): ApiRequest {
   const parameters = new URLSearchParams(query);
   const [page = '', first, second, ...more] = steps;
   if (page === 'applications' && first === undefined) return readList(parameters);
+  if (page === 'plan' && first === undefined) return readPlan(parameters);
   rejectUnknown(parameters, []);
+  if (page === 'applications' && first !== undefined && second !== undefined && more.length === 1 && more[0] === 'tree')
+    return { page: 'tree', namespace: first, name: second };
   return readPage(
     page,
     [first, second].filter((step) => step !== undefined),
@@ -79,6 +94,16 @@ export function formatApiRequest(request: ApiRequest): string {
       return `${apiRoot}/clusters/${encodeURIComponent(request.cluster)}`;
     case 'application':
       return `${apiRoot}/applications/${encodeURIComponent(request.namespace)}/${encodeURIComponent(request.name)}`;
+    case 'tree':
+      return `${formatApiRequest({ ...request, page: 'application' })}/tree`;
+    case 'plan': {
+      const { replicas, algorithm, pin } = request.change;
+      const parameters = new URLSearchParams();
+      if (replicas !== undefined) parameters.set('replicas', String(replicas));
+      if (algorithm !== undefined) parameters.set('algorithm', algorithm);
+      if (pin !== undefined) parameters.set('pin', `${pin.cluster}=${pin.shard ?? ''}`);
+      return `${apiRoot}/plan?${parameters.toString()}`;
+    }
     case 'costs':
       return `${apiRoot}/costs/${request.subject}`;
     case 'applications': {
@@ -138,6 +163,40 @@ function readList(parameters: URLSearchParams): ApiRequest {
     limit,
     after: token === null || token === '' ? undefined : afterToken(token),
   };
+}
+
+/** As in `driftless shards plan`, but bounded: the answer has a figure for each shard. */
+const maxPlannedReplicas = 1000;
+
+function readPlan(parameters: URLSearchParams): ApiRequest {
+  rejectUnknown(parameters, ['replicas', 'algorithm', 'pin']);
+  const text = (name: string): string => parameters.get(name) ?? '';
+  const [replicas, algorithm, pin] = [
+    plannedReplicas(text('replicas')),
+    plannedAlgorithm(text('algorithm')),
+    pinOf(text('pin')),
+  ];
+  return { page: 'plan', change: defined({ replicas, algorithm, pin }) };
+}
+
+function plannedReplicas(text: string): number | undefined {
+  if (text === '') return undefined;
+  const replicas = Number(text);
+  if (/^\d{1,6}$/.test(text) && replicas >= 1 && replicas <= maxPlannedReplicas) return replicas;
+  throw new ApiFault(400, `query parameter "replicas" must be a number from 1 to ${maxPlannedReplicas}`);
+}
+
+function plannedAlgorithm(text: string): ShardingAlgorithm | undefined {
+  const algorithm = algorithms.find((name) => name === text);
+  if (text === '' || algorithm !== undefined) return algorithm;
+  throw new ApiFault(400, `query parameter "algorithm" must be one of ${algorithms.join(', ')}`);
+}
+
+function pinOf(text: string): PlannedChange['pin'] {
+  if (text === '') return undefined;
+  const [, cluster = '', shard = ''] = /^(.+)=(\d{0,6})$/s.exec(text) ?? [];
+  if (cluster === '') throw new ApiFault(400, 'query parameter "pin" must be CLUSTER=SHARD, or CLUSTER=');
+  return { cluster, shard: shard === '' ? undefined : Number(shard) };
 }
 
 /** A token names the last Application of its page, so the server keeps nothing. */

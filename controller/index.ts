@@ -32,6 +32,7 @@ export { createShadowController } from './shadow/create-shadow.ts';
 export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';
 export { stallOf } from './report/controller-report.ts';
 export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
+export type { ReportedTree } from './report/tree-report.ts';
 export type { ApplicationReport } from './report/application-report.ts';
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';

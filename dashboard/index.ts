@@ -1,7 +1,12 @@
 /**
- * dashboard: one page that shows the state of the replicas, for the demo and for small
- * installations. It reads plain values through the interface that it defines here and changes
- * nothing.
+ * dashboard: the page that shows what the read API answers. It changes nothing.
+ *
+ * - ui/: the page itself, bundled into dist/dashboard/page at build time (scripts/dashboard). It
+ *   knows the wire types of the API and its words, and nothing else of the program.
+ * - dashboardFiles: the built files with their headers, for the listener of a replica
+ * - startDashboard: the same files on loopback, for the demo
  */
+export { dashboardFiles } from './files.ts';
+export type { DashboardFile, DashboardFiles } from './files.ts';
 export { startDashboard } from './server.ts';
-export type { ApplicationRow, RunningDashboard, DashboardSource, DashboardState, ReplicaRow } from './server.ts';
+export type { DashboardOptions, RunningDashboard } from './server.ts';

@@ -1,38 +1,7 @@
 import { createServer } from 'node:http';
-import type { ServerResponse } from 'node:http';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { newAbortController } from '#base';
-import type { Clock } from '#base';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { listen } from '#telemetry';
-
-export interface ApplicationRow {
-  readonly name: string;
-  readonly cluster: string;
-  readonly sync: string;
-  readonly health: string;
-  readonly revision: string;
-  readonly operation: string;
-  readonly message: string;
-}
-
-export interface ReplicaRow {
-  readonly name: string;
-  readonly state: string;
-  readonly clusters: readonly string[];
-  readonly restarts: number;
-}
-
-export interface DashboardState {
-  readonly applications: readonly ApplicationRow[];
-  readonly replicas: readonly ReplicaRow[];
-  /** Lines of advice shown below the tables. */
-  readonly hints: readonly string[];
-}
-
-export interface DashboardSource {
-  state(): Promise<DashboardState>;
-}
+import type { DashboardFiles } from './files.ts';
 
 export interface RunningDashboard {
   readonly url: string;
@@ -42,87 +11,36 @@ export interface RunningDashboard {
 export interface DashboardOptions {
   readonly host: string;
   readonly port: number;
-  readonly clock: Clock;
-  readonly source: DashboardSource;
-  /** Folder with index.html. */
-  readonly assets: string;
+  readonly files: DashboardFiles;
+  /** Answers the requests of the read API. */
+  readonly api: RequestListener;
 }
 
-const pollIntervalMs = 500;
-/**
- * Placeholder in the page for the state at the time of the request, so that the page shows data at
- * once.
- */
-const initialState = '/* initial state */ null';
+/** Names of this machine. Another one in the Host header is a page that rebound its own name. */
+const localHost = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
 
 /**
- * Serves the page, `/state` (JSON) and `/events` (server-sent events, one per change of the state).
+ * Serves the page and the read API without a token, over HTTP, for the demo: on loopback only.
  * @throws ListenError if the port is taken.
  */
-export async function startDashboard(options: DashboardOptions): Promise<RunningDashboard> {
-  const listeners = new Set<ServerResponse>();
+export async function startDashboard({ host, port, files, api }: DashboardOptions): Promise<RunningDashboard> {
   const server = createServer((request, response) => {
-    void answerRequest(options, listeners, request.url ?? '/', response);
+    if (!localHost.test(request.headers.host ?? '')) response.writeHead(403).end('open the page by its address\n');
+    else if ((request.url ?? '').startsWith('/api/')) api(request, response);
+    else answerFile(files, request, response);
   });
-  const port = await listen(server, 'the dashboard', options.host, options.port);
-  const stop = newAbortController();
-  const pushing = pushChanges(options, listeners, stop.signal);
+  const opened = await listen(server, 'the dashboard', host, port);
   return {
-    url: `http://${options.host}:${port}`,
+    url: `http://${host}:${opened}`,
     close: async () => {
-      stop.abort();
-      await pushing;
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
 }
 
-async function answerRequest(
-  options: DashboardOptions,
-  listeners: Set<ServerResponse>,
-  url: string,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    if (url === '/events') {
-      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
-      response.write(serverSentEvent(JSON.stringify(await options.source.state())));
-      listeners.add(response);
-      response.on('close', () => listeners.delete(response));
-    } else if (url === '/state') {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(await options.source.state()));
-    } else if (url === '/') {
-      const page = await readFile(join(options.assets, 'index.html'), 'utf8');
-      const state = JSON.stringify(await options.source.state()).replaceAll('<', '\\u003c');
-      const filled = page.replace(initialState, () => state);
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(filled);
-    } else response.writeHead(404).end('not found\n');
-  } catch {
-    if (!response.headersSent) response.writeHead(500);
-    response.end();
-  }
-}
-
-/** Checks the state twice a second while clients are connected, and sends it when it changed. */
-async function pushChanges(
-  options: DashboardOptions,
-  listeners: ReadonlySet<ServerResponse>,
-  signal: AbortSignal,
-): Promise<void> {
-  let last = '';
-  while (!signal.aborted) {
-    const text = listeners.size > 0 ? await options.source.state().then(JSON.stringify, () => last) : last;
-    if (text !== last) broadcast(listeners, serverSentEvent(text));
-    last = text;
-    await options.clock.sleep(pollIntervalMs, signal).catch(() => undefined);
-  }
-}
-
-function broadcast(listeners: ReadonlySet<ServerResponse>, message: string): void {
-  for (const response of listeners) response.write(message);
-}
-
-function serverSentEvent(text: string): string {
-  return `data: ${text}\n\n`;
+function answerFile(files: DashboardFiles, { url = '/' }: IncomingMessage, response: ServerResponse): void {
+  const file = files(url.split('?', 1)[0] ?? '/');
+  if (file === undefined) response.writeHead(404).end('not found\n');
+  else response.writeHead(200, { ...file.headers, 'content-encoding': 'gzip' }).end(file.gzip);
 }

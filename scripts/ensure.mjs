@@ -43,7 +43,10 @@ function buildIfStale() {
   if (!always && existsSync(built) && statSync(built).mtimeMs >= sources) return;
   process.stderr.write('driftless: building ...\n');
   if (always) rmSync(join(root, 'dist'), { recursive: true, force: true });
-  run(process.execPath, [join(root, 'node_modules', 'typescript-native', 'bin', 'tsc'), '-p', '.'], 'Building');
+  const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
+  run(process.execPath, [tsc, '-p', '.'], 'Building');
+  run(process.execPath, [tsc, '-p', join('dashboard', 'ui')], 'Checking the types of the dashboard');
+  run(process.execPath, [join(root, 'scripts', 'dashboard', 'build.mjs')], 'Building the dashboard');
   writeFileSync(built, '');
 }
 
@@ -53,7 +56,7 @@ function newestSource(dir) {
     if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') continue;
     const path = join(dir, entry.name);
     if (entry.isDirectory()) newest = Math.max(newest, newestSource(path));
-    else if (/\.ts$|^tsconfig\.json$|^package-lock\.json$/.test(entry.name))
+    else if (/\.tsx?$|\.css$|^page\.html$|^tsconfig\.json$|^package-lock\.json$/.test(entry.name))
       newest = Math.max(newest, statSync(path).mtimeMs);
   }
   return newest;

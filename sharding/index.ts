@@ -38,6 +38,7 @@ export type {
   Ownership,
   OwnershipChange,
   OwnershipCondition,
+  NextTableFacts,
   OwnershipFacts,
   ShardIdentity,
 } from './ownership/types.ts';

@@ -77,7 +77,7 @@ export class TokenAccess {
     if (known === undefined) throw new ApiFault(401, 'the API server does not accept this token');
     // By user: anybody who may create one token of a service account may create any number.
     this.#take(known.shown);
-    return { mayRead: (namespace, inner) => this.#mayRead(hash, known, namespace, inner) };
+    return { user: known.shown, mayRead: (namespace, inner) => this.#mayRead(hash, known, namespace, inner) };
   }
 
   /** Takes one request from the allowance of a user. */

@@ -1,5 +1,7 @@
 /** The namespaces and pages that a caller may see. */
 export interface Viewer {
+  /** Its name, for limits; absent: it has none. */
+  readonly user?: string;
   /**
    * Whether it may get Applications in a namespace.
    * @throws ApiFault 503 if that cannot be found out

@@ -13,6 +13,7 @@ import { ApiFault } from '../fault.ts';
 import { fingerprintOf } from './certificate.ts';
 import type { ApiCertificate } from './certificate.ts';
 import { createApiHandler } from './handler.ts';
+import type { StaticFiles } from './handler.ts';
 
 export interface ApiServerDeps {
   readonly api: ReadApi;
@@ -21,6 +22,8 @@ export interface ApiServerDeps {
   readonly peerFingerprints: () => ReadonlySet<string>;
   readonly certificate: ApiCertificate;
   readonly logger: Logger;
+  /** Files of the dashboard, which need no token; absent: it is off. */
+  readonly files?: StaticFiles | undefined;
 }
 
 /** Slow and idle callers are cut off, so that they cannot take all connections. */
@@ -56,8 +59,9 @@ export class ApiServer implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { api, logger, certificate } = this.#deps;
-    const handler = createApiHandler({ api, logger, identify: (request, inner) => this.#identify(request, inner) });
+    const { api, logger, certificate, files } = this.#deps;
+    const identify = (request: IncomingMessage, inner: AbortSignal): Promise<Caller> => this.#identify(request, inner);
+    const handler = createApiHandler({ api, logger, files, identify });
     const server = createServer(
       {
         key: certificate.key,

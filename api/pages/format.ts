@@ -14,3 +14,10 @@ export function optionalTime(ms: number | undefined): Time | undefined {
 export function plainUrl(url: string): string {
   return shownRepositoryUrl(url);
 }
+
+const userInfo = /:\/\/[^\s"\\/?#@]{1,512}@/g;
+
+/** Removes user and password of addresses, wherever they are in the JSON of an answer. */
+export function withoutUserInfo(json: string): string {
+  return json.replace(userInfo, '://');
+}

@@ -1,10 +1,8 @@
-import { newAbortController, systemClock, withDeadline } from '#base';
-import type { AppSnapshot, ControllerSnapshot } from '#controller';
-import type { DashboardSource, DashboardState, ReplicaRow } from '#dashboard';
-import { splitAppKey } from '#model';
-import { askDebugSocket } from '#telemetry';
+import { request as httpRequest } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { apiVersion } from '#api';
 import { controllerNamespace } from './objects.ts';
-import type { ReplicaProcesses, ReplicaState } from './replicas.ts';
+import type { ReplicaProcesses } from './replicas.ts';
 
 export interface DemoGuide {
   readonly kubeconfig: string;
@@ -30,72 +28,46 @@ export function hints(guide: DemoGuide): string[] {
   ];
 }
 
-export interface ViewDeps {
-  readonly replicas: Pick<ReplicaProcesses, 'states'>;
-  /** Names to show instead of URLs. */
-  readonly clusters: readonly { readonly name: string; readonly url: string }[];
-  readonly hints: readonly string[];
-}
-
-const replicaTimeoutMs = 5000;
-
-/** The parts of `/debug/state` that the dashboard shows. */
-type ReplicaDebugState = Partial<Pick<ControllerSnapshot, 'applications'>> & {
-  readonly ownedClusters?: readonly string[];
-};
+/** Headers of a browser that the read API understands. */
+const forwardedHeaders = ['accept', 'last-event-id'] as const;
 
 /**
- * The dashboard's view of the demo, from the debug state of each replica. An Application without an
- * owner is not shown.
+ * Forwards requests of the page to the read API of a replica that runs, over its Unix socket, which
+ * needs no token. When the replica dies, the page asks again and gets the answer of another one.
  */
-export function dashboardSource({ replicas, clusters, hints }: ViewDeps): DashboardSource {
-  const names = new Map(clusters.map(({ name, url }) => [url, name]));
-  return {
-    state: async (): Promise<DashboardState> => {
-      const asked = replicas.states().map(async (replica) => ({ replica, state: await stateOf(replica.socket) }));
-      const replicaStates = await Promise.all(asked);
-      const applications = replicaStates.flatMap(({ state }) => state?.applications ?? []);
-      return {
-        applications: applications.map((app) => applicationRow(app, names)).sort((a, b) => (a.name < b.name ? -1 : 1)),
-        replicas: replicaStates.map(({ replica, state }) => replicaRow(replica, state)),
-        hints,
-      };
-    },
+export function forwardToReplica(replicas: Pick<ReplicaProcesses, 'states'>): RequestListener {
+  return (request, response) => {
+    const sockets = replicas.states().flatMap(({ socket }) => socket ?? []);
+    const headers = Object.fromEntries(
+      forwardedHeaders.flatMap((name) => (request.headers[name] === undefined ? [] : [[name, request.headers[name]]])),
+    );
+    const ask = (candidates: readonly string[]): void => {
+      const [socketPath, ...others] = candidates;
+      if (socketPath === undefined) {
+        refuse(response);
+        return;
+      }
+      const outgoing = httpRequest({ socketPath, path: request.url, method: request.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+        // A replica that dies in the middle of an answer.
+        answer.on('error', () => response.destroy());
+        answer.on('close', () => {
+          if (!answer.complete) response.destroy();
+        });
+      });
+      outgoing.on('error', () => {
+        if (response.headersSent) response.destroy();
+        else ask(others);
+      });
+      response.on('close', () => outgoing.destroy());
+      outgoing.end();
+    };
+    ask(sockets);
   };
 }
 
-function applicationRow(app: AppSnapshot, names: ReadonlyMap<string, string>): DashboardState['applications'][number] {
-  const [condition] = app.conditions;
-  return {
-    name: splitAppKey(app.key).name,
-    cluster: names.get(app.cluster) ?? app.cluster,
-    sync: app.sync === '' ? 'Unknown' : app.sync,
-    health: app.health === '' ? 'Unknown' : app.health,
-    revision: app.revision,
-    operation: app.operation,
-    // A condition is more informative than the last operation.
-    message: condition === undefined ? app.operationMessage : `${condition.type}: ${condition.message}`,
-  };
-}
-
-function replicaRow({ name, pid, restarts }: ReplicaState, state: ReplicaDebugState | undefined): ReplicaRow {
-  const alive = state === undefined ? 'starting' : 'running';
-  return {
-    name,
-    state: pid === undefined ? 'stopped' : alive,
-    clusters: [...(state?.ownedClusters ?? [])],
-    restarts,
-  };
-}
-
-/** Reads the debug state of a replica; undefined while it does not answer. */
-async function stateOf(socket: string | undefined): Promise<ReplicaDebugState | undefined> {
-  if (socket === undefined) return undefined;
-  const deadline = { clock: systemClock, limitMs: replicaTimeoutMs, what: `asking the replica at ${socket}` };
-  try {
-    const ask = (signal: AbortSignal): Promise<string> => askDebugSocket(socket, signal);
-    return JSON.parse(await withDeadline(newAbortController().signal, deadline, ask)) as ReplicaDebugState;
-  } catch {
-    return undefined;
-  }
+function refuse(response: ServerResponse): void {
+  const error = { apiVersion, kind: 'Error', code: 503, message: 'no replica answers yet' };
+  response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(error));
 }

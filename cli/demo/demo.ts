@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { untilAborted, systemClock } from '#base';
-import { startDashboard } from '#dashboard';
+import { dashboardFiles, startDashboard } from '#dashboard';
 import type { Application } from '#model';
 import type { SimCluster } from '#sim';
 import { describe, readArgs } from '../options/args.ts';
@@ -16,7 +16,7 @@ import { count, demoApplications, isSettled, reasonOf } from './progress.ts';
 import { ReplicaProcesses } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
 import { demoTools } from './demo-tools.ts';
-import { dashboardSource, hints } from './dashboard-view.ts';
+import { forwardToReplica, hints } from './dashboard-view.ts';
 import type { DemoGuide } from './dashboard-view.ts';
 import { help } from '../options/common-options.ts';
 
@@ -188,14 +188,10 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
   return { hub, replicas, guide: { kubeconfig, clusters: plan.clusters, repository } };
 }
 
-async function openDashboard(
-  config: DemoConfig,
-  { output, stage }: DemoRun,
-  { replicas, guide }: DemoScene,
-): Promise<void> {
-  const source = dashboardSource({ replicas, clusters: guide.clusters, hints: hints(guide) });
-  const assets = join(packageRoot(), 'dashboard', 'public');
-  const dashboard = await startDashboard({ host: '127.0.0.1', port: config.port, clock: systemClock, source, assets });
+async function openDashboard(config: DemoConfig, { output, stage }: DemoRun, { replicas }: DemoScene): Promise<void> {
+  const files = dashboardFiles(join(packageRoot(), 'dist', 'dashboard', 'page'));
+  const api = forwardToReplica(replicas);
+  const dashboard = await startDashboard({ host: '127.0.0.1', port: config.port, files, api });
   stage.onClear(() => dashboard.close());
   output.err(`dashboard: ${dashboard.url}`);
 }

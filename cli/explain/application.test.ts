@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { explainApplication } from '#api';
 import type { Application, ApplicationOperation } from '#api';
-import { explainApplication } from './application.ts';
 import { explanationLines } from './explanation.ts';
 import { answerWith, before } from './testing/application.ts';
 

@@ -1,8 +1,5 @@
-import type { ClusterKind, ClusterOwner, ClusterResponse, HandOver } from '#api';
-import { counted, joined } from './explanation.ts';
-import type { Explanation, Verdict } from './explanation.ts';
-import { objectText } from './application.ts';
-import { RelativeTimes, shortDuration } from './times.ts';
+import { counted, joined, objectText, RelativeTimes, shortDuration } from '#api';
+import type { ClusterKind, ClusterOwner, ClusterResponse, Explanation, HandOver, Verdict } from '#api';
 
 const maxKinds = 8;
 const maxHandOvers = 5;

@@ -1,26 +1,10 @@
+import type { Explanation, ExplanationSection, Verdict } from '#api';
 import { outsideText } from '#base';
 import { paint } from '../process/output.ts';
 import type { CommandOutput, OutputColor } from '../process/output.ts';
 
-export type Verdict = 'healthy' | 'waiting' | 'broken';
-
 /** Exit codes of `driftless explain`; 1 and 2 mean that there is no answer. */
 export const verdictExitCodes: Readonly<Record<Verdict, number>> = { healthy: 0, waiting: 3, broken: 4 };
-
-/** A labelled block of lines; one without lines is not shown. */
-export interface ExplanationSection {
-  readonly label: string;
-  readonly lines: readonly string[];
-}
-
-export interface Explanation {
-  readonly verdict: Verdict;
-  /** The explained object and its state. */
-  readonly title: string;
-  /** Why the verdict is not `healthy`: the most important fact. */
-  readonly reason?: string;
-  readonly sections: readonly ExplanationSection[];
-}
 
 const colors: Readonly<Record<Verdict, OutputColor>> = { healthy: 'green', waiting: 'yellow', broken: 'red' };
 const labelWidth = 12;
@@ -47,13 +31,4 @@ function terminalText(text: string): string {
   const [indent = ''] = /^ */.exec(text) ?? [];
   const line = outsideText('field', text).trim().replaceAll(/\s+/g, ' ');
   return indent + (line.length > maxLineLength ? `${line.slice(0, maxLineLength - 1)}…` : line);
-}
-
-/** Joins the parts that are there. */
-export function joined(parts: readonly (string | undefined)[], separator = ', '): string {
-  return parts.filter((part) => part !== undefined && part !== '').join(separator);
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,7 +1,5 @@
-import type { QueuesResponse, Queue, ReplicaInfo, ReplicaResponse } from '#api';
-import { counted, joined } from './explanation.ts';
-import type { Explanation, Verdict } from './explanation.ts';
-import { RelativeTimes, shortDuration } from './times.ts';
+import { counted, joined, RelativeTimes, shortDuration } from '#api';
+import type { Explanation, Queue, QueuesResponse, ReplicaInfo, ReplicaResponse, Verdict } from '#api';
 
 const maxClusters = 10;
 const mebibyte = 1024 * 1024;

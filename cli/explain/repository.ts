@@ -1,8 +1,6 @@
-import type { Repository, RepositoriesResponse } from '#api';
+import { counted, joined, RelativeTimes, shortDuration } from '#api';
+import type { Explanation, RepositoriesResponse, Repository, Verdict } from '#api';
 import { normalizeGitUrl } from '#model';
-import { counted, joined } from './explanation.ts';
-import type { Explanation, Verdict } from './explanation.ts';
-import { RelativeTimes, shortDuration } from './times.ts';
 
 /** Explains one repository as every replica sees it; undefined if no Application uses it. */
 export function explainRepository(

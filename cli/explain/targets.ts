@@ -1,8 +1,10 @@
+import { explainApplication } from '#api';
 import type {
   ApplicationResponse,
   ApplicationsResponse,
   ClusterResponse,
   ClustersResponse,
+  Explanation,
   QueuesResponse,
   ReplicaResponse,
   RepositoriesResponse,
@@ -10,9 +12,7 @@ import type {
 import { DriftlessError } from '#base';
 import { nearest } from '../options/args.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
-import { explainApplication } from './application.ts';
 import { explainCluster } from './cluster.ts';
-import type { Explanation } from './explanation.ts';
 import { explainReplica } from './replica.ts';
 import { explainRepository } from './repository.ts';
 

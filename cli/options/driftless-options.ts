@@ -138,6 +138,13 @@ export const driftlessOptions = {
     env: 'DRIFTLESS_API_KEY',
     help: 'File with the key of --api-cert (PEM).',
   },
+  dashboard: {
+    flag: 'dashboard',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_DASHBOARD',
+    help: 'Serve the dashboard on the port of the read API. Callers need a Kubernetes token to see anything in it.',
+  },
   debugSocket: {
     flag: 'debug-socket',
     kind: 'string',

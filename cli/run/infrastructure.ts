@@ -77,6 +77,8 @@ export interface ReplicaInfrastructure {
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
   readonly upkeep: Runnable;
+  /** Requests that this process has sent to API servers. */
+  readonly requestCount: () => number;
   /** How reading each repository went. */
   readonly repositories: () => readonly RepositoryReport[];
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
@@ -91,10 +93,12 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   const hubTime = new HubTime();
   const hubAccess = new HubAccess({ clock: systemClock, logger, namespace });
   const observeTime = hubTimeListener(hubTime);
+  let requests = 0;
   const client = clientFactory(inputs, {
     rate: hubRate,
     instruments,
     onRequest: (record) => {
+      requests += 1;
       observeTime(record);
       hubAccess.answered(record);
     },
@@ -109,7 +113,12 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   });
   const { credentialPlugins } = config;
   const clients = new SharedClients(
-    clientFactory(inputs, { rate: 1, instruments, ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }) }),
+    clientFactory(inputs, {
+      rate: 1,
+      instruments,
+      onRequest: () => (requests += 1),
+      ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
+    }),
   );
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
@@ -128,6 +137,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     hubAccess,
     clients,
     upkeep,
+    requestCount: () => requests,
     repositories,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics, tracer: inputs.tracing?.tracer },
   };

@@ -1,8 +1,8 @@
+import { shortDuration } from '#api';
 import type { CostsResponse } from '#api';
 import { outsideText } from '#base';
 import { paint, table } from '../process/output.ts';
 import type { CommandOutput } from '../process/output.ts';
-import { shortDuration } from '../explain/times.ts';
 
 const header = ['cpu', 'passes', 'renders', 'api requests', 'watch events', 'bytes'];
 const maxNameLength = 100;

@@ -3,7 +3,7 @@ import type { Runnable } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
-import { asApplication, projectOf } from '#model';
+import { appKeyOfInstance, asApplication, projectOf } from '#model';
 import type { AppKey, Application, Repository } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
@@ -291,6 +291,15 @@ export function makeReport(
     rowsOf: (key) => memories.rows.rowsOf(key),
     clusterOf: (app) => live.peek(guard.clusterOf(app)?.server ?? ''),
     windowMessage: (app) => projects.windowMessage(app),
+    rootsOf: (key) => memories.peek(key)?.roots,
+    treeScope: (app) => {
+      const verdict = projects.validate(app);
+      if (!verdict.ok) return undefined;
+      const { project, gate } = verdict.bound;
+      const isApplication = (instance: string): boolean =>
+        apps.get(appKeyOfInstance(instance, config.namespace)) !== undefined;
+      return { project, permitted: gate.permitsRef, isApplication };
+    },
     isWatched: (namespace) => isWatched(config, namespace),
     resolve: (app) => guard.clusterOf(app),
     isMine: (app) => guard.isMine(app),

@@ -9,6 +9,8 @@ import type { ActivityLog, FaultRecord, PassRecord, SyncRecord } from './activit
 import { reportApplication } from './application-report.ts';
 import type { ApplicationReport, ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
+import { reportTree } from './tree-report.ts';
+import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
 
 /** A queue and its pool. */
 export interface ReportedPool {
@@ -40,6 +42,8 @@ export interface ControllerReport {
   readonly owned: () => ReadonlySet<AppKey>;
   /** Only its owner knows it in full. Undefined: it does not exist, or is not watched. */
   readonly details: (key: AppKey, signal: AbortSignal) => Promise<ApplicationReport | undefined>;
+  /** Its objects and theirs; undefined: it does not exist, or is not watched. */
+  readonly tree: (key: AppKey, signal: AbortSignal) => Promise<ReportedTree | undefined>;
   readonly pools: () => readonly ReportedPool[];
   /** The newest first, at most an hour old. */
   readonly activity: () => ActivityOfHour;
@@ -58,6 +62,8 @@ export interface ControllerReportDeps extends ApplicationReportDeps {
   readonly pools: readonly ReportedPool[];
   readonly activity: ActivityLog;
   readonly costs: CostBook;
+  readonly rootsOf: (key: AppKey) => TreeReportDeps['roots'];
+  readonly treeScope: (app: Application) => TreeScope | undefined;
 }
 
 export function createControllerReport(deps: ControllerReportDeps): ControllerReport {
@@ -79,6 +85,12 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     details: async (key, signal) => {
       const app = find(key);
       return app === undefined ? undefined : reportApplication(key, app, deps, signal);
+    },
+    tree: async (key, signal) => {
+      const app = find(key);
+      if (app === undefined) return undefined;
+      const parts = { roots: deps.rootsOf(key), rows: deps.rowsOf(key), cluster: deps.clusterOf(app) };
+      return reportTree(app, { ...parts, clock, scope: deps.treeScope(app) }, signal);
     },
     pools: () => deps.pools,
     activity: () => ({

@@ -22,6 +22,7 @@ import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
 import { clusterKey } from '../distribution/parts.ts';
 import { ReplicaCount } from '../load/replica-count.ts';
+import { shardsOf } from '../protocol/plan.ts';
 import { OwnershipRights, serversOf } from './rights.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
@@ -334,6 +335,11 @@ class LeasedOwnership implements Ownership {
     const table = this.#rights.table();
     const entries = [...(table?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
     return {
+      next: () => {
+        const inputs = this.#world.inputs();
+        if (table === undefined || inputs === undefined) return undefined;
+        return { ...inputs, current: { ...table, shards: shardsOf(table) } };
+      },
       epoch: table?.epoch,
       epochSince: this.#handOvers.epochSince,
       algorithm: table?.algorithm ?? this.#deps.algorithm,

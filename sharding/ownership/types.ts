@@ -1,5 +1,7 @@
 import type { Runnable } from '#base';
 import type { AppKey, Application, Cluster } from '#model';
+import type { ShardedCluster } from '../distribution/distribution.ts';
+import type { BalancedTable } from '../distribution/rebalance.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
 import type { TableEntry } from '../documents/table-document.ts';
 import type { HandOver } from './hand-over-log.ts';
@@ -111,6 +113,16 @@ export interface OwnershipFacts {
   readonly handOvers: readonly HandOver[];
   /** Milliseconds without an owner, by server. */
   readonly unowned: ReadonlyMap<string, number>;
+  /** What the next table is built from; undefined before the first list. Absent: no table. */
+  readonly next?: () => NextTableFacts | undefined;
+}
+
+/** The current table and the inputs of the next one, as `rebalance` takes them. */
+export interface NextTableFacts {
+  readonly current: BalancedTable;
+  readonly clusters: readonly (ShardedCluster & { readonly name: string })[];
+  /** By part. */
+  readonly weights: ReadonlyMap<string, number>;
 }
 
 /** Parts of one cluster, numbered from 0. A cluster that is not split has part 0 of 1. */

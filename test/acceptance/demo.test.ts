@@ -95,15 +95,15 @@ describe('a running demo', () => {
   it('shows its dashboard', async () => {
     const url = /dashboard: (\S+)/.exec(demo.stderr)?.[1] ?? '';
     expect(await (await fetch(url)).text()).toContain('<title>Driftless</title>');
+    const page = async <T>(name: string): Promise<T> => (await (await fetch(`${url}/api/v1/${name}`)).json()) as T;
     await eventually(async () => {
-      const state = (await (await fetch(`${url}/state`)).json()) as {
-        replicas: { state: string; clusters: string[] }[];
-        applications: unknown[];
-      };
-      expect(state.applications).toHaveLength(sampleCount());
-      expect(state.replicas.map((replica) => replica.state)).toEqual(['running', 'running', 'running']);
-      const owned = state.replicas.flatMap((replica) => replica.clusters);
-      expect(owned.sort()).toEqual(['in-cluster', 'sim-0', 'sim-1', 'sim-2']);
+      const { total } = await page<{ readonly total: number }>('applications');
+      const { items } = await page<{ readonly items: readonly { readonly ready: boolean }[] }>('replica');
+      const { clusters } = await page<{ readonly clusters: readonly { readonly names: readonly string[] }[] }>(
+        'ownership',
+      );
+      expect([total, items.map(({ ready }) => ready)]).toEqual([sampleCount(), [true, true, true]]);
+      expect(clusters.flatMap(({ names }) => names).sort()).toEqual(['in-cluster', 'sim-0', 'sim-1', 'sim-2']);
     });
   });
 

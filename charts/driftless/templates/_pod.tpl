@@ -12,6 +12,9 @@ shadow writes nothing.
 - /usr/local/bin/argocd-application-controller
 - --metrics-port={{ int $controller.containerPorts.metrics }}
 - --api-port={{ include "driftless.apiPort" . }}
+{{- if and .Values.dashboard.enabled (ne (include "driftless.apiPort" .) "0") }}
+- --dashboard
+{{- end }}
 {{- if $controller.shadow.enabled }}
 - --shadow
 - --shadow-grace={{ $controller.shadow.grace }}

@@ -4,12 +4,12 @@ import type {
   FieldDifference,
   FieldWriter,
   IgnoredDifference,
-  ObjectName,
   OperationBlocker,
   Pass,
   PassStages,
   ResourceDifference,
-} from '#api';
+} from '../application-types.ts';
+import type { ObjectName } from '../types.ts';
 import { counted, joined } from './explanation.ts';
 import type { Explanation, ExplanationSection, Verdict } from './explanation.ts';
 import { RelativeTimes, shortDuration } from './times.ts';
@@ -19,8 +19,16 @@ const maxResources = 5;
 const maxFields = 3;
 const maxObjects = 3;
 
+export interface ExplainOptions {
+  /** Where the reader finds what is left out. */
+  readonly more?: string;
+}
+
 /** Explains one Application: who owns it, why it differs, what it waits for, what is degraded. */
-export function explainApplication({ application: app, time, incomplete }: ApplicationResponse): Explanation {
+export function explainApplication(
+  { application: app, time, incomplete }: ApplicationResponse,
+  { more = '-o json has all' }: ExplainOptions = {},
+): Explanation {
   const times = new RelativeTimes(time);
   const [verdict, reason] = verdictOf(app, times);
   const operation = app.operation === '' ? undefined : `operation ${app.operation}`;
@@ -29,7 +37,7 @@ export function explainApplication({ application: app, time, incomplete }: Appli
     { label: 'Owner', lines: [ownerLine(app, times)] },
     { label: 'Destination', lines: [destinationLine(app)] },
     { label: 'Last pass', lines: passLines(app.lastPass, times) },
-    { label: 'Differs', lines: differenceLines(app, times) },
+    { label: 'Differs', lines: differenceLines(app, times, more) },
     { label: 'Ignored', lines: ignoredLines(app) },
     { label: 'Health', lines: healthLines(app, times) },
     { label: 'Operation', lines: operationLines(app, times) },
@@ -138,7 +146,7 @@ function stageLine(stages: PassStages): readonly string[] {
   return parts.length === 0 ? [] : [`stages: ${parts.join(', ')}`];
 }
 
-function differenceLines(app: Application, times: RelativeTimes): readonly string[] {
+function differenceLines(app: Application, times: RelativeTimes, whereAll: string): readonly string[] {
   const { resources, differences, differencesTotal } = app;
   if (differencesTotal === 0) return [];
   const all = resources.synced + resources.outOfSync + resources.unknown;
@@ -147,7 +155,7 @@ function differenceLines(app: Application, times: RelativeTimes): readonly strin
   return [
     `${differencesTotal} of ${counted(all, 'resource')}`,
     ...shown.flatMap((resource) => resourceLines(resource, times)),
-    ...(more > 0 ? [`… and ${more} more: -o json has all`] : []),
+    ...(more > 0 ? [`… and ${more} more: ${whereAll}`] : []),
   ];
 }
 

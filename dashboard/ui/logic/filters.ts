@@ -1,0 +1,171 @@
+import type { ApplicationSummary } from '../../../api/application-types.ts';
+
+export const facets = [
+  'project',
+  'cluster',
+  'namespace',
+  'shard',
+  'replica',
+  'repository',
+  'label',
+  'sync',
+  'health',
+  'operation',
+] as const;
+export type Facet = (typeof facets)[number];
+
+export const sortColumns = [
+  'attention',
+  'name',
+  'project',
+  'cluster',
+  'replica',
+  'sync',
+  'health',
+  'compared',
+] as const;
+export type SortColumn = (typeof sortColumns)[number];
+export type ListView = 'attention' | 'all' | 'favourites';
+
+/** What the list of Applications shows; it is the query of its address. */
+export interface ListFilters {
+  readonly view: ListView;
+  readonly text: string;
+  readonly facets: Readonly<Partial<Record<Facet, string>>>;
+  readonly sort: SortColumn;
+  readonly descending: boolean;
+}
+
+export function parseFilters(query: URLSearchParams): ListFilters {
+  const view = query.get('view');
+  const sort = sortColumns.find((name) => name === query.get('sort'));
+  return {
+    view: view === 'all' || view === 'favourites' ? view : 'attention',
+    text: query.get('text') ?? '',
+    facets: Object.fromEntries(facets.flatMap((name) => (query.get(name) ? [[name, query.get(name) ?? '']] : []))),
+    sort: sort ?? 'attention',
+    descending: query.get('order') === 'desc',
+  };
+}
+
+/** The query of filters, without what is the default. */
+export function formatFilters({ view, text, facets: chosen, sort, descending }: ListFilters): string {
+  const query = new URLSearchParams();
+  if (view !== 'attention') query.set('view', view);
+  if (text !== '') query.set('text', text);
+  for (const name of facets) if (chosen[name] !== undefined) query.set(name, chosen[name]);
+  if (sort !== 'attention') query.set('sort', sort);
+  if (descending) query.set('order', 'desc');
+  return query.toString();
+}
+
+/** An Application with what the list computes once for each change. */
+export interface ListedApplication {
+  readonly key: string;
+  readonly app: ApplicationSummary;
+  /** 0: the most urgent. */
+  readonly urgency: number;
+  readonly searched: string;
+}
+
+export const calm = 9;
+
+export function listedApplication(app: ApplicationSummary): ListedApplication {
+  const key = `${app.namespace}/${app.name}`;
+  return { key, app, urgency: urgencyOf(app), searched: key.toLowerCase() };
+}
+
+/** How urgent it is that a person looks; {@link calm}: not at all. */
+export function urgencyOf({ attention, health, operation, isDeleting }: ApplicationSummary): number {
+  if (attention === undefined) return calm;
+  if (attention.includes('Error: ')) return 0;
+  if (operation === 'Failed' || operation === 'Error') return 1;
+  if (health === 'Degraded') return 2;
+  if (health === 'Missing' || health === 'Unknown') return 3;
+  if (isDeleting) return 5;
+  return operation === 'Running' || operation === 'Terminating' ? 6 : 4;
+}
+
+type FacetReader = (app: ApplicationSummary) => readonly string[];
+
+export const facetValues: Readonly<Record<Facet, FacetReader>> = {
+  project: ({ project }) => [project],
+  cluster: ({ clusterName, server }) => [clusterName === '' ? server : clusterName],
+  namespace: ({ namespace }) => [namespace],
+  shard: ({ shard }) => (shard === undefined ? [] : [String(shard)]),
+  replica: ({ owner }) => [owner === '' ? 'none' : owner],
+  repository: ({ repositories }) => repositories,
+  label: ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`),
+  sync: ({ sync }) => [sync === '' ? 'Not compared' : sync],
+  health: ({ health }) => [health === '' ? 'Not compared' : health],
+  operation: ({ operation }) => (operation === '' ? ['None'] : [operation]),
+};
+
+/** The rows that the filters select, in their order. `rows` are sorted by key. */
+export function selectRows(
+  rows: readonly ListedApplication[],
+  filters: ListFilters,
+  favourites: ReadonlySet<string>,
+): readonly ListedApplication[] {
+  const text = filters.text.trim().toLowerCase();
+  const chosen = facets.flatMap((name) => {
+    const value = filters.facets[name];
+    return value === undefined ? [] : [{ read: facetValues[name], value }];
+  });
+  const found = rows.filter(({ key, searched, app, urgency }) => {
+    if (filters.view === 'attention' && urgency === calm) return false;
+    if (filters.view === 'favourites' && !favourites.has(key)) return false;
+    if (text !== '' && !searched.includes(text)) return false;
+    return chosen.every(({ read, value }) => read(app).includes(value));
+  });
+  return sortRows(found, filters);
+}
+
+type SortKey = (row: ListedApplication) => string | number;
+
+const sortKeys: Readonly<Record<SortColumn, SortKey | undefined>> = {
+  attention: ({ urgency }) => urgency,
+  // The rows come in this order.
+  name: undefined,
+  project: ({ app }) => app.project,
+  cluster: ({ app }) => app.clusterName,
+  replica: ({ app }) => app.owner,
+  sync: ({ app }) => app.sync,
+  health: ({ app }) => app.health,
+  compared: ({ app }) => app.comparedAt ?? '',
+};
+
+function sortRows(rows: readonly ListedApplication[], { sort, descending }: ListFilters): readonly ListedApplication[] {
+  const keyOf = sortKeys[sort];
+  const sorted =
+    keyOf === undefined
+      ? rows
+      : rows.toSorted((a, b) => {
+          const [x, y] = [keyOf(a), keyOf(b)];
+          return x < y ? -1 : Number(x > y);
+        });
+  return descending ? sorted.toReversed() : sorted;
+}
+
+const maxOptions = 500;
+
+/** The values that each facet has in all rows, sorted. */
+export function optionsOf(rows: readonly ListedApplication[]): Readonly<Record<Facet, readonly string[]>> {
+  const found = new Map(facets.map((name) => [name, valuesOf(rows, facetValues[name])]));
+  return Object.fromEntries(
+    facets.map((name) => [name, [...(found.get(name) ?? [])].sort(byNumber)]),
+  ) as unknown as Readonly<Record<Facet, readonly string[]>>;
+}
+
+function valuesOf(rows: readonly ListedApplication[], read: FacetReader): ReadonlySet<string> {
+  const values = new Set<string>();
+  for (const { app } of rows) {
+    for (const value of read(app)) values.add(value);
+    if (values.size >= maxOptions) break;
+  }
+  return values;
+}
+
+function byNumber(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}

@@ -1,0 +1,182 @@
+import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { Application, ApplicationResponse } from '../../../api/application-types.ts';
+import { explainApplication } from '../../../api/words/index.ts';
+import { lastChanges, ownershipVersion } from '../data/applications.ts';
+import { replaceQuery, route } from '../data/location.ts';
+import { usePage } from '../data/poll.ts';
+import { favourites, toggleFavourite } from '../data/storage.ts';
+import { shortRevision, shortUrl } from '../logic/format.ts';
+import { clusterLink } from '../logic/routes.ts';
+import { Differences } from '../parts/differences.tsx';
+import { Explained } from '../parts/explained.tsx';
+import { lazy } from '../parts/lazy.tsx';
+import { Operation } from '../parts/operation.tsx';
+import { PageTitle } from '../parts/shell.tsx';
+import { Incomplete, Problem, State } from '../parts/state.tsx';
+import { Timeline } from '../parts/timeline.tsx';
+
+/** The layout of graphs is loaded when it is needed. */
+const ApplicationTree = lazy(async () => (await import('../parts/tree.tsx')).ApplicationTree);
+
+const pollMs = 2500;
+const tabs = ['summary', 'differences', 'tree', 'timeline'] as const;
+type Tab = (typeof tabs)[number];
+
+export function ApplicationPage({ namespace, name }: { namespace: string; name: string }): JSX.Element {
+  const key = `${namespace}/${name}`;
+  useRefreshOnChange(key);
+  const path = `applications/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+  const { page, problem } = usePage<ApplicationResponse>(path, pollMs);
+  const tab = tabs.find((known) => known === route.value.query.get('tab')) ?? 'summary';
+  const isStarred = favourites.value.has(key);
+  return (
+    <>
+      <PageTitle title={name}>
+        <button
+          type="button"
+          class={`star${isStarred ? ' on' : ''}`}
+          aria-pressed={isStarred}
+          aria-label={`Favourite ${name}`}
+          onClick={() => toggleFavourite(key)}
+        >
+          {isStarred ? '★' : '☆'}
+        </button>
+        {page !== undefined && <Badges app={page.application} />}
+      </PageTitle>
+      <Problem text={problem} />
+      {page !== undefined && (
+        <>
+          <Incomplete parts={page.incomplete} />
+          <Where app={page.application} />
+          <Verdict answer={page} />
+          <Tabs tab={tab} app={page.application} />
+          <div role="tabpanel" id="panel" aria-labelledby={`tab-${tab}`}>
+            <TabContent tab={tab} answer={page} path={path} />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** A change of this Application is shown at once, not with the next request. */
+function useRefreshOnChange(key: string): void {
+  const changes = lastChanges.value;
+  useEffect(() => {
+    if (changes.has(key)) ownershipVersion.value += 1;
+  }, [changes]);
+}
+
+function Badges({ app }: { app: Application }): JSX.Element {
+  const { sync, health, operation, isDeleting } = app;
+  return (
+    <span class="badges">
+      <State word={sync === '' ? 'Not compared' : sync} />
+      <State word={health === '' ? 'Not compared' : health} />
+      {operation !== '' && <State word={operation} title="The last operation" />}
+      {isDeleting && <State word="Being deleted" tone="warn" />}
+    </span>
+  );
+}
+
+function Where({ app }: { app: Application }): JSX.Element {
+  const { namespace, project, server, clusterName, destinationNamespace, repositories, revisions, owner, shard } = app;
+  const cluster = clusterName === '' ? server : clusterName;
+  return (
+    <dl class="facts">
+      <Fact label="Project" value={`${project}, namespace ${namespace}`} />
+      <div>
+        <dt>Cluster</dt>
+        <dd>
+          {server === '' ? 'cannot be resolved' : <a href={clusterLink(server)}>{cluster}</a>}
+          {destinationNamespace !== '' && `, namespace ${destinationNamespace}`}
+        </dd>
+      </div>
+      <Fact
+        label="Owner"
+        value={owner === '' ? 'no replica' : `${owner}${shard === undefined ? '' : `, shard ${shard}`}`}
+      />
+      {repositories.map((url, i) => (
+        <Fact
+          key={url}
+          label="Source"
+          value={`${shortUrl(url)} @ ${shortRevision(revisions[i] ?? revisions[0] ?? '')}`}
+        />
+      ))}
+    </dl>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+const verdictTones = { healthy: 'good', waiting: 'warn', broken: 'bad' } as const;
+const verdictWords = { healthy: 'Fine', waiting: 'Waiting', broken: 'Broken' } as const;
+
+function Verdict({ answer }: { answer: ApplicationResponse }): JSX.Element {
+  const { verdict, reason } = useMemo(() => explainApplication(answer), [answer]);
+  return (
+    <p class={`banner tone-${verdictTones[verdict]}`} role="status">
+      <State word={verdictWords[verdict]} tone={verdictTones[verdict]} />
+      {reason ?? 'It is as Git says, and healthy.'}
+    </p>
+  );
+}
+
+function Tabs({ tab, app }: { tab: Tab; app: Application }): JSX.Element {
+  const texts: Readonly<Record<Tab, string>> = {
+    summary: 'Summary',
+    differences: 'Differences',
+    tree: 'Tree',
+    timeline: 'Timeline',
+  };
+  const open = (next: Tab): void => replaceQuery(next === 'summary' ? '' : `tab=${next}`);
+  const onKey = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    if (step === 0 || next === undefined) return;
+    open(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Parts of the page" onKeyDown={onKey}>
+      {tabs.map((name) => (
+        <button
+          key={name}
+          id={`tab-${name}`}
+          type="button"
+          role="tab"
+          aria-selected={tab === name}
+          aria-controls="panel"
+          tabIndex={tab === name ? 0 : -1}
+          onClick={() => open(name)}
+        >
+          {texts[name]}
+          {name === 'differences' && app.differencesTotal > 0 && <span class="count">{app.differencesTotal}</span>}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function TabContent({ tab, answer, path }: { tab: Tab; answer: ApplicationResponse; path: string }): JSX.Element {
+  const { application } = answer;
+  const [style, setStyle] = useState<'sides' | 'lines'>('sides');
+  if (tab === 'differences') return <Differences app={application} style={style} setStyle={setStyle} />;
+  if (tab === 'tree')
+    return <ApplicationTree path={`${path}/tree`} title={application.name} differences={application.differences} />;
+  if (tab === 'timeline') return <Timeline app={application} />;
+  return (
+    <div class="columns">
+      <Explained answer={answer} />
+      <Operation app={application} />
+    </div>
+  );
+}

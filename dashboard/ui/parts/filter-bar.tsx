@@ -1,0 +1,96 @@
+import type { JSX, RefObject } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { facets, optionsOf } from '../logic/filters.ts';
+import type { Facet, ListedApplication, ListFilters, ListView } from '../logic/filters.ts';
+import { shortUrl } from '../logic/format.ts';
+
+interface FilterBarProps {
+  readonly filters: ListFilters;
+  readonly all: readonly ListedApplication[];
+  readonly change: (next: Partial<ListFilters>) => void;
+  readonly search: RefObject<HTMLInputElement | null>;
+}
+
+const views: readonly (readonly [ListView, string])[] = [
+  ['attention', 'Needs attention'],
+  ['all', 'All'],
+  ['favourites', 'Favourites'],
+];
+
+export function FilterBar({ filters, all, change, search }: FilterBarProps): JSX.Element {
+  const chosen = Object.keys(filters.facets).length;
+  return (
+    <div class="filters">
+      <div class="choice" role="group" aria-label="View">
+        {views.map(([view, text]) => (
+          <button key={view} type="button" aria-pressed={filters.view === view} onClick={() => change({ view })}>
+            {text}
+          </button>
+        ))}
+      </div>
+      <label class="search">
+        <span class="hidden">Search by name</span>
+        <input
+          ref={search}
+          type="search"
+          placeholder="Search by name  ( / )"
+          value={filters.text}
+          onInput={(event) => change({ text: event.currentTarget.value })}
+        />
+      </label>
+      <details class="facets" open={chosen > 0}>
+        <summary>
+          Filters
+          {chosen > 0 && <span class="count">{chosen}</span>}
+        </summary>
+        <Facets filters={filters} all={all} change={change} />
+      </details>
+    </div>
+  );
+}
+
+/** The options of ten thousand Applications are not collected again for each change. */
+function useOptions(all: readonly ListedApplication[]): Readonly<Record<Facet, readonly string[]>> {
+  const [opened, setOpened] = useState(0);
+  const length = useRef(0);
+  if (length.current !== all.length) {
+    length.current = all.length;
+    queueMicrotask(() => setOpened(opened + 1));
+  }
+  return useMemo(() => optionsOf(all), [opened]);
+}
+
+function Facets({ filters, all, change }: Omit<FilterBarProps, 'search'>): JSX.Element {
+  const options = useOptions(all);
+  const set = (name: Facet, value: string): void => {
+    const others = Object.entries(filters.facets).filter(([other]) => other !== name);
+    change({ facets: Object.fromEntries(value === '' ? others : [...others, [name, value]]) });
+  };
+  return (
+    <div class="facet-list">
+      {facets.map((name) => {
+        const value = filters.facets[name] ?? '';
+        const known = options[name];
+        return (
+          <label key={name}>
+            <span>{name}</span>
+            <select value={value} onChange={(event) => set(name, event.currentTarget.value)}>
+              <option value="">any</option>
+              {value !== '' && !known.includes(value) && <option value={value}>{value}</option>}
+              {known.map((option) => (
+                <option key={option} value={option}>
+                  {name === 'repository' ? shortUrl(option) : option}
+                </option>
+              ))}
+            </select>
+          </label>
+        );
+      })}
+      {Object.keys(filters.facets).length > 0 && (
+        <button type="button" class="quiet" onClick={() => change({ facets: {} })}>
+          Clear
+        </button>
+      )}
+    </div>
+  );
+}

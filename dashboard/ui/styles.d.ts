@@ -1,0 +1,2 @@
+/** The bundler takes care of styles. */
+declare module '*.css';
