@@ -155,6 +155,17 @@ describe('denied networks', () => {
       expect(await new DeniedNetworks([], { ...reach, allowLocal: true }).addresses(host)).toHaveLength(1);
     });
 
+    it.each([
+      ...['127.0.0.1', '127.9.9.9', '0.0.0.0', '2130706433', '0x7f.1', 'localhost', 'a.localhost'],
+      ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[64:ff9b::127.0.0.1]'],
+      // T-SEC-33
+    ])('include loopback: %s, whatever addresses the machine reports', async (host) => {
+      await expect(new DeniedNetworks([], { find }).addresses(host)).rejects.toThrow(
+        'is a loopback address (--allow-local-sources permits it, for labs): sources may not reach it',
+      );
+      expect(await new DeniedNetworks([], { find, allowLocal: true }).addresses(host)).not.toHaveLength(0);
+    });
+
     // T-SEC-33
     it("do not include other hosts, even while the hub's name does not resolve", async () => {
       const denied = new DeniedNetworks([], { ...reach, hubHosts: ['gone.example'] });
