@@ -1,5 +1,6 @@
-// Mutation test of the hand-over protocol: applies small mutations, one at a time, to a copy of
-// sharding/ and runs the one test that must kill each. About two minutes on two cores.
+// Mutation test of the hand-over protocol and of the rules that keep tenants apart: applies small
+// mutations, one at a time, to a copy of their folders and runs the one test that must kill each.
+// About two minutes on two cores.
 // npm run mutations [-- [--thorough] [PART OF A NAME]]
 // --thorough: for survivors, also runs all tests of the protocol and the simulation.
 // Exits with 1 if a mutation survives that is not listed as equivalent.
@@ -9,6 +10,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mutations } from '../sharding/testing/mutations.mjs';
 import { root } from './root.mjs';
+import { wallMutations } from './wall-mutations.mjs';
 
 const args = process.argv.slice(2);
 const isThorough = args.includes('--thorough');
@@ -16,7 +18,8 @@ const part = args.find((arg) => !arg.startsWith('--')) ?? '';
 const everything = ['protocol/lease-state', 'ownership/ownership', 'ownership/writes-under-way', 'simulation'].map(
   fileOf,
 );
-const chosen = mutations.filter(({ name }) => name.includes(part));
+const chosen = [...mutations.map(inSharding), ...wallMutations].filter(({ name }) => name.includes(part));
+const folders = new Set(['sharding', ...chosen.map(({ file }) => file.split('/')[0])]);
 const copies = Array.from({ length: Math.min(2, availableParallelism()) }, copied);
 const results = new Map();
 const begin = Date.now();
@@ -44,12 +47,21 @@ const survivors = [...of('survived'), ...of('by others')];
 for (const { name } of survivors) process.stdout.write(`SURVIVED: ${name}\n`);
 process.exit(survivors.length > 0 ? 1 : 0);
 
-/** Copies sharding/ and links everything else of the repository. */
+/** The mutations of sharding/ name their files from there. */
+function inSharding({ file, by, ...more }) {
+  return {
+    ...more,
+    file: `sharding/${file}`,
+    ...(by === undefined ? {} : { by: { ...by, file: fileOf(by.file) } }),
+  };
+}
+
+/** Copies the folders of the mutations and links everything else of the repository. */
 function copied() {
   const copy = mkdtempSync(join(tmpdir(), 'driftless-mutants-'));
   for (const name of readdirSync(root)) {
     if (name.startsWith('.') || name === 'dist') continue;
-    if (['sharding', 'package.json', 'jest.config.mjs'].includes(name))
+    if (folders.has(name) || ['package.json', 'jest.config.mjs'].includes(name))
       cpSync(join(root, name), join(copy, name), { recursive: true });
     else symlinkSync(join(root, name), join(copy, name));
   }
@@ -57,7 +69,7 @@ function copied() {
 }
 
 async function judge(copy, { name, file, from, to, by, equivalent }) {
-  const path = join(copy, 'sharding', file);
+  const path = join(copy, file);
   const original = readFileSync(path, 'utf8');
   if (original.split(from).length !== 2) throw new Error(`${name}: "${from}" is not in ${file} exactly once`);
   writeFileSync(
@@ -66,8 +78,8 @@ async function judge(copy, { name, file, from, to, by, equivalent }) {
   );
   try {
     if (equivalent !== undefined) return (await passes(copy, everything.slice(0, -1))) ? 'equivalent' : 'killed';
-    if (!(await passes(copy, [fileOf(by.file)], by.test))) return 'killed';
-    return isThorough && !(await passes(copy, everything)) ? 'by others' : 'survived';
+    if (!(await passes(copy, [by.file], by.test))) return 'killed';
+    return isThorough && file.startsWith('sharding/') && !(await passes(copy, everything)) ? 'by others' : 'survived';
   } finally {
     writeFileSync(path, original);
   }
@@ -76,7 +88,7 @@ async function judge(copy, { name, file, from, to, by, equivalent }) {
 /** Checks that each mutation names an existing test that passes without mutations. */
 async function checkNames() {
   const named = chosen.flatMap(({ by }) => (by === undefined ? [] : [by]));
-  const files = [...new Set(named.map(({ file }) => fileOf(file)))];
+  const files = [...new Set(named.map(({ file }) => file))];
   if (files.length === 0) return;
   const output = join(copies[0], 'unbroken.json');
   const pattern = named.map(({ test }) => escaped(test)).join('|');
@@ -84,10 +96,10 @@ async function checkNames() {
   const report = JSON.parse(readFileSync(output, 'utf8'));
   for (const { file, test } of named) {
     const found = report.testResults
-      .filter(({ name }) => name.endsWith(fileOf(file)))
+      .filter(({ name }) => name.endsWith(file))
       .flatMap(({ assertionResults }) => assertionResults)
       .filter(({ fullName, status }) => fullName.includes(test) && status !== 'pending');
-    if (found.length === 0) throw new Error(`${fileOf(file)} has no test "${test}"`);
+    if (found.length === 0) throw new Error(`${file} has no test "${test}"`);
     if (found.some(({ status }) => status !== 'passed')) throw new Error(`"${test}" fails without any mutation`);
   }
 }

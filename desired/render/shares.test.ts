@@ -33,6 +33,16 @@ describe('render slots', () => {
     expect(startAll(schedule, 1)).toEqual([second]);
   });
 
+  it('are not multiplied by naming many repositories in one project', () => {
+    const schedule = new ShareSchedule({ ...rules, slots: 2 });
+    const many = Array.from({ length: 6 }, (_, i) => schedule.add(share('a', `r${i}`), 0));
+    const one = [schedule.add(share('b'), 0), schedule.add(share('b'), 0)];
+    expect(startAll(schedule, 0)).toEqual([many[0], one[0]]);
+    schedule.end(many[0] ?? 0, false, 1);
+    schedule.end(one[0] ?? 0, false, 1);
+    expect(startAll(schedule, 1)).toEqual([many[1], one[1]]);
+  });
+
   it('are lent to other projects while runs are slow, and not to the slow project', () => {
     const schedule = new ShareSchedule(rules);
     for (let i = 0; i < 12; i += 1) schedule.add(share('endless'), 0);
