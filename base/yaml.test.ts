@@ -306,9 +306,9 @@ describe('formatYaml', () => {
     ).toBe('a: 9007199254740993\nb: 18446744073709551615\nc: 1.5\nd: 0\ne: 1e+21\nf: true\ng: null\n');
   });
 
-  it('starts lists in the column of their key on request, as Go does', () => {
-    expect(formatYaml({ a: [{ b: [1] }] })).toBe('a:\n  - b:\n      - 1\n');
-    expect(formatYaml({ a: [{ b: [1] }] }, { indentLists: false })).toBe('a:\n- b:\n  - 1\n');
+  it('writes lists and quotes as Go does, on request', () => {
+    expect(formatYaml({ a: [{ b: ['1'] }] })).toBe("a:\n  - b:\n      - '1'\n");
+    expect(formatYaml({ a: [{ b: ['1'] }] }, 'go')).toBe('a:\n- b:\n  - "1"\n');
   });
 
   it('round-trips any value', () => {

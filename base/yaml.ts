@@ -375,8 +375,9 @@ const writerSchema = FAILSAFE_SCHEMA.extend({
  * Formats a value as block-style YAML without references. Strings that a YAML 1.1 or 1.2 reader
  * would read as another type are quoted; integers are exact. `parseYamlDocuments(formatYaml(v))`
  * equals v.
- * @param style without `indentLists`, lists start in the column of their key, as Go writes them
+ * @param style `go`: lists start in the column of their key, and quotes are double
  */
-export function formatYaml(value: Json, { indentLists = true }: { readonly indentLists?: boolean } = {}): string {
-  return dump(value, { noRefs: true, lineWidth: -1, schema: writerSchema, noArrayIndent: !indentLists });
+export function formatYaml(value: Json, style: 'plain' | 'go' = 'plain'): string {
+  const asGo = style === 'go' ? ({ noArrayIndent: true, quotingType: '"' } as const) : {};
+  return dump(value, { noRefs: true, lineWidth: -1, schema: writerSchema, ...asGo });
 }

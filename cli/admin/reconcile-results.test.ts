@@ -30,17 +30,17 @@ const json =
   '"status":"OutOfSync"}}]}';
 const yaml = `applications:
 - conditions: null
-  health: ''
+  health: ""
   name: blog
   sync:
     comparedTo:
       destination: {}
       source:
-        repoURL: ''
-    status: ''
+        repoURL: ""
+    status: ""
 - conditions:
-  - lastTransitionTime: '2026-11-25T12:00:00Z'
-    message: 'on: <b>'
+  - lastTransitionTime: "2026-11-25T12:00:00Z"
+    message: "on: <b>"
     type: SyncError
   health: Degraded
   name: shop
@@ -152,7 +152,7 @@ describe('the text that is compared', () => {
     expect(resultText(undefined)).toBe('');
     const [first] = parseResults(json, 'a').values();
     expect(resultText(first)).toBe(
-      "conditions: null\nhealth: ''\nname: blog\nsync:\n  comparedTo:\n    destination: {}\n    source:\n      repoURL: ''\n  status: ''\n",
+      'conditions: null\nhealth: ""\nname: blog\nsync:\n  comparedTo:\n    destination: {}\n    source:\n      repoURL: ""\n  status: ""\n',
     );
   });
 });

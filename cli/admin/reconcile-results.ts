@@ -63,7 +63,7 @@ export function resultText(result: JsonObject | undefined): string {
 }
 
 function yamlOf(value: Json): string {
-  return formatYaml(parseJson(goJson(value)), { indentLists: false });
+  return formatYaml(parseJson(goJson(value)), 'go');
 }
 
 /**
