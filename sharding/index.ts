@@ -12,6 +12,7 @@ export {
   distribute,
   legacyShard,
   parseAlgorithm,
+  partFinder,
   rankClusters,
   shardOfText,
 } from './distribution/distribution.ts';

@@ -10,11 +10,14 @@ const results: Readonly<Record<string, Command>> = {
   'diff-reconcile-results': diffReconcileResults,
 };
 
-const clusters: Readonly<Record<string, Command>> = { shards };
+const clusters: Readonly<Record<string, Command>> = {
+  shards: (context) => shards({ ...context, argv: ['stats', ...context.argv] }),
+  stats: (context) => shards({ ...context, argv: ['stats', ...context.argv] }),
+};
 
 const usage = `usage: driftless admin get-reconcile-results PATH [FLAGS]
        driftless admin diff-reconcile-results PATH1 PATH2
-       driftless admin cluster shards [FLAGS]`;
+       driftless admin cluster shards|stats [FLAGS]`;
 
 const groups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   '': results,

@@ -692,6 +692,7 @@ const undetected: Readonly<Record<string, string>> = {
   'Applications that count': 'about driftless shards',
   'a pin that leads nowhere, a Secret that cannot be read': 'about driftless shards',
   'a reader that closes the pipe': 'about driftless shards',
+  '`driftless shards stats`, also as `driftless admin cluster shards` and `stats`': 'about driftless shards',
   'a file that is truncated, or of another format': 'about driftless admin',
   '`get-reconcile-results --refresh`': 'about driftless admin',
   '`--server-side-diff`, flags of kubectl other than `--kubeconfig`, `--context` and `--namespace`':

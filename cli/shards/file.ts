@@ -33,6 +33,7 @@ export function readClusterFile(
   return {
     clusters,
     applications,
+    namespaces: new Map(),
     weights: applications,
     weighting: 'applications',
     published: undefined,

@@ -17,6 +17,7 @@ import {
   countApplications,
   parseSlots,
   parseTable,
+  partFinder,
   partsOf,
   reportedRates,
   slotsConfigMap,
@@ -112,6 +113,7 @@ class HubReader {
     return {
       clusters,
       applications: countApplications(clusters, apps),
+      namespaces: namespacesOf(clusters, apps),
       weights: holders.state === 'ok' ? addEventWeights(weights, clusters, reportedRates(holders.value)) : weights,
       weighting,
       published,
@@ -236,6 +238,21 @@ class HubReader {
     }
     return 1;
   }
+}
+
+function namespacesOf(
+  clusters: readonly ListedCluster[],
+  apps: readonly Application[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const found = new Map<string, Set<string>>();
+  const partOf = partFinder(clusters);
+  for (const app of apps) {
+    const part = partOf(app);
+    if (part === undefined) continue;
+    const names = found.get(part) ?? new Set<string>();
+    found.set(part, names.add(app.spec.destination.namespace ?? ''));
+  }
+  return found;
 }
 
 function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import { help, output } from '../options/common-options.ts';
+import { readApiOptions } from '../read-api/connect.ts';
 
 const source = {
   clusters: {
@@ -70,6 +71,15 @@ export const showOptions = {
     help: "Number of replicas. Default: the live hub's, otherwise 1.",
   },
   ...source,
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+const { serviceAccount, socket } = readApiOptions;
+
+export const statsOptions = {
+  shard: { flag: 'shard', kind: 'int', default: -1, min: -1, help: 'Shows the clusters of this shard only. -1: all.' },
+  ...showOptions,
+  serviceAccount,
+  socket,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export const planOptions = {

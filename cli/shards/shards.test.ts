@@ -211,7 +211,12 @@ describe('driftless shards', () => {
         ] as const,
     ),
     ['a plan to nowhere', ['shards', 'plan', '--clusters', '[]', '--from-replicas', '2'], 2, '--to-replicas'],
-    ['words', ['shards', 'now', '--clusters', '[]'], 2, 'shards takes flags and "plan" only, not "now"'],
+    [
+      'words',
+      ['shards', 'now', '--clusters', '[]'],
+      2,
+      'shards takes flags, "stats", "plan" and "watch" only, not "now"',
+    ],
     ['a plan from nowhere', ['shards', 'plan', '--clusters', '[]', '--to-replicas', '2'], 2, '--from-replicas'],
   ])('refuses %s in one line', async (_what, args, exit, text) => {
     const i = args.indexOf('--clusters') + 1;

@@ -6,24 +6,30 @@ import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
+import { defaultKubeconfig } from '../explain/explain.ts';
+import { withReader } from '../read-api/connect.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';
-import { maxReplicas, planOptions, showOptions, watchOptions } from './options.ts';
+import { maxReplicas, planOptions, showOptions, statsOptions, watchOptions } from './options.ts';
 import { pinNotes } from './source.ts';
 import type { FleetSource } from './source.ts';
+import { missingNotes, readWatchedFleet, shardSums, statsJson, statsLines, statsRows } from './stats.ts';
+import type { StatsRow } from './stats.ts';
 import { originLine, planJson, planLines, showJson, showLines } from './tables.ts';
 import { watchShards } from './watch.ts';
 
 /**
- * `driftless shards` shows the shard of each cluster, from a file or a live hub; `plan` shows what
- * would move; `watch` follows holders and moves of a live hub. Reads only. Uses the controller's
- * functions, and the published table of a live hub, so that both agree.
+ * `driftless shards` shows the shard of each cluster, from a file or a live hub; `stats` what each
+ * cluster and shard has, as replicas report it; `plan` what would move; `watch` follows holders and
+ * moves of a live hub. Reads only. Uses the controller's functions, and the published table of a
+ * live hub, so that both agree.
  */
 export async function shards(context: CommandContext): Promise<number> {
   const [word] = context.argv;
   const rest = { ...context, argv: context.argv.slice(1) };
   if (word === 'watch') return watch(rest);
+  if (word === 'stats') return stats(rest);
   return word === 'plan' ? plan(rest) : show(context);
 }
 
@@ -49,7 +55,7 @@ async function show(context: CommandContext): Promise<number> {
   const { config } = parsed;
   const { output } = context;
   if (config.help) {
-    const usage = 'usage: driftless shards [plan|watch] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+    const usage = 'usage: driftless shards [stats|plan|watch] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
     output.out(`${usage}\n\n${describe(showOptions)}`);
     return 0;
   }
@@ -66,6 +72,42 @@ async function show(context: CommandContext): Promise<number> {
     for (const line of showLines(source, layout)) output.out(line);
   }
   return 0;
+}
+
+async function stats(context: CommandContext): Promise<number> {
+  const parsed = readArgs(statsOptions, context.argv, context.env);
+  const { config } = parsed;
+  const { output, signal, env } = context;
+  if (config.help) {
+    output.out(`usage: driftless shards stats --kubeconfig FILE [FLAGS]\n\n${describe(statsOptions)}`);
+    return 0;
+  }
+  checkWords(parsed, context);
+  checkReplicas('replicas', config.replicas);
+  if (config.clusters !== '') throw new UsageError('shards stats reads a live hub: set --kubeconfig, not --clusters');
+  const source = await read(parsed, config.replicas === 0, context);
+  const replicas = config.replicas === 0 ? source.defaults.replicas : config.replicas;
+  const algorithm = algorithmOf(config.algorithm, source, context);
+  const layout = layoutFor(source, { algorithm, replicas }, systemClock.now());
+  const reached = { ...config, kubeconfig: hubFile(parsed, context) ?? '', controllerNamespace: source.hub ?? '' };
+  const fleet = await withReader(reached, defaultKubeconfig(env), signal, readWatchedFleet).catch((error: unknown) => {
+    signal.throwIfAborted();
+    return error instanceof Error ? error : new Error(String(error));
+  });
+  printNotes([...source.notes, ...pinNotes(source.clusters, replicas), ...missingNotes(fleet)], context);
+  const every = statsRows(source, layout, fleet instanceof Error ? undefined : fleet);
+  const tables = { rows: every.filter(isOfShard(config.shard)), sums: shardSums(every, replicas) };
+  if (config.output === 'json') output.out(JSON.stringify(statsJson(tables)));
+  else {
+    printNotes(originLine(source, layout), context);
+    for (const line of statsLines(tables)) output.out(line);
+  }
+  return 0;
+}
+
+/** @param wanted -1: every shard */
+function isOfShard(wanted: number): (row: StatsRow) => boolean {
+  return ({ shard, standIn }) => wanted === -1 || shard === wanted || standIn === wanted;
 }
 
 async function plan(context: CommandContext): Promise<number> {
@@ -101,12 +143,14 @@ async function plan(context: CommandContext): Promise<number> {
   return 0;
 }
 
-type ParsedShardArgs = ParsedArgs<typeof showOptions> | ParsedArgs<typeof planOptions>;
+type ParsedShardArgs =
+  ParsedArgs<typeof showOptions> | ParsedArgs<typeof planOptions> | ParsedArgs<typeof statsOptions>;
 
 /** Checks usage that readArgs cannot, before anything is read, and prints warnings of readArgs. */
 function checkWords({ positionals, flags, warnings }: ParsedShardArgs, context: CommandContext): void {
   printNotes(warnings, context);
-  if (positionals.length > 0) throw new UsageError(`shards takes flags and "plan" only, not "${positionals[0] ?? ''}"`);
+  if (positionals.length > 0)
+    throw new UsageError(`shards takes flags, "stats", "plan" and "watch" only, not "${positionals[0] ?? ''}"`);
   if (flags.has('clusters') && flags.has('kubeconfig'))
     throw new UsageError('--clusters and --kubeconfig are mutually exclusive');
 }

@@ -17,6 +17,8 @@ export interface FleetSource {
   readonly clusters: readonly ListedCluster[];
   /** Number of Applications by part. */
   readonly applications: ReadonlyMap<string, number>;
+  /** Destination namespaces of Applications by part; unknown for a file. */
+  readonly namespaces: ReadonlyMap<string, ReadonlySet<string>>;
   /** Weight by part, for consistent hashing. */
   readonly weights: ReadonlyMap<string, number>;
   readonly weighting: ClusterWeighting;

@@ -75,35 +75,40 @@ export function shardOfText(text: string, replicas: number): number {
  * destinations are ignored. `weigh` replaces the count of 1 per Application.
  */
 export function countApplications(
-  clusters: readonly (ShardedCluster & { readonly name: string })[],
+  clusters: readonly NamedCluster[],
   apps: Iterable<Application>,
   weigh: (app: Application) => number = () => 1,
 ): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { server, parts = 1 } of rankClusters(clusters))
+    for (let i = 0; i < parts; i += 1) counts.set(partKey(clusterKey(server), i, parts), 0);
+  const partOf = partFinder(clusters);
+  for (const app of apps) {
+    const part = partOf(app);
+    if (part !== undefined) counts.set(part, (counts.get(part) ?? 0) + weigh(app));
+  }
+  return counts;
+}
+
+type NamedCluster = ShardedCluster & { readonly name: string };
+
+/** Returns the part of an Application; undefined: its destination cannot be resolved. */
+export function partFinder(clusters: readonly NamedCluster[]): (app: Application) => string | undefined {
   const byName = new Map<string, string | undefined>();
   const partsOf = new Map<string, number>();
-  const counts = new Map<string, number>();
   for (const { server, name, aliases = [] } of clusters) {
     const key = clusterKey(server);
     for (const each of [name, ...aliases])
       byName.set(each, byName.has(each) && byName.get(each) !== key ? undefined : key);
   }
-  for (const { server, parts = 1 } of rankClusters(clusters)) {
-    const key = clusterKey(server);
-    partsOf.set(key, parts);
-    for (let i = 0; i < parts; i += 1) counts.set(partKey(key, i, parts), 0);
-  }
-  const partOf = (app: Application): string | undefined => {
+  for (const { server, parts = 1 } of rankClusters(clusters)) partsOf.set(clusterKey(server), parts);
+  return (app) => {
     const { server = '', name = '' } = app.spec.destination;
     const key = server === '' ? byName.get(name) : clusterKey(server);
     const parts = key === undefined ? undefined : partsOf.get(key);
     if (key === undefined || parts === undefined) return undefined;
     return parts <= 1 ? key : partKey(key, partIndex(appKeyOf(app), parts), parts);
   };
-  for (const app of apps) {
-    const part = partOf(app);
-    if (part !== undefined) counts.set(part, (counts.get(part) ?? 0) + weigh(app));
-  }
-  return counts;
 }
 
 /**
