@@ -105,10 +105,11 @@ export function heldSlots(slots: SlotHolders): SlotHolders {
 }
 
 /**
- * Parses the ConfigMap's data. A holder without an entry under {@link membersKey} is a replica of
- * Argo CD, which obeys no table. A document without holders that we did not write counts as
- * missing, because its holders may have been removed. A holder with an entry only under our key
- * still holds its slot: it did not remove the other entry itself.
+ * Parses the ConfigMap's data. A holder without an entry under {@link membersKey}, or with a name
+ * that none of our entries has, is a replica of Argo CD, which obeys no table. A document without
+ * holders that we did not write counts as missing, because its holders may have been removed. A
+ * holder with an entry only under our key still holds its slot: it did not remove the other entry
+ * itself.
  */
 export function parseSlots(data: Readonly<Record<string, unknown>>): ParseResult<SlotHolders> {
   const [text, extra] = [data[slotsKey], data[membersKey]];
@@ -129,6 +130,7 @@ function parseTexts(text: unknown, extra: unknown): ParseResult<SlotHolders> {
   const list = parse(text);
   if (!Array.isArray(list)) return { state: 'broken', why: `${slotsKey} is not a JSON list` };
   const members = membersOf(extra);
+  const names = new Set([...members.values()].map(({ holder }) => holder));
   const slots = new Map<number, SlotRecord>();
   for (const entry of list as readonly Json[]) {
     const read = readEntry(entry);
@@ -137,7 +139,9 @@ function parseTexts(text: unknown, extra: unknown): ParseResult<SlotHolders> {
     if (holder === '' || slots.has(slot)) continue;
     const member = members.get(slot);
     const foreign = { slot, holder, incarnation: `${foreignPrefix}${holder}`, renewals: heartbeat, acked: 0 };
-    slots.set(slot, { ...(member?.holder === holder ? member : foreign), heartbeat });
+    // The name of another of our holders is an edit by hand: no pod of Argo CD has it.
+    const isOurs = member !== undefined && names.has(holder);
+    slots.set(slot, { ...(isOurs ? member : foreign), heartbeat });
   }
   for (const [slot, member] of members) if (!slots.has(slot)) slots.set(slot, member);
   return slots.size === 0 && extra === undefined ? { state: 'missing' } : { state: 'ok', value: slots };

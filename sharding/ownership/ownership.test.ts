@@ -822,6 +822,31 @@ describe('the shard mapping changed by others', () => {
     expect(owners(fleet)).toEqual(once);
   });
 
+  it.each<[string, (names: readonly string[]) => readonly string[]]>([
+    ['swapped', ([a = '', b = '', ...rest]) => [b, a, ...rest]],
+    ['all the same', (names) => names.map(() => names[0] ?? '')],
+  ])('keeps every cluster with its owner when the names of holders are %s by hand', async (_how, edit) => {
+    const world = new World();
+    world.hub.scale('Deployment', 3);
+    const fleet = world.fleet(3, { dynamic: true });
+    load(fleet);
+    await world.clock.advance(10_000);
+    const before = ownersBy(fleet, clusters);
+    const data = mapping(world);
+    const list = JSON.parse(data[slotsKey] ?? '[]') as { readonly ControllerName: string }[];
+    const names = edit(list.map(({ ControllerName }) => ControllerName));
+    const edited = JSON.stringify(list.map((entry, i) => ({ ...entry, ControllerName: names[i] })));
+    world.hub.put('ConfigMap', slotsConfigMap, { data: { ...data, [slotsKey]: edited } });
+    for (let ms = 0; ms < 2 * heartbeatMs; ms += 100) {
+      await world.clock.advance(100);
+      expect(ownersBy(fleet, clusters)).toEqual(before);
+    }
+    expect(fleet.flatMap(types)).toEqual([]);
+    expect(mapping(world)[slotsKey]).not.toContain(edited);
+    const renewed = JSON.parse(mapping(world)[slotsKey] ?? '[]') as typeof list;
+    expect(renewed.map(({ ControllerName }) => ControllerName)).toEqual(list.map((each) => each.ControllerName));
+  });
+
   /** A pod of Argo CD's own controller: claims the first entry and renews it, as Argo CD does. */
   async function argoRenews(world: World, ms: number): Promise<void> {
     for (let at = 0; at < ms; at += 5000) {
@@ -1349,6 +1374,78 @@ describe('a mapping restored from a backup', () => {
       expect(Math.max(...owners(fleet))).toBe(1);
     }
     expect(owners([first, standby])).toEqual(once);
+  });
+
+  describe('together with the table', () => {
+    interface Backup {
+      readonly slots: object | undefined;
+      readonly table: object | undefined;
+    }
+
+    function backupOf({ hub }: World): Backup {
+      const [slots, table] = [slotsConfigMap, tableConfigMap].map((name) => hub.get('ConfigMap', name)?.['data']);
+      return { slots: slots as object, table: table as object };
+    }
+
+    function restore({ hub }: World, { slots, table }: Backup): void {
+      hub.put('ConfigMap', slotsConfigMap, { data: slots });
+      hub.put('ConfigMap', tableConfigMap, { data: table });
+    }
+
+    const home = { place: 'pod/a', pid: 1, isRunning: () => false };
+
+    it('has no second owner though a holder restarts, whose slot has another holder by now', async () => {
+      const world = new World();
+      world.hub.scale('Deployment', 2);
+      const first = world.start('pod-a', { dynamic: true, home });
+      load([first]);
+      await world.clock.advance(5000);
+      const second = world.start('pod-b', { dynamic: true });
+      load([second]);
+      await world.clock.advance(10_000);
+      const backup = backupOf(world);
+      expect(first.ownership.identity().shard).toBe(0);
+      await first.stop();
+      const third = world.start('pod-c', { dynamic: true });
+      load([third]);
+      await world.clock.advance(leaseMs + heartbeatMs);
+      expect(third.ownership.identity().shard).toBe(0);
+      restore(world, backup);
+      third.client.cut = true;
+      const successor = world.start('pod-a', { dynamic: true, home });
+      load([successor]);
+      for (let ms = 0; ms < 3 * leaseMs; ms += 100) {
+        await world.clock.advance(100);
+        expect(Math.max(...owners([second, third, successor]))).toBe(1);
+      }
+      expect(owners([second, successor])).toEqual(once);
+    });
+
+    it('has no second owner though a new replica finds the slot of a disconnected holder free', async () => {
+      const world = new World();
+      world.hub.scale('Deployment', 1);
+      const first = world.start('pod-a', { dynamic: true });
+      load([first]);
+      await world.clock.advance(10_000);
+      const backup = backupOf(world);
+      world.hub.scale('Deployment', 2);
+      const second = world.start('pod-b', { dynamic: true });
+      load([second]);
+      await world.clock.advance(leaseMs + heartbeatMs);
+      expect(owners([first, second])).toEqual(once);
+      second.client.cut = true;
+      first.client.cut = true;
+      restore(world, backup);
+      const third = world.start('pod-c', { dynamic: true });
+      load([third]);
+      await world.clock.advance(1000);
+      first.client.cut = false;
+      for (let ms = 0; ms < 3 * leaseMs; ms += 100) {
+        await world.clock.advance(100);
+        expect(Math.max(...owners([first, second, third]))).toBeLessThanOrEqual(1);
+      }
+      expect(owners([first, third])).toEqual(once);
+    });
   });
 
   // Found by the simulation (one schedule in 4,000): a replica trusted a free slot of the restored

@@ -1,5 +1,6 @@
 import type { SlotClaims } from '../documents/claims.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
+import { BackupWatch } from './backup-watch.ts';
 import { LandingTracker } from './landing-tracker.ts';
 import { HolderPresence } from './presence.ts';
 import { heldSlots, isForeign, unknownHolder } from '../documents/slots-document.ts';
@@ -23,6 +24,7 @@ export class HubKnowledge {
   #held: SlotHolders | undefined;
   #emptySince: number | undefined;
   #unackedSince: number | undefined;
+  readonly #backup = new BackupWatch();
   #unowned: { readonly observation: HubObservation; readonly servers: ReadonlyMap<string, number> } | undefined;
 
   constructor(timing: ProtocolTiming) {
@@ -39,6 +41,7 @@ export class HubKnowledge {
     const { slots, slotsSince, until } = observation;
     if (slots.state !== 'ok' || this.#held === undefined) return;
     this.landing.observe(slots.value, until);
+    this.#backup.observe(this.#held, this.presence.longestOf(this.#held.values()), now);
     const { replicas = 0, epoch = 0 } = this.published() ?? {};
     const isUnacked = this.#held.size > 0 && this.floor(undefined) < epoch;
     this.#unackedSince = isUnacked ? (this.#unackedSince ?? now.monotonic) : undefined;
@@ -127,10 +130,12 @@ export class HubKnowledge {
 
   /**
    * When a slot without a holder may be claimed; undefined: at once. If no holder acknowledged the
-   * published table, the slots may come from a backup that lacks a replica which still writes.
+   * published table, or the records are old, the slots may come from a backup that lacks a replica
+   * which still writes.
    */
   freeSlotsAt(): number | undefined {
-    return this.#unackedSince === undefined ? undefined : this.#unackedSince + this.longestLease();
+    const since = [this.#unackedSince, this.#backup.since()].filter((each) => each !== undefined);
+    return since.length === 0 ? undefined : Math.max(...since) + this.longestLease();
   }
 
   /** When an empty hub counts as a new installation; undefined while it is not empty. */

@@ -97,7 +97,7 @@ export function claimSlot(situation: ProtocolSituation, slots: SlotHolders): Wri
   // Prefer our previous slot: the caches of its clusters may be filled.
   const ranked = candidates.filter((slot) => slot === self.lastSlot).concat(candidates);
   const allowed = ranked.filter((slot) => slot < limit);
-  const before = allowed.find((each) => isFromPredecessor(slots.get(each), self));
+  const before = allowed.find((each) => isFromPredecessor(slots.get(each), situation));
   const mayBeFree = now.monotonic >= (hub.freeSlotsAt() ?? Number.NEGATIVE_INFINITY);
   const slot =
     before ??
@@ -112,9 +112,17 @@ export function claimSlot(situation: ProtocolSituation, slots: SlotHolders): Wri
 
 export const restartClaimReason = 'claim after a restart';
 
-/** An earlier process at our location held the slot and is gone: a container restart. */
-function isFromPredecessor(record: SlotRecord | undefined, { home, incarnation }: ReplicaSignature): boolean {
-  return record !== undefined && record.incarnation !== incarnation && isProvablyGone(record, home);
+/**
+ * An earlier process at our location held the slot and is gone: a container restart. If it has not
+ * renewed for a lease, by the clock of this machine, the slots may be a backup from when it held
+ * another slot than lately. A fleet of one has no other slot.
+ */
+function isFromPredecessor(record: SlotRecord | undefined, situation: ProtocolSituation): boolean {
+  const { self, hub, world, now } = situation;
+  if (record === undefined || record.incarnation === self.incarnation) return false;
+  const isAlone = Math.max(world.replicas ?? 2, hub.published()?.replicas ?? 1) <= 1;
+  const isRecent = now.wall - record.heartbeat <= hub.presence.longestOf([record]);
+  return (isAlone || isRecent) && isProvablyGone(record, self.home);
 }
 
 /**

@@ -670,6 +670,35 @@ export const mutations = [
     'Math.round(1.75 * heartbeatMs)',
     by('protocol/lease-state', 'leaves a busy machine three seconds for a renewal'),
   ),
+  // Both ConfigMaps restored together, and names edited by hand.
+  m(
+    'a predecessor of long ago gives its slot at once',
+    'protocol/intents.ts',
+    '(isAlone || isRecent) && isProvablyGone',
+    'isProvablyGone',
+    by('ownership/ownership', 'has no second owner though a holder restarts, whose slot has another holder by now'),
+  ),
+  m(
+    'free slots among old records are claimed at once',
+    'protocol/hub-knowledge.ts',
+    '[this.#unackedSince, this.#backup.since()]',
+    '[this.#unackedSince]',
+    by('ownership/ownership', 'has no second owner though a new replica finds the slot of a disconnected holder free'),
+  ),
+  m(
+    'a record that goes back is no sign',
+    'protocol/backup-watch.ts',
+    'record.renewals < old.renewals',
+    'false',
+    by('protocol/backup-watch', 'the slots may be a backup when a record went back'),
+  ),
+  m(
+    'a swapped name is that of a replica of Argo CD',
+    'documents/slots-document.ts',
+    'member !== undefined && names.has(holder)',
+    'member?.holder === holder',
+    by('ownership/ownership', 'keeps every cluster with its owner when the names of holders are'),
+  ),
   // A release while writes have no answer.
   m(
     'a release forgets writes without an answer',
