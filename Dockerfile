@@ -58,12 +58,10 @@ WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
     && find node_modules -type f -regex '.*\.\(map\|ts\|mts\|cts\|bare\)' -delete \
-    && rm -rf node_modules/*/test node_modules/*/tests node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext
+    && rm -rf node_modules/*/test node_modules/*/tests node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext node_modules/@opentelemetry/semantic-conventions/dist/experimental_*
 
-# Debian with the programs that the controller starts. The image gets it as one layer, so that what
-# is removed here takes no space: headers and symbols of Node, npm, perl, the package manager (dpkg
-# and its list stay, for scanners), tables of character sets other than Unicode, and programs of git
-# that serve, mail or push over WebDAV.
+# Debian with the programs that the controller starts. The image gets this stage as one layer, so
+# what a step removes takes no space.
 FROM ${NODE_IMAGE} AS system
 RUN groupadd --gid 999 argocd \
     && useradd --uid 999 --gid 999 --home-dir /home/argocd --no-create-home --shell /usr/sbin/nologin argocd
@@ -71,9 +69,25 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends binutils ca-certificates git gpg libatomic1 libnss-wrapper openssh-client tini \
     && strip --strip-unneeded /usr/local/bin/node \
     && apt-get purge --yes --auto-remove binutils \
-    && dpkg --purge --force-depends --force-remove-essential $(dpkg-query --show --showformat '${Package} ' adduser apt git-man liberror-perl 'libapt-pkg*' 'libperl5*' perl perl-base 'perl-modules-5*') \
-    && rm -rf /usr/lib/*/gconv /usr/share/gitweb /usr/share/perl5 /var/lib/apt /var/cache/apt /var/log/* /usr/local/include /usr/local/share /usr/local/lib/node_modules /usr/local/bin/np* /usr/local/bin/corepack /usr/local/bin/yarn* /opt/yarn* \
-    && rm -f /usr/bin/git-shell /usr/bin/scalar /usr/bin/tini-static /usr/lib/git-core/git-daemon /usr/lib/git-core/git-http-backend /usr/lib/git-core/git-http-push /usr/lib/git-core/git-imap-send /usr/lib/git-core/git-shell /usr/lib/git-core/scalar
+    && rm -rf /var/lib/apt /var/cache/apt /var/log/*
+# npm, and what belongs to Node beside its program.
+RUN rm -rf /opt/yarn* /usr/local/bin/corepack /usr/local/bin/np* /usr/local/bin/yarn* /usr/local/include /usr/local/lib/node_modules /usr/local/share
+# Packages that no program of the image needs: perl, the package manager, accounts and logins.
+RUN dpkg --purge --force-depends --force-remove-essential --force-remove-protected $(dpkg-query --show --showformat '${Package} ' \
+    adduser apt debconf debian-archive-keyring diffutils git-man init-system-helpers libapt-pkg* libaudit* libcbor* libdb5* libdebconf* liberror-perl \
+    libexpat* libfido2* libgdbm* libksba* liblastlog2* libpam* libperl5* libsemanage* libsepol* libsystemd* libudev* libxxhash* \
+    login login.defs mawk ncurses-bin openssl openssl-provider-legacy passwd perl perl-base perl-modules-5* sqv sysvinit-utils tzdata)
+# Of the packages that stay: dpkg (its list stays, for scanners), character sets other than Unicode,
+# what git needs to serve, to mail and to push over WebDAV, agents and hardware keys of ssh.
+RUN ln -sf ../../bin/git /usr/lib/git-core/git \
+    && cd /usr/lib/git-core && rm -rf git-daemon git-http-backend git-http-fetch git-http-push git-imap-send git-shell scalar /usr/bin/git-shell /usr/bin/scalar /usr/share/gitweb /usr/share/perl5 \
+    && cd /usr/bin && rm -f scp sftp ssh-add ssh-agent ssh-keyscan ../lib/openssh/* ../lib/gnupg/keyboxd tini-static \
+    && rm -f chfn chsh findmnt iconv localedef logger login lsblk lscpu lslogins newgrp pinky su users wall who ../sbin/agetty ../sbin/iconvconfig ../sbin/ldconfig ../sbin/runuser ../sbin/sulogin ../sbin/update-passwd ../sbin/zramctl \
+    && rm -rf ../lib/*/gconv ../lib/*/libbrotlienc.so* ../lib/*/libmvec.so* ../share/bash-completion /var/cache/* /var/lib/pam /var/lib/dpkg/*-old \
+    && cd /var/lib/dpkg/info && rm -f *.p* *.shlibs *.symbols *.templates *.triggers *.config /usr/bin/dpkg*
+# No program changes its user, and each finds its libraries.
+RUN find / -xdev -type f -perm /6000 -exec chmod a-s {} + \
+    && ! find /usr/bin /usr/sbin /usr/lib/git-core /usr/local/bin -type f -exec ldd {} + 2>/dev/null | grep -B9 'not found'
 
 FROM scratch
 COPY --from=system / /

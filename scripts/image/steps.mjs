@@ -1,7 +1,7 @@
 // Runs the steps of a Dockerfile without a container engine: each stage has its own folder, and
-// absolute paths point into it. Steps that need an engine (system packages and users) are skipped
-// and reported. In place of base images: this machine, with the image's Node version and the local
-// Go.
+// absolute paths point into it. What needs an engine (the stage with system packages, owners of
+// files) is skipped and reported. In place of base images: this machine, with the image's Node
+// version and the local Go.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { fill, pairsOf } from './dockerfile.mjs';
 import { cacheFolder } from './node.mjs';
 
-const enginesOnly = new Set(['apt-get', 'dpkg', 'groupadd', 'useradd', 'chown', 'strip']);
+const enginesOnly = new Set(['chown']);
 
 /**
  * Runs all stages below `folder`. Returns folder and environment of the last stage, and the skipped
@@ -23,7 +23,10 @@ export function runStages({ head, stages }, { folder, context, ignore, node, say
     const at = { root: join(folder, stage.name), workdir: '/', args: {}, env: {}, base: fill(stage.base, globals) };
     mkdirSync(join(at.root, 'tmp'), { recursive: true });
     run.done.set(stage.name, at);
-    for (const one of stage.instructions) step(one, at, run);
+    // Its steps change the system that they run on.
+    at.isSkipped = stage.instructions.some(({ name, args }) => name === 'RUN' && args.startsWith('apt-get '));
+    if (at.isSkipped) run.skipped.push(`the stage ${stage.name}`);
+    else for (const one of stage.instructions) step(one, at, run);
   }
   return { ...run.done.get(stages.at(-1).name), skipped: run.skipped };
 }
