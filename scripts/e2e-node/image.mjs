@@ -11,20 +11,29 @@ const pause = 'localhost/pause:e2e';
 
 /**
  * Builds `image` from the files in `context`, and returns it with the archives of it and of the image
- * of pods.
+ * of pods, and if `packs` with an OCI archive (`packed`), whose layers are compressed as in a registry.
  * @throws Error with the step that failed
  */
-export function buildImage({ image, context = root, folder, say }) {
+export function buildImage({ image, context = root, buildArgs = {}, packs = false, folder, say }) {
   const engine = new Engine(folder);
   const bases = basesOf(readFileSync(join(context, 'Dockerfile'), 'utf8'));
   const names = { node: bases.NODE_IMAGE, go: bases.GO_IMAGE, pause };
   makeBases(engine, { names, folder, source: join(root, 'scripts', 'e2e-node', 'pause.go'), say });
   say(`${image}: buildah bud (minutes on a small machine; layers that did not change are kept)`);
   engine.run(
-    ['bud', '--isolation', 'chroot', '--pull-never', '--layers', '--quiet', ...goCaches(), '--tag', image, context],
+    [
+      ...['bud', '--isolation', 'chroot', '--pull-never', '--layers', '--quiet', ...goCaches()],
+      ...Object.entries(buildArgs).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]),
+      ...['--tag', image, context],
+    ],
     { timeout: 1_800_000, show: true },
   );
-  return { image, pause, archives: [image, pause].map((name) => archive(engine, name, folder)) };
+  return {
+    image,
+    pause,
+    archives: [image, pause].map((name) => archive(engine, name, folder)),
+    ...(packs ? { packed: archive(engine, image, folder, 'oci') } : {}),
+  };
 }
 
 /** The base images that the head of the Dockerfile names, by argument. */
@@ -42,13 +51,13 @@ function goCaches() {
 }
 
 /** One archive for each image: an unchanged one is kept, an older one removed. */
-function archive(engine, image, folder) {
-  const name = image.replaceAll(/[^a-z0-9]+/g, '-');
+function archive(engine, image, folder, format = 'docker') {
+  const name = `${format === 'docker' ? '' : `${format}-`}${image.replaceAll(/[^a-z0-9]+/g, '-')}`;
   const path = join(folder, `${name}@${engine.idOf(image).slice(0, 16)}.tar`);
   if (!existsSync(path)) {
     for (const old of readdirSync(folder)) if (old.startsWith(`${name}@`)) rmSync(join(folder, old));
     const fresh = `${path}.${process.pid}`;
-    engine.run(['push', '--quiet', image, `docker-archive:${fresh}:${image}`]);
+    engine.run(['push', '--quiet', image, `${format}-archive:${fresh}:${image}`]);
     renameSync(fresh, path);
   }
   return path;

@@ -8,10 +8,11 @@
 // cleaner.mjs removes the rest.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { advice, cache, isProvided, provideTools } from '../e2e/provide.mjs';
+import { archiveProblems, jsonReader } from '../release/image-archive.mjs';
 import { root } from '../root.mjs';
 import { makeCgroups, makeMountPoint, readKernelSettings } from './host.mjs';
 import { buildImage } from './image.mjs';
@@ -36,10 +37,14 @@ if (lacking.length > 0) {
 }
 mkdirSync(folder, { recursive: true });
 const tools = await timed('tools', prepareTools);
-const built = await timed('image', () => buildImage({ image, folder, say }));
-const sizes = await sizesOf(built.archives[0]);
+const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
+/** Not the commit: buildah takes layers from its cache although a build argument differs. */
+const revision = 'e2e';
+const buildArgs = { VERSION: version, REVISION: revision };
+const built = await timed('image', () => buildImage({ image, buildArgs, packs: true, folder, say }));
+const sizes = sizesOf({ unpacked: built.archives[0], packed: built.packed });
 say(`${image}: ${sizes.unpacked} MB unpacked, ${sizes.packed} MB packed (${built.archives[0]})`);
-const problems = tooBig(sizes);
+const problems = [...tooBig(sizes), ...labelProblems()];
 const lastRelease = isFull ? await timed('last release', buildLastRelease) : {};
 for (const problem of problems) say(problem);
 const failed = process.argv.includes('--prepare') ? 0 : await timed('tests', runTests);
@@ -54,6 +59,13 @@ async function prepareTools() {
   if (missing.length > 0) process.exit(1);
   for (const { name, version, source } of found) say(`${name} ${version} (${source})`);
   return Object.fromEntries(found.map(({ name, path }) => [name, path]));
+}
+
+/** Only BuildKit attaches an SBOM and provenance; releases check them. */
+function labelProblems() {
+  const platform = `linux/${{ x64: 'amd64' }[process.arch] ?? process.arch}`;
+  const expected = { platforms: [platform], version, revision, isAttested: false };
+  return archiveProblems(jsonReader(built.packed), expected);
 }
 
 /** The last release, from which users upgrade. */

@@ -6,6 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { root } from '../root.mjs';
+import { releasePlatforms } from './image-archive.mjs';
 
 /** The changelog's text below the heading of a version; undefined without such a heading. */
 export function changelogEntry(changelog, version) {
@@ -57,19 +58,25 @@ export function releaseSteps(version, revision) {
     { name: 'chart', command: ['helm', 'package', 'charts/driftless', '--destination', 'build/release'] },
     { name: 'SBOM', command: ['npm', 'run', '--silent', 'sbom'], copy: ['build/sbom.json', 'build/release/sbom.json'] },
     { name: 'image', command: imageCommand(version, revision) },
+    {
+      name: 'image check',
+      command: ['node', 'scripts/release/image-archive.mjs', imageArchive(version), version, revision],
+    },
     { name: 'tag', command: ['git', 'tag', '--annotate', `v${version}`, '--message', `Driftless ${version}`] },
   ];
 }
+
+const imageArchive = (version) => `build/release/driftless-${version}.tar`;
 
 /**
  * One OCI archive for all platforms. BuildKit attaches an SBOM of the packages in the image, and the
  * provenance of the build, to each platform.
  */
 function imageCommand(version, revision) {
-  const build = ['docker', 'buildx', 'build', '--pull', '--platform', 'linux/amd64,linux/arm64'];
+  const build = ['docker', 'buildx', 'build', '--pull', '--platform', releasePlatforms.join()];
   const attestations = ['--attest', 'type=sbom', '--attest', 'type=provenance,mode=max'];
   const stamp = ['--build-arg', `VERSION=${version}`, '--build-arg', `REVISION=${revision}`];
-  const output = `type=oci,dest=build/release/driftless-${version}.tar,name=driftless:${version}`;
+  const output = `type=oci,dest=${imageArchive(version)},name=driftless:${version}`;
   return [...build, ...attestations, ...stamp, '--output', output, '.'];
 }
 
