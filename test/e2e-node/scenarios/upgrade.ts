@@ -15,7 +15,7 @@ export function upgrade(cluster: Cluster): void {
   const last = preparedNode().lastRelease;
   const title = 'upgrades the last release and rolls back, syncs nothing, and repairs drift meanwhile';
   if (last === undefined) {
-    it.skip(`${title} (left out: needs DRIFTLESS_E2E_NODE_FULL=1)`, () => undefined);
+    it.skip(`${title} (left out: this clone lacks the commit of the last release)`, () => undefined);
     return;
   }
   it(

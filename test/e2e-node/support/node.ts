@@ -15,11 +15,9 @@ export interface PreparedNode {
   readonly archives: readonly string[];
   readonly cgroupRoot: string;
   readonly maySetOomScore: boolean;
-  /** DRIFTLESS_E2E_NODE_FULL=1: scenarios that take minutes too. */
-  readonly isFull: boolean;
   /** The tools of Argo CD are here. */
   readonly hasArgo: boolean;
-  /** Only in a full run. */
+  /** Missing in a shallow clone. */
   readonly lastRelease?: { readonly image: string; readonly chart: string };
 }
 
