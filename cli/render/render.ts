@@ -45,7 +45,10 @@ const tokenFile = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 const keptVariables = new Set(['PATH', 'TMPDIR', 'TZ', 'NODE_ENV']);
 
 /** `driftless render`: runs the renderer until a signal stops it. */
-export async function render({ argv, env, output, signal }: CommandContext): Promise<number> {
+export async function render(
+  { argv, env, output, signal }: CommandContext,
+  tokenPath: string = tokenFile,
+): Promise<number> {
   const { config, positionals } = readArgs(renderOptions, argv, env);
   if (config.help) {
     output.out(`${usage}${describe(renderOptions)}`);
@@ -61,7 +64,7 @@ export async function render({ argv, env, output, signal }: CommandContext): Pro
     await checkRenderer({ ...identity, address, ...(tls === undefined ? {} : { tls: () => tls }) }, signal);
     return 0;
   }
-  if (!config.allowToken) refuseToken(tokenFile);
+  if (!config.allowToken) refuseToken(tokenPath);
   dropEnvironment();
   const logger = createLogger({ level: 'info', format: config.logFormat as 'json' });
   const lookup = createToolLookup({ path: config.toolPath === '' ? env['PATH'] : config.toolPath });

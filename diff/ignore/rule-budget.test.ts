@@ -20,6 +20,10 @@ const compare = (ignoreDifferences: readonly ResourceIgnoreDifferences[]): Retur
 describe('the budget of ignore rules', () => {
   it.each<[string, ResourceIgnoreDifferences[]]>([
     ['pointers', [{ kind: 'ConfigMap', jsonPointers: ['/data/loose', ...pointers(100_000)] }]],
+    [
+      'short pointers',
+      [{ kind: 'ConfigMap', jsonPointers: pointers(13_000).map((path) => path.slice('/data'.length)) }],
+    ],
     ['pointers of other kinds', [{ kind: 'Other', jsonPointers: pointers(100_000) }]],
     ['entries', Array.from({ length: 100_000 }, (_, i) => ({ kind: `K${i}`, jsonPointers: ['/a'] }))],
     ['managers', [{ kind: 'ConfigMap', managedFieldsManagers: pointers(100_000) }]],
