@@ -69,10 +69,13 @@ describe('driftless render', () => {
     process.env['RENDER_TEST_CANARY'] = 'c4nary';
     const argv = ['--listen', `unix:${path}`, '--allow-service-account-token', '--staging-dir', root];
     const running = run(argv, undefined, stop.signal);
-    await eventually(() => expect(existsSync(path)).toBe(true));
-    expect(process.env['RENDER_TEST_CANARY']).toBeUndefined();
-    expect(process.env['PATH']).toBeDefined();
-    stop.abort(new Shutdown());
+    try {
+      await eventually(() => expect(existsSync(path)).toBe(true));
+      expect(process.env['RENDER_TEST_CANARY']).toBeUndefined();
+      expect(process.env['PATH']).toBeDefined();
+    } finally {
+      stop.abort(new Shutdown());
+    }
     expect(await running).toMatchObject({ exitCode: 0 });
   });
 
