@@ -329,11 +329,15 @@ export class ApplicationStore {
       history === undefined &&
       !isCompleted(state.phase) &&
       deepEqual(jsonOf(state), jsonOf(app.status?.operationState))
-    )
+    ) {
+      this.#logOperation(app, (name) => `No operation updates necessary to '${name}'. Skipping patch`);
       return app;
+    }
     for (;;) {
       try {
-        return await this.#patch(app, operationPatch(this.#withLastComparison(app), state, history));
+        const stored = await this.#patch(app, operationPatch(this.#withLastComparison(app), state, history));
+        this.#logOperation(app, (name) => `updated '${name}' operation (phase: ${state.phase})`);
+        return stored;
       } catch (error) {
         if (isNotFound(error)) return undefined;
         if (isTooLarge(error)) {
@@ -363,6 +367,7 @@ export class ApplicationStore {
     const body = endPatch(known, state, status);
     try {
       const stored = await this.#patch(known, { type: 'merge', body }, { expected: withMergePatch(known, body) });
+      this.#logOperation(known, (name) => `updated '${name}' operation (phase: ${state.phase})`);
       this.#announceStatus(known, status);
       return stored;
     } catch (error) {
@@ -370,6 +375,11 @@ export class ApplicationStore {
       this.#deps.logger.debug('Storing the end of an operation without a final comparison', { error });
       return undefined;
     }
+  }
+
+  #logOperation(app: Application, message: (name: string) => string): void {
+    const { namespace = '', name = '' } = app.metadata;
+    this.#deps.logger.info(message(`${namespace}/${name}`), { ...appLogFields(app) });
   }
 
   /** Takes over the time of the last comparison, which other writes may have changed. */

@@ -63,6 +63,12 @@ export type AutosyncDecision =
   | { readonly do: 'refuse'; readonly message: string }
   | { readonly do: 'start'; readonly operation: Operation; readonly reason: string };
 
+/** Reasons for which Argo CD's log has other words. */
+export const onlyPruningLeft = 'only pruning is left, and pruning is off';
+export const alreadySynced = 'this revision was already synced and self-heal is off';
+/** The beginning of the reason while the next self-heal attempt waits. */
+export const healWaits = 'self-heal attempt ';
+
 /**
  * The decision list of automated sync, in Argo CD's order (controller: autoSync,
  * alreadyAttemptedSync, selfHealRemainingBackoff).
@@ -83,15 +89,14 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
       do: 'refuse',
       message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
     };
-  if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true)
-    return { do: 'skip', reason: 'this revision was already synced and self-heal is off' };
+  if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true) return { do: 'skip', reason: alreadySynced };
   const drifted = facts.resources.filter(isOpen);
   const healable = drifted.filter((resource) => pauseMs(facts, resource) === 0);
   const leaves = healable.length === 0 || reasonToLeave(facts, healable) !== undefined;
   if (drifted.length > healable.length && leaves) return afterContestPause(facts, drifted);
   const heal = nextSelfHeal(facts, last, healable);
   if (heal.waitMs > 0)
-    return { do: 'wait', ms: heal.waitMs, reason: `self-heal attempt ${heal.attempt} waits for its backoff` };
+    return { do: 'wait', ms: heal.waitMs, reason: `${healWaits}${heal.attempt} waits for its backoff` };
   return startOrRefuse(facts, { attempt: heal.attempt, resources: healable });
 }
 
@@ -147,7 +152,7 @@ function reasonToLeave(
   open: readonly ResourceStatus[],
 ): string | undefined {
   if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
-    return 'only pruning is left, and pruning is off';
+    return onlyPruningLeft;
   if (open.length > 0 && open.every((resource) => claimed.has(keyOfStatus(resource))))
     return 'only pruning is left, and other applications have the objects too';
   if (pruneBlocked && open.length > 0 && open.every((resource) => resource.requiresPruning === true))
@@ -155,12 +160,12 @@ function reasonToLeave(
   return undefined;
 }
 
-function revisionsOf(status: SyncStatus): readonly string[] {
+export function revisionsOf(status: SyncStatus): readonly string[] {
   return (status.revisions?.length ?? 0) > 0 ? (status.revisions ?? []) : [status.revision ?? ''];
 }
 
 /** The revisions of the last attempt, which may be older than those of the comparison. */
-function triedRevisions({ app }: AutosyncFacts, { syncResult }: OperationState): string {
+export function triedRevisions({ app }: AutosyncFacts, { syncResult }: OperationState): string {
   return (hasMultipleSources(app.spec) ? (syncResult?.revisions ?? []) : [syncResult?.revision ?? '']).join(' ');
 }
 

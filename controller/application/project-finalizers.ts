@@ -34,11 +34,13 @@ export class ProjectFinalizers {
     if (object?.metadata.deletionTimestamp === undefined || !ours) return 'done';
     const { name = '', namespace = '' } = object.metadata;
     const users = this.#deps.apps.list().filter((app) => projectOf(asApplication(app)) === name);
-    if (users.length > 0) {
-      this.#deps.logger.info('AppProject is being deleted but is still in use', {
-        project: name,
-        applications: users.length,
-      });
+    const [user] = users;
+    if (user !== undefined) {
+      const { namespace: of = '', name: by = '' } = user.metadata;
+      this.#deps.logger.info(
+        `Cannot remove project '${name}' finalizer as it is still referenced by application ${of}/${by}`,
+        { project: name, applications: users.length },
+      );
       return { requeueAfterMs: projectRetryMs };
     }
     const left = (object.metadata.finalizers ?? []).filter((finalizer) => finalizer !== finalizers.resources);

@@ -41,6 +41,8 @@ export interface AppMemory {
   autosync?: AutosyncObservation;
   /** The reason it waits, and until when (0: unknown). */
   waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  /** Objects that this replica has deleted with the Application. */
+  deletedObjects?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */

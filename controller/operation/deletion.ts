@@ -6,6 +6,7 @@ import { failureOf } from '#live';
 import type { LiveCluster, LiveClusters } from '#live';
 import {
   appKeyLogFields,
+  appLogFields,
   annotationOf,
   annotations,
   asObject,
@@ -175,6 +176,7 @@ export class Deleter {
       message:
         'The destination cluster cannot be resolved: the application is deleted and its resources are left behind',
     });
+    this.#deps.logger.info('Resource entries removed from undefined cluster', { ...appLogFields(app) });
     return this.#without(app, ownFinalizers(app));
   }
 
@@ -188,24 +190,42 @@ export class Deleter {
   async #cascade(context: DeletionContext, signal: AbortSignal): Promise<BlockedOn> {
     const { writer } = context;
     const { app, gate } = context.bound;
+    const log = this.#logOf(context);
+    log('Deleting resources');
     const live = await this.#managed(context, [], signal);
     const objects = [...live.values()].filter((object) => gate.permits(object));
     const candidates = this.#unclaimed(
       context,
       objects.filter((object) => isDeletable(app, object)),
     );
-    if (candidates.length === 0) return undefined;
+    const memory = this.#deps.memories.of(context.bound.key);
+    if (candidates.length === 0) {
+      log(`Successfully deleted ${memory.deletedObjects ?? 0} resources`);
+      return undefined;
+    }
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
-    if (going.length > 0) return `waiting for the deletion of ${describeObjects(going)}`;
-    if (candidates.some((object) => lacksApproval(app, object))) return awaitingConfirmation;
+    if (going.length > 0) {
+      log(`${objects.length} objects remaining for deletion`);
+      return `waiting for the deletion of ${describeObjects(going)}`;
+    }
+    const unapproved = candidates.find((object) => lacksApproval(app, object));
+    if (unapproved !== undefined) {
+      log(`Resource ${logName(unapproved)} requires manual confirmation to delete`);
+      return awaitingConfirmation;
+    }
     const top = Math.max(...candidates.map(waveOf));
-    const background = cascadeFinalizer(app) === finalizers.resourcesBackground;
-    await mapLimit(
-      candidates.filter((object) => waveOf(object) === top),
-      parallelDeletes,
-      (object) => ignoreGone(writer.delete(object, background ? 'Background' : 'Foreground', signal)),
-    );
+    const doomed = candidates.filter((object) => waveOf(object) === top);
+    const policy = cascadeFinalizer(app) === finalizers.resourcesBackground ? 'Background' : 'Foreground';
+    log(`Deleting application's resources with ${policy} propagation policy`);
+    await mapLimit(doomed, parallelDeletes, (object) => ignoreGone(writer.delete(object, policy, signal)));
+    memory.deletedObjects = (memory.deletedObjects ?? 0) + doomed.length;
     return '';
+  }
+
+  /** The lines of Argo CD about a deletion. */
+  #logOf({ bound }: DeletionContext): (message: string) => void {
+    const fields = { ...appLogFields(bound.app) };
+    return (message) => this.#deps.logger.info(message, fields);
   }
 
   /** Excludes objects that other Applications also declare. */
@@ -251,15 +271,22 @@ export class Deleter {
         if (!isAlreadyExists(error)) throw error;
       });
     }
-    if (missing.length > 0) return '';
+    const log = this.#logOf(context);
+    for (const hook of missing) log(`Creating ${type} hook resource: ${logName(hook)}`);
+    if (missing.length > 0) {
+      log(`Created ${missing.length} ${type} hooks`);
+      return '';
+    }
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
     const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
+    if (degraded.length > 0) log(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
     for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
     if (degraded.length > 0) {
       const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
       throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
     }
     const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
+    if (running.length > 0) log(`Waiting for ${running.length} ${type} hooks to complete`);
     return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${describeObjects(running)}`;
   }
 
@@ -272,9 +299,13 @@ export class Deleter {
         (worst === 'Healthy' && hasDeletePolicy(hook, 'HookSucceeded', 'hook-succeeded')) ||
         (worst === 'Degraded' && hasDeletePolicy(hook, 'HookFailed', 'hook-failed')),
     );
-    for (const hook of doomed)
-      if (hook.metadata.deletionTimestamp === undefined)
-        await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    const log = this.#logOf(context);
+    for (const hook of doomed) {
+      if (hook.metadata.deletionTimestamp !== undefined) continue;
+      log(`Deleting ${type} hook ${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
+      await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    }
+    if (doomed.length > 0) log(`Waiting for ${doomed.length} ${type} hooks to be deleted`);
     return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${describeObjects(doomed)}`;
   }
 
@@ -324,6 +355,12 @@ function withStableNames(hooks: readonly KubeObject[], type: DeleteHook, { app }
 
 /** Never reported as a stuck deletion: a user may take any time to confirm. */
 const awaitingConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
+
+/** A resource as Argo CD's log names it: group, kind, namespace and name. */
+function logName(object: KubeObject): string {
+  const { group, kind } = gkOf(object);
+  return [group, kind, object.metadata.namespace ?? '', object.metadata.name ?? ''].join('/');
+}
 
 /** The objects a user has to look at: `ConfigMap apps/a (finalizers: x/y)`. */
 function describeObjects(objects: readonly KubeObject[]): string {

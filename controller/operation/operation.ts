@@ -16,11 +16,14 @@ import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { AppMetrics } from '../report/metrics.ts';
+import type { PassStart } from '../application/operation-state.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
 import { tooLargeState } from '../application/state-size.ts';
+import { PassTimes } from '../report/pass-times.ts';
+import { finishedFields, logStart, logStep } from './operation-log.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;
@@ -59,6 +62,8 @@ interface OperationPass {
   readonly logger: Logger;
   readonly place: WorkerSlot | undefined;
   readonly span: Span;
+  /** The times that are logged. */
+  readonly times: PassTimes;
 }
 
 /** The state after a step, and the history entry that goes with it. */
@@ -104,8 +109,9 @@ export class OperationProcessor {
     const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
     const isDeletion = app.operation === undefined;
     const name = isDeletion ? 'controller.finalizeApplicationDeletion' : 'controller.Operation';
+    const times = new PassTimes(this.#deps.clock);
     return tracePass(this.#deps.tracer, { name, app }, (span) =>
-      this.#guarded({ key: taken.key, logger, place, span }, app, signal),
+      this.#guarded({ key: taken.key, logger, place, span, times }, app, signal),
     );
   }
 
@@ -123,24 +129,46 @@ export class OperationProcessor {
   }
 
   async #pass(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
-    const start = startPass(app, this.#now(), this.#config.syncTimeoutMs);
+    const [now, began] = [this.#now(), this.#deps.clock.monotonic()];
+    const start = startPass(app, now, this.#config.syncTimeoutMs);
+    logStart(pass.logger, start, now, this.#config.syncTimeoutMs);
+    try {
+      return await this.#run(pass, app, start, signal);
+    } finally {
+      const time_ms = Math.floor(this.#deps.clock.monotonic() - began);
+      const state = this.#deps.store.get(pass.key)?.status?.operationState;
+      const fields = { ...pass.times.fields(), time_ms, ...finishedFields(state) };
+      pass.logger[start.do === 'wait' ? 'debug' : 'info']('Finished processing requested app operation', fields);
+    }
+  }
+
+  async #run(
+    pass: OperationPass,
+    app: Application,
+    start: PassStart,
+    signal: AbortSignal,
+  ): Promise<HandlerResult<OperationPayload>> {
     if (start.do === 'wait') {
       this.#remember(pass.key, start.reason, start.ms);
       return { requeueAfterMs: start.ms };
     }
     if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
-    const begun = start.do === 'resume' ? app : await this.#deps.store.writeOperationState(app, start.state, undefined);
+    const { store } = this.#deps;
+    const write = (): Promise<Application | undefined> => store.writeOperationState(app, start.state, undefined);
+    const begun = start.do === 'resume' ? app : await pass.times.measure('initial_operation_stage_ms', write);
     if (begun === undefined) return 'done';
     if (start.do === 'begin') this.#deps.memories.of(pass.key).hold.operationStarted();
     const { state } = start;
-    const after = await this.#step(pass, begun, state, signal);
+    const after = await pass.times.measure('sync_app_state_ms', () => this.#step(pass, begun, state, signal));
+    logStep(pass.logger, state, after);
     const next = endPass({
       state: after,
       wasTerminating: state.phase === 'Terminating',
       timedOut: start.do !== 'resume' && start.timedOut,
       now: this.#now(),
     });
-    return this.#finish(pass, begun, { state: next, history: nextHistory(begun, next, this.#now()) }, signal);
+    const result = { state: next, history: nextHistory(begun, next, this.#now()) };
+    return pass.times.measure('final_set_operation_state_ms', () => this.#finish(pass, begun, result, signal));
   }
 
   /**

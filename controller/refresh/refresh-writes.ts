@@ -136,6 +136,8 @@ export class RefreshWrites implements RefreshEffects {
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
     } catch (error) {
       if (isAbort(error)) throw error;
+      const { revision = '', revisions = [revision] } = decision.operation.sync ?? {};
+      pass.logger.error(`Failed to initiate auto-sync to [${revisions.join(' ')}]`, { error });
       const refusal = { do: 'refuse', message: messageOf(error) } as const;
       await store.persistStatus(before, withSyncError(change.status, refusal, pass.time));
       throw error;

@@ -9,6 +9,7 @@ import type { ManagedResource } from '#publish';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { Logger, Tracer } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
+import { autosyncLine } from '../application/autosync-log.ts';
 import { decideAutosync } from '../application/autosync.ts';
 import type { AutosyncDecision, AutosyncFacts } from '../application/autosync.ts';
 import { observeAutosync } from '../application/autosync-checks.ts';
@@ -333,6 +334,8 @@ export class RefreshProcessor {
     };
     const decision = bound.windows.automated() ? decideAutosync(facts) : undefined;
     if (decision === undefined) pass.logger.info('Sync prevented by sync window');
+    const line = decision === undefined ? undefined : autosyncLine(facts, decision);
+    if (line !== undefined) pass.logger[line.level](line.message);
     pass.memory.autosync = observeAutosync(facts, decision);
     return decision;
   }
