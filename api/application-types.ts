@@ -177,8 +177,11 @@ export interface FieldWriter {
 
 /** A rule that hides differences of a resource. */
 export interface IgnoredDifference {
-  /** `application`: spec.ignoreDifferences; `settings`: resource.customizations of argocd-cm. */
-  readonly origin: 'application' | 'settings';
+  /**
+   * `application`: spec.ignoreDifferences; `manifest`: the annotation ignore-differences;
+   * `settings`: resource.customizations of argocd-cm.
+   */
+  readonly origin: 'application' | 'manifest' | 'settings';
   /** The rule as written: a JSON pointer, a jq expression or a manager. */
   readonly rule: string;
   readonly type: 'jsonPointer' | 'jq' | 'manager';

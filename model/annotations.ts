@@ -22,6 +22,7 @@ export const annotations = {
   hook: 'argocd.argoproj.io/hook',
   hookDeletePolicy: 'argocd.argoproj.io/hook-delete-policy',
   ignoreHealthcheck: 'argocd.argoproj.io/ignore-healthcheck',
+  ignoreDifferences: 'argocd.argoproj.io/ignore-differences',
   ignoreResourceUpdates: 'argocd.argoproj.io/ignore-resource-updates',
   helmHook: 'helm.sh/hook',
   helmHookWeight: 'helm.sh/hook-weight',

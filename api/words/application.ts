@@ -203,8 +203,10 @@ function ignoredLines({ ignored, differences }: Application): readonly string[] 
   ];
 }
 
+const ruleOrigins = { application: 'the Application', manifest: 'its annotation', settings: 'the settings' } as const;
+
 function ruleText({ rule, origin }: IgnoredDifference): string {
-  return `${rule} (by ${origin === 'settings' ? 'the settings' : 'the Application'})`;
+  return `${rule} (by ${ruleOrigins[origin]})`;
 }
 
 function healthLines({ healthDetails }: Application, times: RelativeTimes): readonly string[] {

@@ -190,9 +190,9 @@ function ignoredResources(
 ): ApplicationReport['ignored'] {
   const list = app.spec.ignoreDifferences ?? [];
   const found: (ResourceRef & { readonly rules: readonly WrittenRule[] })[] = [];
-  for (const { key } of rows) {
+  for (const { key, diff } of rows) {
     const ref = parseResourceKey(key);
-    const rules = applyingRules(ref, list, settings);
+    const rules = applyingRules(ref, list, settings, diff.predictedLive);
     if (rules.length > 0) found.push({ ...ref, rules });
     if (found.length >= maxIgnored) break;
   }

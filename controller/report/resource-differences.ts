@@ -62,7 +62,7 @@ export function describeDifference(row: ResourceComparison, facts: DifferenceFac
     fields: state === 'modified' ? diff.paths.map((path) => fieldAt(path, sides, ref, object)) : [],
     ...(lastWriter === undefined ? {} : { lastWriter }),
     faults: diff.faults.map(({ where, rule, problem }) => `${where}: ${rule}: ${problem}`),
-    ignored: applyingRules(ref, facts.app.spec.ignoreDifferences ?? [], facts.settings),
+    ignored: applyingRules(ref, facts.app.spec.ignoreDifferences ?? [], facts.settings, diff.predictedLive),
     ...(rival === undefined ? {} : { contestedBy: rival }),
   };
 }

@@ -1,4 +1,4 @@
-import { annotations, csvAnnotation, refOf } from '#model';
+import { annotations, csvAnnotation } from '#model';
 import type { KubeObject, Settings } from '#model';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
@@ -24,7 +24,7 @@ export function appliesServerSide(
 export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
   if (appliesServerSide(target, rules)) return true;
   if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
-  return ignoredInDiff(refOf(target), rules).managers.size > 0;
+  return ignoredInDiff(target, rules).managers.size > 0;
 }
 
 function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {

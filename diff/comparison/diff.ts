@@ -1,6 +1,6 @@
 import { deepEqual, DriftlessError, isObject, ownMember, setOwnMember } from '#base';
 import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
-import { annotations, fieldManager, refOf, withLeftoverTracking } from '#model';
+import { annotations, fieldManager, withLeftoverTracking } from '#model';
 import type { KubeObject } from '#model';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
@@ -11,7 +11,8 @@ import { shapeFromManagedFields, shapeOfType } from '../field-ownership/shape.ts
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { structuredMerge } from '../field-ownership/structured-merge.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
-import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
+import { ignoredInDiff, ignoredInLive, repeatUntilNoNewFault } from '../ignore/ignored.ts';
+import type { IgnoredFields } from '../ignore/ignored.ts';
 import { canonicalise } from '../normalize/canonical.ts';
 import { withDefaults } from '../normalize/defaults.ts';
 import { normalizeTracking } from '../normalize/normalize.ts';
@@ -45,7 +46,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
     throw new DriftlessError('DIFF_NOTHING', 'there is nothing to compare', { retry: 'never' });
   if (target === null || live === null) return oneSidedResult(target, live, rules);
   const { settings } = rules;
-  const ignored = ignoredInDiff(refOf(target), rules);
+  const ignored = ignoredInDiff(target, rules);
   const tracked = asJson(normalizeTracking(target, live, settings.tracking));
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const ownedBy = (): OwnershipShape => shapeForManagedFields(target, asJson(live), rules);
@@ -65,15 +66,12 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
 }
 
 function oneSidedResult(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
-  const prepared = (object: KubeObject | null): KubeObject | null => {
-    if (object === null) return null;
-    const ignored = ignoredInDiff(refOf(object), rules);
-    return asKube(preparer(rules.settings, ignored)(asJson(object)));
-  };
+  const prepared = (object: KubeObject, ignored: IgnoredFields): KubeObject =>
+    asKube(preparer(rules.settings, ignored)(asJson(object)));
   return {
     modified: live === null,
-    normalizedLive: prepared(live),
-    predictedLive: prepared(target),
+    normalizedLive: live === null ? null : prepared(live, ignoredInLive(live, rules)),
+    predictedLive: target === null ? null : prepared(target, ignoredInDiff(target, rules)),
     paths: [],
     faults: [],
     undecided: false,

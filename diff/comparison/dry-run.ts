@@ -1,6 +1,6 @@
 import { DriftlessError, isObject, ownMember } from '#base';
 import type { JsonObject } from '#base';
-import { annotations, fieldManager, refOf } from '#model';
+import { annotations, fieldManager } from '#model';
 import type { KubeObject } from '#model';
 import { fieldOwnersOf, unionOf } from '../field-ownership/field-owners.ts';
 import { fieldStep, selectPaths } from '../field-ownership/field-set.ts';
@@ -59,7 +59,7 @@ export function diffDryRun(
   mutations: WebhookMutations,
 ): DiffResult {
   const { tracking } = rules.settings;
-  const ignored = ignoredInDiff(refOf(target), rules);
+  const ignored = ignoredInDiff(target, rules);
   const present = asJson(normalizeTracking(target, live, tracking));
   const answer = asJson(normalizeTracking(target, predicted, tracking));
   const after = mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(answer, present, rules);

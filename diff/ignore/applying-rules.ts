@@ -1,11 +1,15 @@
-import type { ResourceIgnoreDifferences, ResourceRef, Settings } from '#model';
+import type { KubeObject, ResourceIgnoreDifferences, ResourceRef, Settings } from '#model';
+import { annotatedPointers } from './annotated-rules.ts';
 import { kindMatcher } from './rules.ts';
 import type { IgnoredNames } from './rule-parts.ts';
 
 /** An ignore rule as it is written. */
 export interface WrittenRule {
-  /** The Application's spec.ignoreDifferences, or resource.customizations of argocd-cm. */
-  readonly origin: 'application' | 'settings';
+  /**
+   * The Application's spec.ignoreDifferences, the manifest's annotation, or resource.customizations
+   * of argocd-cm.
+   */
+  readonly origin: 'application' | 'manifest' | 'settings';
   readonly type: 'jsonPointer' | 'jq' | 'manager';
   readonly rule: string;
 }
@@ -15,6 +19,7 @@ export function applyingRules(
   ref: ResourceRef,
   list: readonly ResourceIgnoreDifferences[],
   { overrides }: Pick<Settings, 'overrides'>,
+  target?: KubeObject | null,
 ): readonly WrittenRule[] {
   const own = list.filter(({ group = '', kind, name = '', namespace = '' }) => {
     const isHere = (name === '' || name === ref.name) && (namespace === '' || namespace === ref.namespace);
@@ -27,6 +32,9 @@ export function applyingRules(
   });
   return [
     ...own.flatMap((rule) => writtenRules('application', rule)),
+    ...(target === undefined || target === null
+      ? []
+      : writtenRules('manifest', { jsonPointers: annotatedPointers(target) })),
     ...system.flatMap((rule) => writtenRules('settings', rule)),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '#base';
-import type { ResourceRef, Settings } from '#model';
+import { refOf } from '#model';
+import type { KubeObject, ResourceRef, Settings } from '#model';
 import { pathsOfAnswer } from '../jq/answer-paths.ts';
 import type { JqAnswers } from '../jq/answers.ts';
 import { tooMuchWorkTogether } from '../jq/compile.ts';
@@ -8,6 +9,7 @@ import type { JqWork } from '../jq/work.ts';
 import { DiffRulesError } from '../shared/errors.ts';
 import { markPaths, removeMarked, removePaths } from '../shared/removal.ts';
 import type { RemovalMarks } from '../shared/removal.ts';
+import { annotatedRule } from './annotated-rules.ts';
 import type { DiffRules, RuleFault } from './diff-rules.ts';
 import { addPointer, emptyTrie, markPointers, removePointers } from './pointer-trie.ts';
 import type { PointerTrie } from './pointer-trie.ts';
@@ -170,14 +172,21 @@ function pathsByJq(program: string, value: Json, jq: JqAnswers): ReturnType<Path
 }
 
 /**
- * The ignore rules for one object of a comparison: the Application's and the system's (Argo CD:
- * util/argo/normalizers).
+ * The ignore rules for one object of a comparison: the Application's, the system's (Argo CD:
+ * util/argo/normalizers), and those of its manifest.
  */
-export function ignoredInDiff(
-  ref: ResourceRef,
-  { settings, ignoreDifferences: list, work, jq }: DiffRules,
-): IgnoredFields {
-  const plan = planFor(ref, rulesOfApp(list), rulesOfSettings(settings).diff, work);
+export function ignoredInDiff(target: KubeObject, { settings, ignoreDifferences, work, jq }: DiffRules): IgnoredFields {
+  const plan = planFor(refOf(target), rulesOfApp(ignoreDifferences), rulesOfSettings(settings).diff, work);
+  const own = annotatedRule(target);
+  if (own.parts.length + own.faults.length === 0) return ignoredBy(plan, { work, jq });
+  if (work !== undefined) work.left -= own.parts.length;
+  const parts = [...plan.parts, ...mergePointers(own.parts)];
+  return ignoredBy({ ...plan, parts, faults: [...plan.faults, ...own.faults] }, { work, jq });
+}
+
+/** The same for a live object without a manifest. */
+export function ignoredInLive(live: KubeObject, { settings, ignoreDifferences, work, jq }: DiffRules): IgnoredFields {
+  const plan = planFor(refOf(live), rulesOfApp(ignoreDifferences), rulesOfSettings(settings).diff, work);
   return ignoredBy(plan, { work, jq });
 }
 

@@ -28,13 +28,16 @@ interface BudgetLeft {
  * the budget are not in force, so what they would ignore is unknown: a resource that differs is
  * then undecided, and neither self-healed nor synced.
  */
-export function withinBudget(list: readonly ResourceIgnoreDifferences[]): BudgetedRules {
+export function withinBudget(
+  list: readonly ResourceIgnoreDifferences[],
+  where = 'spec.ignoreDifferences',
+): BudgetedRules {
   const left = { ...ruleBudget };
   const kept: ResourceIgnoreDifferences[] = [];
   for (const [i, rule] of list.entries()) {
     const budgeted = budgetedRule(rule, left);
     if (budgeted !== undefined) kept.push(budgeted);
-    if (isSpent(left)) return { list: kept, fault: faultFrom(list, i) };
+    if (isSpent(left)) return { list: kept, fault: faultFrom(list, i, where) };
   }
   return { list: kept, fault: undefined };
 }
@@ -81,12 +84,12 @@ const maybeIndexed = /\/-?[0-9]/;
 const anyText = /^/;
 
 /** The fault for the first entry that does not fit completely. */
-function faultFrom(list: readonly ResourceIgnoreDifferences[], entry: number): RuleFault {
+function faultFrom(list: readonly ResourceIgnoreDifferences[], entry: number, where: string): RuleFault {
   let count = 0;
   for (const { jsonPointers = [], jqPathExpressions = [], managedFieldsManagers = [] } of list)
     count += 1 + jsonPointers.length + jqPathExpressions.length + managedFieldsManagers.length;
   return {
-    where: 'spec.ignoreDifferences',
+    where,
     rule: `end of entry ${entry}, with all entries after it,`,
     problem: `is not in force: ${count} rules exceed the limit for one Application (${ruleBudget.weight}, where a jq program counts ${ruleWeights.program} and an entry ${ruleWeights.entry}, or ${ruleBudget.textLength} characters)`,
     undecided: true,

@@ -1,6 +1,6 @@
 import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
-import { annotations, refOf } from '#model';
+import { annotations } from '#model';
 import type { KubeObject, TrackingSettings } from '#model';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { fieldsOwned, managedDifferences } from '../field-ownership/managed-fields.ts';
@@ -36,7 +36,7 @@ export function respectIgnored(
   rules: DiffRules,
   method: ApplyMethod,
 ): KubeObject {
-  const ignored = ignoredInDiff(refOf(target), rules);
+  const ignored = ignoredInDiff(target, rules);
   const [wanted, present] = [folded(asJson(target)), asJson(live)];
   const managed = managedDifferences(wanted, present, ignored.managers, () =>
     shapeForManagedFields(target, present, rules),
