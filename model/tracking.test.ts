@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { annotations } from './annotations.ts';
 import { trackedApp, withLeftoverTracking, withTracking } from './tracking.ts';
 import type { KubeObject, TrackingMethod, TrackingSettings } from './index.ts';
 
@@ -103,5 +104,23 @@ describe('the oldest label key', () => {
     expect(bare['spec']).toEqual(pods({ [legacy]: 'shop' }));
     const odd = workload('apps/v1', 'Deployment', { template: 'x' });
     expect(withTracking(odd, 'shop', 'apps', settings('label', legacy))['spec']).toEqual({ template: 'x' });
+  });
+});
+
+describe('the installation ID', () => {
+  const one = { ...settings('annotation'), installationId: 'one' };
+  const map: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } };
+
+  it('is written beside the tracking, and an object of another installation is not ours', () => {
+    const tracked = withTracking(map, 'shop', 'apps', one);
+    expect(tracked.metadata.annotations).toMatchObject({ [annotations.installationId]: 'one' });
+    expect(trackedApp(tracked, one)).toBe('shop');
+    expect(trackedApp(tracked, { ...one, installationId: 'two' })).toBeUndefined();
+    expect(trackedApp(withTracking(map, 'shop', 'apps', settings('annotation')), one)).toBeUndefined();
+  });
+
+  it('goes when none is configured', () => {
+    const again = withTracking(withTracking(map, 'shop', 'apps', one), 'shop', 'apps', settings('annotation'));
+    expect(Object.keys(again.metadata.annotations ?? {})).toEqual([annotations.trackingId]);
   });
 });

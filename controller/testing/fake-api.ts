@@ -58,6 +58,8 @@ export class FakeApi {
   recordsManagers = false;
   /** Why discovery has never worked; undefined: it has. */
   unreachable: string | undefined;
+  /** Deletions by requests: kind, name and propagation policy. */
+  readonly deleted: string[] = [];
   readonly #kinds: readonly ApiResource[];
   readonly #listeners = new Set<(event: WatchEvent & { readonly object: KubeObject }) => void>();
   #version = 0;
@@ -237,12 +239,15 @@ export class FakeApi {
     return this.put(this.#managedBy(this.#fitting(next), fieldManager));
   }
 
-  #deleteIf(resource: ApiResource, name: NamedObject, { preconditions, dryRun }: DeleteOptions): void {
+  #deleteIf(resource: ApiResource, name: NamedObject, options: DeleteOptions): void {
+    const { preconditions, dryRun, propagationPolicy } = options;
     const { uid, resourceVersion } = this.#read(resource, name).metadata;
     if ((preconditions?.resourceVersion ?? resourceVersion) !== resourceVersion && preconditions?.uid === uid)
       throwStatus(409, 'Conflict', 'Precondition failed: ResourceVersion');
     if ((preconditions?.uid ?? uid) !== uid) throwStatus(409, 'Conflict', 'Precondition failed: UID');
-    if (dryRun !== true) this.delete(resource.kind, name.name);
+    if (dryRun === true) return;
+    this.deleted.push(`${resource.kind} ${name.name} ${propagationPolicy ?? ''}`);
+    this.delete(resource.kind, name.name);
   }
 
   #fitting(object: KubeObject): KubeObject {
