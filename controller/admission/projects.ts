@@ -24,6 +24,7 @@ import {
   validateSpec,
 } from '#policy';
 import type { SettingsStore } from '#settings';
+import type { PolicyFacts } from './policy-facts.ts';
 import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
 import { conflictConditions } from '../shared/conditions.ts';
 import { ProjectUnusable } from '../shared/errors.ts';
@@ -32,10 +33,10 @@ import { parseTime } from '../shared/kube-time.ts';
 
 export interface ProjectsDeps {
   /** AppProjects in the controller's namespace. */
-  readonly informer: Informer;
-  readonly settings: SettingsStore;
-  readonly guard: OwnershipGuard;
-  readonly clock: Clock;
+  readonly informer: Pick<Informer, 'get'>;
+  readonly settings: Pick<SettingsStore, 'settings' | 'repository' | 'clusters'>;
+  readonly guard: Pick<OwnershipGuard, 'resolve' | 'clusterOf'>;
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /**
@@ -72,6 +73,21 @@ export class ProjectPolicies {
       repositories: repositoryUrlsOf(app).map((url) => settings.repository(url, name)),
       clusters: settings.clusters(),
     });
+  }
+
+  /** Everything that decides what an Application may do, by reference. */
+  facts(app: Application): PolicyFacts {
+    const { settings: store, guard } = this.#deps;
+    const settings = store.settings();
+    const project = projectOf(app);
+    const names = new Set([project, ...settings.globalProjects.map(({ projectName }) => projectName)]);
+    return {
+      settings,
+      projects: [...names].flatMap((name) => this.#lookup(name) ?? []),
+      repositories: repositoryUrlsOf(app).map((url) => store.repository(url, project)),
+      cluster: guard.resolve(app),
+      scoped: this.#scoped(app),
+    };
   }
 
   /** The labels of the effective project; undefined if the Application may not use it. */

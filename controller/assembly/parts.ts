@@ -18,6 +18,8 @@ import { mergeRequests } from '../application/freshness.ts';
 import type { RefreshCause, RefreshRequest } from '../application/freshness.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { ActivityLog } from '../report/activity.ts';
+import type { RecordedConfig } from '../recorder/format.ts';
+import { Recordings } from '../recorder/recordings.ts';
 import { createControllerReport } from '../report/controller-report.ts';
 import type { ControllerReport, ReportedPool } from '../report/controller-report.ts';
 import type { CostBook } from '../report/costs.ts';
@@ -269,7 +271,7 @@ export function makePool<K extends string, P extends ReasonedPayload>(
 
 /** Parts of the controller that are shown. */
 export function makeReport(
-  { clock, settings, live }: WatchDeps,
+  { clock, settings, live, random }: WatchDeps,
   config: ControllerConfig,
   parts: {
     readonly apps: Informer;
@@ -282,6 +284,7 @@ export function makeReport(
   },
 ): ControllerReport {
   const { apps, guard, projects, memories, triggers, pools, costs } = parts;
+  const recordings = new Recordings({ log: memories.passLog, clock, random, config: recordedConfig(config) });
   return createControllerReport({
     clock,
     startedAt: clock.now(),
@@ -307,7 +310,16 @@ export function makeReport(
     pools: pools.map(({ reported }) => reported),
     activity: memories.activity,
     costs,
+    recordings,
   });
+}
+
+/** The options that decisions of passes depend on. */
+function recordedConfig(config: ControllerConfig): RecordedConfig {
+  const { namespace, appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal } = config;
+  const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs } = config;
+  const passes = { appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal };
+  return { namespace, ...passes, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs };
 }
 
 /** Notes events of Applications in their memories and costs. */

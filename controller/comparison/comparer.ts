@@ -28,6 +28,7 @@ import { Renderer } from './rendering.ts';
 import type { LoopWatch } from './loop-watch.ts';
 import type { RendererConfig, RendererDeps, RenderRequest } from './rendering.ts';
 import { serverSideDiffOf } from './compare-options.ts';
+import type { ComparisonCapture } from '../recorder/capture.ts';
 import type { DryRuns } from './server-side-diff.ts';
 import type { JqRunner } from './jq-runner.ts';
 
@@ -57,6 +58,8 @@ export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
   readonly changed?: ReadonlySet<ResourceKey>;
   /** Gets the time of each stage. */
   readonly stages?: StageTimes;
+  /** Collects references to what is read. */
+  readonly capture?: ComparisonCapture;
   /** Collects the times that are logged. */
   readonly times?: PassTimes;
 }
@@ -137,7 +140,7 @@ export class Comparer {
     const { loop, work } = this.#deps;
     const { stages } = request;
     const render = (): ReturnType<Renderer['render']> =>
-      this.#renderer.render({ ...request, sources }, cluster, tolerate, signal);
+      this.#renderer.render({ ...request, sources }, cluster, noting(tolerate, request.capture), signal);
     const rendered = await work.stage('sources', () => times.measure('git_ms', render), stages);
     const normal = times.measureSync('dedup_ms', () =>
       loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
@@ -169,6 +172,7 @@ export class Comparer {
       ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
     };
     const complete = await times.measure('diff_ms', () => this.#withDryRuns(facts, request, cluster, signal));
+    Object.assign(request.capture ?? {}, { facts: complete, rendered });
     const compare = (): Promise<Comparison> => this.#compareFacts(complete, request.changed, signal);
     const compared = await work.stage('comparison', () => times.measure('diff_ms', compare), stages);
     const comparison = withIncompleteApis(compared, rendered.apis);
@@ -290,6 +294,18 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+/** Notes the error of a source, and what `tolerate` says about it. */
+function noting(
+  tolerate: (error: unknown) => boolean,
+  capture: ComparisonCapture | undefined,
+): (error: unknown) => boolean {
+  return (error) => {
+    const isTolerated = tolerate(error);
+    if (capture !== undefined) capture.sourceError = { message: messageOf(error), isTolerated };
+    return isTolerated;
+  };
 }
 
 /** Undefined while the cluster is unreachable. */

@@ -5,6 +5,7 @@ import type { AppKey, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { AutosyncObservation } from '../application/autosync-checks.ts';
+import { PassLog } from '../recorder/pass-log.ts';
 import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
 import type { ContestMemory } from './contest.ts';
@@ -71,6 +72,8 @@ export class AppMemories {
   readonly gate: ApplyGate | undefined;
   /** The newest passes, syncs and faults of all applications. */
   readonly activity = new ActivityLog();
+  /** References to what the last passes read and decided. */
+  readonly passLog = new PassLog();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
   constructor(gate?: ApplyGate) {
@@ -93,6 +96,7 @@ export class AppMemories {
     this.#byKey.delete(key);
     this.rows.forget(key);
     this.trees.forget(key);
+    this.passLog.forget(key);
     this.dryRuns.delete(key);
     this.gate?.forget(key);
   }

@@ -7,6 +7,7 @@ import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import { noTracer } from '#telemetry';
 import type { Logger, Span, Tracer } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
+import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { Syncer } from './syncer.ts';
 import type { OperationCompleter } from './completion.ts';
 import type { Deleter } from './deletion.ts';
@@ -15,8 +16,10 @@ import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
 import type { AppMemories } from '../comparison/memory.ts';
+import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
-import type { PassStart } from '../application/operation-state.ts';
+import { captureOperation, captureStep } from './step-capture.ts';
+import { keepFailure } from '../recorder/captured-error.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
@@ -34,6 +37,8 @@ export interface OperationDeps {
   readonly metrics: AppMetrics;
   /** Resolves project and cluster; throws with the message that the operation shows. */
   readonly bind: (app: Application) => BoundApplication;
+  /** What `bind` decides from. */
+  readonly policyFacts: (app: Application) => PolicyFacts;
   /** Whether its cluster stopped answering writes. */
   readonly isStalled: (app: Application) => boolean;
   readonly refresh: (key: AppKey, request: RefreshRequest) => void;
@@ -129,13 +134,17 @@ export class OperationProcessor {
   }
 
   async #pass(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
-    const [now, began] = [this.#now(), this.#deps.clock.monotonic()];
+    const [now, startedAt] = [this.#now(), this.#deps.clock.monotonic()];
     const start = startPass(app, now, this.#config.syncTimeoutMs);
     logStart(pass.logger, start, now, this.#config.syncTimeoutMs);
+    const { passLog } = this.#deps.memories;
+    const { wave } = this.#deps.memories.of(pass.key);
+    const capture = captureOperation({ key: pass.key, app, start, now, startedAt, wave });
+    if (start.do === 'wait' || start.do === 'end') passLog.keep(capture);
     try {
-      return await this.#run(pass, app, start, signal);
+      return await this.#run(pass, app, capture, signal);
     } finally {
-      const time_ms = Math.floor(this.#deps.clock.monotonic() - began);
+      const time_ms = Math.floor(this.#deps.clock.monotonic() - startedAt);
       const state = this.#deps.store.get(pass.key)?.status?.operationState;
       const fields = { ...pass.times.fields(), time_ms, ...finishedFields(state) };
       pass.logger[start.do === 'wait' ? 'debug' : 'info']('Finished processing requested app operation', fields);
@@ -145,9 +154,10 @@ export class OperationProcessor {
   async #run(
     pass: OperationPass,
     app: Application,
-    start: PassStart,
+    capture: OperationCapture,
     signal: AbortSignal,
   ): Promise<HandlerResult<OperationPayload>> {
+    const { start } = capture;
     if (start.do === 'wait') {
       this.#remember(pass.key, start.reason, start.ms);
       return { requeueAfterMs: start.ms };
@@ -159,15 +169,22 @@ export class OperationProcessor {
     if (begun === undefined) return 'done';
     if (start.do === 'begin') this.#deps.memories.of(pass.key).hold.operationStarted();
     const { state } = start;
-    const after = await pass.times.measure('sync_app_state_ms', () => this.#step(pass, begun, state, signal));
+    capture.begun = begun;
+    const { passLog } = this.#deps.memories;
+    const step = (): Promise<OperationState> =>
+      keepFailure(capture, passLog, () => this.#step({ ...pass, capture }, begun, state, signal));
+    const after = await pass.times.measure('sync_app_state_ms', step);
     logStep(pass.logger, state, after);
+    const endedAt = this.#now();
     const next = endPass({
       state: after,
       wasTerminating: state.phase === 'Terminating',
       timedOut: start.do !== 'resume' && start.timedOut,
-      now: this.#now(),
+      now: endedAt,
     });
-    const result = { state: next, history: nextHistory(begun, next, this.#now()) };
+    const result = { state: next, history: nextHistory(begun, next, endedAt) };
+    Object.assign(capture, { endedAt, next, history: result.history });
+    passLog.keep(capture);
     return pass.times.measure('final_set_operation_state_ms', () => this.#finish(pass, begun, result, signal));
   }
 
@@ -190,14 +207,16 @@ export class OperationProcessor {
   }
 
   async #step(
-    pass: OperationPass,
+    pass: OperationPass & { readonly capture: OperationCapture },
     app: Application,
     state: OperationState,
     signal: AbortSignal,
   ): Promise<OperationState> {
     try {
+      pass.capture.policy = this.#deps.policyFacts(app);
+      const tap = captureStep(pass.capture);
       const step = (): Promise<OperationState> =>
-        this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place });
+        this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place, tap });
       return redactedState(await (this.#deps.tracer ?? noTracer).span('controller.SyncAppState', {}, step));
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;

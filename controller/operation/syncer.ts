@@ -51,6 +51,7 @@ import { adviceFor } from './result-advice.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { attemptOf } from '../application/operation-state.ts';
+import type { StepTap } from '../recorder/step-tap.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { observedClient } from '../write/observed-client.ts';
@@ -60,7 +61,7 @@ import { GuardedWriter } from '../write/writer.ts';
 import type { ApplyIntent, WriterDeps } from '../write/writer.ts';
 
 export interface SyncDeps {
-  readonly comparer: Comparer;
+  readonly comparer: Pick<Comparer, 'compare'>;
   readonly clients: ClusterClients;
   /** The cluster currently cached for this URL. */
   readonly peek: (server: string) => LiveCluster | undefined;
@@ -75,10 +76,6 @@ export interface SyncDeps {
   readonly kubectl: KubectlMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
-}
-
-export interface SyncConfig {
-  readonly waveDelayMs: number;
 }
 
 /** Identity and options of a writer. */
@@ -98,6 +95,8 @@ export interface StepWork {
   readonly signal: AbortSignal;
   /** Undefined: the step keeps its slot while it waits. */
   readonly place: WorkerSlot | undefined;
+  /** Sees what the step reads, and what it sends to the cluster. */
+  readonly tap?: StepTap;
 }
 
 /** The state after a step, input of endPass. */
@@ -116,11 +115,11 @@ type StepState = OperationState;
  */
 export class Syncer {
   readonly #deps: SyncDeps;
-  readonly #config: SyncConfig;
+  readonly #waveDelayMs: number;
 
-  constructor(deps: SyncDeps, config: SyncConfig) {
+  constructor(deps: SyncDeps, { waveDelayMs }: { readonly waveDelayMs: number }) {
     this.#deps = deps;
-    this.#config = config;
+    this.#waveDelayMs = waveDelayMs;
   }
 
   async step(bound: BoundApplication, state: OperationState, work: StepWork): Promise<StepState> {
@@ -148,7 +147,7 @@ export class Syncer {
     }
     const request = this.#request(bound, pinned, compared, {
       user,
-      signal: work.signal,
+      work,
       loan: new SlotLoan(work.place, this.#deps.clock),
     });
     const outcome = await this.#deps.work.stage('sync', () =>
@@ -161,7 +160,7 @@ export class Syncer {
     bound: BoundApplication,
     state: OperationState,
     sync: SyncOperation,
-    { signal, place }: StepWork,
+    { signal, place, tap }: StepWork,
   ): Promise<ComparedApplication> {
     const result = state.syncResult;
     const multiple = (result?.sources?.length ?? 0) > 0;
@@ -175,6 +174,7 @@ export class Syncer {
         // Reuse valid rows: a sync of one object in thousands compares that one.
         changed: new Set(),
         place,
+        ...defined({ capture: tap?.comparison }),
       },
       () => false,
       signal,
@@ -185,19 +185,21 @@ export class Syncer {
     bound: BoundApplication,
     state: OperationState,
     compared: ComparedApplication,
-    context: { readonly user: string | undefined; readonly signal: AbortSignal; readonly loan: SlotLoan },
+    context: { readonly user: string | undefined; readonly work: StepWork; readonly loan: SlotLoan },
   ): SyncRequest {
-    const { comparison, cluster } = compared;
+    const { comparison } = compared;
     const { app, settings } = bound;
     const sync = state.operation.sync ?? {};
     const startedAt = parseTime(state.startedAt) ?? this.#deps.clock.now();
+    const { signal, tap } = context.work;
+    const writer = this.#writerOf(bound, state, compared, context);
     return {
       resources: comparison.pairs.map(({ target, live, diff }) => ({ target, live, modified: diff.modified })),
       hooks: comparison.hooks,
       liveHooks: comparison.liveHooks,
       options: readSyncOptions(sync, {
         pruneConfirmed: isApproved(app, startedAt),
-        waveDelayMs: this.#config.waveDelayMs,
+        waveDelayMs: this.#waveDelayMs,
         migrationManager:
           annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply',
       }),
@@ -213,32 +215,39 @@ export class Syncer {
         !isUnreadKind(comparison.unread, gk) &&
         !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
       ...defined({ pruneBlocked: comparison.pruneBlocked }),
-      otherApplication: this.#claimant(bound, compared),
+      otherApplication: this.#claimant(bound, compared, tap),
       namespaceModifier: (live) => managedNamespace(app, live),
-      writer: respectingWriter(
-        this.#recorded(
-          bound.key,
-          state.operation,
-          comparison,
-          this.writer(bound, cluster, {
-            user: context.user,
-            dryRun: sync.dryRun === true,
-            differing: differingKeys(comparison),
-            loan: context.loan,
-          }),
-        ),
-        comparison.pairs,
-        hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
-          ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
-          : undefined,
-        this.#deps.jq,
-      ),
+      writer: tap === undefined ? writer : tap.writer(writer),
       waveAppliedAt: (wave) => this.#waveAppliedAt(bound.key, wave),
       releaseSlotWhile: (work) => context.loan.during(work),
       warn: (message, error) => this.#deps.logger.warn(message, { ...appLogFields(bound.app), error }),
       clock: this.#deps.clock,
-      signal: context.signal,
+      signal,
     };
+  }
+
+  #writerOf(
+    bound: BoundApplication,
+    { operation }: OperationState,
+    { comparison, cluster }: ComparedApplication,
+    context: { readonly user: string | undefined; readonly loan: SlotLoan },
+  ): ClusterWriter {
+    const { app, key, settings } = bound;
+    const sync = operation.sync ?? {};
+    const as = {
+      user: context.user,
+      dryRun: sync.dryRun === true,
+      differing: differingKeys(comparison),
+      loan: context.loan,
+    };
+    return respectingWriter(
+      this.#recorded(key, operation, comparison, this.writer(bound, cluster, as)),
+      comparison.pairs,
+      hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
+        ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
+        : undefined,
+      this.#deps.jq,
+    );
   }
 
   /** Remembers the writes of a sync, to notice when another writer undoes them. */
@@ -264,10 +273,15 @@ export class Syncer {
   }
 
   /** Looks up the claimants of all prunable objects, on first use. */
-  #claimant({ key }: BoundApplication, { comparison, cluster }: ComparedApplication): SyncRequest['otherApplication'] {
+  #claimant(
+    { key }: BoundApplication,
+    { comparison, cluster }: ComparedApplication,
+    tap: StepTap | undefined,
+  ): SyncRequest['otherApplication'] {
     let known: ReadonlyMap<ResourceKey, AppKey> | undefined;
     return (object) => {
       known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
+      tap?.claimed(known);
       return known.get(keyOf(object));
     };
   }

@@ -11,6 +11,7 @@ import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { StatusChange } from '../application/status-patch.ts';
+import type { RefreshCapture } from '../recorder/capture.ts';
 import type { PassTimes } from '../report/pass-times.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
@@ -47,6 +48,8 @@ export interface RefreshPass {
   readonly askedAt?: number | undefined;
   /** Gets the time of each stage. */
   readonly stages: StageTimes;
+  /** Collects references to what the pass reads and decides. */
+  readonly capture: RefreshCapture;
   /** The worker slot of the pass. */
   readonly place?: WorkerSlot | undefined;
 }

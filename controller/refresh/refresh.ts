@@ -1,22 +1,18 @@
 import { defined, inSlices, isAbort, messageOf, omit, recordedText } from '#base';
-import type { Clock, RandomSource } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
-import type { ManagedResource } from '#publish';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
-import type { Logger, Tracer } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { autosyncLine } from '../application/autosync-log.ts';
 import { decideAutosync } from '../application/autosync.ts';
 import type { AutosyncDecision, AutosyncFacts } from '../application/autosync.ts';
 import { observeAutosync } from '../application/autosync-checks.ts';
-import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
+import type { BoundApplication } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
-import type { ManifestClaims } from '../admission/claims.ts';
-import type { ComparedApplication, Comparer } from '../comparison/comparer.ts';
+import type { ComparedApplication } from '../comparison/comparer.ts';
 import { contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
 import { conflictConditions, ownedConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
@@ -25,10 +21,9 @@ import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshnes
 import type { FreshnessFacts, DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import { describeDifferences } from '../comparison/differences.ts';
 import { hydrationConditions } from '../application/hydration.ts';
-import type { AppMemory, AppMemories } from '../comparison/memory.ts';
-import type { AppMetrics } from '../report/metrics.ts';
+import type { AppMemory } from '../comparison/memory.ts';
 import { PassTimes } from '../report/pass-times.ts';
-import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
+import type { StageTimes } from '../write/apply-metrics.ts';
 import {
   nextHealth,
   shouldStampReconciledAt,
@@ -39,46 +34,18 @@ import {
 import type { StatusChange } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 import { noteContests } from './contests.ts';
+import { keepFailure } from '../recorder/captured-error.ts';
+import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
-import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields } from './pass.ts';
 import { traceRefresh } from './refresh-span.ts';
-import type { RefreshConfig, PassAssessment, PassResult, RefreshEffects, RefreshPass } from './pass.ts';
-
-export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
-  /** The cached Application, with the status that this controller compared last. */
-  readonly lookup: (key: AppKey) => Application | undefined;
-  readonly effects: RefreshEffects;
-  readonly comparer: Comparer;
-  readonly memories: AppMemories;
-  readonly metrics: AppMetrics;
-  readonly work: Pick<WorkMetrics, 'stage'>;
-  readonly claims: Pick<ManifestClaims, 'claimants'>;
-  readonly validate: (app: Application) => SpecVerdict;
-  readonly peek: (server: string) => LiveCluster | undefined;
-  readonly clock: Clock;
-  readonly random: RandomSource;
-  readonly logger: Logger;
-  readonly tracer?: Tracer | undefined;
-}
+import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
+import type { ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
+import type { RefreshConfig, PassAssessment, PassResult, RefreshPass } from './pass.ts';
 
 /** Retry delays that are shorter than the resync period. */
 const completionRecheckMs = 1000;
 const unreadableRetryMs = 30_000;
-
-interface PassRun {
-  readonly due: DueRefresh;
-  readonly record: RunningRecord;
-  readonly place: WorkerSlot | undefined;
-}
-
-/** A comparison and what is published from it. */
-interface ComparisonResult {
-  readonly comparison: Comparison;
-  readonly built: BuiltTree;
-  readonly bound: BoundApplication;
-  readonly managed: readonly ManagedResource[];
-}
 
 /**
  * Refreshes one Application: decides whether it is stale, at which level and why; compares it;
@@ -109,7 +76,8 @@ export class RefreshProcessor {
     const app = this.#deps.lookup(key);
     if (app === undefined) return 'done';
     const memory = this.#deps.memories.of(key);
-    const due = refreshDue(app, this.#deps.effects.request(key, payload), this.#facts(memory));
+    const decidedBy = { app, request: this.#deps.effects.request(key, payload), facts: this.#facts(memory) };
+    const due = refreshDue(app, decidedBy.request, decidedBy.facts);
     if (due === undefined) return this.#untilExpiry(app, memory);
     const { level, reason, cause, resources } = due;
     const again = { level, reason, cause, ...defined({ resources }) };
@@ -118,7 +86,7 @@ export class RefreshProcessor {
     const record = this.#recorder.begin(memory, due, taken);
     let settled: StatusWrite;
     try {
-      const run = { due, record, place };
+      const run = { due, decidedBy, record, place };
       settled = await traceRefresh(this.#deps.tracer, app, due, () => this.#run(app, run, signal));
       record.end('completed');
     } catch (error) {
@@ -148,23 +116,31 @@ export class RefreshProcessor {
    * Compares `app` exactly as passed in with its sources and cluster, without publishing or
    * writing. Throws like a pass.
    */
-  async evaluate(app: Application, refresh: DueRefresh, signal: AbortSignal): Promise<PassResult> {
+  async evaluate(
+    app: Application,
+    refresh: DueRefresh,
+    signal: AbortSignal,
+    asked?: RefreshAnnotation,
+  ): Promise<PassResult> {
     const started = this.#deps.clock.monotonic();
-    const pass = this.#newPass(app, refresh, {});
+    const pass = { ...this.#newPass(app, refresh, {}), asked };
     return { pass, started, assessment: await this.#assess(pass, signal) };
   }
 
   /** Records and logs a result that the caller has stored. */
   recordStored({ pass, started, assessment }: PassResult, stored: Application): void {
     this.#recorder.compared(pass, started);
+    this.#deps.memories.passLog.keep(pass.capture);
     this.#remember(pass, assessment);
     this.#report(pass, stored, started);
   }
 
-  async #run(app: Application, { due, record, place }: PassRun, signal: AbortSignal): Promise<StatusWrite> {
+  async #run(app: Application, { due, decidedBy, record, place }: PassRun, signal: AbortSignal): Promise<StatusWrite> {
     const started = this.#deps.clock.monotonic();
     const { before, asked } = await this.#deps.effects.begin(app, due.requested);
     const pass: RefreshPass = { ...this.#newPass(before, due, record.stages), asked, place };
+    pass.capture.isAsked = asked !== undefined;
+    pass.capture.due = decidedBy;
     pass.logger.info(`Refreshing app status (${due.reason}), level (${due.level})`);
     const settled = await this.#pass(pass, signal);
     this.#report(pass, settled.app, started);
@@ -178,7 +154,8 @@ export class RefreshProcessor {
     const times = { askedAt: memory.seenAt, time: kubeTime(now), now, startedAt: this.#deps.clock.monotonic() };
     const logger = this.#deps.logger.child({ ...passLogFields(before, refresh), pass: this.#nextPass() });
     const logged = new PassTimes(this.#deps.clock, ['patch_ms', 'setop_ms']);
-    return { key, refresh, asked: undefined, before, memory, stages, ...times, times: logged, logger };
+    const capture = captureRefresh({ key, before, refresh, memory, ...times });
+    return { key, refresh, asked: undefined, before, memory, stages, ...times, times: logged, logger, capture };
   }
 
   #report({ refresh, times, logger }: RefreshPass, stored: Application, started: number): void {
@@ -195,7 +172,9 @@ export class RefreshProcessor {
 
   async #pass(pass: RefreshPass, signal: AbortSignal): Promise<StatusWrite> {
     const { effects, work } = this.#deps;
-    const assessment = await this.#assess(pass, signal);
+    const { passLog } = this.#deps.memories;
+    const assessment = await keepFailure(pass.capture, passLog, () => this.#assess(pass, signal));
+    passLog.keep(pass.capture);
     const publish = (): Promise<void> => effects.publish(pass, assessment, signal);
     const settle = (): Promise<StatusWrite> => effects.settle(pass, assessment);
     const { times, stages } = pass;
@@ -213,7 +192,14 @@ export class RefreshProcessor {
   }
 
   async #assess(pass: RefreshPass, signal: AbortSignal): Promise<PassAssessment> {
+    const assessment = await this.#judge(pass, signal);
+    pass.capture.decided = assessment;
+    return assessment;
+  }
+
+  async #judge(pass: RefreshPass, signal: AbortSignal): Promise<PassAssessment> {
     const verdict = this.#deps.validate(pass.before);
+    pass.capture.policy = this.#deps.policyFacts(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
       const done = await this.#treeOnly(pass, verdict.bound, signal);
       if (done !== undefined) return done;
@@ -281,6 +267,7 @@ export class RefreshProcessor {
           ...defined({ changed: pass.refresh.resources }),
           place: pass.place,
           times: pass.times,
+          capture: pass.capture.comparison,
         },
         (error) => this.#tolerates(pass, error),
         signal,
@@ -327,7 +314,7 @@ export class RefreshProcessor {
       unread: comparison.unread.length > 0,
       stale: comparison.degraded,
       pruneBlocked: comparison.pruneBlocked !== undefined,
-      claimed: this.#claimed(pass.key, comparison, bound),
+      claimed: this.#claimed(pass, comparison, bound),
       contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
       retryLatestRevision: this.#config.retryLatestRevision === true,
       now: pass.now,
@@ -341,9 +328,14 @@ export class RefreshProcessor {
   }
 
   /** Resources that other Applications declare too. Only the few to be pruned are looked up. */
-  #claimed(key: AppKey, comparison: Comparison, { app, cluster }: BoundApplication): ReadonlySet<ResourceKey> {
+  #claimed(
+    { key, capture }: RefreshPass,
+    comparison: Comparison,
+    { app, cluster }: BoundApplication,
+  ): ReadonlySet<ResourceKey> {
     if (app.spec.syncPolicy?.automated?.prune !== true) return new Set();
     const claimants = this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
+    capture.claims = claimants;
     return new Set(claimants.keys());
   }
 
@@ -390,6 +382,7 @@ export class RefreshProcessor {
     const query = { ...subject, ...where, isApplication };
     const { work, memories } = this.#deps;
     const rows = await work.stage('tree', () => memories.trees.read(query, signal), pass.stages);
+    pass.capture.tree = rows;
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 

@@ -11,6 +11,7 @@ import type { ApplicationReport, ApplicationReportDeps } from './application-rep
 import type { CostBook } from './costs.ts';
 import { reportTree } from './tree-report.ts';
 import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
+import type { Recordings } from '../recorder/recordings.ts';
 
 /** A queue and its pool. */
 export interface ReportedPool {
@@ -48,6 +49,8 @@ export interface ControllerReport {
   /** The newest first, at most an hour old. */
   readonly activity: () => ActivityOfHour;
   readonly costs: CostBook;
+  /** Recordings of passes; only the owner of an Application has any. */
+  readonly recordings: Pick<Recordings, 'read'>;
 }
 
 const hourMs = 3_600_000;
@@ -64,6 +67,7 @@ export interface ControllerReportDeps extends ApplicationReportDeps {
   readonly costs: CostBook;
   readonly rootsOf: (key: AppKey) => TreeReportDeps['roots'];
   readonly treeScope: (app: Application) => TreeScope | undefined;
+  readonly recordings: Recordings;
 }
 
 export function createControllerReport(deps: ControllerReportDeps): ControllerReport {
@@ -99,6 +103,7 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
       faults: recent(activity.faults.newestFirst()),
     }),
     costs: deps.costs,
+    recordings: deps.recordings,
   };
 }
 

@@ -65,8 +65,13 @@ function valueOnPath(
 }
 
 /** The name of a Secret is none: secretKeyRef and secretName hold names. */
-function isHiddenBelow(parent: Json, step: string, isHidden: boolean): boolean {
+export function isHiddenBelow(parent: Json, step: string, isHidden: boolean): boolean {
   return !isScalarName(step) && (isHidden || isConfidential(parent, step));
+}
+
+/** Whether a text has a line such as `db.password: x`. */
+export function hasCredentialLine(text: string): boolean {
+  return credentialLine.test(text);
 }
 
 /** Members with "secret" or "token" in their name whose value is a reference or a switch. */
@@ -90,7 +95,7 @@ function masked(value: Json, isHidden: boolean, seen: { masked: boolean }): Json
   }
   const hides = isHidden
     ? typeof value === 'string' || typeof value === 'number'
-    : typeof value === 'string' && credentialLine.test(value);
+    : typeof value === 'string' && hasCredentialLine(value);
   if (hides) seen.masked = true;
   return hides ? mask : value;
 }

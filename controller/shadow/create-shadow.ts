@@ -179,6 +179,7 @@ function makeRefresher(
       metrics,
       costs,
       validate: (app) => projects.validate(app),
+      policyFacts: (app) => projects.facts(app),
       peek: (server) => live.peek(server),
     },
     config,

@@ -1,0 +1,237 @@
+import { defined, isObject, messageOf, seededRandom } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { TreeRoot, TreeRows } from '#compare';
+import type { ClusterClients } from '#kube';
+import type { Application, OperationState, ResourceKey } from '#model';
+import { PromMetrics, silentLogger } from '#telemetry';
+import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
+import { refreshDue } from '../application/freshness.ts';
+import { nextHistory } from '../application/history.ts';
+import { endPass, redactedState, startPass } from '../application/operation-state.ts';
+import type { PassStart } from '../application/operation-state.ts';
+import { refreshAnnotation } from '../application/refresh-annotation.ts';
+import type { ContestEntry } from '../comparison/contest.ts';
+import type { AppMemory } from '../comparison/memory.ts';
+import { StatusHold } from '../comparison/status-hold.ts';
+import { Syncer } from '../operation/syncer.ts';
+import type { SyncDeps } from '../operation/syncer.ts';
+import type { CapturedCall, CapturedError } from '../recorder/capture.ts';
+import { capturedError } from '../recorder/captured-error.ts';
+import { capturingWriter } from '../recorder/captured-writer.ts';
+import { refreshDecisions, stepDecisions } from '../recorder/decisions.ts';
+import { RecordingMask } from '../recorder/mask.ts';
+import { RefreshProcessor } from '../refresh/refresh.ts';
+import type { RefreshDeps } from '../refresh/refresh-deps.ts';
+import { ActivityLog } from '../report/activity.ts';
+import { KubectlMetrics } from '../write/kubectl-metrics.ts';
+import { WriteSlots } from '../write/write-slots.ts';
+import { decisionDifferences } from './differences.ts';
+import type { DecisionDifference } from './differences.ts';
+import { entriesOf, listOf, objectOf, RecordingError } from './read-recording.ts';
+import type { ReadPass } from './read-recording.ts';
+import { RecordedWorld, waveFrom } from './recorded-pass.ts';
+import type { ReplayTools } from './recorded-pass.ts';
+import { recordedWriter } from './recorded-writer.ts';
+
+/** A pass, decided again. */
+export interface ReplayedPass {
+  readonly type: ReadPass['type'];
+  readonly now: number;
+  readonly line: number;
+  readonly recorded: JsonObject;
+  readonly replayed: JsonObject;
+  readonly differences: readonly DecisionDifference[];
+  readonly inexact: readonly string[];
+}
+
+/**
+ * Decides a recorded pass again, with the rules of this version.
+ * @throws RecordingError if the recording cannot be understood
+ */
+export async function replayPass(pass: ReadPass, tools: ReplayTools, signal: AbortSignal): Promise<ReplayedPass> {
+  let decided: JsonObject;
+  try {
+    const world = new RecordedWorld(pass, tools);
+    decided =
+      pass.type === 'refresh' ? await replayRefresh(pass, world, signal) : await replayStep(pass, world, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof RecordingError) throw new RecordingError(`line ${pass.line}: ${error.message}`);
+    // A recording may be written by hand: whatever its values break is its own fault.
+    throw new RecordingError(`line ${pass.line}: it cannot be replayed: ${messageOf(error)}`);
+  }
+  // As the texts of a recording: nothing is masked twice.
+  const replayed = new RecordingMask('').plain(decided) as JsonObject;
+  const differences = decisionDifferences(pass.decisions, replayed);
+  const { type, now, line, decisions, inexact } = pass;
+  return { type, now, line, recorded: decisions, replayed, differences, inexact };
+}
+
+/** A step of a comparison that nobody measures. */
+const unmeasured = { stage: <T>(_stage: string, work: () => Promise<T>): Promise<T> => work() };
+
+async function replayRefresh(
+  { inputs, values, header }: ReadPass,
+  world: RecordedWorld,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const before = values.application(inputs['before']);
+  const policies = world.policies();
+  const tree = world.tree();
+  const memory = refreshMemory(objectOf(inputs, 'memory'));
+  const deps: unknown = {
+    lookup: () => undefined,
+    effects: {},
+    comparer: world,
+    memories: {
+      of: () => memory,
+      activity: new ActivityLog(),
+      gate: undefined,
+      passLog: { keep: () => undefined },
+      trees: { read: () => Promise.resolve<TreeRows>(tree ?? { managed: [], orphaned: [], machines: [] }) },
+    },
+    metrics: { reconciled: () => undefined, orphaned: () => undefined },
+    work: unmeasured,
+    claims: world.claims(),
+    validate: (app: Application) => policies.validate(app),
+    policyFacts: (app: Application) => policies.facts(app),
+    peek: () => (tree === undefined ? undefined : world.cluster()),
+    clock: world.clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+  };
+  const config = { ...header.config, jitterMs: 0 };
+  const processor = new RefreshProcessor(deps as RefreshDeps, config);
+  const due = replayDue(inputs, values);
+  const asked = inputs['isAsked'] === true ? (refreshAnnotation(before) ?? someAnnotation) : undefined;
+  try {
+    const { assessment } = await processor.evaluate(before, refreshFrom(inputs), signal, asked);
+    return refreshDecisions({ due, decided: assessment, error: undefined });
+  } catch (error) {
+    return refreshDecisions({ due, decided: undefined, error: replayedError(error) });
+  }
+}
+
+const someAnnotation = { type: 'normal', value: 'normal', timestamp: undefined, marked: false } as const;
+
+/** @throws RecordingError as it is: it is no decision */
+function replayedError(error: unknown): CapturedError {
+  const found = error instanceof RecordingError ? undefined : capturedError(error);
+  if (found === undefined || found.code === 'INTERNAL') throw error;
+  return found;
+}
+
+function replayDue(inputs: JsonObject, values: ReadPass['values']): DueRefresh | undefined {
+  const { due } = inputs;
+  if (!isObject(due)) return undefined;
+  const facts: unknown = { comparedAt: undefined, ...objectOf(due, 'facts') };
+  const request = isObject(due['request']) ? (withResources(due['request']) as RefreshRequest) : undefined;
+  return refreshDue(values.application(due['app']), request, facts as FreshnessFacts);
+}
+
+function refreshFrom(inputs: JsonObject): DueRefresh {
+  return withResources(objectOf(inputs, 'refresh')) as DueRefresh;
+}
+
+function withResources(recorded: JsonObject): unknown {
+  if (recorded['resources'] === undefined) return recorded;
+  return { ...recorded, resources: new Set(listOf(recorded, 'resources').map(String)) };
+}
+
+function refreshMemory(recorded: JsonObject): AppMemory {
+  const { driftSeenAt, sourceFailedAt } = recorded;
+  const contests = new Map(entriesOf(recorded, 'contests') as readonly (readonly [string, unknown])[]);
+  const roots: unknown = recorded['roots'] === undefined ? undefined : listOf(recorded, 'roots');
+  return {
+    hold: new StatusHold(),
+    ...defined({
+      driftSeenAt: typeof driftSeenAt === 'number' ? driftSeenAt : undefined,
+      sourceFailedAt: typeof sourceFailedAt === 'number' ? sourceFailedAt : undefined,
+      contests: contests.size === 0 ? undefined : (contests as Map<ResourceKey, ContestEntry>),
+      roots: roots as readonly TreeRoot[] | undefined,
+    }),
+  };
+}
+
+async function replayStep(pass: ReadPass, world: RecordedWorld, signal: AbortSignal): Promise<JsonObject> {
+  const { inputs, values, header, now } = pass;
+  const app = values.application(inputs['app']);
+  const start = startPass(app, now, header.config.syncTimeoutMs);
+  const nothing = { calls: [], next: undefined, history: undefined, error: undefined };
+  if (start.do === 'wait' || start.do === 'end') return stepDecisions({ start, ...nothing });
+  if (inputs['begun'] === undefined) return stepDecisions({ start, ...nothing });
+  const begun = values.application(inputs['begun']);
+  const calls: CapturedCall[] = [];
+  const outcome = await stepOutcome(pass, world, { begun, state: start.state, calls }, signal);
+  if ('error' in outcome) return stepDecisions({ start, ...nothing, calls, error: outcome.error });
+  const endedAt = typeof inputs['endedAt'] === 'number' ? inputs['endedAt'] : now;
+  const next = endPass({
+    state: outcome.state,
+    wasTerminating: start.state.phase === 'Terminating',
+    timedOut: isTimedOut(start),
+    now: endedAt,
+  });
+  return stepDecisions({ start, calls, next, history: nextHistory(begun, next, endedAt), error: undefined });
+}
+
+function isTimedOut(start: PassStart): boolean {
+  return 'timedOut' in start && start.timedOut;
+}
+
+interface ReplayedStep {
+  readonly begun: Application;
+  readonly state: OperationState;
+  readonly calls: CapturedCall[];
+}
+
+/** As `OperationProcessor` runs a step: errors of the Application become its state. */
+async function stepOutcome(
+  pass: ReadPass,
+  world: RecordedWorld,
+  { begun, state, calls }: ReplayedStep,
+  signal: AbortSignal,
+): Promise<{ readonly state: OperationState } | { readonly error: CapturedError }> {
+  const syncer = new Syncer(syncDeps(pass, world), { waveDelayMs: pass.header.config.syncWaveDelayMs });
+  const tap = {
+    comparison: {},
+    claimed: () => undefined,
+    writer: (writer: Parameters<typeof recordedWriter>[0]) =>
+      capturingWriter(recordedWriter(writer, pass.inputs, pass.values), calls),
+  };
+  try {
+    const after = await syncer.step(world.policies().ofOperation(begun), state, { signal, place: undefined, tap });
+    return { state: redactedState(after) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof RecordingError) throw error;
+    const found = capturedError(error);
+    const recorded: Json | undefined = pass.decisions['error'];
+    if (found?.code === 'CLUSTER_NOT_READY' && isObject(recorded)) return { error: found };
+    return { state: redactedState({ ...state, phase: 'Error', message: messageOf(error) }) };
+  }
+}
+
+function syncDeps({ inputs }: ReadPass, world: RecordedWorld): SyncDeps {
+  const { clock } = world;
+  const wave = waveFrom(inputs);
+  const memory = { hold: new StatusHold(), ...defined({ wave }) };
+  // Every call goes to the recorded writer: a client that is asked is a fault.
+  const client = { server: world.cluster().server, impersonate: () => client };
+  const clients: unknown = { of: () => client };
+  const deps = {
+    comparer: world,
+    clients: clients as ClusterClients,
+    peek: () => world.cluster(),
+    toCluster: () => Promise.reject(new RecordingError('a replay sends nothing')),
+    claims: world.claims(),
+    slots: new WriteSlots(clock, 0),
+    jq: { answer: () => Promise.resolve() },
+    memories: { of: () => memory, gate: undefined },
+    work: unmeasured,
+    metrics: { requested: () => undefined },
+    kubectl: new KubectlMetrics(new PromMetrics(), ''),
+    clock,
+    logger: silentLogger,
+  };
+  return deps;
+}
