@@ -14,6 +14,20 @@ export interface ApplicationResponse extends ApiResponse<'Application'> {
   readonly application: Application;
 }
 
+/** GET /api/v1/applications/{namespace}/{name}/recording */
+export interface RecordingResponse extends ApiResponse<'Recording'> {
+  readonly recording: RecordingPiece;
+}
+
+/** The next lines of a recording. */
+export interface RecordingPiece {
+  readonly lines: readonly string[];
+  /** Confirms these lines: give it as `after` of the next request. */
+  readonly next: string;
+  /** Why no more lines follow; absent: more may. */
+  readonly end?: string;
+}
+
 export interface ApplicationSummary {
   readonly namespace: string;
   readonly name: string;

@@ -79,6 +79,8 @@ export type {
   Pass,
   PassCause,
   PassStages,
+  RecordingPiece,
+  RecordingResponse,
   ResourceCounts,
   ResourceDifference,
   Waiting,

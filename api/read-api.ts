@@ -12,6 +12,7 @@ import { clusterOwner, clusterSummaries } from './pages/clusters.ts';
 import { addUp, costPage, sorted } from './pages/costs.ts';
 import { handOverEvents, recentEvents } from './pages/events.ts';
 import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
+import { isRecordingPiece, recordingPage } from './pages/recording.ts';
 import { handOvers, ownershipPage } from './pages/ownership.ts';
 import { planPage } from './pages/plan.ts';
 import { queuePage } from './pages/queues.ts';
@@ -47,6 +48,12 @@ interface AssembledPage {
   readonly incomplete: readonly IncompletePart[];
 }
 
+/** The part of a peer, or why it is missing. */
+interface PeerAnswer {
+  readonly body?: PageBody;
+  readonly incomplete?: readonly IncompletePart[];
+}
+
 const kinds: Readonly<Record<ApiRequest['page'], string>> = {
   replica: 'Replicas',
   ownership: 'Ownership',
@@ -58,6 +65,7 @@ const kinds: Readonly<Record<ApiRequest['page'], string>> = {
   tree: 'Tree',
   plan: 'Plan',
   history: 'History',
+  recording: 'Recording',
   repositories: 'Repositories',
   events: 'Events',
   costs: 'Costs',
@@ -109,6 +117,8 @@ export class ReadApi {
         body: { items: [], ...(request.page === 'costs' ? { subject: request.subject, windowMs: 0 } : {}) },
         incomplete: [],
       };
+    // Each answer has lines of its own, so none is used again.
+    if (request.page === 'recording') return this.#recording(request, isPeer);
     return this.#page(request, isPeer);
   }
 
@@ -126,7 +136,7 @@ export class ReadApi {
       const wanted = request.page === 'applications' ? request.filters.namespace : undefined;
       return readableNamespaces(wanted === undefined ? this.#index.namespaces() : [wanted], viewer, signal);
     }
-    const isOfOne = request.page === 'application' || request.page === 'tree';
+    const isOfOne = request.page === 'application' || request.page === 'tree' || request.page === 'recording';
     const namespace = isOfOne ? request.namespace : this.#deps.facts.namespace;
     if (await viewer.mayRead(namespace, signal)) return isOfOne ? new Set([namespace]) : undefined;
     throw new ApiFault(403, `this page needs the right to get applications.argoproj.io in namespace "${namespace}"`);
@@ -212,6 +222,23 @@ export class ReadApi {
     return application === undefined ? undefined : { application };
   }
 
+  /** Only the owner has passes of an Application. */
+  async #recording(request: ApiRequest & { readonly page: 'recording' }, isPeer: boolean): Promise<AssembledPage> {
+    const { facts, peers, clock } = this.#deps;
+    const key = appKey(request.namespace, request.name);
+    const found = this.#index.find(key);
+    if (found === undefined) throw new ApiFault(404, `there is no Application ${key} in the watched namespaces`);
+    const { owner } = this.#index.summaryOf(found);
+    if (isPeer || owner === facts.name) return { body: await recordingPage(facts, request, key), incomplete: [] };
+    const peer = peers().find(({ name }) => name === owner);
+    if (peer === undefined) throw new ApiFault(503, `no replica that can be asked owns ${key} now`);
+    const deadline = { clock, limitMs: pageDeadlineMs, what: `asking replica ${owner}` };
+    const asked = (signal: AbortSignal): Promise<PeerAnswer> => this.#ask(peer, request, signal);
+    const { body, incomplete } = await withDeadline(newAbortController().signal, deadline, asked);
+    if (body === undefined) throw new ApiFault(503, `replica ${owner} owns ${key}: ${incomplete?.[0]?.reason ?? ''}`);
+    return { body: { recording: body['recording'] }, incomplete: [] };
+  }
+
   async #local(request: ApiRequest, signal: AbortSignal): Promise<PageBody> {
     const { facts } = this.#deps;
     signal.throwIfAborted();
@@ -254,11 +281,7 @@ export class ReadApi {
     };
   }
 
-  async #ask(
-    peer: Peer,
-    request: ApiRequest,
-    signal: AbortSignal,
-  ): Promise<{ readonly body?: PageBody; readonly incomplete?: readonly IncompletePart[] }> {
+  async #ask(peer: Peer, request: ApiRequest, signal: AbortSignal): Promise<PeerAnswer> {
     const missing = (reason: string): { readonly incomplete: readonly IncompletePart[] } => ({
       incomplete: [{ replica: peer.name, reason }],
     });
@@ -293,6 +316,7 @@ function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
   if (version !== apiVersion || kind !== kinds[request.page]) return false;
   if (request.page === 'application') return isJsonObject(application);
   if (request.page === 'tree') return areObjects(answer['nodes']);
+  if (request.page === 'recording') return isRecordingPiece(answer['recording']);
   if (request.page === 'ownership') return true;
   if (!areObjects(request.page === 'cluster' ? owners : items)) return false;
   return request.page === 'cluster' || (items as readonly PageBody[]).every(itemCheckOf(request.page));

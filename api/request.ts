@@ -34,6 +34,17 @@ export type ApiRequest =
   | { readonly page: 'plan'; readonly change: PlannedChange }
   | { readonly page: 'cluster'; readonly cluster: string }
   | { readonly page: 'application' | 'tree'; readonly namespace: string; readonly name: string }
+  | {
+      readonly page: 'recording';
+      readonly namespace: string;
+      readonly name: string;
+      /** Chosen by the caller: names the recording in later requests. */
+      readonly recording: string;
+      /** Only the last passes, which are kept. */
+      readonly isLast: boolean;
+      /** `next` of the answer before; '': the first request. */
+      readonly after: string;
+    }
   | { readonly page: 'costs'; readonly subject: CostSubject }
   | {
       readonly page: 'applications';
@@ -64,6 +75,8 @@ export function parseApiRequest(target: string): ApiRequest {
   const [page = '', first, second, ...more] = steps;
   if (page === 'applications' && first === undefined) return readList(parameters);
   if (page === 'plan' && first === undefined) return readPlan(parameters);
+  if (page === 'applications' && more[0] === 'recording' && more.length === 1)
+    return readRecordingRequest(parameters, first ?? '', second ?? '');
   rejectUnknown(parameters, []);
   if (page === 'applications' && first !== undefined && second !== undefined && more.length === 1 && more[0] === 'tree')
     return { page: 'tree', namespace: first, name: second };
@@ -72,6 +85,17 @@ export function parseApiRequest(target: string): ApiRequest {
     [first, second].filter((step) => step !== undefined),
     more.length > 0,
   );
+}
+
+function readRecordingRequest(parameters: URLSearchParams, namespace: string, name: string): ApiRequest {
+  rejectUnknown(parameters, ['recording', 'last', 'after']);
+  const recording = parameters.get('recording') ?? '';
+  if (!/^[\w-]{8,64}$/.test(recording))
+    throw new ApiFault(400, 'query parameter "recording" must be a name of 8 to 64 letters, digits and dashes');
+  const last = parameters.get('last') ?? 'false';
+  if (last !== 'true' && last !== 'false') throw new ApiFault(400, 'query parameter "last" must be true or false');
+  const after = parameters.get('after') ?? '';
+  return { page: 'recording', namespace, name, recording, isLast: last === 'true', after };
 }
 
 function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {
@@ -103,6 +127,12 @@ export function formatApiRequest(request: ApiRequest): string {
       if (algorithm !== undefined) parameters.set('algorithm', algorithm);
       if (pin !== undefined) parameters.set('pin', `${pin.cluster}=${pin.shard ?? ''}`);
       return `${apiRoot}/plan?${parameters.toString()}`;
+    }
+    case 'recording': {
+      const { recording, isLast, after } = request;
+      const parameters = new URLSearchParams({ recording, ...(isLast ? { last: 'true' } : {}), after });
+      const place = [request.namespace, request.name].map(encodeURIComponent).join('/');
+      return `${apiRoot}/applications/${place}/recording?${parameters.toString()}`;
     }
     case 'costs':
       return `${apiRoot}/costs/${request.subject}`;
