@@ -63,6 +63,10 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
         help: 'Write and compare the results of all Applications, in the files of argocd admin',
         load: async () => (await import('./admin/admin.ts')).admin,
       },
+      record: {
+        help: 'Record what the passes of an Application read and decide, for a bug report',
+        load: async () => (await import('./record/record.ts')).record,
+      },
       debug: {
         help: 'debug state: print the state of the controller in this pod as JSON',
         load: async () => (await import('./debug/debug.ts')).debug,
@@ -76,6 +80,10 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
       diff: {
         help: 'Compare a live and a target object',
         load: async () => (await import('./commands/files.ts')).diff,
+      },
+      replay: {
+        help: 'Decide the passes of a recording again, and show where this version decides differently',
+        load: async () => (await import('./record/replay.ts')).replay,
       },
       health: {
         help: 'Show the health of the objects in a file',

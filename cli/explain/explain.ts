@@ -74,7 +74,7 @@ function kindOf(word: string): ExplainedKind | undefined {
 }
 
 /** `NAME`, or `NAMESPACE/NAME` as the logs have it. */
-function applicationOf(text: string, namespace: string, controllerNamespace: string): ExplainedTarget {
+export function applicationOf(text: string, namespace: string, controllerNamespace: string): ExplainedTarget {
   const [first = '', second, ...more] = text.split('/');
   if (more.length > 0 || first === '' || second === '')
     throw new UsageError(`an Application is named NAME or NAMESPACE/NAME, not "${text}"`);
