@@ -75,11 +75,10 @@ export function parseApiRequest(target: string): ApiRequest {
   const [page = '', first, second, ...more] = steps;
   if (page === 'applications' && first === undefined) return readList(parameters);
   if (page === 'plan' && first === undefined) return readPlan(parameters);
-  if (page === 'applications' && more[0] === 'recording' && more.length === 1)
-    return readRecordingRequest(parameters, first ?? '', second ?? '');
+  const part = page === 'applications' && more.length === 1 ? more[0] : undefined;
+  if (part === 'recording') return readRecordingRequest(parameters, steps);
   rejectUnknown(parameters, []);
-  if (page === 'applications' && first !== undefined && second !== undefined && more.length === 1 && more[0] === 'tree')
-    return { page: 'tree', namespace: first, name: second };
+  if (part === 'tree') return { page: 'tree', ...applicationIn(steps) };
   return readPage(
     page,
     [first, second].filter((step) => step !== undefined),
@@ -87,7 +86,15 @@ export function parseApiRequest(target: string): ApiRequest {
   );
 }
 
-function readRecordingRequest(parameters: URLSearchParams, namespace: string, name: string): ApiRequest {
+/** The Application that the steps of a path name. */
+function applicationIn([, namespace = '', name = '']: readonly string[]): {
+  readonly namespace: string;
+  readonly name: string;
+} {
+  return { namespace, name };
+}
+
+function readRecordingRequest(parameters: URLSearchParams, steps: readonly string[]): ApiRequest {
   rejectUnknown(parameters, ['recording', 'last', 'after']);
   const recording = parameters.get('recording') ?? '';
   if (!/^[\w-]{8,64}$/.test(recording))
@@ -95,7 +102,7 @@ function readRecordingRequest(parameters: URLSearchParams, namespace: string, na
   const last = parameters.get('last') ?? 'false';
   if (last !== 'true' && last !== 'false') throw new ApiFault(400, 'query parameter "last" must be true or false');
   const after = parameters.get('after') ?? '';
-  return { page: 'recording', namespace, name, recording, isLast: last === 'true', after };
+  return { page: 'recording', ...applicationIn(steps), recording, isLast: last === 'true', after };
 }
 
 function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {

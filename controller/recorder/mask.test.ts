@@ -12,7 +12,7 @@ const canary = 'c4nary-value';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 function secret(fields: JsonObject, metadata: JsonObject = {}): KubeObject {
-  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key', ...metadata }, ...fields } as KubeObject;
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key', ...metadata }, ...fields };
 }
 
 /** Every form in which the value could be read. */
