@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { systemClock } from '#base';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import { scenarioOf } from './testing/scenario.ts';
+import { crowdOf, scripts } from './testing/scripts.ts';
+import type { FleetScript } from './testing/scripts.ts';
 import { scheduleSeed } from './testing/schedule-seed.ts';
 
 /**
@@ -12,6 +14,7 @@ import { scheduleSeed } from './testing/schedule-seed.ts';
  */
 const { numRuns = 12 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
+const crowd = isLong ? 200 : 20;
 const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
 stdout.write(`schedules of the hand-over: DRIFTLESS_SEED=${seed} repeats them\n`);
 
@@ -19,15 +22,16 @@ stdout.write(`schedules of the hand-over: DRIFTLESS_SEED=${seed} repeats them\n`
  * Duration of the faults, and maximum number of replicas. Most bugs show in the first minute of
  * small fleets.
  */
-interface Size {
+interface ScheduleKind {
   readonly troubleMs: number;
   readonly most: number;
+  readonly script?: FleetScript;
 }
 
-async function hold(count: number, { troubleMs, most }: Size): Promise<void> {
+async function hold(count: number, { troubleMs, most, script }: ScheduleKind): Promise<void> {
   const schedule = fc.asyncProperty(fc.noShrink(fc.nat(1_000_000_000)), async (chosen) => {
     const scenario = scenarioOf(chosen, most);
-    const wrong = await new FleetSimulation(scenario).run(troubleMs);
+    const wrong = await new FleetSimulation(scenario).run(troubleMs, script);
     expect({ ...scenario, wrong }).toEqual({ ...scenario, wrong: undefined });
   });
   await fc.assert(schedule, { numRuns: count, seed });
@@ -56,6 +60,18 @@ describe('the hand-over protocol, simulated', () => {
   it(
     'so it has in large fleets, and with long faults',
     () => hold(isLong ? 100 : 1, { troubleMs: 110_000, most: 12 }),
+    limitMs,
+  );
+
+  it.each(Object.entries(scripts))(
+    'so it has while %s',
+    (_what, script) => hold(isLong ? numRuns / 2 : 4, { troubleMs: 60_000, most: 5, script }),
+    limitMs,
+  );
+
+  it(
+    `so it has when ${crowd} replicas start at once`,
+    () => hold(1, { troubleMs: 30_000, most: 5, script: crowdOf(crowd) }),
     limitMs,
   );
 });

@@ -6,6 +6,7 @@ import { silentLogger } from '#telemetry';
 import { HubTime } from '../timing/hub-time.ts';
 import type { HubTimestamp } from '../timing/hub-time.ts';
 import { createOwnership } from '../ownership/ownership.ts';
+import type { OwnershipDeps } from '../ownership/ownership.ts';
 import { clusterKey } from '../distribution/parts.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
@@ -14,11 +15,12 @@ import { afterlifeMs, cutShort, reset } from './late-writes.ts';
 import { noMetrics } from './no-metrics.ts';
 import { intrude, lose } from './others-write.ts';
 import { unkeptPromise } from './promises.ts';
-import { clusterOf, ordinal, resolve } from './scenario.ts';
+import { appOf, clusterOf, ordinal, resolve } from './scenario.ts';
 import type { SimulatedFleet, ConfigMapLoss, SimulatedReplica, FleetScenario, SimulatedWrite } from './scenario.ts';
 import { SimulatedHub } from './simulated-hub.ts';
 import type { NetworkLine } from './simulated-hub.ts';
-import { addSomeApp, addSomeCluster, decimate, makeTrouble } from './trouble.ts';
+import { anyTrouble } from './scripts.ts';
+import { addSomeApp, addSomeCluster, decimate } from './trouble.ts';
 import { MachineClock, VirtualTime } from './virtual-time.ts';
 
 /*
@@ -62,13 +64,14 @@ export class FleetSimulation implements SimulatedFleet {
   }
 
   /** Injects random faults for `troubleMs`, then lets everything settle without faults. */
-  async run(troubleMs: number): Promise<string | undefined> {
+  async run(troubleMs: number, { begin, act, pauseMs } = anyTrouble): Promise<string | undefined> {
     try {
       this.scale(1 + this.below(this.scenario.most));
       for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeCluster(this);
       for (let i = this.below(8) + 1; i > 0; i -= 1) addSomeApp(this);
       const end = this.now + troubleMs;
-      for (let at = this.now; at < end; at += this.below(6000)) this.#time.at(at, () => makeTrouble(this));
+      begin?.(this);
+      for (let at = this.now; at < end; at += this.below(pauseMs)) this.#time.at(at, () => act(this));
       await this.play(end);
       return this.violation ?? (await this.settle());
     } finally {
@@ -130,13 +133,7 @@ export class FleetSimulation implements SimulatedFleet {
   }
 
   addApp(name: string, destination: ApplicationDestination): void {
-    const metadata = { namespace: 'argocd', name };
-    const app: Application = {
-      apiVersion: 'argoproj.io/v1alpha1',
-      kind: 'Application',
-      metadata,
-      spec: { destination },
-    };
+    const app = appOf(name, destination);
     this.apps.set(appKeyOf(app), app);
     this.note(`${name} moves to ${JSON.stringify(destination)}`);
     this.#tell((replica) => replica.apps.set(appKeyOf(app), this.apps.get(appKeyOf(app)) ?? app));
@@ -154,14 +151,14 @@ export class FleetSimulation implements SimulatedFleet {
     this.hub.remove(this.scenario.dynamic ? 'Deployment' : 'StatefulSet', workload);
   }
 
-  start(name: string): SimulatedReplica {
+  start(name: string, controllerName = workload): SimulatedReplica {
     this.#born += 1;
     const rate = 0.95 + this.#random.next() * 0.1;
     const clock = new MachineClock(this.#time, { rate, skew: (this.#random.next() - 0.5) * 600_000 });
     const line: NetworkLine = { clock, cutUntil: 0, cut: 'all' };
     const heartbeatMs = this.scenario.mixed ? (this.pick(heartbeats) ?? 10_000) : 10_000;
     const hubTime = new HubTime();
-    const ownership = this.#ownershipOf(name, { line, heartbeatMs, hubTime });
+    const ownership = this.#ownershipOf(name, { line, heartbeatMs, hubTime, controllerName });
     const end = new AbortController();
     const leave = (): void => {
       replica.leaving = true;
@@ -206,7 +203,7 @@ export class FleetSimulation implements SimulatedFleet {
 
   #ownershipOf(
     hostname: string,
-    { line, ...own }: { readonly line: NetworkLine; readonly heartbeatMs: number; readonly hubTime: HubTime },
+    { line, ...own }: Pick<OwnershipDeps, 'heartbeatMs' | 'controllerName' | 'hubTime'> & { line: NetworkLine },
   ): Ownership {
     const { algorithm, dynamic } = this.scenario;
     return createOwnership({
@@ -221,7 +218,6 @@ export class FleetSimulation implements SimulatedFleet {
       hostname,
       replicas: 0,
       ...own,
-      controllerName: workload,
       bootMs: () => line.clock.boot(),
       prepares: this.scenario.prepares,
     });
@@ -346,7 +342,7 @@ export class FleetSimulation implements SimulatedFleet {
 
   /** Acts as the controller of a StatefulSet or Deployment: matches the number of pods. */
   matchReplicas(violent: boolean): void {
-    const alive = this.replicas.filter((replica) => replica.alive && !replica.leaving);
+    const alive = this.replicas.filter(({ alive, leaving, name }) => alive && !leaving && !name.startsWith('other'));
     const stop = (replica: SimulatedReplica): void => {
       if (violent) this.kill(replica);
       else replica.leave();

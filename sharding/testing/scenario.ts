@@ -4,7 +4,7 @@ import { algorithms } from '../distribution/distribution.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { clusterKey } from '../distribution/parts.ts';
 import type { Ownership } from '../ownership/types.ts';
-import type { NetworkLine } from './simulated-hub.ts';
+import type { NetworkLine, SimulatedHub } from './simulated-hub.ts';
 import type { MachineClock } from './virtual-time.ts';
 
 /**
@@ -65,6 +65,11 @@ export function clusterOf(id: string, extra: Partial<Cluster>): Cluster {
   return { id, server, name: id, ...rest, ...extra };
 }
 
+export function appOf(name: string, destination: ApplicationDestination): Application {
+  const metadata = { namespace: 'argocd', name };
+  return { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata, spec: { destination } };
+}
+
 /** Resolves a destination like `settings`. */
 export function resolve(
   clusters: ReadonlyMap<string, Cluster>,
@@ -82,6 +87,7 @@ export type ConfigMapLoss = 'deleted' | 'spoilt' | 'restored' | 'emptied' | 'bla
 /** The simulated fleet as faults and promises use it. */
 export interface SimulatedFleet {
   readonly scenario: FleetScenario;
+  readonly hub: SimulatedHub;
   readonly replicas: readonly SimulatedReplica[];
   readonly clusters: ReadonlyMap<string, Cluster>;
   readonly apps: ReadonlyMap<AppKey, Application>;
@@ -90,6 +96,7 @@ export interface SimulatedFleet {
   removeCluster(id: string): void;
   addApp(name: string, destination: ApplicationDestination): void;
   scale(replicas: number): void;
+  start(name: string, controllerName?: string): void;
   /** Makes the desired number of replicas unknown. */
   forgetScale(): void;
   kill(replica: SimulatedReplica): void;
