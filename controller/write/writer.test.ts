@@ -36,18 +36,24 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-function writer(
-  over: { interference?: CallInterference; denied?: string; owned?: boolean; dryRun?: boolean } = {},
-): GuardedWriter {
+interface WriterOptions {
+  readonly interference?: CallInterference;
+  readonly denied?: string;
+  /** Whether the cluster is still ours. */
+  readonly isOurs?: () => boolean;
+  readonly pace?: WriterDeps['pace'];
+  readonly dryRun?: boolean;
+}
+
+function writer({ isOurs = () => true, pace = unpaced, ...over }: WriterOptions = {}): GuardedWriter {
   const observed: KubeObject[] = [];
   return new GuardedWriter({
     cluster: { discovery: () => api.discovery, observe: (object) => void observed.push(object) },
     client: api.client(over.interference),
-    fenced: (inner, send) =>
-      over.owned === false ? Promise.reject(new OwnershipLost('cluster')) : send(uncheckedCall(inner)),
+    fenced: (inner, send) => (isOurs() ? send(uncheckedCall(inner)) : Promise.reject(new OwnershipLost('cluster'))),
     denied: () => over.denied,
     appOf: (object) => trackedApp(object, defaultSettings.tracking),
-    pace: unpaced,
+    pace,
     clock,
     ...defined({ dryRun: over.dryRun }),
   });
@@ -628,6 +634,13 @@ describe('fields sent with their live values', () => {
   });
 });
 
+it('removes no finalizer from an object that changed since it was read', async () => {
+  const seen = api.put({ ...target, metadata: { ...target.metadata, finalizers: ['example.com/ours'] } });
+  api.put({ ...seen, metadata: { ...seen.metadata, finalizers: ['example.com/ours', 'example.com/theirs'] } });
+  await expect(writer().patchMetadata(seen, { finalizers: null }, signal)).rejects.toMatchObject({ status: 409 });
+  expect(api.get('ConfigMap', 'a')?.metadata.finalizers).toHaveLength(2);
+});
+
 describe('a writer for dry runs', () => {
   const all: [string, (w: GuardedWriter) => Promise<unknown>][] = [
     ['apply', (w) => w.apply({ ...target, data: { key: '2' } }, api.get('ConfigMap', 'a')!, how, signal)],
@@ -655,8 +668,22 @@ describe('every change', () => {
   ];
 
   it.each(acts)('is refused when the cluster is no longer ours: %s', async (_name, act) => {
-    await expect(act(writer({ owned: false }))).rejects.toBeInstanceOf(OwnershipLost);
+    await expect(act(writer({ isOurs: () => false }))).rejects.toBeInstanceOf(OwnershipLost);
     expect(api.calls).toEqual([]);
+  });
+
+  it.each(acts)('is refused when the cluster is lost while the change waits for its turn: %s', async (_name, act) => {
+    api.put(target);
+    let isOurs = true;
+    const pace: WriterDeps['pace'] = {
+      ...unpaced,
+      write: (_signal, send) => {
+        isOurs = false;
+        return send();
+      },
+    };
+    await expect(act(writer({ isOurs: () => isOurs, pace }))).rejects.toBeInstanceOf(OwnershipLost);
+    expect(api.calls.filter((call) => !call.startsWith('get'))).toEqual([]);
   });
 
   it.each(acts)('is refused when the project does not allow it: %s', async (_name, act) => {

@@ -77,6 +77,11 @@ it('a table published between the two reads makes no hub look new', async () => 
     const isFirst = object.name === tableConfigMap && time.now - slotsReadAt > 50;
     return get(resource, isFirst ? { ...object, name: 'none' } : object, options);
   };
+  // No hint wakes it: each turn begins long after the one before.
+  client.list = (_resource, { signal }) =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
   client.create = (_resource, object) => {
     written.push(object.metadata.name ?? '', JSON.stringify(object['data']));
     return Promise.reject(new KubeConnectionError('https://hub', 'connection reset', undefined));
@@ -85,9 +90,9 @@ it('a table published between the two reads makes no hub look new', async () => 
   const rest = { replicas: 1, algorithm: 'legacy', slots: 1, movedAt: new Map() } as const;
   hub.put('ConfigMap', tableConfigMap, formatTable({ epoch: 1000, ...rest, entries }));
   const end = new AbortController();
-  const ownership = createOwnership(loneReplica(client, machine, heartbeatMs));
-  const run = ownership.run(end.signal);
+  const ownership = createOwnership(loneReplica(client, machine, heartbeatMs, { replicas: 1 }));
   ownership.update([cluster], [] as Application[]);
+  const run = ownership.run(end.signal);
   await time.play(time.now + 5000, () => false);
   // Whoever published the table may hold a slot.
   expect(written.slice(0, 2)).toEqual([slotsConfigMap, expect.stringContaining('unknown/')]);

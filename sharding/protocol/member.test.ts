@@ -356,13 +356,16 @@ describe('what a replica writes', () => {
       expect(slotsWritten(actor.wants()).get(1)).toMatchObject({ incarnation: 'p1/1', acked: 0 });
     });
 
-    it('nothing of its own into unreadable slots', async () => {
-      const { actor } = await lapsed();
+    it('nothing of its own into unreadable slots, nor when they show its old record again', async () => {
+      const { actor, slots } = await lapsed();
       actor.look(ok(table), { state: 'broken', why: 'no JSON' });
       expect([...slotsWritten(actor.wants()).values()].map(({ holder }) => holder)).toEqual([
         unknownHolder,
         unknownHolder,
       ]);
+      // They may have named a successor meanwhile.
+      actor.look(ok(table), ok(slots));
+      expect(actor.wants()).toBeUndefined();
     });
   });
 

@@ -556,7 +556,7 @@ export const mutations = [
     'protocol/member.ts',
     "if (slots.state !== 'ok') return this.leaseLeft(now) > 0;",
     "if (slots.state !== 'ok') return true;",
-    by('ownership/ownership', 'does not return a shard to a replica that slept past its lease'),
+    by('protocol/member', 'nothing of its own into unreadable slots, nor when they show its old record again'),
   ),
   m(
     'a placeholder takes the slot',
@@ -783,7 +783,7 @@ export const mutations = [
     'protocol/member.ts',
     'return this.#leaving || this.#misplaced || this.#leaseState',
     'return this.#leaseState',
-    by('ownership/ownership', 'releases its slot, and its successor waits for the rest of the margin'),
+    'removing the claim resets the obeyed table, and then the requests count again',
   ),
   // A machine whose clocks all stood still.
   m(
