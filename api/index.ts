@@ -33,6 +33,7 @@ export type {
   ClustersResponse,
   ClusterSummary,
   CostRow,
+  UpdateRule,
   CostsResponse,
   CostSubject,
   Degradation,

@@ -190,7 +190,17 @@ describe('a hostile tenant', () => {
   const info = { server, state: 'failed', message: 'away', resourcesCount: 1, apisCount: 1, eventsCount: 1, kinds: [] };
   const kind = { group: '', version: 'v1', kind: 'Secret', state: 'degraded', objects: 1, events: 2, bytes: 3 };
   const never = { since: 1, lastEventAt: 1, lastHeardAt: 1, lagMs: 1, lastError: { at: 1, message: 'away' } };
-  const watched = { name: 'dest', info, kinds: [{ ...kind, ...never }], noisiest: [], bytes: 1, eventsPerSecond: 1 };
+  const sets = [{ paths: [['status', 'x']], changes: 3, changesHealth: false }];
+  const changed = [{ key: '/Secret/dest/app', sets, unrecorded: 1 }];
+  const watched = {
+    name: 'dest',
+    info,
+    kinds: [{ ...kind, ...never }],
+    noisiest: [],
+    changed,
+    bytes: 1,
+    eventsPerSecond: 1,
+  };
 
   // T-SEC-1
   it.each([

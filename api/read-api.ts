@@ -299,6 +299,12 @@ export class ReadApi {
   }
 }
 
+/** Rules of all replicas; a peer may be of another release. */
+function mergedRules(bodies: readonly PageBody[]): readonly unknown[] {
+  const rules = bodies.flatMap(({ rules: own }) => (areObjects(own) ? (own as readonly PageBody[]) : []));
+  return rules.toSorted((a, b) => Number(b['saved'] ?? 0) - Number(a['saved'] ?? 0));
+}
+
 /** The position of the first key after a given one; the list is sorted. */
 function firstAfter(items: readonly { readonly key: string }[], after: string): number {
   let [low, high] = [0, items.length];
@@ -386,6 +392,7 @@ function merge(request: ApiRequest, bodies: readonly PageBody[]): PageBody {
         subject: request.subject,
         windowMs: Math.max(0, ...windows),
         items: sorted(addUp(all('items') as readonly CostRow[])),
+        ...(request.subject === 'kinds' ? { rules: mergedRules(bodies) } : {}),
       };
     }
     case 'events': {

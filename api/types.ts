@@ -355,6 +355,27 @@ export interface CostsResponse extends ApiResponse<'Costs'> {
   readonly windowMs: number;
   /** The most expensive first, by CPU time and then by events. */
   readonly items: readonly CostRow[];
+  /** Of kinds only: rules that would spare changes, those that spare the most first. */
+  readonly rules?: readonly UpdateRule[];
+}
+
+/** A proposed rule of `ignoreResourceUpdates`, from changes of the last hour. */
+export interface UpdateRule {
+  readonly server: string;
+  readonly group: string;
+  readonly kind: string;
+  /** Number of objects that changed too often. */
+  readonly objects: number;
+  /** Their recorded changes, and how many of them the rule would have hidden. */
+  readonly changes: number;
+  readonly saved: number;
+  /** Key of argocd-cm. */
+  readonly setting: string;
+  /** Both are empty if no rule can be proposed. */
+  readonly jsonPointers: readonly string[];
+  readonly jqPathExpressions: readonly string[];
+  /** Other changed paths, at most five: to hide their updates would hide drift. */
+  readonly notProposed: readonly string[];
 }
 
 /** A figure is 0 where the subject cannot have it: a kind is not rendered. */

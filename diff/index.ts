@@ -10,6 +10,7 @@
  *   applyingRules(ref, list, settings)       the ignore rules of one object, as written
  *   isKnownType(name)                        whether knownTypeFields may name this type
  *   withinBudget(rules)                      ignore rules of an Application that are in force
+ *   updateContent(object, settings)          what that hash is of
  *   updateRuleFaults(settings)               faults of ignoreResourceUpdates rules
  *   updateRulesOnlyForJq(settings)           rules that hide no update because only jq can run them
  *   readOpenApi(document)                    published schemas of a group version
@@ -28,7 +29,7 @@ export { clientSideApplyPatch, predictApply, withLastApplied } from './patch/cli
 export type { ApplyPatch } from './patch/client-side-apply.ts';
 export { readsOwnership } from './comparison/apply-method.ts';
 export { diffObjects } from './comparison/diff.ts';
-export { fingerprint } from './comparison/prepare.ts';
+export { fingerprint, updateContent } from './comparison/prepare.ts';
 export type { DiffResult } from './comparison/result.ts';
 export { applyingRules } from './ignore/applying-rules.ts';
 export type { WrittenRule } from './ignore/applying-rules.ts';

@@ -20,6 +20,7 @@
  * bytes (memory limits) · discovery (kinds and API versions) · watch (filling the cache) · queries.
  */
 export type { ApiVersionLists, ClusterIdentity } from './discovery/capabilities.ts';
+export { ChangedPaths } from './store/changed-paths.ts';
 export { ApiVersionFiles } from './discovery/api-version-files.ts';
 export { defaultTuning } from './watch/cluster-watch.ts';
 export type { LiveLimits } from './bytes/live-budget.ts';
@@ -34,7 +35,10 @@ export type {
   ClusterInfo,
   ClusterReport,
   DegradedKinds,
+  ChangedObject,
+  ChangeSet,
   KindReport,
+  PathStep,
   KindState,
   LiveCapabilities,
   LiveChange,

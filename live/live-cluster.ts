@@ -1,9 +1,10 @@
 import type { Clock, RandomSource, Runnable } from '#base';
 import { ConcurrencyLimiter, omit, RollingSums } from '#base';
+import { updateContent } from '#diff';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
 import { jsonOf } from '#model';
-import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey } from '#model';
+import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey, Settings } from '#model';
 import type { Logger } from '#telemetry';
 import type { ClusterConfiguration } from './reconfiguration.ts';
 import { maxParsedLength, ParsedBodies } from './objects/object-body.ts';
@@ -23,6 +24,7 @@ import type { ManagedSources, NamespacedKind } from './queries/managed-objects.t
 import { NodeStore } from './store/node-store.ts';
 import { createNodeReader, rowOf } from './objects/stored-node.ts';
 import type { StoredNode } from './objects/stored-node.ts';
+import { ChangedPaths } from './store/changed-paths.ts';
 import { ClusterCache } from './store/cluster-cache.ts';
 import { kindText } from './discovery/discovery.ts';
 import { kindStates } from './watch/kind-states.ts';
@@ -82,12 +84,14 @@ export class WatchedCluster implements LiveCluster {
   readonly #store = new NodeStore();
   readonly #bodies: ParsedBodies;
   readonly #changes: ChangeBatch;
+  readonly #changedPaths = new ChangedPaths();
   readonly #cache: ClusterCache;
   readonly #watch: ClusterWatch;
   readonly #shedder: MemoryShedder;
   readonly #degraded: ContentVersions<readonly KindState[]>;
   readonly #schemas: ClusterSchemas;
   #cluster: Cluster;
+  #settings: Settings;
   #complete = false;
   #events = 0;
   /** Events of the last minute or two. */
@@ -99,6 +103,7 @@ export class WatchedCluster implements LiveCluster {
     this.server = cluster.server;
     this.#deps = deps;
     this.#cluster = cluster;
+    this.#settings = settings;
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent, onProcessed } = deps;
     const { clusterBytes } = deps.budget.limits;
     this.#bodies = new ParsedBodies(clock, Math.min(maxParsedLength, clusterBytes / parsedShare));
@@ -132,6 +137,7 @@ export class WatchedCluster implements LiveCluster {
         onEvent(resource);
         if (this.#watch.noteObject(object)) this.#schemas.noteDefinitionChange();
       },
+      onChange: (node, object) => this.#noteChange(node, object),
     });
     const kinds = { suspend: (kind: string, why: string) => this.#watch.suspendKind(kind, why) };
     this.#shedder = new MemoryShedder({ store: this.#store, kinds, budget: deps.budget, logger });
@@ -208,6 +214,15 @@ export class WatchedCluster implements LiveCluster {
     if (readAgain) this.#cache.useReader(createNodeReader(settings, (gk) => this.isNamespaced(gk), bodies));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
+    this.#settings = settings;
+    if (readAgain) this.#changedPaths.clear();
+  }
+
+  /** Records what changes in an object that changes too often; calm objects cost one look-up. */
+  #noteChange({ key, fingerprint, health }: StoredNode, object: KubeObject): void {
+    if (fingerprint === undefined || !this.#changes.isThrottled(key)) return;
+    const content = updateContent(object, this.#settings);
+    this.#changedPaths.observe(key, content, health?.status ?? '', this.#deps.clock.monotonic());
   }
 
   info(): ClusterInfo {
@@ -240,6 +255,7 @@ export class WatchedCluster implements LiveCluster {
         return { ...kind, ...(activity.get(kindText(kind)) ?? noActivity), bytes: rows + bodies };
       }),
       noisiest: this.chatty(),
+      changed: this.#changedPaths.report(now),
       bytes: this.bytes,
       eventsPerSecond: this.#recent.row('events', now).count / Math.max(1, this.#recent.coveredMs(now) / 1000),
     };

@@ -1,5 +1,8 @@
 import type { Runnable } from '#base';
 import type { KindSchema } from '#diff';
+import type { ChangedObject } from './store/changed-paths.ts';
+
+export type { ChangedObject, ChangeSet, PathStep } from './store/changed-paths.ts';
 import type { ApiDiscovery } from '#kube';
 import type {
   Cluster,
@@ -202,6 +205,8 @@ export interface ClusterReport {
   readonly kinds: readonly KindReport[];
   /** Objects that change too often, the noisiest first. */
   readonly noisiest: readonly { readonly key: ResourceKey; readonly changes: number }[];
+  /** Which paths changed in tracked objects that change too often. */
+  readonly changed: readonly ChangedObject[];
   readonly bytes: number;
   readonly eventsPerSecond: number;
 }

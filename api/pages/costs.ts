@@ -1,12 +1,14 @@
 import type { AppKey } from '#model';
 import type { ReplicaFacts } from '../facts.ts';
-import type { CostRow, CostSubject } from '../types.ts';
+import type { CostRow, CostSubject, UpdateRule } from '../types.ts';
 import type { ApplicationIndex } from './applications.ts';
 import { roundedCost } from './local.ts';
+import { proposeUpdateRules } from './update-rules.ts';
 
 export interface CostPage {
   readonly windowMs: number;
   readonly items: readonly CostRow[];
+  readonly rules?: readonly UpdateRule[];
 }
 
 const none = { cpuMs: 0, passes: 0, renders: 0, apiRequests: 0, watchEvents: 0, bytes: 0 };
@@ -36,7 +38,9 @@ export function costPage(facts: ReplicaFacts, index: ApplicationIndex, subject: 
           .map(({ url, fetches, renders }) => ({ ...none, name: url, renders, apiRequests: fetches })),
       ),
   };
-  return { windowMs, items: sorted(rows[subject]()) };
+  const page = { windowMs, items: sorted(rows[subject]()) };
+  if (subject !== 'kinds') return page;
+  return { ...page, rules: facts.watched().flatMap(({ info, changed }) => proposeUpdateRules(info.server, changed)) };
 }
 
 function serverOf({ controller }: ReplicaFacts, key: string): string {

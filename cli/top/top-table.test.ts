@@ -55,3 +55,34 @@ it('keeps hostile names on one line of bounded length', () => {
   expect(line.length).toBeLessThan(200);
   expect(line).not.toContain('\u001b');
 });
+
+it('proposes rules for argocd-cm that can be copied, with what they would have saved', () => {
+  const rule = {
+    server: 'https://one',
+    group: 'apps',
+    kind: 'Deployment',
+    objects: 2,
+    changes: 3600,
+    saved: 3500,
+    setting: 'resource.customizations.ignoreResourceUpdates.apps_Deployment',
+    jsonPointers: ['/status/observed'],
+    jqPathExpressions: ['.status.conditions[]?."last\u001b-seen"'],
+    notProposed: ['/spec/replicas'],
+  };
+  const none = { ...rule, saved: 0, jsonPointers: [], jqPathExpressions: [], notProposed: [] };
+  const lines = topLines(costs([], { subject: 'kinds', rules: [rule, none, none, none] }), output, 20);
+  expect(lines.slice(2)).toEqual([
+    '',
+    '3600 changes of 2 Deployment that change too often on https://one: this rule in argocd-cm would have saved 3500',
+    '  resource.customizations.ignoreResourceUpdates.apps_Deployment: |',
+    '    jsonPointers:',
+    '    - "/status/observed"',
+    '    jqPathExpressions:',
+    '    - ".status.conditions[]?.\\"last-seen\\""',
+    '  also changes, and needs comparisons: /spec/replicas',
+    '',
+    '3600 changes of 2 Deployment that change too often on https://one: no rule is proposed',
+    '',
+    '3600 changes of 2 Deployment that change too often on https://one: no rule is proposed',
+  ]);
+});

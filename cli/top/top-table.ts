@@ -1,5 +1,5 @@
 import { shortDuration } from '#api';
-import type { CostsResponse } from '#api';
+import type { CostsResponse, UpdateRule } from '#api';
 import { outsideText } from '#base';
 import { paint, table } from '../process/output.ts';
 import type { CommandOutput } from '../process/output.ts';
@@ -9,7 +9,7 @@ const maxNameLength = 100;
 
 /** Costs as a table, the most expensive first, with the measured time as its first line. */
 export function topLines(
-  { subject, windowMs, items, incomplete }: CostsResponse,
+  { subject, windowMs, items, incomplete, rules = [] }: CostsResponse,
   output: CommandOutput,
   limit: number,
 ): readonly string[] {
@@ -26,10 +26,38 @@ export function topLines(
     paint(output, 'dim', `costs of ${subject} over the last ${shortDuration(windowMs)}`),
     ...(rows.length === 0 ? ['nothing has cost anything yet'] : table([singular[subject], ...header], rows)),
     ...(rest > 0 ? [paint(output, 'dim', `… and ${rest} more: --limit ${items.length} shows all`)] : []),
+    ...ruleLines(rules),
     ...incomplete.map(({ replica, reason }) =>
       paint(output, 'yellow', `without ${replica}: ${outsideText('rpc', reason)}`),
     ),
   ];
+}
+
+const maxRules = 3;
+
+/** Settings for argocd-cm, ready to copy, with what they would have saved. */
+function ruleLines(rules: readonly UpdateRule[]): readonly string[] {
+  return rules.slice(0, maxRules).flatMap((rule) => {
+    const { setting, changes, saved, objects, jsonPointers, jqPathExpressions, notProposed } = rule;
+    const counted = `${changes} changes of ${objects} ${shownName(rule.kind)} that change too often on ${shownName(rule.server)}`;
+    const rest =
+      notProposed.length === 0
+        ? []
+        : [`  also changes, and needs comparisons: ${notProposed.map((path) => outsideText('page', path)).join(', ')}`];
+    if (saved === 0) return ['', `${counted}: no rule is proposed`, ...rest];
+    const list = (name: string, values: readonly string[]): readonly string[] =>
+      values.length === 0
+        ? []
+        : [`    ${name}:`, ...values.map((value) => `    - ${JSON.stringify(outsideText('field', value))}`)];
+    return [
+      '',
+      `${counted}: this rule in argocd-cm would have saved ${saved}`,
+      `  ${shownName(setting)}: |`,
+      ...list('jsonPointers', jsonPointers),
+      ...list('jqPathExpressions', jqPathExpressions),
+      ...rest,
+    ];
+  });
 }
 
 const singular: Readonly<Record<CostsResponse['subject'], string>> = {

@@ -21,6 +21,10 @@ export function preparer(
  * fields never count, nor what `settings` ignore. A rule that cannot be run hides nothing.
  */
 export function fingerprint(object: KubeObject, settings: Settings): string {
-  const ignored = ignoredInUpdates(refOf(object), settings);
-  return hashJson(preparer(settings, ignored)(asJson(object)));
+  return hashJson(updateContent(object, settings));
+}
+
+/** Everything that counts in a live object; see {@link fingerprint}, which is its hash. */
+export function updateContent(object: KubeObject, settings: Settings): JsonObject {
+  return preparer(settings, ignoredInUpdates(refOf(object), settings))(asJson(object));
 }

@@ -88,6 +88,10 @@ export class ChangeBatch {
     return this.#limiter.chatty(this.#deps.clock.monotonic());
   }
 
+  isThrottled(key: ResourceKey): boolean {
+    return this.#limiter.isThrottled(key);
+  }
+
   #wake(at: number): void {
     if (at >= this.#timerAt) return;
     this.#timer?.cancel();

@@ -57,6 +57,10 @@ export class ChangeRateLimiter {
     if (bucket !== undefined) bucket.emittedAt = now;
   }
 
+  isThrottled(key: ResourceKey): boolean {
+    return this.#buckets.get(key)?.changes !== undefined;
+  }
+
   forget(key: ResourceKey): void {
     this.#buckets.delete(key);
   }

@@ -66,6 +66,7 @@ async function withSink(
     onAudit: () => undefined,
     onProcessed: () => undefined,
     onState: () => undefined,
+    onChange: () => undefined,
     onEvent: () => undefined,
     onWentBack: () => undefined,
     respectRBAC: () => 'off' as const,

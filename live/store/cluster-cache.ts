@@ -72,13 +72,14 @@ export class ClusterCache {
   /**
    * Adds or updates an object by a watch event. Events arrive in order, so only the response of our
    * own write can be newer.
+   * @returns whether the update counts for an Application
    */
-  put(node: StoredNode): void {
+  put(node: StoredNode): boolean {
     const before = this.store.get(node.key);
-    if (before !== undefined && this.#ownWrites.has(node.key) && isOlder(node, before)) return;
+    if (before !== undefined && this.#ownWrites.has(node.key) && isOlder(node, before)) return false;
     this.#ownWrites.delete(node.key);
     node.lastList = before?.lastList ?? 0;
-    this.#replace(before, node, true);
+    return this.#replace(before, node, true);
   }
 
   /**
@@ -174,7 +175,8 @@ export class ClusterCache {
     return (this.#ownWrites.get(key) ?? -1) >= list;
   }
 
-  #replace(before: StoredNode | undefined, node: StoredNode, trusted: boolean): void {
+  /** @returns whether the update counts for an Application. */
+  #replace(before: StoredNode | undefined, node: StoredNode, trusted: boolean): boolean {
     const repeated = before !== undefined && trusted && isRepeated(before, node);
     const same = before !== undefined && (repeated || isNoopForApps(before, node));
     const concerned = same ? undefined : this.#affectedApps(before);
@@ -183,6 +185,7 @@ export class ClusterCache {
     this.#deleted.delete(node.uid);
     this.store.put(node);
     if (concerned !== undefined) this.#record(node, concerned);
+    return !same;
   }
 
   #rememberDeleted(uid: string): void {

@@ -2,6 +2,7 @@ import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
+import type { StoredNode } from '../objects/stored-node.ts';
 import { groupKindName, groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
 import { ClusterCapabilities } from '../discovery/capabilities.ts';
@@ -71,6 +72,8 @@ export interface ClusterWatchDeps {
   /** State or discovery may have changed. */
   readonly onState: () => void;
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  /** An event that counts for an Application, after the cache has it. */
+  readonly onChange: (node: StoredNode, object: KubeObject) => void;
   readonly onProcessed: (durationMs: number) => void;
   readonly onAudit: (resource: ApiResource, differing: number) => void;
   /** Limit of watched kinds, because each takes a connection and memory. */
@@ -347,7 +350,8 @@ export class ClusterWatch {
   #start(key: string, { resource, namespace }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
-    const { client, cache, clock, random, logger, lists, tuning, reflect, onEvent, onProcessed, onAudit } = this.#deps;
+    const { client, cache, clock, random, logger, lists, tuning, reflect, onAudit } = this.#deps;
+    const { onEvent, onChange, onProcessed } = this.#deps;
     const watch = new KindWatch(resource, namespace, {
       client,
       cache,
@@ -357,6 +361,7 @@ export class ClusterWatch {
       reflect,
       onState: () => this.#onKindState(),
       onEvent,
+      onChange,
       onProcessed,
       onAudit,
       respectRBAC: () => this.#settings.respectRBAC,

@@ -43,6 +43,8 @@ export interface KindWatchDeps {
   readonly onWentBack: (found: VersionRegression) => void;
   /** Called for watch events, and for changed objects of later lists. */
   readonly onEvent: (resource: ApiResource, object: KubeObject) => void;
+  /** An event that counts for an Application, after the cache has it. */
+  readonly onChange: (node: StoredNode, object: KubeObject) => void;
   /** Called after an event with the time that it took. */
   readonly onProcessed: (durationMs: number) => void;
   /** Called after each comparison with the server. If objects differ, the kind is relisted. */
@@ -300,6 +302,11 @@ export class KindWatch {
     }
   }
 
+  #put(object: KubeObject): void {
+    const node = this.#read(object);
+    if (this.#deps.cache.put(node)) this.#deps.onChange(node, object);
+  }
+
   #sink(): ReflectorSink {
     const { cache, clock, onEvent, onProcessed } = this.#deps;
     return {
@@ -313,7 +320,7 @@ export class KindWatch {
         if (type === 'DELETED') {
           cache.delete(object);
           this.#faults.remove(keyOf(object));
-        } else this.#isolate(object, () => cache.put(this.#read(object)));
+        } else this.#isolate(object, () => this.#put(object));
         onProcessed(clock.monotonic() - started);
       },
       state: (state) => {
