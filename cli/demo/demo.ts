@@ -15,6 +15,9 @@ import { controllerNamespace, hubObjects } from './objects.ts';
 import { count, demoApplications, isSettled, reasonOf } from './progress.ts';
 import { ReplicaProcesses } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
+import type { SampleRepositories } from './repositories.ts';
+import { runShow } from './show.ts';
+import type { ShowDeps } from './show.ts';
 import { demoTools } from './demo-tools.ts';
 import { forwardToReplica, hints } from './dashboard-view.ts';
 import type { DemoGuide } from './dashboard-view.ts';
@@ -52,6 +55,12 @@ const options = {
     min: 0,
     max: 65_535,
     help: 'Port of the dashboard; 0 takes any free port.',
+  },
+  show: {
+    flag: 'show',
+    kind: 'bool',
+    default: false,
+    help: 'Make drift, pushes and hand-overs all the time, for the dashboard.',
   },
   once: {
     flag: 'once',
@@ -129,6 +138,15 @@ interface DemoScene {
   readonly hub: SimCluster;
   readonly replicas: ReplicaProcesses;
   readonly guide: DemoGuide;
+  readonly clusters: readonly SimCluster[];
+  readonly repositories: SampleRepositories;
+}
+
+function showDeps({ hub, clusters, replicas, repositories }: DemoScene, output: CommandOutput): ShowDeps {
+  const push = (count: number): Promise<void> =>
+    repositories.push('guestbook', 'frontend.yaml', (text) => text.replace(/replicas: \d+/, `replicas: ${count}`));
+  const say = (text: string): void => output.err(`show: ${text}`);
+  return { hub: hub.store, clusters, replicas, push, clock: systemClock, say };
 }
 
 async function runDemo(config: DemoConfig, run: DemoRun): Promise<number> {
@@ -146,7 +164,7 @@ async function runDemo(config: DemoConfig, run: DemoRun): Promise<number> {
   if (!config.once && !run.signal.aborted) printHints(scene, run.output);
   if (config.output === 'json') run.output.out(JSON.stringify(counts));
   if (config.once) return settled ? 0 : 1;
-  await untilAborted(run.signal);
+  await (config.show ? runShow(showDeps(scene, run.output), run.signal) : untilAborted(run.signal));
   run.output.err('stopping');
   return 0;
 }
@@ -185,7 +203,7 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
     clock: systemClock,
     onExit: (name, how) => output.err(`${name} ended (${how}) and is restarted; its log is in ${folder}`),
   });
-  return { hub, replicas, guide: { kubeconfig, clusters: plan.clusters, repository } };
+  return { hub, replicas, clusters, repositories, guide: { kubeconfig, clusters: plan.clusters, repository } };
 }
 
 async function openDashboard(config: DemoConfig, { output, stage }: DemoRun, { replicas }: DemoScene): Promise<void> {

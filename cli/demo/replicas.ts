@@ -53,6 +53,11 @@ export class ReplicaProcesses {
     return this.#replicas.map((replica) => replica.state());
   }
 
+  /** Stops a replica as an eviction does, and starts it again after a while. */
+  rest(index: number, ms: number): void {
+    this.#replicas[index]?.rest(ms);
+  }
+
   /** Stops all replicas, and kills those that run after 3 s. */
   async stop(): Promise<void> {
     await Promise.all(this.#replicas.map((replica) => replica.stop()));
@@ -67,6 +72,8 @@ class ReplicaProcess {
   #socket: string | undefined;
   #restarts = 0;
   #stopping = false;
+  /** How long it stays away after its end; undefined: no rest was asked for. */
+  #restMs: number | undefined;
 
   constructor(options: ReplicaOptions, shard: number) {
     this.#options = options;
@@ -100,6 +107,11 @@ class ReplicaProcess {
     child.on('error', (error) => this.#exited(error.message));
   }
 
+  rest(ms: number): void {
+    this.#restMs = ms;
+    this.#child?.kill('SIGTERM');
+  }
+
   async stop(): Promise<void> {
     this.#stopping = true;
     const child = this.#child;
@@ -118,8 +130,10 @@ class ReplicaProcess {
     this.#socket = undefined;
     if (this.#stopping) return;
     this.#restarts += 1;
-    this.#options.onExit(this.#name, how);
-    this.#options.clock.timer(restartAfterMs, () => {
+    if (this.#restMs === undefined) this.#options.onExit(this.#name, how);
+    const delayMs = this.#restMs ?? restartAfterMs;
+    this.#restMs = undefined;
+    this.#options.clock.timer(delayMs, () => {
       if (!this.#stopping) this.start();
     });
   }

@@ -13,6 +13,8 @@ const run = promisify(execFile);
 export interface SampleRepositories {
   /** URL of a repository by its name. */
   url(name: string): string;
+  /** Commits and pushes changes of files: by path, from old to new text. */
+  push(name: string, path: string, edit: (text: string) => string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,9 +35,20 @@ export async function makeRepositories(root: string, examples: string, fleetSize
   const server = await serve(bare);
   return {
     url: (name) => (server === undefined ? `file://${bare}/${name}.git` : `${server.url}/${name}.git`),
+    push: (name, path, edit) => pushChange(root, join(bare, `${name}.git`), { path, edit }),
     close: async () => server?.close(),
   };
 }
+
+/** The author of the demo's commits. */
+const identity = [
+  '-c',
+  'user.name=Driftless demo',
+  '-c',
+  'user.email=demo@driftless.invalid',
+  '-c',
+  'commit.gpgsign=false',
+];
 
 async function serve(bare: string): Promise<GitServer | undefined> {
   try {
@@ -50,18 +63,28 @@ async function makeRepository(root: string, bare: string, fill: (tree: string) =
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(tree);
   fill(tree);
-  const identity = [
-    '-c',
-    'user.name=Driftless demo',
-    '-c',
-    'user.email=demo@driftless.invalid',
-    '-c',
-    'commit.gpgsign=false',
-  ];
   await git(tree, ['init', '-q', '-b', 'main']);
   await git(tree, ['add', '.']);
   await git(tree, [...identity, 'commit', '-q', '-m', 'sample application']);
   await git(root, ['clone', '-q', '--bare', tree, bare]);
+  rmSync(tree, { recursive: true, force: true });
+}
+
+async function pushChange(
+  root: string,
+  bare: string,
+  { path, edit }: { readonly path: string; readonly edit: (text: string) => string },
+): Promise<void> {
+  const tree = join(root, 'push');
+  rmSync(tree, { recursive: true, force: true });
+  await git(root, ['clone', '-q', bare, tree]);
+  const file = join(tree, path);
+  const [before, after] = [readFileSync(file, 'utf8'), edit(readFileSync(file, 'utf8'))];
+  if (after !== before) {
+    writeFileSync(file, after);
+    await git(tree, [...identity, 'commit', '-q', '-a', '-m', `change ${path}`]);
+    await git(tree, ['push', '-q', 'origin', 'HEAD:main']);
+  }
   rmSync(tree, { recursive: true, force: true });
 }
 

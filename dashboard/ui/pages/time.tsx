@@ -25,6 +25,7 @@ export function TimePage(): JSX.Element {
         <label class="inline">
           <span>Replica</span>
           <select
+            aria-label="Replica"
             value={chosen}
             onChange={(event) => {
               const { value } = event.currentTarget;

@@ -74,7 +74,7 @@ function Facets({ filters, all, change }: Omit<FilterBarProps, 'search'>): JSX.E
         return (
           <label key={name}>
             <span>{name}</span>
-            <select value={value} onChange={(event) => set(name, event.currentTarget.value)}>
+            <select aria-label={name} value={value} onChange={(event) => set(name, event.currentTarget.value)}>
               <option value="">any</option>
               {value !== '' && !known.includes(value) && <option value={value}>{value}</option>}
               {known.map((option) => (

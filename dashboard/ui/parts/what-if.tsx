@@ -80,21 +80,26 @@ function Controls({ change, now, ownership, set }: ControlsProps): JSX.Element {
   const replicas = change.replicas ?? now;
   return (
     <div class="what-if">
-      <label class="wide">
-        <span>
+      <div class="wide">
+        <span class="muted">
           Replicas: <output>{replicas}</output> {replicas !== now && <small>now {now}</small>}
         </span>
         <input
           type="range"
+          aria-label="Replicas"
           min={1}
           max={Math.max(8, now * 2)}
           value={replicas}
           onInput={(event) => set({ replicas: Number(event.currentTarget.value) })}
         />
-      </label>
+      </div>
       <label>
         <span>Algorithm</span>
-        <select value={change.algorithm} onChange={(event) => set({ algorithm: event.currentTarget.value })}>
+        <select
+          aria-label="Algorithm"
+          value={change.algorithm}
+          onChange={(event) => set({ algorithm: event.currentTarget.value })}
+        >
           <option value="">{ownership.algorithm} (now)</option>
           {algorithms
             .filter((name) => name !== ownership.algorithm)
@@ -103,9 +108,23 @@ function Controls({ change, now, ownership, set }: ControlsProps): JSX.Element {
             ))}
         </select>
       </label>
+      <PinControls change={change} replicas={replicas} ownership={ownership} set={set} />
+    </div>
+  );
+}
+
+type PinControlsProps = Omit<ControlsProps, 'now'> & { readonly replicas: number };
+
+function PinControls({ change, replicas, ownership, set }: PinControlsProps): JSX.Element {
+  return (
+    <>
       <label>
         <span>Pin a cluster</span>
-        <select value={change.pin} onChange={(event) => set({ pin: event.currentTarget.value, shard: '0' })}>
+        <select
+          aria-label="Pin a cluster"
+          value={change.pin}
+          onChange={(event) => set({ pin: event.currentTarget.value, shard: '0' })}
+        >
           <option value="">none</option>
           {ownership.clusters.map(({ server, names }) => (
             <option key={server} value={server}>
@@ -117,14 +136,18 @@ function Controls({ change, now, ownership, set }: ControlsProps): JSX.Element {
       {change.pin !== '' && (
         <label>
           <span>to shard</span>
-          <select value={change.shard} onChange={(event) => set({ shard: event.currentTarget.value })}>
+          <select
+            aria-label="Shard of the pinned cluster"
+            value={change.shard}
+            onChange={(event) => set({ shard: event.currentTarget.value })}
+          >
             {Array.from({ length: replicas }, (_, shard) => (
               <option key={shard}>{shard}</option>
             ))}
           </select>
         </label>
       )}
-    </div>
+    </>
   );
 }
 
@@ -135,7 +158,7 @@ function namesOf({ clusters }: OwnershipResponse): ReadonlyMap<string, string> {
 const maxMoves = 12;
 
 function Outcome({ plan, names }: { plan: PlanResponse; names: ReadonlyMap<string, string> }): JSX.Element {
-  const { moves, movedApplications, parts, applications, to } = plan;
+  const { moves, movedApplications, parts, applications } = plan;
   const share = applications === 0 ? 0 : Math.round((100 * movedApplications) / applications);
   return (
     <>
@@ -167,6 +190,14 @@ function Outcome({ plan, names }: { plan: PlanResponse; names: ReadonlyMap<strin
         {moves.length > maxMoves && <li class="muted">and {moves.length - maxMoves} more</li>}
       </ul>
       <Loads plan={plan} />
+      <Algorithms plan={plan} />
+    </>
+  );
+}
+
+function Algorithms({ plan: { algorithms: outcomes, to } }: { plan: PlanResponse }): JSX.Element {
+  return (
+    <div class="scroll" role="region" aria-label="The same change under each algorithm" tabIndex={0}>
       <table class="small">
         <caption>The same change under each algorithm</caption>
         <thead>
@@ -178,7 +209,7 @@ function Outcome({ plan, names }: { plan: PlanResponse; names: ReadonlyMap<strin
           </tr>
         </thead>
         <tbody>
-          {plan.algorithms.map(({ algorithm, moved, movedApplications: count, fullestToAverage }) => (
+          {outcomes.map(({ algorithm, moved, movedApplications: count, fullestToAverage }) => (
             <tr key={algorithm} class={algorithm === to.algorithm ? 'chosen' : ''}>
               <th scope="row">
                 {algorithm}
@@ -191,7 +222,7 @@ function Outcome({ plan, names }: { plan: PlanResponse; names: ReadonlyMap<strin
           ))}
         </tbody>
       </table>
-    </>
+    </div>
   );
 }
 

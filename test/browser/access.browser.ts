@@ -1,0 +1,159 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { ApiServer, createCertificate, ReadApi, TokenAccess } from '#api';
+import type { ReplicaFacts } from '#api';
+import { isObject, Shutdown, systemClock } from '#base';
+import { dashboardFiles } from '#dashboard';
+import type { KubeObject } from '#model';
+import { eventually } from '#support';
+import { silentLogger } from '#telemetry';
+import { startBrowser, WatchedPage } from './browser.ts';
+
+let browser: Browser;
+let stop: AbortController;
+let running: Promise<void>;
+let url: string;
+let apps: KubeObject[];
+/** The namespaces that each token may read; "": all. */
+let rights: Map<string, readonly string[]>;
+let watched: WatchedPage | undefined;
+
+const app = (namespace: string, name: string, resourceVersion = '1'): KubeObject => ({
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  metadata: { namespace, name, resourceVersion },
+  spec: { project: 'default', source: { repoURL: 'https://git/x' }, destination: { name: 'c' } },
+});
+
+/** The reviews of an API server that knows {@link rights}. */
+function review(object: KubeObject): KubeObject {
+  const spec = isObject(object['spec']) ? object['spec'] : {};
+  const attributes = isObject(spec['resourceAttributes']) ? spec['resourceAttributes'] : {};
+  const [token, user, namespace] = [spec['token'], spec['user'], attributes['namespace']].map((value) =>
+    typeof value === 'string' ? value : '',
+  );
+  const status =
+    object.kind === 'TokenReview'
+      ? { authenticated: rights.has(token ?? ''), user: { username: token ?? '', groups: [] } }
+      : { allowed: rights.get(user ?? '')?.includes(namespace ?? '') === true };
+  return { ...object, status };
+}
+
+const facts = {
+  name: 'driftless-0',
+  version: '1',
+  namespace: 'argocd',
+  clock: systemClock,
+  controller: {
+    applications: () => apps,
+    application: (key: string) => apps.find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key),
+    clusterOf: () => undefined,
+    isMine: () => false,
+    activity: () => ({ passes: [], syncs: [], faults: [] }),
+    pools: () => [],
+  },
+  ownership: {
+    facts: () => ({
+      epoch: 1,
+      algorithm: 'legacy',
+      shards: 1,
+      holders: new Map(),
+      entries: new Map(),
+      handOvers: [],
+      unowned: new Map(),
+    }),
+    identity: () => ({ shard: 0, replicas: 1 }),
+    conditions: () => [],
+    placeOf: () => undefined,
+  },
+  clusters: () => [],
+  watched: () => [],
+} as unknown as ReplicaFacts;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+beforeEach(async () => {
+  apps = [app('team-a', 'web'), app('team-a', 'api'), app('team-b', 'secret-project')];
+  rights = new Map([
+    ['of-team-a', ['team-a']],
+    ['of-all', ['']],
+    ['of-nobody', []],
+  ]);
+  stop = new AbortController();
+  const server = new ApiServer(
+    {
+      api: new ReadApi({ facts, clock: systemClock, peers: () => [] }),
+      access: new TokenAccess({
+        clock: systemClock,
+        logger: silentLogger,
+        client: { create: (_resource, object) => Promise.resolve(review(object)) },
+      }),
+      peerFingerprints: () => new Set(),
+      certificate: await createCertificate('driftless-0', systemClock.now()),
+      logger: silentLogger,
+      files: dashboardFiles('dist/dashboard/page'),
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  running = server.run(stop.signal);
+  await eventually(() => expect(server.port).toBeDefined());
+  url = `https://127.0.0.1:${server.port ?? 0}`;
+});
+afterEach(async () => {
+  await watched?.close();
+  stop.abort(new Shutdown());
+  await running;
+});
+
+async function signedIn(token: string): Promise<WatchedPage> {
+  watched = await WatchedPage.open(browser, `${url}/#/applications?view=all`, { ignoreHTTPSErrors: true });
+  await watched.page.getByLabel('Kubernetes token').fill(token);
+  await watched.page.getByRole('button', { name: 'Sign in' }).click();
+  return watched;
+}
+
+describe('the page on the listener of a replica', () => {
+  it('asks for a token, refuses a wrong one in words, and has no violation that axe-core finds', async () => {
+    const { page } = await signedIn('wrong');
+    await page.getByText('the API server does not accept this token').waitFor();
+    await watched?.screenshot('sign-in');
+    await watched?.check();
+  });
+
+  it('shows one namespace to a token that may see one, also as things change', async () => {
+    const { page } = await signedIn('of-team-a');
+    await page.getByText('2 shown of 2').waitFor();
+    apps = [app('team-a', 'web'), app('team-a', 'api'), app('team-a', 'new'), app('team-b', 'secret-project', '2')];
+    await page.getByRole('row', { name: /new/ }).waitFor();
+    expect(await page.content()).not.toContain('secret-project');
+    await page.goto(`${url}/#/`);
+    await page.getByText(/this page needs the right to get applications.argoproj.io in namespace "argocd"/).waitFor();
+    await page.goto(`${url}/#/applications/team-b/secret-project`);
+    await page
+      .getByText(/this page needs the right .* in namespace "team-b"/)
+      .first()
+      .waitFor();
+  });
+
+  it('keeps the token in this tab only, and forgets it on sign-out', async () => {
+    const { page } = await signedIn('of-all');
+    await page.getByText('3 shown of 3').waitFor();
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain('of-all');
+    const other = await page.context().newPage();
+    await other.goto(url);
+    await other.getByLabel('Kubernetes token').waitFor();
+    await page.reload();
+    await page.getByText('3 shown of 3').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Kubernetes token').waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  });
+
+  it('shows nothing to a user without rights', async () => {
+    const { page } = await signedIn('of-nobody');
+    await page.getByText('There are no Applications that you may see.').waitFor();
+  });
+});
