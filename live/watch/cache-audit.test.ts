@@ -90,6 +90,18 @@ describe('the audit of a cache', () => {
     );
   });
 
+  it('goes on after an audit that failed', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    w.server.faults.set('list configmaps', 500);
+    await w.clock.advance(650_000);
+    w.server.faults.clear();
+    w.server.silent.add('configmaps');
+    w.server.put(tracked('b'));
+    await w.clock.advance(650_000);
+    expect(await managedNames(w)).toEqual(['a', 'b']);
+    await w.stop();
+  });
+
   it('counts repaired objects by kind', async () => {
     const w = await world((server) => server.put(tracked('a')), auditing);
     w.server.silent.add('configmaps');
