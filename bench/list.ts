@@ -3,6 +3,7 @@ import { fleetBenchmark } from './fleet.ts';
 import type { Benchmark } from './harness.ts';
 import { healthBenchmark } from './health.ts';
 import { liveBenchmark } from './live/index.ts';
+import { metricsBenchmark } from './metrics.ts';
 import { publishBenchmark } from './publish.ts';
 import { queuesBenchmark } from './queues.ts';
 import { shardingBenchmark } from './sharding.ts';
@@ -15,6 +16,7 @@ export const allBenchmarks: readonly Benchmark[] = [
   fleetBenchmark,
   healthBenchmark,
   liveBenchmark,
+  metricsBenchmark,
   publishBenchmark,
   queuesBenchmark,
   shardingBenchmark,

@@ -17,6 +17,8 @@
 export { decideAutosync, selfHealDelayMs } from './application/autosync.ts';
 export type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from './application/autosync.ts';
 export { ClusterCaches } from './clusters/cluster-caches.ts';
+export { exposeApplications } from './report/app-families.ts';
+export { AppMetrics } from './report/metrics.ts';
 export { compareLevel } from './application/freshness.ts';
 export type { CompareLevel } from './application/freshness.ts';
 export type {

@@ -22,6 +22,7 @@ export { startTracing } from './tracing/start-tracing.ts';
 export type { CollectorTls, Tracing, TracingDeps, TracingOptions } from './tracing/start-tracing.ts';
 export { noSpan, noTracer } from './tracing/tracer.ts';
 export type { Span, SpanAttributes, Tracer } from './tracing/tracer.ts';
+export { sendMetrics } from './scrape.ts';
 export { MetricsUpkeep } from './upkeep.ts';
 export { listen, ListenError, TelemetryServer } from './http.ts';
 export type { HealthReport, TelemetryServerOptions } from './http.ts';
