@@ -18,8 +18,8 @@ export interface ShowDeps {
 
 /** Long enough to see a step, short enough that all are seen within a minute. */
 const stepMs = 8000;
-/** How long a replica is away: its clusters move to others, and return. */
-const restMs = 12_000;
+/** Longer than a lease of the demo (16.5 s): others stand in for the replica that is away. */
+const restMs = 28_000;
 type ShowStep = (deps: ShowDeps, round: number) => unknown;
 
 const deployment = ['apps', 'Deployment', 'guestbook', 'guestbook-ui'] as const;
