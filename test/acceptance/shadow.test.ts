@@ -148,9 +148,9 @@ describe('driftless run --shadow', () => {
     const before = world.app('demo');
     expect(before?.metadata.deletionTimestamp).toBeDefined();
     start('--app-resync', '1', '--app-resync-jitter', '0');
-    await eventually(() => expect(lines('hard refresh requested')).toHaveLength(1), 30_000);
+    await eventually(() => expect(lines('(hard refresh requested)')).toHaveLength(1), 30_000);
     await eventually(() => expect(lines('Reconciliation completed').length).toBeGreaterThan(3), 15_000);
-    expect(lines('hard refresh requested')).toHaveLength(1);
+    expect(lines('(hard refresh requested)')).toHaveLength(1);
     expect(world.app('demo')).toEqual(before);
     expect(seen.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))).toEqual([]);
   });
