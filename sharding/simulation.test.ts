@@ -14,7 +14,7 @@ import { scheduleSeed } from './testing/schedule-seed.ts';
  */
 const { numRuns = 12 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
-const crowd = isLong ? 200 : 20;
+const crowd = isLong ? 60 : 20;
 const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
 stdout.write(`schedules of the hand-over: DRIFTLESS_SEED=${seed} repeats them\n`);
 
@@ -65,7 +65,7 @@ describe('the hand-over protocol, simulated', () => {
 
   it.each(Object.entries(scripts))(
     'so it has while %s',
-    (_what, script) => hold(isLong ? numRuns / 2 : 4, { troubleMs: 60_000, most: 5, script }),
+    (_what, script) => hold(isLong ? 150 : 4, { troubleMs: 60_000, most: 5, script }),
     limitMs,
   );
 
