@@ -155,7 +155,7 @@ export const connectionOptions = {
     env: 'ARGOCD_CLUSTER_CACHE_EVENTS_PROCESSING_INTERVAL',
     key: 'P:controller.cluster.cache.events.processing.interval',
     min: 0,
-    help: 'Interval in which changes of a cluster are collected into one batch.',
+    help: 'Time in which changes are collected that follow the first one of a quiet Application.',
   },
   kubeconfig: {
     flag: 'kubeconfig',

@@ -157,11 +157,14 @@ async function live<T>(
 const listsOfConfigMaps = ({ requests: asked }: FakeServer): number =>
   asked.filter((line) => line === 'list configmaps').length;
 
-/** Whether a change was announced after so many milliseconds. */
+/** Whether a change that follows another one is announced within so many milliseconds. */
 const announcedAfter = (config: RunConfig, ms: number): Promise<boolean> =>
   live(config, async (w) => {
     await w.clock.advance(1000);
-    w.server.put(tracked('new'));
+    w.server.put(tracked('first'));
+    await w.clock.advance(1);
+    w.changes.length = 0;
+    w.server.put(tracked('second'));
     await w.clock.advance(ms);
     return w.changes.length > 0;
   });

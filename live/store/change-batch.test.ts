@@ -90,3 +90,52 @@ describe('an object that changes too often', () => {
     expect(w.of('rolling')).toBe(30);
   });
 });
+
+describe('a change of an Application', () => {
+  it('is emitted at once if it is the first after a quiet second; what follows is collected', async () => {
+    const w = world();
+    w.change('web');
+    await w.clock.advance(1);
+    expect(w.of('web')).toBe(1);
+    w.change('web');
+    await w.clock.advance(10);
+    w.change('web');
+    await w.clock.advance(39);
+    expect(w.of('web')).toBe(1);
+    await w.clock.advance(1);
+    expect(w.of('web')).toBe(2);
+    await w.clock.advance(949);
+    w.change('web');
+    await w.clock.advance(1);
+    expect(w.of('web')).toBe(2);
+    await w.clock.advance(1050);
+    expect(w.of('web')).toBe(3);
+    w.change('web');
+    await w.clock.advance(1);
+    expect(w.of('web')).toBe(4);
+  });
+
+  it('is emitted at once although others change all the time', async () => {
+    const w = world();
+    await w.storm('chatty', 3);
+    w.change('calm');
+    await w.clock.advance(1);
+    expect(w.of('calm')).toBe(1);
+  });
+
+  it('is emitted at once if it is a deletion', async () => {
+    const w = world();
+    const object = w.change('web');
+    await w.clock.advance(2000);
+    w.cache.delete(object);
+    await w.clock.advance(1);
+    expect(w.of('web')).toBe(2);
+  });
+
+  it('is emitted once per object if many Applications change together', async () => {
+    const w = world();
+    for (let i = 0; i < 300; i += 1) w.change(String(i));
+    await w.clock.advance(60);
+    expect(w.told).toHaveLength(300);
+  });
+});

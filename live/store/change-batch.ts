@@ -2,6 +2,7 @@ import type { Clock, ClockTimer } from '#base';
 import type { ResourceKey } from '#model';
 import { ChangeRateLimiter } from './change-rate-limiter.ts';
 import type { ChattyObject } from './change-rate-limiter.ts';
+import { QuietApplications } from './quiet-applications.ts';
 import type { NodeStore } from './node-store.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import type { LiveChange } from '../types.ts';
@@ -24,15 +25,17 @@ export interface ChangeBatchDeps {
 }
 
 /**
- * Collects changes and emits one event per object and batch. Affected Applications are those before
- * the change (recorded with it) and those after it (resolved when the event is emitted, because
- * owners may arrive later than their children). Objects that change too often are throttled ({@link
+ * Emits the first change of quiet Applications at once ({@link QuietApplications}), collects those
+ * that follow, and emits one event per object and batch. Affected Applications are those before the
+ * change (recorded with it) and those after it (resolved when the event is emitted, because owners
+ * may arrive later than their children). Objects that change too often are throttled ({@link
  * ChangeRateLimiter}), except for their creation and deletion.
  */
 export class ChangeBatch {
   readonly #deps: ChangeBatchDeps;
   readonly #pending = new Map<ResourceKey, PendingChange>();
   readonly #limiter = new ChangeRateLimiter();
+  readonly #quiet = new QuietApplications();
   #timer: ClockTimer | undefined;
   /** Watch events since the last batch, and the time that they took. */
   #events = 0;
@@ -58,21 +61,28 @@ export class ChangeBatch {
   record(node: StoredNode, before: ReadonlyMap<string, { readonly managed: boolean }>): void {
     // Endpoints change with every readiness probe, and are irrelevant to Applications.
     if (node.kind === 'Endpoints' && node.group === '') return;
-    const { store, clock, batchMs } = this.#deps;
+    const { store, clock } = this.#deps;
     const now = clock.monotonic();
-    const isGone = store.get(node.key) === undefined;
-    const pending = this.#pending.get(node.key) ?? { apps: new Map(), namespace: node.namespace, dueAt: now + batchMs };
-    if (isGone) {
+    const current = store.get(node.key);
+    const batchedAt = now + this.#gatherMs(current, before, now);
+    const pending = this.#pending.get(node.key) ?? { apps: new Map(), namespace: node.namespace, dueAt: batchedAt };
+    if (current === undefined) {
       this.#limiter.forget(node.key);
-      pending.dueAt = Math.min(pending.dueAt, now + batchMs);
+      pending.dueAt = Math.min(pending.dueAt, batchedAt);
     } else {
       const isMore = this.#pending.has(node.key);
       const delayMs = this.#limiter.delayOf(node.key, now, isMore);
-      if (!isMore) pending.dueAt = now + Math.max(batchMs, delayMs);
+      if (!isMore) pending.dueAt = Math.max(batchedAt, now + delayMs);
     }
     this.#pending.set(node.key, pending);
     merge(pending.apps, before);
     this.#wake(pending.dueAt);
+  }
+
+  /** How long a change is collected: not at all if one of its Applications was quiet. */
+  #gatherMs(node: StoredNode | undefined, before: ReadonlyMap<string, unknown>, now: number): number {
+    const after = node === undefined ? [] : this.#deps.store.appsOf(node);
+    return this.#quiet.noteChange([...before.keys(), ...after], now) ? 0 : this.#deps.batchMs;
   }
 
   /** Counts a watch event, and the time that it took, in the next batch. */

@@ -8,14 +8,18 @@ describe('change events', () => {
     const w = await world((server) => server.put(tracked('a')));
     w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
     w.server.put(tracked('a', 'other', { data: { x: '2' } }));
-    await w.clock.advance(49);
-    expect(w.changes).toEqual([]);
-    await w.clock.advance(2);
+    await w.clock.advance(1);
     const apps = new Map([
       ['shop', { managed: true }],
       ['other', { managed: true }],
     ]);
     expect(w.changes).toEqual([{ server: url, key: configMap('a'), apps }]);
+    w.server.put(tracked('a', 'other', { data: { x: '3' } }));
+    w.server.put(tracked('a', 'other', { data: { x: '4' } }));
+    await w.clock.advance(49);
+    expect(w.changes).toHaveLength(1);
+    await w.clock.advance(2);
+    expect(w.changes).toHaveLength(2);
     await w.stop();
   });
 
@@ -46,11 +50,12 @@ describe('change events', () => {
       metadata: { name: 'web', namespace: 'ns', annotations: tracking },
     });
     await w.clock.advance(100);
+    // The Deployment makes its Application known, so it comes first and at once.
     const concerned = w.changes.map(({ key, apps }) => [key, Object.fromEntries(apps)]);
     expect(concerned).toEqual([
+      ['apps/Deployment/ns/web', { shop: { managed: true } }],
       ['/Pod/ns/web-1-x', { shop: { managed: false } }],
       ['apps/ReplicaSet/ns/web-1', { shop: { managed: false } }],
-      ['apps/Deployment/ns/web', { shop: { managed: true } }],
     ]);
     w.changes.length = 0;
     w.server.remove('Pod', 'web-1-x');
