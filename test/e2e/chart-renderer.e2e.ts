@@ -283,7 +283,7 @@ describe('the README of the chart', () => {
   it('has an example of a plugin that sees neither the token nor a Secret', async () => {
     const { spec: pod } = templateOf(await renderChart(examples[0]));
     const sidecar = pod.containers.find((container) => container?.name === 'my-plugin');
-    expect(mountsOf(sidecar)).toEqual(['plugins', 'my-plugin-tmp', 'my-plugin-config']);
+    expect(mountsOf(sidecar)).toEqual(['plugins', 'cmp-server', 'my-plugin-tmp', 'my-plugin-config']);
     expect(mountsOf(sidecar).filter((name) => credentialVolumes(pod).includes(name))).toEqual([]);
     const users = pod.containers.map((container) => userOf(pod, container));
     expect(new Set(users).size).toBe(3);
