@@ -144,6 +144,14 @@ export default {
       from: { path: any([...production, 'sim', 'dashboard']), pathNot: '[.]test[.]ts$|/testing/|^dashboard/ui/' },
       to: { dependencyTypes: ['npm-dev'] },
     },
+    {
+      name: 'client-node-in-one-place',
+      severity: 'error',
+      comment:
+        'kube/config/client-node.ts alone loads @kubernetes/client-node: the build bundles there what is used of it (types elsewhere).',
+      from: { pathNot: '^kube/config/client-node[.]ts$|[.]test[.]ts$' },
+      to: { path: '@kubernetes/client-node', dependencyTypesNot: ['type-only'] },
+    },
     { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
   ],
   options: {

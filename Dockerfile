@@ -41,6 +41,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node node_modules/typescript-native/bin/tsc -p . --sourceMap false \
+    && node scripts/client-node.mjs \
     && node scripts/dashboard/build.mjs \
     && rm -f dist/.tsbuildinfo \
     && node scripts/release/sbom.mjs
@@ -52,11 +53,13 @@ RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \
     && ln -s ../../../opt/driftless/dist/cli/argocd-application-controller.js /out/usr/local/bin/argocd-application-controller
 
 # The production packages of the lock file, verified by its checksums. --ignore-scripts: no package
-# runs code during its installation. No platform: none contains native code that Node loads.
+# runs code during its installation. No platform: none contains native code that Node loads. The
+# parts of client-node that the controller uses are bundled into dist, so its packages go.
 FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+    && npm uninstall --omit=dev --ignore-scripts --no-audit --no-fund --offline @kubernetes/client-node \
     && find node_modules -type f -regex '.*\.\(map\|ts\|mts\|cts\|bare\)' -delete \
     && rm -rf node_modules/*/test node_modules/*/tests node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext node_modules/@opentelemetry/semantic-conventions/dist/experimental_*
 

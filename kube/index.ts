@@ -2,6 +2,8 @@
  * kube: how to talk to an API server. A thin raw client over shared connections, discovery, a
  * reflector that survives server and network failures, and an informer on top of it. Objects pass
  * through unchanged: no field is ever dropped.
+ *
+ * Only one file uses @kubernetes/client-node: it reads kubeconfig and in-cluster configuration.
  */
 export { apiResource } from './discovery/api-resource.ts';
 export { createKubeClient } from './client.ts';

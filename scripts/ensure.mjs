@@ -46,6 +46,7 @@ function buildIfStale() {
   const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
   run(process.execPath, [tsc, '-p', '.'], 'Building');
   run(process.execPath, [tsc, '-p', join('dashboard', 'ui')], 'Checking the types of the dashboard');
+  run(process.execPath, [join(root, 'scripts', 'client-node.mjs')], 'Bundling client-node');
   run(process.execPath, [join(root, 'scripts', 'dashboard', 'build.mjs')], 'Building the dashboard');
   writeFileSync(built, '');
 }

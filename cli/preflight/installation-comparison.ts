@@ -98,7 +98,7 @@ export async function connectHub({ config, given }: HubArgs, env: CommandContext
   const path = given.has('kubeconfig') ? config.kubeconfig : found;
   if (path !== '') return connectionFromKubeconfig(path, config.context === '' ? undefined : config.context);
   if (!inPod) throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME)');
-  return inClusterConnection(env);
+  return inClusterConnection();
 }
 
 /** Reads the installation with a client that cannot write. */

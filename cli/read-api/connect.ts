@@ -85,9 +85,7 @@ export async function withReader<T>(
 
 function loadConnection({ kubeconfig, context }: ReadApiConfig, defaultKubeconfig: string): Promise<LoadedConnection> {
   const path = kubeconfig === '' ? defaultKubeconfig : kubeconfig;
-  return path === ''
-    ? inClusterConnection(process.env)
-    : connectionFromKubeconfig(path, context === '' ? undefined : context);
+  return path === '' ? inClusterConnection() : connectionFromKubeconfig(path, context === '' ? undefined : context);
 }
 
 async function tokenFor(

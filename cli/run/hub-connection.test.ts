@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { seededRandom, systemClock, UsageError } from '#base';
 import { apiResource, createKubeClient } from '#kube';
@@ -277,7 +278,18 @@ describe('flags of kubectl in a pod', () => {
   writeFileSync(join(account, 'namespace'), 'argocd');
   const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
-  const inPod = (argv: readonly string[]) => load(argv, pod, join(folder, 'pod'));
+  async function inPod(argv: readonly string[]) {
+    // The library reads these variables itself.
+
+    const { env } = process;
+    Object.assign(env, pod);
+    try {
+      return await load(argv, pod, join(folder, 'pod'));
+    } finally {
+      delete env['KUBERNETES_SERVICE_HOST'];
+      delete env['KUBERNETES_SERVICE_PORT'];
+    }
+  }
 
   it('override what the pod has', async () => {
     const { connection, namespace } = await inPod([

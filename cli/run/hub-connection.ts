@@ -23,11 +23,11 @@ export async function hubConnection(config: RunConfig, env: ProcessEnv, root = '
   const inPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
   if (config.server !== '') {
     const named = await connectionFromFlags(overrides);
-    return inPod ? { ...named, namespace: (await inClusterConnection(env, root)).namespace } : named;
+    return inPod ? { ...named, namespace: (await inClusterConnection(root)).namespace } : named;
   }
   if (!inPod)
     throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME), or run inside a pod');
-  return inClusterConnection(env, root, overrides);
+  return inClusterConnection(root, overrides);
 }
 
 /** Drops credentials from the configuration: they are not needed after connecting. */

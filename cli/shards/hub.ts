@@ -55,7 +55,7 @@ export interface HubQuery {
 export async function readHub(query: HubQuery): Promise<FleetSource> {
   const loaded =
     query.kubeconfig === ''
-      ? await inClusterConnection(process.env)
+      ? await inClusterConnection()
       : await connectionFromKubeconfig(query.kubeconfig, query.context === '' ? undefined : query.context);
   const reader = new HubReader(query, loaded);
   try {

@@ -29,7 +29,7 @@ export async function watchShards(query: WatchQuery): Promise<void> {
   const { kubeconfig, context, output, signal } = query;
   const loaded =
     kubeconfig === ''
-      ? await inClusterConnection(process.env)
+      ? await inClusterConnection()
       : await connectionFromKubeconfig(kubeconfig, context === '' ? undefined : context);
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const client = createKubeClient(loaded.connection, { ...surroundings, userAgent: 'driftless-shards' });

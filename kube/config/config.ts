@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { isIPv6 } from 'node:net';
-import { delimiter, dirname, join } from 'node:path';
-import { defined, isObject, outsideText, parseYamlDocuments, SecretValue, UsageError } from '#base';
-import type { ClusterConnection, ClusterCredentials } from '#model';
-import { mergeKubeconfigs, parseKubeconfig } from './kubeconfig.ts';
-import type { Kubeconfig, KubeconfigCluster, KubeconfigUser } from './kubeconfig.ts';
+import { delimiter, dirname, resolve } from 'node:path';
+import { valueAt, defined, isObject, outsideText, parseYamlDocuments, SecretValue, UsageError } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { ClusterConnection, ClusterCredentials, ImpersonatedUser } from '#model';
+import type { KubeConfig } from './client-node.ts';
 import { checkedImpersonation, applyOverrides } from './overrides.ts';
 import type { ConnectionOverrides } from './overrides.ts';
 import { oneLine, readText } from './read-text.ts';
@@ -18,8 +16,14 @@ export interface LoadedConnection {
   readonly namespace: string;
 }
 
-/** Kubernetes mounts the service account of a pod here. */
-const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** The library's type, plus a field that it ignores. */
+type KubeConfigUser = NonNullable<ReturnType<KubeConfig['getUser']>> & { readonly acting?: ImpersonatedUser };
+type KubeConfigCluster = NonNullable<ReturnType<KubeConfig['getCluster']>>;
+
+async function emptyConfig(): Promise<KubeConfig> {
+  const library = await import('./client-node.ts');
+  return new library.KubeConfig();
+}
 
 /**
  * Reads a kubeconfig file (or several, separated as in $KUBECONFIG; the first to define a name
@@ -34,16 +38,16 @@ export async function connectionFromKubeconfig(
   overrides: ConnectionOverrides = {},
 ): Promise<LoadedConnection> {
   const files = path.split(delimiter).filter((file) => file !== '');
-  const config = await loadFiles(files, path);
+  const config = await mergeKubeconfigs(files, path);
   const found = contextOf(config, path, context, overrides);
   const what = found.name === '' ? 'the command line' : `context "${found.name}"`;
   const clusterName = nonEmptyString(overrides.cluster) ?? found.cluster;
-  const cluster = withName(config.clusters, clusterName) ?? clusterFromFlags(clusterName, overrides);
+  const cluster = config.getCluster(clusterName) ?? clusterFromFlags(clusterName, overrides);
   if (cluster === undefined)
     throw new UsageError(`kubeconfig ${path}: ${what} names cluster "${clusterName}", which does not exist`);
   const userName = nonEmptyString(overrides.user) ?? nonEmptyString(found.user);
-  const user = userName === undefined ? undefined : withName(config.users, userName);
-  if (user === undefined && userName !== undefined)
+  const user = userName === undefined ? null : config.getUser(userName);
+  if (user === null && userName !== undefined)
     throw new UsageError(`kubeconfig ${path}: ${what} names user "${userName}", which does not exist`);
   const connection = await toConnection(cluster, user, `kubeconfig ${path}`);
   return {
@@ -55,28 +59,30 @@ export async function connectionFromKubeconfig(
 
 /** The selected context; an empty one if none is selected and flags name the server. */
 function contextOf(
-  config: Kubeconfig,
+  config: KubeConfig,
   path: string,
   context: string | undefined,
   overrides: ConnectionOverrides,
 ): { readonly name: string; readonly cluster: string; readonly user: string; readonly namespace?: string } {
-  const name = context ?? config.currentContext ?? '';
+  const name: unknown = context ?? config.currentContext;
   const known = config.contexts.map((item) => item.name).join(', ');
-  if (name === '') {
+  if (typeof name !== 'string' || name === '') {
     if (nonEmptyString(overrides.cluster) !== undefined || nonEmptyString(overrides.server) !== undefined)
       return { name: '', cluster: '', user: '' };
     throw new UsageError(`kubeconfig ${path} has no current-context: name one with --context (it has: ${known})`);
   }
-  const found = withName(config.contexts, name);
+  const found = config.contexts.find((item) => item.name === name);
   if (found === undefined)
     throw new UsageError(`kubeconfig ${path} has no context "${name}" (it has: ${known === '' ? 'none' : known})`);
   return found;
 }
 
 /** A placeholder, if no cluster is named and a flag gives the server. */
-function clusterFromFlags(name: string, { server }: ConnectionOverrides): KubeconfigCluster | undefined {
+function clusterFromFlags(name: string, { server }: ConnectionOverrides): KubeConfigCluster | undefined {
   const named = nonEmptyString(server);
-  return name !== '' || named === undefined ? undefined : { name: '--server', server: 'http://unset', insecure: false };
+  return name !== '' || named === undefined
+    ? undefined
+    : { name: '--server', server: 'http://unset', skipTLSVerify: false };
 }
 
 /**
@@ -91,61 +97,102 @@ export async function connectionFromFlags(overrides: ConnectionOverrides): Promi
 /**
  * The connection of our own pod, from its service account. The token file is read again as it
  * rotates.
- * @param env names the API server, by the variables that Kubernetes sets in pods.
  * @param root prefix of the service account's folder, for tests.
  * @throws UsageError outside a pod.
  */
-export async function inClusterConnection(
-  env: Readonly<Record<string, string | undefined>>,
-  root = '',
-  overrides: ConnectionOverrides = {},
-): Promise<LoadedConnection> {
-  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '' } = env;
-  if (host === '' || port === '')
+export async function inClusterConnection(root = '', overrides: ConnectionOverrides = {}): Promise<LoadedConnection> {
+  const config = await emptyConfig();
+  config.loadFromCluster(root);
+  const cluster = config.getCurrentCluster();
+  if (cluster === null || !URL.canParse(cluster.server))
     throw new UsageError('not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig');
-  const folder = join(root, serviceAccountFolder);
-  const server = `https://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-  const cluster = { name: 'in-cluster', server, insecure: false, caFile: join(folder, 'ca.crt') };
-  const connection = await toConnection(cluster, undefined, 'in-cluster configuration');
-  const credentials = { bearerTokenFile: join(folder, 'token') };
+  const connection = await toConnection(cluster, config.getCurrentUser(), 'in-cluster configuration');
+  const namespace = config.getContextObject(config.currentContext)?.namespace?.trim() ?? '';
   return {
-    connection: await applyOverrides({ ...connection, credentials }, overrides),
+    connection: await applyOverrides(connection, overrides),
     context: 'in-cluster',
-    namespace: await namespaceOfPod(join(folder, 'namespace')),
+    namespace: namespace === '' ? 'default' : namespace,
   };
 }
 
-async function namespaceOfPod(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  return nonEmptyString(text.trim()) ?? 'default';
-}
-
-async function loadFiles(files: readonly string[], path: string): Promise<Kubeconfig> {
+async function mergeKubeconfigs(files: readonly string[], path: string): Promise<KubeConfig> {
   if (files.length === 0) throw new UsageError('no kubeconfig file is named');
-  const config = mergeKubeconfigs(await Promise.all(files.map(loadFile)));
+  const config = await emptyConfig();
+  const seen = { clusters: new Set<string>(), users: new Set<string>(), contexts: new Set<string>() };
+  for (const file of files) {
+    const next = await loadFile(file);
+    for (const cluster of next.clusters) if (isFirst(seen.clusters, cluster.name)) config.addCluster(cluster);
+    for (const user of next.users) if (isFirst(seen.users, user.name)) config.addUser(user);
+    for (const context of next.contexts) if (isFirst(seen.contexts, context.name)) config.addContext(context);
+    const current: unknown = next.currentContext;
+    const chosen: unknown = config.currentContext;
+    if (typeof current === 'string' && current !== '' && typeof chosen !== 'string') config.setCurrentContext(current);
+  }
   if (config.contexts.length === 0) throw new UsageError(`kubeconfig ${path} has no contexts`);
   return config;
 }
 
-function withName<T extends { readonly name: string }>(entries: readonly T[], name: string): T | undefined {
-  return entries.find((entry) => entry.name === name);
+function isFirst(seen: Set<string>, name: string): boolean {
+  if (seen.has(name)) return false;
+  seen.add(name);
+  return true;
 }
 
-async function loadFile(file: string): Promise<Kubeconfig> {
+async function loadFile(file: string): Promise<KubeConfig> {
   const text = await readText(file, `kubeconfig ${file}`);
   try {
+    // The library accepts any YAML as a kubeconfig, and fails later with a TypeError.
     const root = parseYamlDocuments(text)[0];
     if (!isObject(root) || !(Array.isArray(root['clusters']) || Array.isArray(root['contexts'])))
       throw new Error('it is not a kubeconfig (no clusters, no contexts)');
-    return parseKubeconfig(root, dirname(file));
+    const config = await emptyConfig();
+    config.loadFromFile(file);
+    keepUserFields(config, root, file);
+    return config;
   } catch (error) {
     throw new UsageError(`kubeconfig ${file} cannot be read: ${oneLine(error)}`, { cause: error });
   }
 }
 
+/**
+ * Adds the fields of users that the library ignores. Instead of `tokenFile` it reads `token-file`,
+ * which kubectl does not know, and would continue without credentials. It reads only the user of
+ * the impersonation fields, and begins the path of an exec plugin at the working directory.
+ */
+function keepUserFields(config: KubeConfig, root: JsonObject, file: string): void {
+  const entries = (Array.isArray(root['users']) ? (root['users'] as readonly Json[]) : []).filter(isObject);
+  config.users = config.users.map((user) => {
+    const entry = entries.find((one) => one['name'] === user.name);
+    const tokenFile = nonEmptyString(valueAt(entry, 'user', 'tokenFile'));
+    const exec = withPath(user.exec, dirname(file));
+    const acting = { ...user, ...defined({ exec }), acting: impersonatedUser(entry) };
+    if (tokenFile === undefined || nonEmptyString(user.token) !== undefined) return acting;
+    return { ...acting, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } } };
+  });
+}
+
+/** A command with a slash is a path, which begins at the folder of the file; others are on PATH. */
+function withPath(exec: unknown, folder: string): unknown {
+  if (!isObject(exec)) return undefined;
+  const { command } = exec;
+  return typeof command === 'string' && command.includes('/') ? { ...exec, command: resolve(folder, command) } : exec;
+}
+
+function impersonatedUser(entry: JsonObject | undefined): ImpersonatedUser {
+  const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+  const extra = valueAt(entry, 'user', 'as-user-extra');
+  const uid = nonEmptyString(valueAt(entry, 'user', 'as-uid'));
+  return {
+    user: nonEmptyString(valueAt(entry, 'user', 'as')) ?? '',
+    groups: texts(valueAt(entry, 'user', 'as-groups')),
+    extra: isObject(extra) ? Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, texts(value)])) : {},
+    ...defined({ uid }),
+  };
+}
+
 async function toConnection(
-  cluster: KubeconfigCluster,
-  user: KubeconfigUser | undefined,
+  cluster: KubeConfigCluster,
+  user: KubeConfigUser | null,
   source: string,
 ): Promise<ClusterConnection> {
   const url = URL.canParse(cluster.server) ? new URL(cluster.server) : undefined;
@@ -154,44 +201,50 @@ async function toConnection(
       `${source}: cluster "${cluster.name}" has server "${outsideText('url', cluster.server)}", which is not a URL`,
     );
   const caData = await pemText(cluster.caData, cluster.caFile, `${source}: certificate authority`);
-  const acting = user === undefined ? undefined : checkedImpersonation(user.acting);
+  const acting = user?.acting === undefined ? undefined : checkedImpersonation(user.acting);
   return {
     server: cluster.server.replace(/\/+$/, ''),
-    insecure: cluster.insecure,
+    insecure: cluster.skipTLSVerify,
     ...defined({ caData, tlsServerName: cluster.tlsServerName, proxyUrl: cluster.proxyUrl }),
-    credentials: user === undefined ? {} : await toCredentials(user, source),
+    credentials: user === null ? {} : await toCredentials(user, source),
     ...defined({ impersonate: acting }),
   };
 }
 
-async function toCredentials(user: KubeconfigUser, source: string): Promise<ClusterCredentials> {
-  if (user.authProvider !== undefined)
-    throw new UsageError(
-      `${source}: user "${user.name}" uses auth provider "${user.authProvider}", which Kubernetes has removed: use an exec plugin`,
-    );
+async function toCredentials(user: KubeConfigUser, source: string): Promise<ClusterCredentials> {
   const certData = await pemText(user.certData, user.certFile, `${source}: client certificate`);
   const keyData = await pemText(user.keyData, user.keyFile, `${source}: client key`);
-  const { username, token, tokenFile } = user;
+  const tokenFile = tokenFileOf(user, source);
+  const exec = execPluginOf(user, source);
   return {
-    ...defined({
-      username,
-      password: secretOf(user.password),
-      bearerToken: secretOf(token?.trim()),
-      bearerTokenFile: token === undefined ? tokenFile : undefined,
-      certData: secretOf(certData),
-      keyData: secretOf(keyData),
-      exec: execPluginOf(user, source),
-    }),
+    ...(nonEmptyString(user.username) === undefined ? {} : { username: user.username ?? '' }),
+    ...(nonEmptyString(user.password) === undefined ? {} : { password: new SecretValue(user.password ?? '') }),
+    ...(nonEmptyString(user.token) === undefined ? {} : { bearerToken: new SecretValue((user.token ?? '').trim()) }),
+    ...defined({ bearerTokenFile: tokenFile }),
+    ...(certData === undefined ? {} : { certData: new SecretValue(certData) }),
+    ...(keyData === undefined ? {} : { keyData: new SecretValue(keyData) }),
+    ...defined({ exec }),
   };
 }
 
-function secretOf(text: string | undefined): SecretValue | undefined {
-  return text === undefined ? undefined : new SecretValue(text);
+/**
+ * The token file, which is represented as an auth provider (see `keepUserFields`). Kubernetes 1.26
+ * removed all other providers.
+ */
+function tokenFileOf(user: KubeConfigUser, source: string): string | undefined {
+  const provider: unknown = user.authProvider;
+  if (!isObject(provider)) return undefined;
+  const settings = provider['config'];
+  const file = isObject(settings) ? settings['tokenFile'] : undefined;
+  if (provider['name'] === 'tokenFile' && typeof file === 'string') return file;
+  throw new UsageError(
+    `${source}: user "${user.name}" uses auth provider "${nonEmptyString(provider['name']) ?? ''}", which Kubernetes has removed: use an exec plugin`,
+  );
 }
 
-function execPluginOf(user: KubeconfigUser, source: string): ClusterCredentials['exec'] {
-  const { exec } = user;
-  if (exec === undefined) return undefined;
+function execPluginOf(user: KubeConfigUser, source: string): ClusterCredentials['exec'] {
+  const exec: unknown = user.exec;
+  if (!isObject(exec)) return undefined;
   const { command, apiVersion, args, env } = exec;
   if (typeof command !== 'string' || command === '')
     throw new UsageError(`${source}: user "${user.name}" has an exec plugin without a command`);
@@ -212,7 +265,9 @@ function nonEmptyString(value: unknown): string | undefined {
 }
 
 /** Data overrides a file, as in kubectl. */
-async function pemText(data: string | undefined, file: string | undefined, what: string): Promise<string | undefined> {
-  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
-  return file === undefined ? undefined : readText(file, `${what} ${file}`);
+async function pemText(data: unknown, file: unknown, what: string): Promise<string | undefined> {
+  const base64 = nonEmptyString(data);
+  if (base64 !== undefined) return Buffer.from(base64, 'base64').toString('utf8');
+  const path = nonEmptyString(file);
+  return path === undefined ? undefined : readText(path, `${what} ${path}`);
 }
