@@ -23,5 +23,7 @@ export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
 export { destinationDenied, isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';
 export type { ResolvedCluster } from './spec.ts';
+export { windowHold } from './window-hold.ts';
+export type { WindowHold } from './window-hold.ts';
 export { canSync } from './windows.ts';
 export type { SyncTrigger, SyncVerdict, WindowFacts } from './windows.ts';

@@ -1,6 +1,7 @@
 import { globMatch, isObject, parseGoDuration } from '#base';
 import type { ApplicationDestination, SyncWindow } from '#model';
 import { nextActivation, offsetOf, parseCron } from './cron.ts';
+import type { CronSchedule } from './cron.ts';
 import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
 /**
@@ -42,9 +43,7 @@ export function canSync(
   now: number,
 ): SyncVerdict {
   try {
-    const matched = entriesOrUnreadable(windows).filter((window): window is SyncWindow =>
-      selects(parseWindow(window), app),
-    );
+    const matched = matchingWindows(windows, app);
     return { allowed: matched.length === 0 || allowedAt(matched, trigger, now) };
   } catch (error) {
     if (error instanceof WindowError) return { allowed: false, error: `invalid sync windows: ${error.message}` };
@@ -52,11 +51,16 @@ export function canSync(
   }
 }
 
+/** @throws WindowError for an invalid window */
+export function matchingWindows(windows: readonly SyncWindow[] | undefined, app: WindowFacts): readonly SyncWindow[] {
+  return entriesOrUnreadable(windows).filter((window): window is SyncWindow => selects(parseWindow(window), app));
+}
+
 /** Maximum length of a quoted duration or schedule in a message. */
 const maxQuotedLength = 200;
 
-/** Thrown inside this file only; canSync returns it as a value. */
-class WindowError extends Error {}
+/** Thrown inside this module only; canSync returns it as a value. */
+export class WindowError extends Error {}
 
 /** @throws WindowError for an invalid window: it is unknown what it selects. */
 function parseWindow(window: unknown): SyncWindow {
@@ -107,17 +111,23 @@ function isSyncExempt(inTheWay: readonly SyncWindow[], windows: readonly SyncWin
   return allowedAt(windows, { manual: trigger.manual }, trigger.startedAt);
 }
 
-function isActive(window: SyncWindow, now: number): boolean {
+export function isActive(window: SyncWindow, now: number): boolean {
+  const { schedule, durationMs } = timesOf(window);
+  const local = now + (offsetOf(window.timeZone ?? '', now) ?? 0);
+  const next = nextActivation(schedule, local - durationMs);
+  return next === undefined ? window.kind === 'deny' : next < local;
+}
+
+/** @throws WindowError for a schedule or a duration that cannot be parsed */
+export function timesOf(window: SyncWindow): { readonly schedule: CronSchedule; readonly durationMs: number } {
   const [scheduleText, durationText] = [window.schedule ?? '', window.duration ?? ''];
   const schedule = parseCron(scheduleText);
   if ('error' in schedule)
     throw new WindowError(`cannot parse schedule '${scheduleText.slice(0, maxQuotedLength)}': ${schedule.error}`);
-  const duration = durationText.length > maxQuotedLength ? undefined : parseGoDuration(durationText);
-  if (duration === undefined)
+  const durationMs = durationText.length > maxQuotedLength ? undefined : parseGoDuration(durationText);
+  if (durationMs === undefined)
     throw new WindowError(
       `cannot parse duration '${durationText.slice(0, maxQuotedLength)}': not a duration such as 1h30m`,
     );
-  const local = now + (offsetOf(window.timeZone ?? '', now) ?? 0);
-  const next = nextActivation(schedule, local - duration);
-  return next === undefined ? window.kind === 'deny' : next < local;
+  return { schedule, durationMs };
 }
