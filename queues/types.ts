@@ -91,6 +91,8 @@ export interface WorkQueue<K extends string, P> {
   readonly inFlight: number;
   /** For liveness probes; the ages are 0 if no key is waiting or in flight. */
   progress(): QueueProgress;
+  /** The key, if it is due and waits for a worker. */
+  waiting(key: K): QueuedItem<K, P> | undefined;
   /** Takes time linear in the number of keys. */
   contents(): QueueContents<K, P>;
 }

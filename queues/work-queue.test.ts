@@ -356,6 +356,20 @@ describe('work queue', () => {
     expect((await queue.take(newSignal()))?.payload).toBe(3);
   });
 
+  it('finds a key while it is due and waits for a worker', async () => {
+    const clock = new FakeClock();
+    const queue = queueOf(clock);
+    queue.add('later', { delayMs: 1000 });
+    queue.add('now', { payload: [7] });
+    const found = { key: 'now', since: clock.monotonic(), priority: 'live', payload: [7] };
+    expect(['now', 'later', 'other'].map((key) => queue.waiting(key))).toEqual([found, undefined, undefined]);
+    await take(queue);
+    queue.add('now');
+    expect(queue.waiting('now')).toBeUndefined();
+    queue.done('now');
+    expect(queue.waiting('now')).toMatchObject({ key: 'now' });
+  });
+
   it('measures the wait from the due time', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);

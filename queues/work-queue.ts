@@ -199,6 +199,12 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     };
   }
 
+  waiting(key: K): QueuedItem<K, P> | undefined {
+    const entry = this.#entries.get(key);
+    if (entry?.pending !== 'due' || entry.startedAt !== undefined) return undefined;
+    return itemOf(entry, entry.readyAt, entry);
+  }
+
   contents(): QueueContents<K, P> {
     const depthByPriority = { user: 0, live: 0, resync: 0 };
     for (const { pending, startedAt, urgency } of this.#entries.values())
