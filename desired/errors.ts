@@ -88,8 +88,14 @@ export class SizeLimitExceeded extends DesiredError {
  * reported failure; a new commit is tried immediately.
  */
 export class GenerationPaused extends DesiredError {
-  constructor(lastFailure: string) {
+  readonly lastFailure: string;
+  /** Wall time of the next attempt; undefined: none by time. */
+  readonly until: number | undefined;
+
+  constructor(lastFailure: string, until?: number) {
     super('DESIRED_PAUSED', `Manifest generation error (cached): ${lastFailure}`);
+    this.lastFailure = lastFailure;
+    this.until = until;
   }
 }
 

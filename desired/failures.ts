@@ -57,7 +57,7 @@ export class PausedFailures {
       return;
     }
     this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, weightOf(failure));
-    throw new GenerationPaused(failure.message);
+    throw new GenerationPaused(failure.message, pauseMs > 0 ? failure.since + pauseMs : undefined);
   }
 
   succeeded(key: string): void {

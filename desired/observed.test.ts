@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { FakeClock } from '#support';
-import { GenerationPaused, RepositoryError, SourceFailed } from './errors.ts';
+import { GenerationPaused, ManifestError, RepositoryError, RevisionNotFound, SourceFailed } from './errors.ts';
 import { observeSource } from './observed.ts';
 import type { ObservedSource } from './observed.ts';
 import type { DesiredSource, RequestedSource } from './types.ts';
@@ -43,6 +43,27 @@ describe('the report of repositories', () => {
     await ask(`https://git/${'x'.repeat(100_000)}`, 'p'.repeat(100_000));
     expect(repositories()[0]?.paused).toHaveLength(1);
     expect(JSON.stringify(repositories()).length).toBeLessThan(8000);
+  });
+
+  it.each<[string, Error | undefined, number]>([
+    ['a repository that cannot be read', new RepositoryError('away'), 2],
+    ['one that was read', undefined, 0],
+    ['one with a manifest that cannot be parsed', new ManifestError('bad'), 0],
+    ['one without the revision', new RevisionNotFound('main'), 0],
+  ])('counts failures of the repository alone: %s', async (_what, failure, failuresInRow) => {
+    const { ask, repositories } = observed(failure);
+    await ask('https://git/x');
+    await ask('https://git/x');
+    expect(repositories()[0]).toMatchObject({ failuresInRow, lastFetch: { ok: failure === undefined } });
+  });
+
+  it('says why a source is paused, and until when', async () => {
+    const { ask, repositories } = observed(new GenerationPaused('bad template', 99));
+    await ask('https://git/x', 'charts/a');
+    expect(repositories()[0]).toMatchObject({
+      failuresInRow: 0,
+      paused: [{ path: 'charts/a', revision: 'main', message: 'bad template', until: 99 }],
+    });
   });
 
   it('keeps the repositories that are in use, whatever number of others a tenant names', async () => {

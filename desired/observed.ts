@@ -1,6 +1,15 @@
 import { isAbort, messageOf, outsideText, recordedText, splitUserInfo } from '#base';
 import type { Clock } from '#base';
-import { GenerationPaused, SourceFailed } from './errors.ts';
+import {
+  GenerationPaused,
+  ManifestError,
+  PluginFailed,
+  RevisionNotFound,
+  SourceFailed,
+  SourcePathError,
+  ToolFailed,
+  UnsupportedSource,
+} from './errors.ts';
 import type { DesiredSource, ManifestsRequest, RequestedSource } from './types.ts';
 
 /** How reading one repository went, for display. Times are wall milliseconds. */
@@ -13,6 +22,7 @@ export interface RepositoryReport {
     readonly ok: boolean;
     readonly message?: string;
   };
+  /** Failures to read it; errors of what it contains do not count. */
   readonly failuresInRow: number;
   readonly failingSince: number | undefined;
   readonly lastSuccessAt: number | undefined;
@@ -26,6 +36,8 @@ export interface PausedSourceReport {
   readonly revision: string;
   readonly message: string;
   readonly since: number;
+  /** Undefined: until another commit or a hard refresh. */
+  readonly until: number | undefined;
 }
 
 export interface ObservedSource {
@@ -82,6 +94,9 @@ export function observeSource(source: DesiredSource, clock: Clock): ObservedSour
   };
 }
 
+/** The repository was read: the fault is in the source. */
+const sourceErrors = [ManifestError, PluginFailed, RevisionNotFound, SourcePathError, ToolFailed, UnsupportedSource];
+
 interface NotedRequest {
   readonly at: number;
   readonly durationMs: number;
@@ -104,16 +119,21 @@ function note(reports: Map<string, MutableReport>, at: RequestedSource, noted: N
   if (noted.isRender) report.renders += 1;
   const [path, revision] = [recordedText(at.source.path ?? at.source.chart ?? ''), recordedText(at.revision)];
   const pausedKey = `${path} ${revision}`;
-  if (cause instanceof GenerationPaused) pause(report, pausedKey, { path, revision, since: noted.at });
-  else report.paused.delete(pausedKey);
-  report.failuresInRow = ok ? 0 : report.failuresInRow + 1;
-  report.failingSince = ok ? undefined : (report.failingSince ?? noted.at);
-  if (ok) report.lastSuccessAt = noted.at;
+  if (cause instanceof GenerationPaused) {
+    const { lastFailure, until } = cause;
+    pause(report, pausedKey, { path, revision, since: noted.at, until, message: recordedText(lastFailure) });
+  } else report.paused.delete(pausedKey);
+  // A paused source is not read, so it tells nothing about its repository.
+  if (cause instanceof GenerationPaused) return;
+  const isRead = ok || sourceErrors.some((type) => cause instanceof type);
+  report.failuresInRow = isRead ? 0 : report.failuresInRow + 1;
+  report.failingSince = isRead ? undefined : (report.failingSince ?? noted.at);
+  if (isRead) report.lastSuccessAt = noted.at;
 }
 
-function pause(report: MutableReport, key: string, paused: Omit<PausedSourceReport, 'message'>): void {
+function pause(report: MutableReport, key: string, paused: PausedSourceReport): void {
   if (report.paused.has(key) || report.paused.size >= maxPaused) return;
-  report.paused.set(key, { ...paused, message: report.lastFetch.message ?? '' });
+  report.paused.set(key, paused);
 }
 
 /** The address of a repository as reports name it: without user, password and secret parameters. */
