@@ -249,6 +249,28 @@ describe('a hostile tenant', () => {
     expect(await hostile).toBe('gone');
   });
 
+  it('does not name the Application that occupies a worker to callers who may not read it', async () => {
+    const controller = await drifted();
+    const { report } = controller;
+    const queue = {
+      name: 'q',
+      workers: 1,
+      depth: 1,
+      longest: { key: 'team-b/slow', since: '2026-01-01T00:00:00.000Z' },
+    };
+    const details: typeof report.details = async (key, inner) => {
+      const known = await report.details(key, inner);
+      return known === undefined ? undefined : { ...known, waiting: { what: 'a worker', since: '', queue } };
+    };
+    const api = apiOf({ ...factsOf(controller), controller: { ...report, details } });
+    const shownTo = async (viewer: Viewer): Promise<unknown> => {
+      const { application } = await page(api, '/api/v1/applications/argocd/demo', viewer);
+      return (application as unknown as { readonly waiting: { readonly queue: unknown } }).waiting.queue;
+    };
+    expect(await shownTo(onlyIn('argocd'))).toEqual({ ...queue, longest: { ...queue.longest, key: '' } });
+    expect(await shownTo(onlyIn('argocd', 'team-b'))).toEqual(queue);
+  });
+
   it('learns nothing about others by filters: not by time, errors, counts or reviews', async () => {
     const api = apiOf(factsOf(await drifted()));
     const asked: string[] = [];

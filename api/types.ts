@@ -51,6 +51,8 @@ export interface Degradation {
   readonly subject: string;
   readonly message: string;
   readonly since?: Time;
+  /** When it is tried again; absent: unknown. */
+  readonly until?: Time;
   /** Advice in one line. */
   readonly advice: string;
 }
@@ -318,7 +320,7 @@ export interface PausedSource {
   readonly revision: string;
   readonly message: string;
   readonly since: Time;
-  /** Absent: until another commit or a hard refresh. */
+  /** Another commit or a hard refresh ends it earlier; absent: only those do. */
   readonly until?: Time;
 }
 

@@ -1,4 +1,5 @@
 import type { Viewer } from './access/viewer.ts';
+import type { Application } from './application-types.ts';
 import { ApiFault } from './fault.ts';
 import type { ApiRequest } from './request.ts';
 import type { CostRow, Queue, QueueItem, RecentEvent } from './types.ts';
@@ -52,6 +53,7 @@ export async function visibleTo(
     const items = body['items'] as readonly Queue[];
     return { ...body, items: await Promise.all(items.map((queue) => withoutHidden(queue, mayRead))) };
   }
+  if (request.page === 'application') return withoutHiddenWorker(body, viewer, signal);
   if (request.page === 'events') {
     const items = (body['items'] as readonly RecentEvent[]).filter(({ namespace }) =>
       namespace === undefined ? isAdmin : canRead(readable, namespace),
@@ -75,6 +77,21 @@ async function withoutHidden(queue: Queue, mayRead: (namespace: string) => Promi
   const inProgress: QueueItem[] = [];
   for (const item of queue.inProgress) inProgress.push(await shown(item));
   return { ...queue, inProgress, ...(queue.oldest === undefined ? {} : { oldest: await shown(queue.oldest) }) };
+}
+
+/** An Application's page names another Application in one place: the one that occupies a worker. */
+async function withoutHiddenWorker(
+  body: Readonly<Record<string, unknown>>,
+  viewer: Viewer,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>>> {
+  const application = body['application'] as Pick<Application, 'waiting'>;
+  const { waiting } = application;
+  const longest = waiting?.queue?.longest;
+  if (waiting?.queue === undefined || longest === undefined) return body;
+  if (await viewer.mayRead(namespaceOf(longest.key), signal)) return body;
+  const queue = { ...waiting.queue, longest: { ...longest, key: '' } };
+  return { ...body, application: { ...application, waiting: { ...waiting, queue } } };
 }
 
 function namespaceOf(key: string): string {

@@ -35,7 +35,6 @@ export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';
 export { stallOf } from './report/controller-report.ts';
 export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
 export type { ReportedTree } from './report/tree-report.ts';
-export type { ApplicationReport } from './report/application-report.ts';
 export { RecordingRefused } from './recorder/recordings.ts';
 export { maxLineLength as maxRecordingLine, RecordingError } from './replay/read-recording.ts';
 export type { DecisionDifference } from './replay/differences.ts';
@@ -43,5 +42,25 @@ export type { ReplayTools } from './replay/recorded-pass.ts';
 export type { ReplayedPass } from './replay/replay-pass.ts';
 export { replayRecording } from './replay/replay.ts';
 export type { ReplayItem } from './replay/replay.ts';
+export type { AutosyncCheck } from './application/autosync-checks.ts';
+export type {
+  ApplicationHealth,
+  ApplicationOperation,
+  ApplicationReport,
+  AutomatedSync,
+  FieldDifference,
+  FieldWriter,
+  FullQueue,
+  IgnoredDifference,
+  ObjectHealth,
+  OperationBlocker,
+  OperationResource,
+  Pass,
+  PassCause,
+  PassStages,
+  ResourceCounts,
+  ResourceDifference,
+  Waiting,
+} from './report/application-facts.ts';
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';

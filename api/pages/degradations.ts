@@ -64,18 +64,19 @@ function repositoryDegradations({ repositories }: ReplicaFacts, wanted: string):
   const failing: Degradation = {
     type: 'repository',
     subject: url,
-    message: `${failuresInRow} failures in a row: ${lastFetch.message ?? ''}`,
+    message: `${failuresInRow === 1 ? 'one failure' : `${failuresInRow} failures in a row`}: ${lastFetch.message ?? ''}`,
     ...defined({ since: optionalTime(failingSince) }),
     advice: 'Check its URL, its credentials and the network; argocd repo get shows what Argo CD sees',
   };
   return [
     ...(failuresInRow > 0 ? [failing] : []),
-    ...paused.map(({ path, revision, message, since }): Degradation => ({
+    ...paused.map(({ path, revision, message, since, until }): Degradation => ({
       type: 'source',
       subject: `${url} ${path} ${revision}`,
-      message,
+      message: `paused, because it failed several times in a row: ${message}`,
       since: wireTime(since),
-      advice: 'Correct the source and push, or request a hard refresh',
+      ...defined({ until: optionalTime(until) }),
+      advice: 'Correct the source and push, or request a hard refresh: both end the pause',
     })),
   ];
 }

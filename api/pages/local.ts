@@ -1,5 +1,6 @@
 import { defined } from '#base';
 import { appKey } from '#model';
+import { clusterKey } from '#sharding';
 import type { AppKey } from '#model';
 import type { Application } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
@@ -37,7 +38,11 @@ export function repositories(facts: ReplicaFacts, index: ApplicationIndex): read
     applications: counts.get(url) ?? 0,
     lastFetch: { ...lastFetch, at: wireTime(lastFetch.at) },
     ...defined({ failingSince: optionalTime(failingSince), lastSuccessAt: optionalTime(lastSuccessAt) }),
-    paused: paused.map((source) => ({ ...source, since: wireTime(source.since) })),
+    paused: paused.map(({ since, until, ...source }) => ({
+      ...source,
+      since: wireTime(since),
+      ...defined({ until: optionalTime(until) }),
+    })),
   }));
 }
 
@@ -53,7 +58,10 @@ export async function applicationPage(
   if (found === undefined || details === undefined) return undefined;
   const { since, reason, ...rest } = details;
   const { app } = found;
-  const place = facts.ownership.placeOf(key, facts.controller.clusterOf(app));
+  const cluster = facts.controller.clusterOf(app);
+  const place = facts.ownership.placeOf(key, cluster);
+  const { epoch, unowned } = facts.ownership.facts();
+  const silentMs = cluster === undefined ? undefined : unowned.get(clusterKey(cluster.server));
   const summary = index.summaryOf(found);
   return {
     ...summary,
@@ -64,7 +72,12 @@ export async function applicationPage(
       reason,
       part: place?.part ?? 0,
       parts: place?.parts ?? 1,
-      ...defined({ shard: place?.slot, epoch: facts.ownership.facts().epoch }),
+      ...defined({
+        shard: place?.slot,
+        epoch,
+        pinnedTo: cluster?.shard,
+        unownedSince: silentMs === undefined ? undefined : wireTime(facts.clock.now() - silentMs),
+      }),
     },
     conditions: (app.status?.conditions ?? []).map(({ type, message, lastTransitionTime }) => ({
       type,

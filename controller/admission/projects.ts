@@ -15,6 +15,7 @@ import type { Application, AppProject, Cluster, KubeObject, OperationState, Reso
 import {
   appNamespaceDenied,
   canSync,
+  windowHold,
   destinationDenied,
   effectiveProject,
   impersonationTarget,
@@ -23,6 +24,7 @@ import {
   isGroupKindPermitted,
   validateSpec,
 } from '#policy';
+import type { SyncTrigger, WindowFacts, WindowHold } from '#policy';
 import type { SettingsStore } from '#settings';
 import type { PolicyFacts } from './policy-facts.ts';
 import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
@@ -162,12 +164,20 @@ export class ProjectPolicies {
     return cluster !== undefined && this.#gate(app, this.of(app), cluster).permitsRef(ref);
   }
 
-  /** The message of a sync window that blocks the running operation; undefined if none does. */
-  windowMessage(app: Application): string | undefined {
+  /**
+   * The sync windows that hold the running operation, or automated syncs if none runs, for display;
+   * undefined: no window does.
+   */
+  syncHold(app: Application): SyncHold | undefined {
     const state = app.status?.operationState;
-    if (state === undefined || isCompleted(state.phase)) return undefined;
+    const trigger = state === undefined || isCompleted(state.phase) ? { manual: false } : triggerOf(state);
     try {
-      return this.#windows(app, this.of(app)).blocks(state);
+      const project = this.of(app);
+      const hold = (as: SyncTrigger): WindowHold | undefined =>
+        windowHold(project.spec.syncWindows, windowFacts(app), as, this.#deps.clock.now());
+      const found = hold(trigger);
+      if (found === undefined) return undefined;
+      return { ...found, project: projectOf(app), permitsManual: hold({ ...trigger, manual: true }) === undefined };
     } catch (error) {
       if (!(error instanceof DriftlessError)) throw error;
       return undefined;
@@ -218,14 +228,9 @@ export class ProjectPolicies {
 
   #windows(app: Application, project: AppProject): WindowGate {
     const { clock } = this.#deps;
-    const facts = { name: app.metadata.name ?? '', destination: app.spec.destination };
+    const facts = windowFacts(app);
     const blocks = (state: OperationState): string | undefined => {
-      const startedAt = parseTime(state.startedAt);
-      const trigger = {
-        manual: state.operation.initiatedBy?.automated !== true,
-        ...defined({ startedAt }),
-      };
-      const verdict = canSync(project.spec.syncWindows, facts, trigger, clock.now());
+      const verdict = canSync(project.spec.syncWindows, facts, triggerOf(state), clock.now());
       if (verdict.allowed) return undefined;
       return `Sync operation blocked by sync window${verdict.error === undefined ? '' : `: ${verdict.error}`}`;
     };
@@ -265,4 +270,20 @@ export class ProjectPolicies {
     const name = projectOf(app);
     return this.#deps.settings.clusters().filter((cluster) => cluster.project === name);
   }
+}
+
+/** Sync windows that hold syncs of an Application. */
+export interface SyncHold extends WindowHold {
+  readonly project: string;
+  /** Whether a sync by a user may run now. */
+  readonly permitsManual: boolean;
+}
+
+function windowFacts({ metadata, spec }: Application): WindowFacts {
+  return { name: metadata.name ?? '', destination: spec.destination };
+}
+
+function triggerOf({ startedAt, operation }: OperationState): SyncTrigger {
+  const manual = operation.initiatedBy?.automated !== true;
+  return { manual, ...defined({ startedAt: parseTime(startedAt) }) };
 }

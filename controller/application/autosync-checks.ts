@@ -111,7 +111,11 @@ function attemptChecks(seen: AutosyncObservation): readonly AutosyncCheck[] {
     check('attempted', decision?.do !== 'refuse', attemptText(seen)),
     check('self-heal', !isHealNeeded(seen) || selfHeals, `selfHeal is ${onOff(selfHeals)}`),
     check('backoff', decision?.do !== 'wait', backoffText(seen)),
-    check('contest', contested === 0 || contested < open, `another writer fights over ${contested} resources`),
+    check(
+      'contest',
+      contested === 0 || contested < open,
+      `another writer fights over ${contested} of ${open} resources that differ`,
+    ),
   ];
 }
 

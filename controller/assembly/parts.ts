@@ -4,7 +4,7 @@ import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
 import { appKeyOfInstance, asApplication, projectOf } from '#model';
-import type { AppKey, Application, Repository } from '#model';
+import type { AppKey, Application, Repository, ResourceRef } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { ItemHandler, RateLimiter, WorkQueue } from '#queues';
@@ -24,6 +24,7 @@ import { createControllerReport } from '../report/controller-report.ts';
 import type { ControllerReport, ReportedPool } from '../report/controller-report.ts';
 import type { CostBook } from '../report/costs.ts';
 import type { ProjectPolicies } from '../admission/projects.ts';
+import { ProjectUnusable } from '../shared/errors.ts';
 import { AppMetrics } from '../report/metrics.ts';
 import { applicationResource, projectResource } from '../shared/resources.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
@@ -264,6 +265,7 @@ export function makePool<K extends string, P extends ReasonedPayload>(
     delayed: () => queue.delayed,
     progress: () => pool.progress(),
     contents: () => queue.contents(),
+    waiting: (key: string) => queue.waiting(key as K),
     rates,
   };
   return { pool, reported };
@@ -293,7 +295,9 @@ export function makeReport(
     memoryOf: (key) => memories.peek(key),
     rowsOf: (key) => memories.rows.rowsOf(key),
     clusterOf: (app) => live.peek(guard.clusterOf(app)?.server ?? ''),
-    windowMessage: (app) => projects.windowMessage(app),
+    syncHold: (app) => projects.syncHold(app),
+    permits: (app, ref) => isPermitted(projects, app, ref),
+    syncTimeoutMs: config.syncTimeoutMs,
     rootsOf: (key) => memories.peek(key)?.roots,
     treeScope: (app) => {
       const verdict = projects.validate(app);
@@ -320,6 +324,16 @@ function recordedConfig(config: ControllerConfig): RecordedConfig {
   const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs } = config;
   const passes = { appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal };
   return { namespace, ...passes, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs };
+}
+
+/** False also while the project cannot be used. */
+function isPermitted(projects: ProjectPolicies, app: Application, ref: ResourceRef): boolean {
+  try {
+    return projects.permits(app, ref);
+  } catch (error) {
+    if (error instanceof ProjectUnusable) return false;
+    throw error;
+  }
 }
 
 /** Notes events of Applications in their memories and costs. */

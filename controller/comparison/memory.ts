@@ -54,6 +54,12 @@ export interface AppMemory {
   differences?: readonly string[];
 }
 
+/** Records a wait. One for the same thing goes on: `since` stays. */
+export function noteWait(memory: AppMemory, what: string, now: number, ms: number): void {
+  const since = memory.waiting?.what === what ? memory.waiting.since : now;
+  memory.waiting = { what, since, until: now + ms };
+}
+
 /** The result of a dry run, and the hash of its inputs. */
 export interface KnownDryRun {
   readonly id: string;

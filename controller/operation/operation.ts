@@ -15,6 +15,7 @@ import { ApplicationChanged, ClusterNotReady, StateTooLarge } from '../shared/er
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
+import { noteWait } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
@@ -345,7 +346,7 @@ export class OperationProcessor {
   }
 
   #remember(key: AppKey, what: string, ms: number): void {
-    this.#deps.memories.of(key).waiting = { what, since: this.#now(), until: this.#now() + ms };
+    noteWait(this.#deps.memories.of(key), what, this.#now(), ms);
   }
 
   #now(): number {

@@ -6,6 +6,7 @@ import type { CounterMetric, MetricLabels, MetricRegistry } from '#telemetry';
 import type { RefreshRequest } from '../application/freshness.ts';
 import { isStillPending, refreshAnnotation, withoutRefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
+import { noteWait } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { msUntilToken, spendTokens } from '../admission/refresh-budget.ts';
 
@@ -112,8 +113,7 @@ export class AskedRefreshes {
     const memory = this.#deps.memories.of(key);
     if (memory.asks === undefined || memory.asks.isDelayed) return;
     memory.asks = { ...memory.asks, isDelayed: true };
-    const since = this.#deps.clock.now();
-    memory.waiting = { what: 'the rate limit of requested refreshes', since, until: since + ms };
+    noteWait(memory, 'the rate limit of requested refreshes', this.#deps.clock.now(), ms);
     const labels = this.#labelsOf(app);
     const series = seriesOf(labels);
     this.#delayedBy.set(series, (this.#delayedBy.get(series) ?? new Set()).add(key));

@@ -3,6 +3,7 @@ import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { OwnershipFence, Publisher } from '#publish';
 import type { AddOptions } from '#queues';
+import { noteWait } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
@@ -91,11 +92,11 @@ export class RefreshWrites implements RefreshEffects {
     const before =
       decisions?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, decisions.finalizers);
     const decision = decisions?.decision;
-    if (decision !== undefined) delete pass.memory.waiting;
+    if (decision !== undefined && decision.do !== 'wait') delete pass.memory.waiting;
     if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
     const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {
-      pass.memory.waiting = { what: decision.reason, since: pass.now, until: pass.now + decision.ms };
+      noteWait(pass.memory, decision.reason, pass.now, decision.ms);
       const payload = { level: compareLevel.latest, reason: decision.reason, cause: 'retry' } as const;
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }

@@ -21,6 +21,7 @@ import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshnes
 import type { FreshnessFacts, DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import { describeDifferences } from '../comparison/differences.ts';
 import { hydrationConditions } from '../application/hydration.ts';
+import { noteWait } from '../comparison/memory.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
@@ -94,7 +95,7 @@ export class RefreshProcessor {
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       record.end('waiting', error.message);
       const ms = error instanceof ClusterNotReady ? error.afterMs : unreadableRetryMs;
-      memory.waiting = { what: recordedText(error.message), since: this.#now(), until: this.#now() + ms };
+      noteWait(memory, recordedText(error.message), this.#now(), ms);
       return { requeueAfterMs: ms, payload: again };
     }
     if (!settled.answered) return { requeueAfterMs: 0, priority: 'user' };

@@ -1,67 +1,29 @@
-import { defined } from '#base';
+import { defined, recordedText } from '#base';
 import type { Clock } from '#base';
 import type { ResourceComparison } from '#compare';
 import { applyingRules } from '#diff';
 import type { WrittenRule } from '#diff';
-import type { LiveCluster } from '#live';
-import { keyOfStatus, parseResourceKey } from '#model';
+import type { LiveCluster, LiveRow } from '#live';
+import { keyOfRef, keyOfStatus, parseResourceKey } from '#model';
 import type { AppKey, Application, KubeObject, ResourceKey, ResourceRef, ResourceStatus, Settings } from '#model';
+import type { SyncHold } from '../admission/projects.ts';
 import { autosyncChecks } from '../application/autosync-checks.ts';
-import type { AutosyncCheck } from '../application/autosync-checks.ts';
 import { contestRivals } from '../comparison/contest.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import type { PassRecord } from './activity.ts';
+import type {
+  ApplicationHealth,
+  ApplicationReport,
+  AutomatedSync,
+  FullQueue,
+  ObjectHealth,
+  Pass,
+  ResourceCounts,
+  Waiting,
+} from './application-facts.ts';
 import { isoTime, isoTimeOf } from './iso-time.ts';
 import { reportOperation } from './operation-report.ts';
-import type { OperationReport } from './operation-report.ts';
 import { describeDifference, isDifferent } from './resource-differences.ts';
-import type { ResourceDifference } from './resource-differences.ts';
-
-export interface ReportedPass {
-  readonly at: string;
-  readonly durationMs: number;
-  readonly queuedMs: number;
-  readonly priority: PassRecord['priority'];
-  readonly level: PassRecord['level'];
-  readonly isHard: boolean;
-  readonly cause: {
-    readonly type: PassRecord['cause'];
-    readonly message: string;
-    readonly objects: readonly ResourceRef[];
-    readonly objectsTotal: number;
-  };
-  readonly stages: PassRecord['stages'];
-  readonly result: PassRecord['result'];
-  readonly message?: string;
-}
-
-export interface ReportedAutosync {
-  readonly decision: 'start' | 'wait' | 'skip' | 'refuse' | 'none';
-  readonly reason: string;
-  readonly at?: string;
-  readonly until?: string;
-  readonly checks: readonly AutosyncCheck[];
-}
-
-/** Facts that only the owner of an Application has, for display. Values are masked. */
-export interface ApplicationReport {
-  readonly since: string;
-  readonly reason: string;
-  readonly lastPass?: ReportedPass;
-  readonly waiting?: { readonly what: string; readonly since: string; readonly until?: string };
-  readonly resources: { readonly synced: number; readonly outOfSync: number; readonly unknown: number };
-  readonly differences: readonly ResourceDifference[];
-  readonly differencesTotal: number;
-  readonly ignored: readonly (ResourceRef & { readonly rules: readonly WrittenRule[] })[];
-  readonly healthDetails: {
-    readonly status: string;
-    readonly message: string;
-    readonly since?: string;
-    readonly decidedBy?: ResourceRef & { readonly status: string; readonly message: string };
-  };
-  readonly lastOperation?: OperationReport;
-  readonly automatedSync: ReportedAutosync;
-}
 
 export interface ApplicationReportDeps {
   readonly clock: Pick<Clock, 'now'>;
@@ -71,8 +33,13 @@ export interface ApplicationReportDeps {
   readonly memoryOf: (key: AppKey) => AppMemory | undefined;
   readonly rowsOf: (key: AppKey) => readonly ResourceComparison[];
   readonly clusterOf: (app: Application) => LiveCluster | undefined;
-  /** The message of a sync window that blocks the running operation. */
-  readonly windowMessage: (app: Application) => string | undefined;
+  /** The sync windows that hold the running operation, or automated syncs if none runs. */
+  readonly syncHold: (app: Application) => SyncHold | undefined;
+  /** The queue in which it has waited for a worker, if all are busy. */
+  readonly fullQueue: (key: AppKey) => { readonly since: number; readonly queue: FullQueue } | undefined;
+  /** Whether the project lets an Application have an object; the tree shows no other. */
+  readonly permits: (app: Application, ref: ResourceRef) => boolean;
+  readonly syncTimeoutMs: number;
 }
 
 /** No object is tracked by it: only the targets are read. */
@@ -95,26 +62,36 @@ export async function reportApplication(
   const live = await liveObjects(deps.clusterOf(app), shown, signal);
   const rivals = contestRivals(memory?.contests ?? new Map());
   const waves = new Map((app.status?.resources ?? []).map((row) => [keyOfStatus(row), row.syncWave ?? 0]));
+  const hold = deps.syncHold(app);
   const lastOperation = reportOperation(app, {
     memory,
-    windowMessage: deps.windowMessage(app),
+    window: hold === undefined ? undefined : { message: holdMessage(hold), until: hold.until },
+    syncTimeoutMs: deps.syncTimeoutMs,
     waveOf: ({ group, kind, namespace, name }) => waves.get(keyOfStatus({ group, kind, namespace, name })),
   });
+  const health = healthOf(app, rows);
+  const [blockedBy, decidedBy] = await Promise.all([
+    withCulprit(lastOperation?.blockedBy, lastOperation?.blockedBy?.object, { app, deps }, signal),
+    withCulprit(health.decidedBy, health.decidedBy, { app, deps }, signal),
+  ]);
   return {
-    ...remembered(memory, deps),
-    ...defined({ lastOperation }),
+    ...remembered(key, memory, deps),
+    ...defined({
+      lastOperation: lastOperation === undefined ? undefined : { ...lastOperation, ...defined({ blockedBy }) },
+    }),
     resources: countResources(rows.length === 0 ? (app.status?.resources ?? []) : rows.map(({ status }) => status)),
     differences: shown.map((row) => describeDifference(row, { app, settings, live, rivals })),
     differencesTotal: different.length,
     ignored: ignoredResources(app, rows, settings),
-    healthDetails: healthOf(app, rows),
-    automatedSync: autosyncOf(memory),
+    healthDetails: { ...health, ...defined({ decidedBy }) },
+    automatedSync: autosyncOf(memory, hold),
   };
 }
 
 function remembered(
+  key: AppKey,
   memory: AppMemory | undefined,
-  { startedAt, clock }: ApplicationReportDeps,
+  { startedAt, clock, fullQueue }: ApplicationReportDeps,
 ): Pick<ApplicationReport, 'since' | 'reason' | 'lastPass' | 'waiting'> {
   const { owned, lastPass } = memory ?? {};
   return {
@@ -122,7 +99,7 @@ function remembered(
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
       lastPass: lastPass === undefined ? undefined : reportedPass(lastPass, clock.now()),
-      waiting: waitingOf(memory),
+      waiting: queuedWait(fullQueue(key)) ?? waitingOf(memory),
     }),
   };
 }
@@ -144,7 +121,7 @@ async function liveObjects(
   }
 }
 
-export function reportedPass(record: PassRecord, now: number): ReportedPass {
+export function reportedPass(record: PassRecord, now: number): Pass {
   const { at, level, isHard, queuedMs, priority, stages, result, message } = record;
   return {
     at: isoTime(at) ?? '',
@@ -165,7 +142,14 @@ export function reportedPass(record: PassRecord, now: number): ReportedPass {
   };
 }
 
-function waitingOf(memory: AppMemory | undefined): ApplicationReport['waiting'] {
+function queuedWait(found: ReturnType<ApplicationReportDeps['fullQueue']>): Waiting | undefined {
+  if (found === undefined) return undefined;
+  const { queue, since } = found;
+  const what = `a free worker of ${queue.name} (${queue.depth} due, workers busy: all ${queue.workers})`;
+  return { what, since: isoTime(since) ?? '', queue };
+}
+
+function waitingOf(memory: AppMemory | undefined): Waiting | undefined {
   const deletion = memory?.deletionBlockedBy;
   const waiting = deletion === undefined ? memory?.waiting : { ...deletion, until: 0 };
   if (waiting === undefined) return undefined;
@@ -173,7 +157,7 @@ function waitingOf(memory: AppMemory | undefined): ApplicationReport['waiting'] 
   return { what: waiting.what, since: isoTime(waiting.since) ?? '', ...defined({ until }) };
 }
 
-function countResources(resources: readonly Pick<ResourceStatus, 'status'>[]): ApplicationReport['resources'] {
+function countResources(resources: readonly Pick<ResourceStatus, 'status'>[]): ResourceCounts {
   const counts = { synced: 0, outOfSync: 0, unknown: 0 };
   for (const { status } of resources) {
     if (status === 'Synced') counts.synced += 1;
@@ -199,7 +183,7 @@ function ignoredResources(
   return found;
 }
 
-function healthOf(app: Application, rows: readonly ResourceComparison[]): ApplicationReport['healthDetails'] {
+function healthOf(app: Application, rows: readonly ResourceComparison[]): ApplicationHealth {
   const { status = '', message = '', lastTransitionTime } = app.status?.health ?? {};
   const decisive = rows.find(({ health, hook, own }) => !hook && own && health !== null && health.status === status);
   return {
@@ -212,16 +196,53 @@ function healthOf(app: Application, rows: readonly ResourceComparison[]): Applic
   };
 }
 
-function autosyncOf(memory: AppMemory | undefined): ReportedAutosync {
+function autosyncOf(memory: AppMemory | undefined, hold: SyncHold | undefined): AutomatedSync {
   const seen = memory?.autosync;
   if (seen === undefined)
     return { decision: 'none', reason: 'not decided since this replica became the owner', checks: [] };
   const { decision, at } = seen;
   const checks = autosyncChecks(seen);
   const [window] = checks;
-  if (decision === undefined)
-    return { decision: 'skip', reason: window?.message ?? '', checks, ...defined({ at: isoTime(at) }) };
+  if (decision === undefined) {
+    const reason = hold === undefined ? (window?.message ?? '') : holdMessage(hold);
+    const until = hold?.until === undefined ? undefined : isoTime(hold.until);
+    return { decision: 'skip', reason, checks, ...defined({ at: isoTime(at), until }) };
+  }
   const reason = decision.do === 'refuse' ? decision.message : decision.reason;
   const until = decision.do === 'wait' ? isoTime(at + decision.ms) : undefined;
   return { decision: decision.do, reason, checks, ...defined({ at: isoTime(at), until }) };
+}
+
+function holdMessage({ project, windows, error, permitsManual }: SyncHold): string {
+  if (error !== undefined) return `project ${project} has an invalid sync window, which forbids all syncs: ${error}`;
+  const them = windows.length === 1 ? 'a sync window' : 'sync windows';
+  const manual = permitsManual ? 'a sync by a user is permitted' : 'also for syncs by users';
+  return `${them} of project ${project}: ${windows.join(', ')} (${manual})`;
+}
+
+/** Adds the object below the given one that is to blame for its health. */
+async function withCulprit<T extends object>(
+  subject: T | undefined,
+  ref: ResourceRef | undefined,
+  { app, deps }: { readonly app: Application; readonly deps: ApplicationReportDeps },
+  signal: AbortSignal,
+): Promise<(T & { readonly culprit?: NonNullable<ObjectHealth['culprit']> }) | undefined> {
+  const cluster = deps.clusterOf(app);
+  if (subject === undefined || ref === undefined || cluster === undefined) return subject;
+  const root = keyOfRef(ref);
+  const rows = await cluster.tree({ roots: [root], excluded: [] }, signal);
+  const below = rows.filter((row) => row.key !== root && deps.permits(app, row));
+  const ill = (status: string): LiveRow | undefined =>
+    below.findLast((row) => row.health?.status === status && troubleOf(row) !== '');
+  const found = ill('Degraded') ?? ill('Progressing');
+  if (found === undefined) return subject;
+  const { group, kind, namespace, name, health } = found;
+  const message = recordedText(troubleOf(found));
+  return { ...subject, culprit: { group, kind, namespace, name, status: health?.status ?? '', message } };
+}
+
+/** The message of its health, or why its containers do not run: a Job's Pod has no message. */
+function troubleOf({ health, info = [] }: LiveRow): string {
+  const reason = info.find(({ name }) => name === 'Status Reason')?.value ?? '';
+  return health?.message !== undefined && health.message !== '' ? health.message : reason;
 }

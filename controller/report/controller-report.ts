@@ -2,26 +2,29 @@ import type { Clock, RollingSums } from '#base';
 import type { Informer } from '#kube';
 import { asApplication } from '#model';
 import type { AppKey, Application, Cluster, KubeObject } from '#model';
-import type { ProcessorsProgress, QueueContents } from '#queues';
+import type { ProcessorsProgress, QueueContents, QueuedItem } from '#queues';
 import { describeStall } from '#queues';
 import type { RefreshCause } from '../application/freshness.ts';
 import type { ActivityLog, FaultRecord, PassRecord, SyncRecord } from './activity.ts';
 import { reportApplication } from './application-report.ts';
-import type { ApplicationReport, ApplicationReportDeps } from './application-report.ts';
+import type { ApplicationReport, FullQueue } from './application-facts.ts';
+import type { ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
 import { reportTree } from './tree-report.ts';
 import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
 import type { Recordings } from '../recorder/recordings.ts';
+import { isoTime } from './iso-time.ts';
+
+type ReportedPayload = { readonly reason?: string; readonly cause?: RefreshCause } | undefined;
 
 /** A queue and its pool. */
 export interface ReportedPool {
   readonly name: string;
   readonly delayed: () => number;
   readonly progress: () => ProcessorsProgress;
-  readonly contents: () => QueueContents<
-    string,
-    { readonly reason?: string; readonly cause?: RefreshCause } | undefined
-  >;
+  readonly contents: () => QueueContents<string, ReportedPayload>;
+  /** The key, if it is due and waits for a worker. */
+  readonly waiting: (key: string) => QueuedItem<string, ReportedPayload> | undefined;
   /** Items taken over the last hour, by `<priority> <cause>`. */
   readonly rates: RollingSums<'taken'>;
 }
@@ -55,7 +58,7 @@ export interface ControllerReport {
 
 const hourMs = 3_600_000;
 
-export interface ControllerReportDeps extends ApplicationReportDeps {
+export interface ControllerReportDeps extends Omit<ApplicationReportDeps, 'fullQueue'> {
   readonly clock: Clock;
   readonly apps: Informer;
   readonly isWatched: (namespace: string) => boolean;
@@ -88,7 +91,9 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     owned: () => deps.owned(),
     details: async (key, signal) => {
       const app = find(key);
-      return app === undefined ? undefined : reportApplication(key, app, deps, signal);
+      return app === undefined
+        ? undefined
+        : reportApplication(key, app, { ...deps, fullQueue: (wanted) => fullQueue(wanted, deps) }, signal);
     },
     tree: async (key, signal) => {
       const app = find(key);
@@ -114,3 +119,25 @@ export function stallOf({ progress }: ReportedPool): string | undefined {
 
 /** No progress for this long while work waits. */
 const stalledMs = 600_000;
+
+/** A shorter wait for a worker is no news. */
+const longQueueWaitMs = 2000;
+
+/** The queue in which a key has waited long for a worker. */
+function fullQueue(
+  key: AppKey,
+  { pools, clock }: Pick<ControllerReportDeps, 'pools' | 'clock'>,
+): { readonly since: number; readonly queue: FullQueue } | undefined {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  const wall = (at: number): number => now - (monotonic - at);
+  for (const pool of pools) {
+    const item = pool.waiting(key);
+    if (item === undefined || monotonic - item.since < longQueueWaitMs) continue;
+    const { workers, waiting } = pool.progress();
+    const longest = pool.contents().inProgress.toSorted((a, b) => a.since - b.since)[0];
+    const named =
+      longest === undefined ? {} : { longest: { key: longest.key, since: isoTime(wall(longest.since)) ?? '' } };
+    return { since: wall(item.since), queue: { name: pool.name, workers, depth: waiting, ...named } };
+  }
+  return undefined;
+}

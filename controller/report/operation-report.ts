@@ -5,59 +5,30 @@ import { parseWaitingMessage } from '#sync';
 import type { AppMemory } from '../comparison/memory.ts';
 import { nextRetryAt } from '../application/operation-state.ts';
 import { parseTime } from '../shared/kube-time.ts';
+import type { ApplicationOperation, OperationBlocker, OperationResource } from './application-facts.ts';
 import { isoTime, isoTimeOf } from './iso-time.ts';
-
-export interface OperationBlocker {
-  readonly type: 'hook' | 'health' | 'retry' | 'window' | 'cluster' | 'finalizer' | 'wave' | 'other';
-  readonly message: string;
-  readonly object?: ResourceRef;
-  readonly since?: string;
-  readonly until?: string;
-}
-
-export interface OperationResult extends ResourceRef {
-  readonly status: string;
-  readonly message: string;
-  readonly hookType?: string;
-  readonly hookPhase?: string;
-  readonly syncPhase?: string;
-}
-
-export interface OperationReport {
-  readonly type: 'sync' | 'deletion';
-  readonly phase: string;
-  readonly message: string;
-  readonly startedAt: string;
-  readonly finishedAt?: string;
-  readonly initiatedBy: string;
-  readonly revisions: readonly string[];
-  readonly retries: number;
-  readonly retryLimit?: number;
-  readonly syncPhase?: string;
-  readonly wave?: number;
-  readonly blockedBy?: OperationBlocker;
-  readonly resources: readonly OperationResult[];
-}
 
 const maxResults = 100;
 
 export interface OperationFacts {
   readonly memory: Pick<AppMemory, 'waiting' | 'deletionBlockedBy' | 'wave'> | undefined;
-  /** The message of a sync window that blocks the operation. */
-  readonly windowMessage: string | undefined;
+  /** The sync windows that block the operation, and until when. */
+  readonly window: { readonly message: string; readonly until: number | undefined } | undefined;
+  /** --sync-timeout; 0: none. */
+  readonly syncTimeoutMs: number;
   /** Waves by resource, from the status. */
   readonly waveOf: (ref: ResourceRef) => number | undefined;
 }
 
 /** The running or the last operation, or the deletion, and what blocks it. */
-export function reportOperation(app: Application, facts: OperationFacts): OperationReport | undefined {
+export function reportOperation(app: Application, facts: OperationFacts): ApplicationOperation | undefined {
   const deletedAt = isoTimeOf(app.metadata.deletionTimestamp);
   const state = app.status?.operationState;
   if (deletedAt !== undefined && app.operation === undefined) return reportDeletion(deletedAt, facts);
   return state === undefined ? undefined : reportSync(state, facts);
 }
 
-function reportSync(state: OperationState, facts: OperationFacts): OperationReport {
+function reportSync(state: OperationState, facts: OperationFacts): ApplicationOperation {
   const { operation, retryCount = 0, message = '' } = state;
   const isOver = isCompleted(state.phase);
   const blockedBy = isOver ? undefined : blockerOf(state, facts);
@@ -92,7 +63,7 @@ function revisionsOf({ syncResult }: OperationState): readonly string[] {
   return syncResult.revisions ?? [syncResult.revision];
 }
 
-function reportDeletion(startedAt: string, { memory }: OperationFacts): OperationReport {
+function reportDeletion(startedAt: string, { memory }: OperationFacts): ApplicationOperation {
   const blocked = memory?.deletionBlockedBy;
   const since = blocked === undefined ? undefined : isoTime(blocked.since);
   return {
@@ -111,13 +82,19 @@ function reportDeletion(startedAt: string, { memory }: OperationFacts): Operatio
 }
 
 /** The blocker of a running operation; undefined while it makes progress. */
-function blockerOf(state: OperationState, { memory, windowMessage }: OperationFacts): OperationBlocker | undefined {
+function blockerOf(
+  state: OperationState,
+  { memory, window, syncTimeoutMs }: OperationFacts,
+): OperationBlocker | undefined {
   const { waiting } = memory ?? {};
   const since = waiting === undefined ? isoTimeOf(state.startedAt) : isoTime(waiting.since);
   if (state.finishedAt !== undefined) return retryBlocker(state);
-  if (windowMessage !== undefined) return { type: 'window', message: windowMessage, ...defined({ since }) };
+  if (window !== undefined)
+    return { type: 'window', message: window.message, ...defined({ since, until: optionalTime(window.until) }) };
   const named = namedBlocker(state);
-  if (named !== undefined) return { ...named, ...defined({ since }) };
+  // The time of the next look is no end of the wait.
+  const timesOutAt = syncTimeoutMs > 0 ? (parseTime(state.startedAt) ?? Number.NaN) + syncTimeoutMs : undefined;
+  if (named !== undefined) return { ...named, ...defined({ since, until: optionalTime(timesOutAt) }) };
   if (waiting === undefined) return undefined;
   const until = waiting.until > 0 ? isoTime(waiting.until) : undefined;
   return { type: 'other', message: waiting.what, ...defined({ since, until }) };
@@ -139,8 +116,10 @@ function namedBlocker({ message = '', syncResult }: OperationState): OperationBl
 function retryBlocker(state: OperationState): OperationBlocker {
   const finished = parseTime(state.finishedAt) ?? Number.NaN;
   const at = nextRetryAt(state.operation.retry, finished, Math.max(0, (state.retryCount ?? 1) - 1));
-  const [since, until] = [isoTimeOf(state.finishedAt), typeof at === 'number' ? isoTime(at) : undefined];
-  return { type: 'retry', message: state.message ?? '', ...defined({ since, until }) };
+  const [since, until] = [isoTimeOf(state.finishedAt), optionalTime(typeof at === 'number' ? at : undefined)];
+  // Argo CD's note about the next attempt has no date; `until` has.
+  const message = (state.message ?? '').replace(/\.? Retrying attempt #\d+ at [^.]{1,20}\.$/, '');
+  return { type: 'retry', message, ...defined({ since, until }) };
 }
 
 function runningResults(results: readonly ResourceResult[]): readonly ResourceResult[] {
@@ -155,7 +134,11 @@ function refOfResult({ group, kind, namespace, name }: ResourceResult): Resource
   return { group, kind, namespace, name };
 }
 
-function resultOf(result: ResourceResult): OperationResult {
+function resultOf(result: ResourceResult): OperationResource {
   const { status = '', message = '', hookType, hookPhase, syncPhase } = result;
   return { ...refOfResult(result), status, message, ...defined({ hookType, hookPhase, syncPhase }) };
+}
+
+function optionalTime(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : isoTime(ms);
 }

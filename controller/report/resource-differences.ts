@@ -2,34 +2,11 @@ import { parsePointer } from '#base';
 import type { Json } from '#base';
 import type { ResourceComparison } from '#compare';
 import { applyingRules, maskSecrets } from '#diff';
-import type { WrittenRule } from '#diff';
 import { fieldManager, jsonOf, parseResourceKey } from '#model';
 import type { Application, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 import { writerOf } from '../comparison/last-writer.ts';
-import type { FieldWriter } from '../comparison/last-writer.ts';
+import type { FieldDifference, FieldWriter, ResourceDifference } from './application-facts.ts';
 import { shownValue } from './masked-value.ts';
-
-export interface ShownWriter extends FieldWriter {
-  readonly isOurs: boolean;
-}
-
-export interface FieldDifference {
-  readonly path: string;
-  readonly desired?: string;
-  readonly live?: string;
-  readonly isMasked: boolean;
-  readonly changedBy?: ShownWriter;
-}
-
-export interface ResourceDifference extends ResourceRef {
-  readonly version: string;
-  readonly state: 'modified' | 'missing' | 'extra' | 'unread';
-  readonly fields: readonly FieldDifference[];
-  readonly lastWriter?: ShownWriter;
-  readonly faults: readonly string[];
-  readonly ignored: readonly WrittenRule[];
-  readonly contestedBy?: string;
-}
 
 export interface DifferenceFacts {
   readonly app: Application;
@@ -92,7 +69,7 @@ function fieldAt(
   };
 }
 
-function shownWriter(object: KubeObject, paths: readonly string[]): ShownWriter | undefined {
+function shownWriter(object: KubeObject, paths: readonly string[]): FieldWriter | undefined {
   const writer = writerOf(object, paths);
   return writer === undefined ? undefined : { ...writer, isOurs: writer.manager === fieldManager };
 }

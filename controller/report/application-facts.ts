@@ -1,0 +1,190 @@
+/**
+ * What the owner of an Application knows about it, for display. These are wire types of the read
+ * API: a field may be added, none changes its meaning or disappears. Times are RFC 3339 in UTC with
+ * milliseconds, texts are bounded, values are masked.
+ */
+import type { WrittenRule } from '#diff';
+import type { ResourceRef } from '#model';
+import type { Priority } from '#queues';
+import type { AutosyncCheck } from '../application/autosync-checks.ts';
+import type { CompareLevel, RefreshCause } from '../application/freshness.ts';
+import type { FieldWriter as ObjectWriter } from '../comparison/last-writer.ts';
+import type { StageTimes } from '../write/apply-metrics.ts';
+
+export interface ApplicationReport {
+  /** When this replica took it up, and why. */
+  readonly since: string;
+  readonly reason: string;
+  readonly waiting?: Waiting;
+  /** The last pass; absent: none since this replica became the owner. */
+  readonly lastPass?: Pass;
+  readonly resources: ResourceCounts;
+  /** The first resources that differ, at most 100. */
+  readonly differences: readonly ResourceDifference[];
+  readonly differencesTotal: number;
+  /** Resources that ignore rules apply to, whether or not they differ; at most 50. */
+  readonly ignored: readonly (ResourceRef & { readonly rules: readonly IgnoredDifference[] })[];
+  readonly healthDetails: ApplicationHealth;
+  readonly lastOperation?: ApplicationOperation;
+  readonly automatedSync: AutomatedSync;
+}
+
+/** Its present wait. */
+export interface Waiting {
+  readonly what: string;
+  readonly since: string;
+  /** Absent: unknown. */
+  readonly until?: string;
+  /** It waits for a worker of this queue. */
+  readonly queue?: FullQueue;
+}
+
+/** A queue whose workers are all busy. */
+export interface FullQueue {
+  readonly name: string;
+  readonly workers: number;
+  /** Items that are due. */
+  readonly depth: number;
+  /** The item that has occupied a worker for the longest time; "" if the caller may not read it. */
+  readonly longest?: { readonly key: string; readonly since: string };
+}
+
+export interface Pass {
+  readonly at: string;
+  readonly durationMs: number;
+  /** Time in the queue, after it became due. */
+  readonly queuedMs: number;
+  readonly priority: Priority;
+  /** 0: the tree only; 1: known revisions; 2: latest revisions; 3: revisions resolved again. */
+  readonly level: CompareLevel;
+  readonly isHard: boolean;
+  readonly cause: PassCause;
+  /** Milliseconds in each stage, waiting included; absent: the pass did not reach it. */
+  readonly stages: PassStages;
+  readonly result: 'running' | 'completed' | 'waiting' | 'failed';
+  /** Why it failed or waits. */
+  readonly message?: string;
+}
+
+export type PassStages = StageTimes;
+
+/** Why a pass ran. */
+export interface PassCause {
+  readonly type: RefreshCause;
+  /** The reason in words. */
+  readonly message: string;
+  /** The changed objects, the first ten. */
+  readonly objects: readonly ResourceRef[];
+  readonly objectsTotal: number;
+}
+
+export interface ResourceCounts {
+  readonly synced: number;
+  readonly outOfSync: number;
+  readonly unknown: number;
+}
+
+export interface ResourceDifference extends ResourceRef {
+  readonly version: string;
+  /** `extra`: it is not in the manifests. `unread`: whether it exists is unknown. */
+  readonly state: 'modified' | 'missing' | 'extra' | 'unread';
+  /** The first ten; empty unless modified. */
+  readonly fields: readonly FieldDifference[];
+  /** The last write to the object of anything but its status. */
+  readonly lastWriter?: FieldWriter;
+  /** Why it was not compared with confidence: rules that failed. */
+  readonly faults: readonly string[];
+  readonly ignored: readonly IgnoredDifference[];
+  /** The rival that undoes self-heal; absent: none is known. */
+  readonly contestedBy?: string;
+}
+
+export interface FieldDifference {
+  /** JSON pointer. */
+  readonly path: string;
+  /**
+   * JSON text of the two values, cut after 256 characters; absent: there is none. Values of Secrets
+   * and of members that look like credentials are masked.
+   */
+  readonly desired?: string;
+  readonly live?: string;
+  readonly isMasked: boolean;
+  /** Last writer of the field, by managedFields. */
+  readonly changedBy?: FieldWriter;
+}
+
+/** An entry of `metadata.managedFields`: manager, operation, subresource ("" for none) and time. */
+export interface FieldWriter extends ObjectWriter {
+  /** Driftless itself wrote it. */
+  readonly isOurs: boolean;
+}
+
+/** A rule that hides differences of a resource: a JSON pointer, a jq expression or a manager. */
+export type IgnoredDifference = WrittenRule;
+
+export interface ApplicationHealth {
+  readonly status: string;
+  readonly message: string;
+  readonly since?: string;
+  /** The first resource with the status that the Application has. */
+  readonly decidedBy?: ObjectHealth;
+}
+
+export interface ObjectHealth extends ResourceRef {
+  readonly status: string;
+  readonly message: string;
+  /** The object below it that is to blame, such as one of its Pods. */
+  readonly culprit?: ResourceRef & { readonly status: string; readonly message: string };
+}
+
+export interface ApplicationOperation {
+  readonly type: 'sync' | 'deletion';
+  readonly phase: string;
+  readonly message: string;
+  readonly startedAt: string;
+  readonly finishedAt?: string;
+  /** A user's name, or `automated sync`. */
+  readonly initiatedBy: string;
+  readonly revisions: readonly string[];
+  readonly retries: number;
+  readonly retryLimit?: number;
+  /** `PreSync`, `Sync`, `PostSync` or `SyncFail`. */
+  readonly syncPhase?: string;
+  readonly wave?: number;
+  /** Blocks a running operation; absent: nothing does. */
+  readonly blockedBy?: OperationBlocker;
+  /** Results that are not plainly good, at most 100. */
+  readonly resources: readonly OperationResource[];
+}
+
+export interface OperationBlocker {
+  readonly type:
+    'hook' | 'health' | 'retry' | 'window' | 'source' | 'quota' | 'cluster' | 'finalizer' | 'wave' | 'other';
+  readonly message: string;
+  readonly object?: ResourceRef;
+  /** The object below it that is to blame, such as a Pod of a hook. */
+  readonly culprit?: ObjectHealth['culprit'];
+  readonly since?: string;
+  /** Absent: unknown. A hook or a wave without it waits for ever, unless --sync-timeout is set. */
+  readonly until?: string;
+}
+
+export interface OperationResource extends ResourceRef {
+  readonly status: string;
+  readonly message: string;
+  readonly hookType?: string;
+  readonly hookPhase?: string;
+  readonly syncPhase?: string;
+}
+
+/** The last decision about automated sync. */
+export interface AutomatedSync {
+  /** `none`: it was not asked since this replica became the owner. */
+  readonly decision: 'start' | 'wait' | 'skip' | 'refuse' | 'none';
+  readonly reason: string;
+  readonly at?: string;
+  /** For `wait`, and for a sync window that forbids it. */
+  readonly until?: string;
+  /** Conditions of a start with the values that decide, in the order in which they are checked. */
+  readonly checks: readonly AutosyncCheck[];
+}
