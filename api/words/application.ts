@@ -1,17 +1,20 @@
 import type {
   Application,
+  ApplicationOperation,
   ApplicationResponse,
   FieldDifference,
   FieldWriter,
+  FullQueue,
   IgnoredDifference,
   OperationBlocker,
-  Pass,
+  PassCause,
   PassStages,
   ResourceDifference,
 } from '../application-types.ts';
-import type { ObjectName } from '../types.ts';
+import { decisiveResource, isUnderWay, verdictOf } from './application-verdict.ts';
 import { counted, joined } from './explanation.ts';
-import type { Explanation, ExplanationSection, Verdict } from './explanation.ts';
+import type { Explanation, ExplanationSection } from './explanation.ts';
+import { blockerText, objectText, retryText } from './object-text.ts';
 import { RelativeTimes, shortDuration } from './times.ts';
 
 /** How much of a long list the first screen shows; `-o json` has all. */
@@ -30,13 +33,14 @@ export function explainApplication(
   { more = '-o json has all' }: ExplainOptions = {},
 ): Explanation {
   const times = new RelativeTimes(time);
-  const [verdict, reason] = verdictOf(app, times);
+  const { verdict, reason, advice, condition: named } = verdictOf(app, times);
   const operation = app.operation === '' ? undefined : `operation ${app.operation}`;
   const status = joined([app.sync === '' ? 'not compared yet' : app.sync, app.health, operation], ' · ');
   const sections: readonly ExplanationSection[] = [
+    { label: 'What to do', lines: advice === undefined ? [] : [advice] },
     { label: 'Owner', lines: [ownerLine(app, times)] },
     { label: 'Destination', lines: [destinationLine(app)] },
-    { label: 'Last pass', lines: passLines(app.lastPass, times) },
+    { label: 'Last pass', lines: app.owner === '' ? [] : passLines(app, times) },
     { label: 'Differs', lines: differenceLines(app, times, more) },
     { label: 'Ignored', lines: ignoredLines(app) },
     { label: 'Health', lines: healthLines(app, times) },
@@ -45,13 +49,21 @@ export function explainApplication(
     { label: 'Automation', lines: automationLines(app, times) },
     {
       label: 'Degraded',
-      lines: app.degraded.map(({ subject, message, advice }) => `${subject}: ${message}; ${advice}`),
+      lines: app.degraded.map(({ subject, message, since, until, advice: what }) => {
+        const state = joined([`${subject}: ${message}`, times.since(since), times.until(until)]);
+        return what === advice ? state : `${state}; ${what}`;
+      }),
     },
     {
       label: 'Conditions',
-      lines: app.conditions.map(({ type, message, since }) => joined([`${type}: ${message}`, times.ago(since)])),
+      lines: app.conditions
+        .filter((condition) => condition !== named)
+        .map(({ type, message, since }) => joined([`${type}: ${message}`, times.since(since)])),
     },
-    { label: 'Incomplete', lines: incomplete.map(({ replica, reason: why }) => `${replica}: ${why}`) },
+    {
+      label: 'Incomplete',
+      lines: incomplete.filter(({ replica }) => replica !== '').map(({ replica, reason: why }) => `${replica}: ${why}`),
+    },
   ];
   return {
     verdict,
@@ -61,58 +73,16 @@ export function explainApplication(
   };
 }
 
-function verdictOf(app: Application, times: RelativeTimes): readonly [Verdict, string | undefined] {
-  const broken = brokenBecause(app);
-  if (broken !== undefined) return ['broken', broken];
-  const waiting = waitsBecause(app, times);
-  return waiting === undefined ? ['healthy', undefined] : ['waiting', waiting];
-}
-
-function brokenBecause(app: Application): string | undefined {
-  const error = app.conditions.find(({ type }) => type.endsWith('Error'));
-  const [degraded] = app.degraded;
-  if (degraded !== undefined) return `${degraded.subject}: ${degraded.message}`;
-  if (error !== undefined) return `${error.type}: ${error.message}`;
-  const { operation, health, healthDetails } = app;
-  if (operation === 'Failed' || operation === 'Error')
-    return `the last operation ended with ${operation}: ${app.lastOperation?.message ?? ''}`;
-  if (health === 'Degraded' || health === 'Missing') return decisiveResource(healthDetails, health);
-  return app.sync === 'Unknown' ? 'it could not be compared' : undefined;
-}
-
-function decisiveResource({ decidedBy, message }: Application['healthDetails'], health: string): string {
-  if (decidedBy === undefined) return joined([health, message], ': ');
-  return joined([`${objectText(decidedBy)} is ${decidedBy.status}`, decidedBy.message], ': ');
-}
-
-function waitsBecause(app: Application, times: RelativeTimes): string | undefined {
-  const blocker = app.lastOperation?.blockedBy;
-  if (blocker !== undefined && isUnderWay(app)) return blockerText(blocker, times);
-  if (app.waiting !== undefined) return joined([app.waiting.what, times.until(app.waiting.until)]);
-  if (isUnderWay(app)) return `the operation is ${app.operation}`;
-  if (app.isDeleting) return 'it is being deleted';
-  if (app.sync === '') return 'its first comparison';
-  if (app.sync === 'OutOfSync') return automationReason(app);
-  const isCalm = app.health === 'Healthy' || app.health === '';
-  return isCalm ? undefined : decisiveResource(app.healthDetails, app.health);
-}
-
-function automationReason({ automatedSync: { decision, reason }, isAutomated }: Application): string {
-  if (!isAutomated) return 'a sync by a user: automated sync is switched off';
-  return decision === 'none' ? 'automated sync' : reason;
-}
-
-function isUnderWay({ operation }: Application): boolean {
-  return operation === 'Running' || operation === 'Terminating';
-}
-
-function ownerLine({ ownership }: Application, times: RelativeTimes): string {
-  const { replica, shard, since, reason, part, parts } = ownership;
+function ownerLine({ ownership, owner, shard }: Application, times: RelativeTimes): string {
+  const { since, reason, part, parts, pinnedTo, unownedSince } = ownership;
+  const pin = pinnedTo === undefined ? undefined : `its cluster is pinned to shard ${pinnedTo}`;
+  if (owner === '')
+    return joined([`none: no replica holds shard ${shard ?? '(unknown)'}`, times.since(unownedSince), pin]);
   const place = joined([
     shard === undefined ? undefined : `shard ${shard}`,
     parts > 1 ? `part ${part + 1} of ${parts} of the cluster` : undefined,
   ]);
-  return joined([`${replica}${place === '' ? '' : ` (${place})`}`, times.since(since), reason]);
+  return joined([`${owner}${place === '' ? '' : ` (${place})`}`, times.since(since), reason, pin]);
 }
 
 function destinationLine({ clusterName, server, destinationNamespace, project }: Application): string {
@@ -126,19 +96,25 @@ function destinationLine({ clusterName, server, destinationNamespace, project }:
 
 const levels = ['the tree only', 'known revisions', 'latest revisions', 'revisions resolved again'] as const;
 
-function passLines(pass: Pass | undefined, times: RelativeTimes): readonly string[] {
+function passLines({ lastPass: pass, waiting }: Application, times: RelativeTimes): readonly string[] {
   if (pass === undefined) return ['none since this replica became the owner'];
   const { at, durationMs, queuedMs, level, isHard, cause, result, message } = pass;
   const depth = `${levels[level]}${isHard ? ', manifests rendered again' : ''}`;
-  const named = cause.objects.slice(0, maxObjects);
-  const more = cause.objectsTotal - named.length;
-  const objects = named.map(objectText).join(', ') + (more > 0 ? ` and ${more} more` : '');
   return [
     joined([times.ago(at), `took ${shortDuration(durationMs)} after ${shortDuration(queuedMs)} in the queue`, depth]),
-    `because ${joined([cause.message, objects], ': ')}`,
+    `because ${causeText(cause)}`,
     ...stageLine(pass.stages),
-    ...(result === 'completed' ? [] : [joined([result, message], ': ')]),
+    ...(result === 'completed' || message === waiting?.what ? [] : [joined([result, message], ': ')]),
   ];
+}
+
+/** The message may name the first of the objects. */
+function causeText({ message, objects, objectsTotal }: PassCause): string {
+  const others = objects.filter(({ kind, name }) => !message.includes(kind) || !message.includes(name));
+  const shown = others.slice(0, maxObjects);
+  const more = objectsTotal - (objects.length - others.length) - shown.length;
+  const list = shown.map(objectText).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return joined([message, list], others.length < objects.length ? ', also ' : ': ');
 }
 
 function stageLine(stages: PassStages): readonly string[] {
@@ -212,19 +188,21 @@ function ruleText({ rule, origin }: IgnoredDifference): string {
 function healthLines({ healthDetails }: Application, times: RelativeTimes): readonly string[] {
   const { status, decidedBy, since } = healthDetails;
   if (status === 'Healthy' || status === '') return [];
-  return [joined([decisiveResource(healthDetails, status), decidedBy === undefined ? undefined : times.since(since)])];
+  return [
+    joined([decisiveResource(healthDetails, status), decidedBy === undefined ? undefined : times.since(since)]),
+    ...culpritLines(decidedBy?.culprit),
+  ];
 }
 
 function operationLines(app: Application, times: RelativeTimes): readonly string[] {
   const { lastOperation } = app;
   if (lastOperation === undefined) return [];
-  const { type, phase, message, initiatedBy, startedAt, finishedAt, retries, retryLimit, syncPhase, wave } =
-    lastOperation;
+  const { type, phase, initiatedBy, startedAt, finishedAt, syncPhase, wave, blockedBy } = lastOperation;
   const isRunning = finishedAt === undefined;
   const step = joined([
     syncPhase === undefined ? undefined : `phase ${syncPhase}`,
     wave === undefined ? undefined : `wave ${wave}`,
-    retries === 0 ? undefined : `retry ${retries}${retryLimit === undefined ? '' : ` of ${retryLimit}`}`,
+    blockedBy?.type === 'retry' ? undefined : retryText(lastOperation),
   ]);
   return [
     joined([
@@ -232,41 +210,73 @@ function operationLines(app: Application, times: RelativeTimes): readonly string
       isRunning ? times.lasting(startedAt) : times.ago(finishedAt),
       isRunning ? step : undefined,
     ]),
-    ...(message === '' ? [] : [message]),
-    ...(lastOperation.blockedBy === undefined ? [] : [`blocked by ${blockerText(lastOperation.blockedBy, times)}`]),
-    ...(phase === 'Succeeded' ? [] : lastOperation.resources)
-      .slice(0, maxResources)
-      .map(
-        (resource) =>
-          `  ${joined([objectText(resource), joined([resource.status, resource.hookPhase], ' '), resource.message], ': ')}`,
-      ),
+    ...blockedLines(app, lastOperation, times),
+    ...resultLines(lastOperation),
   ];
 }
 
-function blockerText({ message, object, since, until }: OperationBlocker, times: RelativeTimes): string {
-  const subject = object === undefined || message.includes(object.name) ? undefined : objectText(object);
-  return joined([joined([subject, message], ': '), times.since(since), times.until(until)]);
+/** What blocks the operation, or its message. */
+function blockedLines(
+  { healthDetails }: Application,
+  operation: ApplicationOperation,
+  times: RelativeTimes,
+): readonly string[] {
+  const { blockedBy, message } = operation;
+  if (blockedBy === undefined) return message === '' ? [] : [message];
+  // The culprit of the health is named with it.
+  const isNamed = blockedBy.culprit?.name === healthDetails.decidedBy?.culprit?.name;
+  const culprit = isNamed ? [] : culpritLines(blockedBy.culprit);
+  return [`waits for ${blockerText(operation, blockedBy, times)}`, ...culprit];
 }
 
-function waitingLines({ waiting, lastOperation }: Application, times: RelativeTimes): readonly string[] {
-  if (waiting === undefined || waiting.what === lastOperation?.blockedBy?.message) return [];
-  return [joined([waiting.what, times.since(waiting.since), times.until(waiting.until)])];
+/** Results that are not good. A running hook is no news while the operation runs. */
+function resultLines({ phase, finishedAt, resources }: ApplicationOperation): readonly string[] {
+  if (phase === 'Succeeded') return [];
+  return resources
+    .filter(({ hookPhase }) => finishedAt !== undefined || hookPhase !== 'Running')
+    .slice(0, maxResources)
+    .map((resource) => {
+      const result = joined([resource.status, resource.hookPhase], ' ');
+      return `  ${joined([objectText(resource), result, resource.message], ': ')}`;
+    });
 }
 
-function automationLines({ automatedSync, isAutomated, sync }: Application, times: RelativeTimes): readonly string[] {
+function culpritLines(culprit: OperationBlocker['culprit']): readonly string[] {
+  return culprit === undefined ? [] : [`  ${objectText(culprit)} is ${culprit.status}: ${culprit.message}`];
+}
+
+function waitingLines(app: Application, times: RelativeTimes): readonly string[] {
+  const { waiting, lastOperation, operation, automatedSync, conditions } = app;
+  if (waiting === undefined) return [];
+  const { what, since, until, queue } = waiting;
+  // What a running operation waits for is shown with it, and so is the wait of automated sync.
+  const isShown = what === lastOperation?.blockedBy?.message || what === automatedSync.reason;
+  if (isShown || (queue === undefined && operation === 'Running')) return [];
+  const isCondition = conditions.some(({ message }) => message === what);
+  return [
+    joined([isCondition ? 'the next attempt' : what, isCondition ? undefined : times.since(since), times.until(until)]),
+    ...queueLines(queue, times),
+  ];
+}
+
+function queueLines(queue: FullQueue | undefined, times: RelativeTimes): readonly string[] {
+  const { longest } = queue ?? {};
+  if (longest === undefined) return [];
+  const name = longest.key === '' ? 'an Application that you may not read' : longest.key;
+  return [`  the longest at work is ${joined([name, times.since(longest.since)])}`];
+}
+
+function automationLines(app: Application, times: RelativeTimes): readonly string[] {
+  const { automatedSync, isAutomated, sync } = app;
   if (!isAutomated) return ['automated sync is switched off'];
-  if (sync !== 'OutOfSync' || automatedSync.decision === 'start') return [];
+  if (sync !== 'OutOfSync' || automatedSync.decision === 'start' || isUnderWay(app)) return [];
   const { decision, reason, until, checks } = automatedSync;
   if (decision === 'none') return [];
-  const failed = checks.filter(({ passes }) => !passes);
+  const failed = checks.filter(
+    ({ passes, name, message }) => !passes && name !== 'window' && !message.startsWith(reason),
+  );
   return [
     joined([`automated sync did not start: ${reason}`, times.until(until)]),
-    ...failed.filter(({ message }) => message !== reason).map(({ name, message }) => `  ${name}: ${message}`),
+    ...failed.map(({ name, message }) => `  ${name}: ${message}`),
   ];
-}
-
-/** `Deployment default/web`, with the group where it is not one of Kubernetes' own. */
-export function objectText({ group, kind, namespace, name }: ObjectName): string {
-  const type = group === '' || group === 'apps' || group === 'batch' ? kind : `${kind}.${group}`;
-  return `${type} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }

@@ -74,7 +74,7 @@ describe('shows why an Application is not healthy:', () => {
         checks: [{ name: 'backoff', passes: false, message: 'attempt 3' }],
       },
     });
-    expect(lines[1]).toBe('WAITING: self-heal waits for its backoff');
+    expect(lines[1]).toBe('WAITING: self-heal waits for its backoff, until 12:00:30 UTC (in 30s)');
     expect(lines.slice(7)).toEqual([
       'Differs      1 of 3 resources',
       '             Deployment web/web differs',
@@ -96,10 +96,13 @@ describe('shows why an Application is not healthy:', () => {
     } as const;
     const lines = screen({ operation: 'Running', lastOperation: { ...running, blockedBy } });
     const blocked = 'Deployment web/web: is Progressing, since 11:59:30 UTC (30s), until 12:01:00 UTC (in 1m)';
-    expect(lines[1]).toBe(`WAITING: ${blocked}`);
-    expect(lines.slice(7)).toEqual([
+    expect(lines.slice(1, 3)).toEqual([
+      `WAITING: ${blocked}`,
+      'What to do   kubectl -n web describe deployment web; argocd app terminate-op guestbook ends the sync',
+    ]);
+    expect(lines.slice(8)).toEqual([
       'Operation    sync by automated sync: Running, for 40s, phase Sync, wave 2',
-      `             blocked by ${blocked}`,
+      `             waits for ${blocked}`,
     ]);
   });
 
@@ -130,7 +133,7 @@ describe('shows why an Application is not healthy:', () => {
         operation: 'Failed',
         lastOperation: { ...running, phase: 'Failed', message: 'one failed', finishedAt: before(1) },
       },
-      'BROKEN: the last operation ended with Failed: one failed',
+      'BROKEN: the last operation ended with Failed: one failed, 1s ago',
     ],
     [
       'a degraded resource',
@@ -144,7 +147,21 @@ describe('shows why an Application is not healthy:', () => {
       },
       'BROKEN: Deployment web/web is Degraded: no pods',
     ],
-    ['a full queue', { waiting: { what: 'a free processor', since: before(9) } }, 'WAITING: a free processor'],
+    [
+      'a full queue',
+      { waiting: { what: 'a free processor', since: before(9) } },
+      'WAITING: a free processor, since 11:59:51 UTC (9s)',
+    ],
+    [
+      'an Application that was never synced',
+      { sync: 'OutOfSync', health: 'Missing', automatedSync: { decision: 'wait', reason: 'its backoff', checks: [] } },
+      'WAITING: its backoff',
+    ],
+    [
+      'a resource that a synced Application lacks',
+      { health: 'Missing', healthDetails: { status: 'Missing', message: '' } },
+      'BROKEN: Missing',
+    ],
     ['the first comparison', { sync: '', health: '' }, 'WAITING: its first comparison'],
     ['its deletion', { isDeleting: true }, 'WAITING: it is being deleted'],
     [
