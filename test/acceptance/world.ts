@@ -3,11 +3,18 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { env } from 'node:process';
+import type { ReplicaFacts } from '#api';
 import { defined, runGroups, Shutdown, parseYamlDocuments, seededRandom, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import { createController } from '#controller';
 import type { Controller, ControllerConfig } from '#controller';
-import { createDesiredSource, createInProcessRenderer, createInProcessRunner, programsFrom } from '#desired';
+import {
+  createDesiredSource,
+  createInProcessRenderer,
+  createInProcessRunner,
+  observeSource,
+  programsFrom,
+} from '#desired';
 import type { DesiredSource } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClientInstruments, KubeClient, RunCommand } from '#kube';
@@ -107,6 +114,8 @@ export interface Replica {
   readonly controller: Controller;
   readonly publisher: MemoryPublisher;
   readonly metrics: PromMetrics;
+  /** What its read API reads. */
+  readonly facts: ReplicaFacts;
   stop(): Promise<void>;
 }
 
@@ -250,7 +259,7 @@ export class World {
       renderer,
       metrics,
     });
-    const desired = this.sources(embedded);
+    const { source: desired, repositories } = observeSource(this.sources(embedded), systemClock);
     const publisher = createMemoryPublisher();
     const written = this.publisherFor(publisher, metrics);
     const controller = createController(
@@ -277,6 +286,18 @@ export class World {
       controller,
       publisher,
       metrics,
+      facts: {
+        name: identity.hostname,
+        version: 'test',
+        namespace: 'argocd',
+        clock: systemClock,
+        controller: controller.report,
+        ownership,
+        clusters: () => settings.clusters(),
+        watched: () => live.reports(),
+        repositories,
+        process: () => ({ startedAt: 0, ready: true, heapBytes: 0, heapLimitBytes: 0, rssBytes: 0, cpuMs: 0 }),
+      },
       stop: async () => {
         stop.abort(new Shutdown());
         await ended;
@@ -352,13 +373,14 @@ export class World {
   }
 }
 
-/** Labels and the key `config` of a cluster Secret. */
+/** Labels and optional keys of a cluster Secret. */
 export interface ClusterSecret {
   readonly labels?: Readonly<Record<string, string>>;
   readonly config?: object;
+  readonly shard?: number;
 }
 
-function clusterSecret(name: string, server: string, { labels = {}, config = {} }: ClusterSecret): KubeObject {
+function clusterSecret(name: string, server: string, { labels = {}, config = {}, shard }: ClusterSecret): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -367,7 +389,10 @@ function clusterSecret(name: string, server: string, { labels = {}, config = {} 
       namespace: 'argocd',
       labels: { ...labels, 'argocd.argoproj.io/secret-type': 'cluster' },
     },
-    data: { server: base64(server), name: base64(name), config: base64(JSON.stringify(config)) },
+    data: {
+      ...{ server: base64(server), name: base64(name), config: base64(JSON.stringify(config)) },
+      ...(shard === undefined ? {} : { shard: base64(String(shard)) }),
+    },
   };
 }
 
