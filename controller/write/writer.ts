@@ -143,7 +143,7 @@ export class GuardedWriter implements ClusterWriter {
       how.buildTarget === undefined ? known : await this.#read(resource, namedObjectOf(target, resource), signal);
     try {
       const apply = { resource, target, live, how };
-      this.#deps.kubectl?.count(how.replace ? 'replace' : 'apply');
+      if (!how.replace) this.#deps.kubectl?.count('apply');
       if (how.replace) return await this.#replaceCounted(apply, signal);
       if (how.serverSide) return await this.#gatedApply(apply, signal);
       return await this.#clientSide(apply, signal);
@@ -317,15 +317,16 @@ export class GuardedWriter implements ClusterWriter {
     const current = await this.#read(resource, namedObjectOf(target, resource), signal);
     if (current === null) return this.create(target, signal);
     const inPlace = hasContents(resource);
+    if (!inPlace) this.#deps.kubectl?.count('replace');
     const sent = await resolveManifest(target, inPlace ? (live ?? current) : current, how, signal);
     if (how.force && !inPlace) {
       const made = await this.#recreate({ resource, target: sent }, signal);
       return this.#isDryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
     }
-    // Like Argo CD, an update in place names the version that was compared.
+    // Like Argo CD, an update in place names the version that was compared, and is no kubectl run.
     if (!inPlace) return this.#resultOf(await this.#overwrite(resource, target, current, { how, signal }), 'replaced');
     const { resourceVersion } = (live ?? current).metadata;
-    const stored = await this.#put(resource, sent, resourceVersion, signal);
+    const stored = await this.#write(signal, this.#update(resource, sent, resourceVersion));
     this.#observe(stored);
     return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
   }
@@ -346,7 +347,8 @@ export class GuardedWriter implements ClusterWriter {
     let live: KubeObject | null = current;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#put(resource, await resolveManifest(target, live, how, signal), version, signal);
+        const update = this.#update(resource, await resolveManifest(target, live, how, signal), version);
+        return await this.#command('replace', signal, update);
       } catch (error) {
         if (named !== undefined || attempt > maxConflictAttempts || !(isConflict(error) || needsVersion(error)))
           throw error;
@@ -356,16 +358,9 @@ export class GuardedWriter implements ClusterWriter {
     }
   }
 
-  #put(
-    resource: ApiResource,
-    target: KubeObject,
-    resourceVersion: string | undefined,
-    signal: AbortSignal,
-  ): Promise<KubeObject> {
+  #update(resource: ApiResource, target: KubeObject, resourceVersion: string | undefined): FencedSend<KubeObject> {
     const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
-    return this.#command('replace', signal, (call) =>
-      this.#client.replace(resource, { ...target, metadata }, this.#options(call)),
-    );
+    return (call) => this.#client.replace(resource, { ...target, metadata }, this.#options(call));
   }
 
   /** Deletes and recreates an object; a dry run only checks whether the server would create it. */
