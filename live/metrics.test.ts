@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { defaultSettings } from '#model';
 import { tracked, world } from './testing/world.ts';
 
 describe('metrics', () => {
@@ -25,6 +26,29 @@ describe('metrics', () => {
     expect(text).toContain('argocd_cluster_events_total{server="https://a",group="",kind="ConfigMap"} 1');
     expect(text).toContain('driftless_cluster_kinds{server="https://a",state="synced"} 3');
     expect(w.cluster().info().eventsCount).toBe(1);
+    await w.stop();
+  });
+
+  it('have the events of the last batch, and the time of each batch', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    const batch = /^argocd_resource_events_processed_in_batch\{server="https:\/\/a"\} (\d+)$/m;
+    const batches = /^argocd_resource_events_processing_count\{server="https:\/\/a"\} (\d+)$/m;
+    const values = async (): Promise<readonly (string | undefined)[]> => {
+      const text = await w.metrics.expose();
+      return [batch.exec(text)?.[1], batches.exec(text)?.[1]];
+    };
+    expect(await values()).toEqual([undefined, undefined]);
+    for (const name of ['b', 'c', 'd']) w.server.put(tracked(name));
+    await w.clock.advance(1000);
+    expect(await values()).toEqual(['3', '1']);
+    w.server.put(tracked('e'));
+    await w.clock.advance(1000);
+    expect(await values()).toEqual(['1', '2']);
+    await w.clock.advance(60_000);
+    expect(await values()).toEqual(['1', '2']);
+    w.live.setClusters([], defaultSettings);
+    await w.clock.advance(1000);
+    expect(await values()).toEqual([undefined, undefined]);
     await w.stop();
   });
 });

@@ -89,6 +89,34 @@ describe('series of Applications', () => {
     });
   });
 
+  it('end on the replica that the Application leaves, and begin on the one that takes it', async () => {
+    const metrics = new PromMetrics();
+    const next = new PromMetrics();
+    const config = { metrics: { ...conditions, hostname: 'host' } };
+    await running({}, { metrics, config }, async (world, clock) => {
+      const other = world.replica({ index: 1, metrics: next, config });
+      await clock.advance(2000);
+      const idle = await next.expose();
+      for (const family of perApplication) expect([family, samples(idle, family)]).toEqual([family, []]);
+      for (const family of perApplication)
+        expect([family, samples(await metrics.expose(), family).length]).toEqual([family, 1]);
+      world.handOver(1);
+      await clock.advance(5000);
+      const [left, taken] = [await metrics.expose(), await next.expose()];
+      for (const family of perApplication) expect([family, samples(left, family)]).toEqual([family, []]);
+      const begun = [
+        'argocd_app_info',
+        'argocd_app_labels',
+        'argocd_app_orphaned_resources_count',
+        'argocd_app_reconcile',
+      ];
+      for (const family of begun) expect([family, samples(taken, family).length]).toEqual([family, 1]);
+      const ended = other.stop();
+      await clock.advance(2000);
+      await ended;
+    });
+  });
+
   it('of a former project are replaced', async () => {
     const metrics = new PromMetrics();
     await running({}, { metrics }, async (world, clock) => {
@@ -146,5 +174,15 @@ describe('requests of one Application', () => {
     );
     expect(found).toHaveLength(1001);
     expect(found.at(-1)).toMatch(/resource_namespace="",dry_run="true"\} 500$/);
+  });
+
+  it('end when another replica takes the Application', async () => {
+    const metrics = new PromMetrics();
+    let owned: Application | undefined = app;
+    const counters = new AppMetrics({ metrics, serverOf: () => 'https://a', owned: () => owned });
+    counters.requested(app, record('n'));
+    expect(samples(await metrics.expose(), 'argocd_app_k8s_request_total')).toHaveLength(1);
+    owned = undefined;
+    expect(samples(await metrics.expose(), 'argocd_app_k8s_request_total')).toEqual([]);
   });
 });
