@@ -7,7 +7,7 @@ export interface CronError {
 }
 
 /** Longer schedules are rejected, to bound parsing time. */
-const maxScheduleLength = 2000;
+export const maxScheduleLength = 2000;
 const longest = 2n ** 63n - 1n;
 
 /**

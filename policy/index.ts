@@ -19,6 +19,8 @@ export {
   isSourcePermitted,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
+export { projectFaults } from './project-faults.ts';
+export type { ProjectFault, ProjectFaultReason } from './project-faults.ts';
 export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
 export { destinationDenied, isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';

@@ -58,9 +58,21 @@ export function matchingWindows(windows: readonly SyncWindow[] | undefined, app:
 
 /** Maximum length of a quoted duration or schedule in a message. */
 const maxQuotedLength = 200;
+export const maxDurationLength = 200;
 
 /** Thrown inside this module only; canSync returns it as a value. */
 export class WindowError extends Error {}
+
+/** Reports whether all members of a window have the types of the schema. */
+export function isReadableWindow(window: unknown): window is SyncWindow {
+  try {
+    parseWindow(window);
+    return true;
+  } catch (error) {
+    if (error instanceof WindowError) return false;
+    throw error;
+  }
+}
 
 /** @throws WindowError for an invalid window: it is unknown what it selects. */
 function parseWindow(window: unknown): SyncWindow {
@@ -124,7 +136,7 @@ export function timesOf(window: SyncWindow): { readonly schedule: CronSchedule; 
   const schedule = parseCron(scheduleText);
   if ('error' in schedule)
     throw new WindowError(`cannot parse schedule '${scheduleText.slice(0, maxQuotedLength)}': ${schedule.error}`);
-  const durationMs = durationText.length > maxQuotedLength ? undefined : parseGoDuration(durationText);
+  const durationMs = durationText.length > maxDurationLength ? undefined : parseGoDuration(durationText);
   if (durationMs === undefined)
     throw new WindowError(
       `cannot parse duration '${durationText.slice(0, maxQuotedLength)}': not a duration such as 1h30m`,

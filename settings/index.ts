@@ -17,4 +17,4 @@ export type { RepositoryEntry } from './repositories.ts';
 export { createSettingsStore } from './store.ts';
 export type { SettingsStoreDeps } from './store.ts';
 export type { SettingsStore, UnresolvedDestination } from './types.ts';
-export type { SettingsProblem } from './values.ts';
+export type { SettingsNote, SettingsProblem } from './values.ts';

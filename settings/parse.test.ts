@@ -33,6 +33,19 @@ describe('parseSettings', () => {
     expect(messages(rule('.status |'))).toEqual([expect.stringContaining(`${key}: the jqPathExpression ".status |" `)]);
   });
 
+  it('notes keys that are not read here', () => {
+    const given = { 'resource.selectors': '- selector: a=b', 'resource.manifest.storage': 'json' };
+    expect(parseSettings(given).notes.map(({ object, reason, message }) => [object, reason, message])).toEqual([
+      [
+        'ConfigMap argocd-cm',
+        'selectors',
+        'resource.selectors: has no effect: objects of a kind are watched whatever their labels are',
+      ],
+      ['ConfigMap argocd-cm', 'unused', 'resource.manifest.storage: has no effect: live objects are kept as text'],
+    ]);
+    expect(notes({ 'resource.selectors': ' ', 'resource.manifest.storage': '' })).toEqual([]);
+  });
+
   it('notes rules of ignoreDifferences that hide no update of an object, but are in effect elsewhere', () => {
     const key = 'resource.customizations.ignoreDifferences.apps_Deployment';
     const cm = (program: string, more: Record<string, string> = {}): Record<string, string> => ({

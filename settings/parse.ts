@@ -5,7 +5,7 @@ import { defaultSettings, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod } from '#model';
 import { parseOverrides } from './overrides.ts';
 import { splitCommaList, stringItems, yamlValue } from './values.ts';
-import type { SettingsProblem, ReportProblem } from './values.ts';
+import type { SettingsNote, SettingsProblem, ReportProblem } from './values.ts';
 
 /**
  * Parses the data of argocd-cm (Argo CD: util/settings/settings.go). Never throws: a malformed
@@ -16,8 +16,8 @@ import type { SettingsProblem, ReportProblem } from './values.ts';
 export function parseSettings(data: Readonly<Record<string, string>>): {
   readonly settings: Settings;
   readonly problems: readonly SettingsProblem[];
-  /** Entries in effect that do less than in Argo CD. */
-  readonly notes: readonly SettingsProblem[];
+  /** Entries that do less than in Argo CD. */
+  readonly notes: readonly SettingsNote[];
 } {
   if (Object.keys(data).length === 0) return { settings: defaultSettings, problems: [], notes: [] };
   const problems: SettingsProblem[] = [];
@@ -59,11 +59,33 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
   };
   for (const { where, rule, problem } of updateRuleFaults(settings))
     report(where.replace(/^argocd-cm /, ''), `the ${rule} ${problem}`);
-  const notes = updateRulesOnlyForJq(settings).map(({ where, rule, problem }) => ({
-    object: 'ConfigMap argocd-cm',
+  return { settings, problems, notes: settingsNotes(settings) };
+}
+
+const unusedKeys: Readonly<Record<string, Pick<SettingsNote, 'reason' | 'message'>>> = {
+  'resource.selectors': {
+    reason: 'selectors',
+    message: 'has no effect: objects of a kind are watched whatever their labels are',
+  },
+  'resource.manifest.compression.enabled': {
+    reason: 'unused',
+    message: 'has no effect: live objects are kept as text',
+  },
+  'resource.manifest.compression': { reason: 'unused', message: 'has no effect: live objects are kept as text' },
+  'resource.manifest.storage': { reason: 'unused', message: 'has no effect: live objects are kept as text' },
+};
+
+function settingsNotes(settings: Settings): readonly SettingsNote[] {
+  const object = 'ConfigMap argocd-cm';
+  const rules = updateRulesOnlyForJq(settings).map(({ where, rule, problem }) => ({
+    reason: 'jq' as const,
+    object,
     message: `${where.replace(/^argocd-cm /, '')}: the ${rule} ${problem}`,
   }));
-  return { settings, problems, notes };
+  const unused = Object.entries(unusedKeys)
+    .filter(([key]) => !['', undefined].includes(settings.raw[key]?.trim()))
+    .map(([key, { reason, message }]) => ({ reason, object, message: `${key}: ${message}` }));
+  return [...rules, ...unused];
 }
 
 function trackingMethod(data: Readonly<Record<string, string>>, report: ReportProblem): TrackingMethod {

@@ -146,7 +146,8 @@ class WatchedSettings implements SettingsStore {
     const { settings, problems, notes } = parseSettings(textData(object));
     this.#settingsProblems = problems;
     for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
-    for (const note of notes) this.#deps.logger.warn('A setting does less than in Argo CD', { ...note });
+    for (const { object: where, message } of notes)
+      this.#deps.logger.warn('A setting does less than in Argo CD', { object: where, message });
     if (settings.version === this.#settings.version) return;
     const clusters = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
     this.#settings = this.#withScripts(settings);

@@ -10,6 +10,11 @@ export interface SettingsProblem {
   readonly message: string;
 }
 
+/** An entry in effect that does less than in Argo CD, or one that is not read here. */
+export interface SettingsNote extends SettingsProblem {
+  readonly reason: 'jq' | 'unused' | 'selectors';
+}
+
 /** Collects problems with the keys of argocd-cm. */
 export type ReportProblem = (key: string, message: string) => void;
 

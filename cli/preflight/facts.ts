@@ -2,7 +2,7 @@ import { parseGoBool } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { AppProject, Application, Cluster, KubeObject, Settings } from '#model';
 import { parseRepositorySecret } from '#settings';
-import type { SettingsProblem } from '#settings';
+import type { SettingsNote, SettingsProblem } from '#settings';
 
 /**
  * Facts about a repository or repo-creds Secret. Names of keys, never values: enough to know which
@@ -43,7 +43,7 @@ export interface InstallationFacts {
   /** Entries of argocd-cm and Secrets that could not be parsed. */
   readonly problems: readonly SettingsProblem[];
   /** Settings of argocd-cm that have less effect than in Argo CD. */
-  readonly weaker: readonly SettingsProblem[];
+  readonly weaker: readonly SettingsNote[];
   /**
    * argocd-cm has the label `app.kubernetes.io/part-of: argocd`, which Argo CD requires. True if
    * there is no argocd-cm.

@@ -338,6 +338,82 @@ const appCases: readonly AppCase[] = [
     [['differs', rows.namespacePatterns, 'AppProject default: spec.sourceNamespaces: /^(?=team)/']],
   ],
   [
+    'deny entries that are no globs',
+    application(),
+    {
+      project: {
+        sourceRepos: ['*', '![a', '!https://git.example.com/*'],
+        destinations: [{ server: '*', namespace: '![b' }, { name: '![c', namespace: '*' }, { server: '!https://x' }],
+      },
+    },
+    [
+      ['differs', rows.denyGlob, 'AppProject default: spec.sourceRepos[1]'],
+      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[0].namespace'],
+      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[1].name'],
+    ],
+  ],
+  [
+    'a denied name of a cluster for one namespace, and for all',
+    application(),
+    {
+      project: {
+        destinations: [
+          { server: '*', namespace: '*' },
+          { name: '!prod', namespace: 'x' },
+          { name: '!test', namespace: '*' },
+        ],
+      },
+    },
+    [['differs', rows.deniedName, 'AppProject default: spec.destinations[1].name']],
+  ],
+  [
+    'windows that never open, and that are too long',
+    application(),
+    {
+      project: {
+        syncWindows: [
+          { kind: 'allow', schedule: '0 0 30 2 *', duration: '1h' },
+          { kind: 'deny', schedule: '0 0 30 2 *', duration: '1h' },
+          { kind: 'allow', schedule: '0 0 29 2 *', duration: '1h' },
+          { kind: 'deny', schedule: `0 0 1${',1'.repeat(1000)} * *`, duration: '1h' },
+          { kind: 'deny', schedule: '0 0 1 * *', duration: '1h'.repeat(101) },
+        ],
+      },
+    },
+    [
+      ['info', rows.windows, 'AppProject default: spec.syncWindows'],
+      ['differs', rows.neverOpen, 'AppProject default: spec.syncWindows[0].schedule'],
+      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[3].schedule'],
+      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[4].duration'],
+    ],
+  ],
+  [
+    'a project that its schema would not let pass',
+    application(),
+    {
+      project: {
+        sourceRepos: '*',
+        sourceNamespaces: [1],
+        destinations: [{ server: 1 }],
+        clusterResourceWhitelist: ['*'],
+        namespaceResourceBlacklist: [{ group: '', kind: null }],
+        syncWindows: [{ kind: 'deny', applications: 'a' }],
+        permitOnlyProjectScopedClusters: 'yes',
+      },
+    },
+    [
+      ['info', rows.windows, 'AppProject default: spec.syncWindows'],
+      ...[
+        'sourceRepos',
+        'sourceNamespaces',
+        'destinations',
+        'clusterResourceWhitelist',
+        'syncWindows',
+        'permitOnlyProjectScopedClusters',
+      ].map((list) => ['differs', rows.unreadableProject, `AppProject default: spec.${list}`] as const),
+    ],
+  ],
+  [
     'sync windows',
     application(),
     { project: { syncWindows: [{ kind: 'deny' }] } },
@@ -409,6 +485,20 @@ const installationCases: readonly InstallationCase[] = [
       },
     },
     [['differs', rows.updatesByJq, 'ConfigMap argocd-cm']],
+  ],
+  [
+    'selectors of live objects, and how Argo CD keeps them',
+    {
+      cm: {
+        'resource.selectors': '- selector: a=b',
+        'resource.manifest.storage': 'json',
+        'resource.manifest.compression': '',
+      },
+    },
+    [
+      ['differs', rows.selectors, 'ConfigMap argocd-cm'],
+      ['info', rows.inert, 'ConfigMap argocd-cm'],
+    ],
   ],
   [
     'a key that cannot be read',
@@ -679,11 +769,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a live object that cannot be read (conversion webhook, permission, aggregated API)': byComparison,
   'charts and plugins while an API group cannot be read (`.Capabilities.APIVersions`, `KUBE_API_VERSIONS`)': ownAffair,
   'a restored cluster (its etcd restored, or rebuilt behind the same URL)': ownAffair,
-  'a deny entry of destinations or source repositories that is no glob (`![a`)': byComparison,
-  'an AppProject that its schema would not let pass (texts for lists, numbers for texts)': byComparison,
   'globs whose fixed ends overlap (`a*a` on `a`)': byComparison,
-  'an allow window whose schedule never fires (30 February)': 'about syncs that are still to come',
-  'a schedule above 2000 characters, a duration above 200': 'about syncs that are still to come',
   'ownership changes': ownAffair,
   'a replica that is gone': ownAffair,
   'without access to the ConfigMaps': ownAffair,

@@ -10,7 +10,8 @@ import {
   sourcesOf,
 } from '#model';
 import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
-import { namespacePatternFault } from '#policy';
+import { namespacePatternFault, projectFaults } from '#policy';
+import type { ProjectFaultReason } from '#policy';
 import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
@@ -197,6 +198,23 @@ function placeFeatures(app: Application, installation: InstallationFacts): reado
   return found;
 }
 
+const faultFeatures: Readonly<Record<ProjectFaultReason, Pick<UsedFeature, 'feature' | 'row'>>> = {
+  denyGlob: {
+    feature: 'a deny entry that is no glob: it allows nothing by itself; in Argo CD it allows everything',
+    row: rows.denyGlob,
+  },
+  deniedName: {
+    feature: 'a denied name of a cluster: it is denied in every namespace, not only in those of the entry',
+    row: rows.deniedName,
+  },
+  neverOpen: { feature: 'an allow window that never opens; in Argo CD it is always open', row: rows.neverOpen },
+  tooLong: { feature: 'a window that is too long to be read: it blocks every sync', row: rows.longWindow },
+  unreadable: {
+    feature: 'a value that cannot be read: it permits nothing; in Argo CD no AppProject is read then',
+    row: rows.unreadableProject,
+  },
+};
+
 function projectFeatures(project: AppProject): readonly UsedFeature[] {
   const found: UsedFeature[] = [];
   const name = project.metadata.name ?? '';
@@ -216,7 +234,9 @@ function projectFeatures(project: AppProject): readonly UsedFeature[] {
         severity: 'info',
         row: rows.signatures,
       });
-  for (const pattern of project.spec.sourceNamespaces ?? []) {
+  for (const { reason, field } of projectFaults(project))
+    found.push({ ...faultFeatures[reason], where: `AppProject ${name}: ${field}`, severity: 'differs' });
+  for (const pattern of Array.isArray(project.spec.sourceNamespaces) ? project.spec.sourceNamespaces : []) {
     const fault = typeof pattern === 'string' ? namespacePatternFault(pattern) : undefined;
     if (fault !== undefined)
       found.push({

@@ -2,6 +2,7 @@ import { outsideText } from '#base';
 import { annotations, labels } from '#model';
 import type { Cluster } from '#model';
 import { chooseClusters } from '#settings';
+import type { SettingsNote } from '#settings';
 import { clusterKey, parseAlgorithm } from '#sharding';
 import { renderingFeatures } from './rendering-features.ts';
 import { inertOptions } from '../options/inert-options.ts';
@@ -35,6 +36,12 @@ export function installationFeatures(installation: InstallationFacts): readonly 
   ];
 }
 
+const noteFeatures: Readonly<Record<SettingsNote['reason'], Pick<UsedFeature, 'severity' | 'row'>>> = {
+  jq: { severity: 'differs', row: rows.updatesByJq },
+  selectors: { severity: 'differs', row: rows.selectors },
+  unused: { severity: 'info', row: rows.inert },
+};
+
 function settingsFeatures({
   settings,
   problems,
@@ -48,8 +55,8 @@ function settingsFeatures({
     severity: 'differs',
     row: rows.malformed,
   }));
-  for (const { object, message } of weaker)
-    found.push({ feature: outsideText('field', message), where: object, severity: 'differs', row: rows.updatesByJq });
+  for (const { object, message, reason } of weaker)
+    found.push({ feature: outsideText('field', message), where: object, ...noteFeatures[reason] });
   if (!labelled)
     found.push({
       feature:

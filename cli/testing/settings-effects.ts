@@ -213,6 +213,10 @@ export const settingEffects: Readonly<Record<string, SettingEffect | WithoutEffe
     changed: ['team/secret'],
     observe: ({ sensitiveAnnotations }) => sensitiveAnnotations,
   },
+  'resource.selectors': { given: '- selector: a=b', row: '`resource.selectors`' },
+  'resource.manifest.compression.enabled': { given: 'true', row: 'variables with nothing to change' },
+  'resource.manifest.compression': { given: 'gzip', row: 'variables with nothing to change' },
+  'resource.manifest.storage': { given: 'json', row: 'variables with nothing to change' },
   'resource.customLabels': {
     given: 'team',
     usual: [],
