@@ -1,3 +1,4 @@
+import { apiBenchmark } from './api/index.ts';
 import { compareBenchmark } from './compare.ts';
 import { fleetBenchmark } from './fleet.ts';
 import type { Benchmark } from './harness.ts';
@@ -12,6 +13,7 @@ import { splitBenchmark } from './split.ts';
 
 /** All benchmarks; an entry here adds one to `npm run bench`. */
 export const allBenchmarks: readonly Benchmark[] = [
+  apiBenchmark,
   compareBenchmark,
   fleetBenchmark,
   healthBenchmark,

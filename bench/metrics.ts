@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import { listen, PromMetrics, sendMetrics } from '#telemetry';
 import { appKeyOf } from '#model';
 import type { AppKey, Application } from '#model';
 import { AppMetrics, exposeApplications } from '#controller';
-import { median } from './fleet/measure.ts';
+import { mainThreadMs, median } from './fleet/measure.ts';
 import { collectGarbage } from './harness.ts';
 import type { BenchContext, Benchmark, BenchMetrics } from './harness.ts';
 
@@ -81,17 +80,6 @@ class Scraper {
   async #answer(): Promise<number> {
     const [bytes] = (await once(this.#reader, 'message')) as [number];
     return bytes;
-  }
-}
-
-/** CPU time of the main thread; of the process where the kernel does not show it. */
-function mainThreadMs(): number {
-  try {
-    const [nanoseconds = ''] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
-    return Number(nanoseconds) / 1e6;
-  } catch {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1000;
   }
 }
 

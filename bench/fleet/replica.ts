@@ -1,9 +1,10 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ReplicaFacts } from '#api';
 import { newAbortController, runGroups, seededRandom, Shutdown, systemClock } from '#base';
 import { createController } from '#controller';
 import type { ControllerConfig } from '#controller';
-import { createDesiredSource, createInProcessRunner } from '#desired';
+import { createDesiredSource, createInProcessRunner, observeSource } from '#desired';
 import type { CommandRunner } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
@@ -47,6 +48,8 @@ export interface BenchReplica {
   readonly passes: () => number;
   /** The sum of all series of a metric; 0 if there are none. */
   readonly metric: (name: string, label?: string) => Promise<number>;
+  /** What its read API reads. */
+  readonly facts: ReplicaFacts;
   stop(): Promise<void>;
 }
 
@@ -81,7 +84,8 @@ export async function startReplica(
   const live = createLiveClusters({ ...common, clients, metrics });
   const { commands, count } = countCommands(createInProcessRunner({ clock: systemClock, env: process.env }));
   const cacheDir = mkdtempSync(join(folder, 'cache-'));
-  const desired = createDesiredSource({ ...common, cacheDir, commands, keys: (signal) => settings.gpgKeys(signal) });
+  const rendering = createDesiredSource({ ...common, cacheDir, commands, keys: (signal) => settings.gpgKeys(signal) });
+  const { source: desired, repositories } = observeSource(rendering, systemClock);
   const publisher = createMemoryPublisher();
   const queueMetrics = new QueueMetrics(metrics);
   const neighbours = { hub, settings, ownership, live, clients, desired, publisher, metrics, queueMetrics };
@@ -95,6 +99,18 @@ export async function startReplica(
     commands: count,
     passes: () => passes,
     metric: async (name, label = '') => sumOfSeries(await metrics.expose(), name, label),
+    facts: {
+      name: 'bench-0',
+      version: 'bench',
+      namespace: 'argocd',
+      clock: systemClock,
+      controller: controller.report,
+      ownership,
+      clusters: () => settings.clusters(),
+      watched: () => live.reports(),
+      repositories,
+      process: () => ({ startedAt: 0, ready: true, heapBytes: 0, heapLimitBytes: 0, rssBytes: 0, cpuMs: 0 }),
+    },
     stop: async () => {
       stop.abort(new Shutdown());
       await ended;

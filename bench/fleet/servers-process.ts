@@ -20,7 +20,18 @@ interface ServerReply {
   readonly error?: string;
 }
 
-const serverMethods = ['start', 'create', 'settled', 'requests', 'ask', 'sync', 'drift', 'touch', 'close'] as const;
+const serverMethods = [
+  'start',
+  'create',
+  'settled',
+  'requests',
+  'ask',
+  'sync',
+  'drift',
+  'touch',
+  'overwrite',
+  'close',
+] as const;
 const programPath = fileURLToPath(import.meta.url);
 
 /** Servers in a separate process; in this one when run from sources (in the smoke tests). */

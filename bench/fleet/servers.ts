@@ -5,12 +5,16 @@ import type { KubeObject } from '#model';
 import { startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
 
-/** An Application to create: its folder in the repository has its name. */
+/** An Application to create. */
 export interface WantedApplication {
   readonly name: string;
   readonly repository: string;
   /** `spec.destination.namespace`, which is created. */
   readonly namespace: string;
+  /** Folder in the repository; default: the name. */
+  readonly path?: string;
+  /** Default: true. */
+  readonly isAutomated?: boolean;
 }
 
 /** Number of requests by the controller so far. */
@@ -77,8 +81,7 @@ export class SimServers {
     for (const namespace of new Set(wanted.map((one) => one.namespace)))
       if (destination.store.get('', 'Namespace', '', namespace) === undefined)
         destination.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    for (const { name, repository, namespace } of wanted)
-      hub.store.create(applicationOf({ name, repository, namespace }, destination.url));
+    for (const one of wanted) hub.store.create(applicationOf(one, destination.url));
   }
 
   /**
@@ -147,6 +150,14 @@ export class SimServers {
     destination.store.update({ ...object, metadata: { ...object.metadata, labels } });
   }
 
+  /** Overwrites a value of a ConfigMap of an Application without self-heal. */
+  overwrite(namespace: string, name: string): void {
+    const { destination } = this.#both();
+    const object = destination.store.get('', 'ConfigMap', namespace, name);
+    if (object === undefined) throw new Error(`no ConfigMap ${name}`);
+    destination.store.update({ ...object, data: { key: 'changed by hand' } });
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#hub?.close(), this.#destination?.close()]);
   }
@@ -174,16 +185,19 @@ function isSettled(object: KubeObject): boolean {
   );
 }
 
-export function applicationOf({ name, repository, namespace }: WantedApplication, server: string): KubeObject {
+export function applicationOf(
+  { name, repository, namespace, path = name, isAutomated = true }: WantedApplication,
+  server: string,
+): KubeObject {
   return {
     apiVersion: `${argoGroup}/v1alpha1`,
     kind: 'Application',
     metadata: { name, namespace: 'argocd' },
     spec: {
       project: 'default',
-      source: { repoURL: repository, path: name, targetRevision: 'main' },
+      source: { repoURL: repository, path, targetRevision: 'main' },
       destination: { server, namespace },
-      syncPolicy: { automated: { prune: true, selfHeal: true } },
+      ...(isAutomated ? { syncPolicy: { automated: { prune: true, selfHeal: true } } } : {}),
     },
   };
 }
