@@ -92,6 +92,9 @@ describe('driftless explain names the part that does not work:', () => {
           `Conditions   StaleResourceWarning: The live state of /ConfigMap is not up to date, nothing of this kind is pruned: ${message}, since TIME (AGE)`,
         ],
       });
+      expect(await replica.metrics.expose()).toMatch(
+        /^driftless_cluster_kinds\{server="[^"]+",state="(?:degraded|forbidden)"\} 1$/m,
+      );
     },
     testTimeoutMs,
   );
