@@ -92,7 +92,9 @@ export class RefreshWrites implements RefreshEffects {
     const before =
       decisions?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, decisions.finalizers);
     const decision = decisions?.decision;
-    if (decision !== undefined && decision.do !== 'wait') delete pass.memory.waiting;
+    // The wait of an operation goes on, and keeps its begin.
+    const isOver = decision !== undefined && decision.do !== 'wait' && pass.before.operation === undefined;
+    if (isOver) delete pass.memory.waiting;
     if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
     const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {

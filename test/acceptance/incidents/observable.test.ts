@@ -93,7 +93,8 @@ const incidents: readonly Incident[] = [
     },
     metric: /argocd_app_info\{.*name="demo".*operation="sync".*\} 1/,
     verdict: 'waiting',
-    culprit: 'completion of hook batch/Job/long',
+    // However often the Application was compared since then.
+    culprit: 'completion of hook batch/Job/long, since 00:00:05 UTC',
   },
   {
     what: 'an object that cannot be deleted',
