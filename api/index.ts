@@ -16,6 +16,8 @@ export type { ApiCertificate } from './http/certificate.ts';
 export { createApiHandler } from './http/handler.ts';
 export type { StaticFile, StaticFiles } from './http/handler.ts';
 export { ReplicaHistoryRecorder } from './history/history.ts';
+export { ApiSocket } from './http/api-socket.ts';
+export type { ApiSocketOptions } from './http/api-socket.ts';
 export { ApiServer } from './http/tls-server.ts';
 export { PeerDirectory } from './peers/directory.ts';
 export type { Peer, Peers } from './peers/types.ts';

@@ -18,6 +18,7 @@ import { PeerDirectory } from './peers/directory.ts';
 import type { Peers } from './peers/types.ts';
 import { ReadApi } from './read-api.ts';
 import { parseApiRequest } from './request.ts';
+import type { ReplicaResponse } from './types.ts';
 
 const at = stage();
 const signal = new AbortController().signal;
@@ -351,6 +352,24 @@ describe('a page of a list', () => {
     };
     await page(apiOf({ ...facts, ownership: counted }), '/api/v1/applications');
     expect(copies).toBe(1);
+  });
+});
+
+describe('an assembled page', () => {
+  it('is used again for a second, except by readers that want a fresh one', async () => {
+    let rssBytes = 0;
+    const facts = factsOf(await drifted());
+    const process: ReplicaFacts['process'] = () => ({ ...facts.process(), rssBytes: (rssBytes += 1) });
+    const api = apiOf({ ...facts, process });
+    const read = async (wantsFresh: boolean): Promise<number> => {
+      const caller = { viewer: fullViewer, isPeer: false, wantsFresh };
+      const { items } = (await api.answer(parseApiRequest('/api/v1/replica'), caller, signal)) as ReplicaResponse;
+      return items[0]?.rssBytes ?? 0;
+    };
+    const shown = await read(false);
+    expect(await read(false)).toBe(shown);
+    expect(await read(true)).toBe(shown + 1);
+    expect(await read(false)).toBe(shown + 1);
   });
 });
 

@@ -87,11 +87,12 @@ export class ReadApi {
   }
 
   /** @throws ApiFault */
-  async answer(request: ApiRequest, { viewer, isPeer }: Caller, signal: AbortSignal): Promise<object> {
+  async answer(request: ApiRequest, caller: Caller, signal: AbortSignal): Promise<object> {
+    const { viewer } = caller;
     const { facts } = this.#deps;
     const readable = await this.#authorize(request, viewer, signal);
     const isAdmin = readable === undefined || (await viewer.mayRead(facts.namespace, signal));
-    const { body, incomplete } = await this.#bodyOf(request, { readable, isAdmin, isPeer });
+    const { body, incomplete } = await this.#bodyOf(request, { ...caller, readable, isAdmin });
     signal.throwIfAborted();
     const shown = await visibleTo({ viewer, readable, isAdmin, signal }, request, body);
     const head = { apiVersion, kind: kinds[request.page], time: new Date(facts.clock.now()).toISOString() };
@@ -106,9 +107,8 @@ export class ReadApi {
       readable,
       isAdmin,
       isPeer,
-    }: { readonly readable: ReadableNamespaces | undefined } & Pick<Caller, 'isPeer'> & {
-        readonly isAdmin: boolean;
-      },
+      wantsFresh = false,
+    }: Caller & { readonly readable: ReadableNamespaces | undefined; readonly isAdmin: boolean },
   ): Promise<AssembledPage> {
     if (request.page === 'applications') return { body: this.#list(request, readable ?? 'all'), incomplete: [] };
     // Every pod has a token: one without any right costs no work of the other replicas.
@@ -119,7 +119,7 @@ export class ReadApi {
       };
     // Each answer has lines of its own, so none is used again.
     if (request.page === 'recording') return this.#recording(request, isPeer);
-    return this.#page(request, isPeer);
+    return this.#page(request, { isPeer, wantsFresh });
   }
 
   /**
@@ -159,9 +159,9 @@ export class ReadApi {
   }
 
   /** Several callers may wait for a page, so it does not end with one of them. */
-  #page(request: ApiRequest, isPeer: boolean): Promise<AssembledPage> {
+  #page(request: ApiRequest, { isPeer, wantsFresh }: Required<Omit<Caller, 'viewer'>>): Promise<AssembledPage> {
     const key = `${String(isPeer)} ${formatApiRequest(request)}`;
-    const known = this.#pages.get(key);
+    const known = wantsFresh ? undefined : this.#pages.get(key);
     if (known !== undefined) return known;
     const deadline = { clock: this.#deps.clock, limitMs: pageDeadlineMs, what: `the page ${request.page}` };
     const page = withDeadline(newAbortController().signal, deadline, (inner) => this.#assemble(request, isPeer, inner));

@@ -67,10 +67,6 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
         help: 'Record what the passes of an Application read and decide, for a bug report',
         load: async () => (await import('./record/record.ts')).record,
       },
-      debug: {
-        help: 'debug state: print the state of the controller in this pod as JSON',
-        load: async () => (await import('./debug/debug.ts')).debug,
-      },
     },
   },
   {

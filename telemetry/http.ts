@@ -2,7 +2,6 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { untilAborted, DriftlessError, messageOf } from '#base';
 import type { Runnable } from '#base';
-import { debugStatePath } from './debug-socket.ts';
 import type { Logger } from './log.ts';
 import type { MetricSource } from './metrics.ts';
 import { sendMetrics } from './scrape.ts';
@@ -69,8 +68,8 @@ export interface TelemetryServerOptions {
 
 /**
  * Serves /metrics, /healthz (Argo CD's name), /livez and /readyz over HTTP until its signal aborts;
- * open connections are then closed. No request is trusted for its address: the debug state has its
- * own socket.
+ * open connections are then closed. No request is trusted for its address: the read API has a port
+ * and a socket of its own.
  */
 export class TelemetryServer implements Runnable {
   readonly name = 'telemetry server';
@@ -124,14 +123,6 @@ export class TelemetryServer implements Runnable {
         return;
       case '/readyz':
         sendHealth(response, this.#options.ready());
-        return;
-      case debugStatePath:
-        sendResponse(
-          response,
-          404,
-          'text/plain',
-          `${path} is not on this port: run "driftless debug state" in the pod\n`,
-        );
         return;
       default:
         sendResponse(response, 404, 'text/plain', 'not found: try /metrics, /healthz or /readyz\n');

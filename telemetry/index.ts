@@ -2,8 +2,6 @@
  * telemetry: logger, metrics registry, tracer, and the HTTP endpoints that expose them. Each module
  * registers its own metrics in the registry that it gets.
  */
-export { askDebugSocket, DebugSocket } from './debug-socket.ts';
-export type { DebugSocketOptions } from './debug-socket.ts';
 export { createLogger, silentLogger } from './log.ts';
 export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';
 export { PromMetrics } from './metrics.ts';

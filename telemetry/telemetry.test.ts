@@ -1,15 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { DriftlessError, SecretValue, Shutdown } from '#base';
 import { FakeClock } from '#support';
 import {
-  askDebugSocket,
   createLogger,
-  DebugSocket,
   labelName,
   labelValues,
   listen,
@@ -350,11 +344,8 @@ describe('telemetry server', () => {
     state.reason = 'no item finished for 120 s';
     expect(await ask('/healthz')).toEqual([503, 'no item finished for 120 s\n']);
     expect(await ask('/readyz')).toEqual([503, 'caches are not synced\n']);
-    expect(await ask('/debug/state')).toEqual([
-      404,
-      '/debug/state is not on this port: run "driftless debug state" in the pod\n',
-    ]);
-    expect((await ask('/nowhere'))[0]).toBe(404);
+    for (const path of ['/debug/state', '/nowhere'])
+      expect(await ask(path)).toEqual([404, 'not found: try /metrics, /healthz or /readyz\n']);
     stop.abort(new Shutdown());
     await running;
     await expect(ask('/healthz')).rejects.toThrow();
@@ -392,72 +383,5 @@ describe('telemetry server', () => {
     );
     await expect(listen(createServer(), 'the dashboard', '127.0.0.1', port)).rejects.toBeInstanceOf(ListenError);
     await new Promise((resolve) => taken.close(resolve));
-  });
-});
-
-describe('the debug socket', () => {
-  let folder = '';
-  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'debug-'))));
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
-
-  async function serving<T>(path: string, body: (log: string[]) => Promise<T>, uid = process.getuid?.()): Promise<T> {
-    const log: string[] = [];
-    const write = (line: string): void => void log.push(line);
-    const logger = createLogger({ level: 'info', format: 'json', destination: { write } });
-    const stop = new AbortController();
-    const debug = new DebugSocket({ path, logger, uid, state: () => ({ big: 2n ** 60n }) });
-    const running = debug.run(stop.signal);
-    await debug.ready();
-    try {
-      return await body(log);
-    } finally {
-      stop.abort(new Shutdown());
-      await running;
-    }
-  }
-  const ask = (path: string): Promise<string> => askDebugSocket(path, new AbortController().signal);
-
-  it('answers with the state, and only its own user may open it', async () => {
-    const path = join(folder, 'own', 'state.sock');
-    await serving(path, async () => {
-      expect(await ask(path)).toBe('{"big":"1152921504606846976"}');
-      expect(statSync(path).mode & 0o777).toBe(0o600);
-      expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
-    });
-    await expect(ask(path)).rejects.toThrow(`no controller answers at ${path}: `);
-  });
-
-  it('replaces the socket of a process that was killed', async () => {
-    const path = join(folder, 'own', 'state.sock');
-    mkdirSync(join(folder, 'own'), { mode: 0o700 });
-    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 9))`;
-    spawnSync(process.execPath, ['-e', script]);
-    expect(statSync(path).isSocket()).toBe(true);
-    expect(await serving(path, () => ask(path))).toContain('big');
-  });
-
-  it.each([
-    ['a folder that others may enter', 'open/state.sock', 'is accessible to others: set mode 0700'],
-    ['a file in its place', 'own/file', 'exists and is not a socket'],
-    ['a link to a folder', 'link/state.sock', 'belongs to another user'],
-    ['a path that is too long', `own/${'x'.repeat(120)}`, 'is longer than 107 bytes'],
-  ])('is not opened with %s, which the log says, and the controller goes on', async (_what, name, reason) => {
-    mkdirSync(join(folder, 'open'));
-    chmodSync(join(folder, 'open'), 0o755);
-    mkdirSync(join(folder, 'own'), { mode: 0o700 });
-    writeFileSync(join(folder, 'own', 'file'), '');
-    symlinkSync(join(folder, 'own'), join(folder, 'link'));
-    const path = join(folder, name);
-    await serving(path, async (log) => {
-      await expect(ask(path)).rejects.toThrow();
-      expect(log.join('')).toContain(reason);
-      expect(log.join('')).toContain('--debug-socket');
-    });
-  });
-
-  it("is not opened in another user's folder", async () => {
-    const path = join(folder, 'own', 'state.sock');
-    const log = await serving(path, (lines) => Promise.resolve(lines.join('')), 4_000_000);
-    expect(log).toContain('belongs to another user');
   });
 });

@@ -34,12 +34,12 @@ describe('listeners', () => {
     expect(sources.length).toBeGreaterThan(300);
     const openers = /\bcreate(?:Secure|Http2Secure|Tls|Net)?Server\(|\.bind\(\s*\d|createSocket\(/;
     expect(having(openers).sort()).toEqual([
+      'api/http/api-socket.ts',
       'api/http/tls-server.ts',
       'dashboard/server.ts',
       'desired/render/server.ts',
       'sim/git/server.ts',
       'sim/server/http/server.ts',
-      'telemetry/debug-socket.ts',
       'telemetry/http.ts',
     ]);
     // Four addresses are configurable: the demo's, --metrics-host, --api-host, where callers need a
@@ -53,8 +53,8 @@ describe('listeners', () => {
     expect(having(/\blisten\(server, /).sort()).toEqual(configurable);
     // `sim/server/cluster.ts` calls `sim/server/http/server.ts`.
     const listening = [
-      ...['desired/render/server.ts', 'sim/git/server.ts', 'sim/server/cluster.ts', 'sim/server/http/server.ts'],
-      ...['telemetry/debug-socket.ts', 'telemetry/http.ts'],
+      ...['api/http/api-socket.ts', 'desired/render/server.ts', 'sim/git/server.ts', 'sim/server/cluster.ts'],
+      ...['sim/server/http/server.ts', 'telemetry/http.ts'],
     ];
     expect(having(/\.listen\(/).sort()).toEqual(listening);
     for (const path of ['sim/git/server.ts', 'sim/server/http/server.ts'])
@@ -81,9 +81,14 @@ describe('listeners', () => {
   });
 
   // T-SEC-21
-  it('the debug state is on a Unix socket only', () => {
-    expect(textOf('telemetry/debug-socket.ts')).toContain('server.listen(path, ');
-    expect(having(/\bnew DebugSocket\(/)).toEqual(['cli/run/assemble-shadow.ts', 'cli/run/read-api.ts']);
+  it('only the Unix socket answers without a token, and no other address does', () => {
+    expect(textOf('api/http/api-socket.ts')).toContain('server.listen(path, ');
+    expect(having(/\bfullViewer\b/).sort()).toEqual([
+      'api/access/viewer.ts',
+      'api/http/tls-server.ts',
+      'api/index.ts',
+      'cli/run/api-socket.ts',
+    ]);
   });
 
   // T-SEC-21

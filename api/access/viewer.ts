@@ -16,4 +16,6 @@ export interface Caller {
   readonly viewer: Viewer;
   /** Another replica: it gets what this replica knows, and no other is asked for it. */
   readonly isPeer: boolean;
+  /** Gets a page that is assembled anew, not one of the last second. */
+  readonly wantsFresh?: boolean;
 }

@@ -23,7 +23,7 @@ export interface ReplicaOptions {
 export interface ReplicaState {
   readonly name: string;
   readonly pid: number | undefined;
-  /** Debug socket, once the replica listens on it. */
+  /** Unix socket of its read API, once the replica listens on it. */
   readonly socket: string | undefined;
   readonly restarts: number;
   readonly log: string;
@@ -139,7 +139,7 @@ class ReplicaProcess {
   }
 
   #notice(line: string): void {
-    if (!line.includes('Serving the debug state')) return;
+    if (!line.includes('Serving the read API on its Unix socket')) return;
     const { socket } = JSON.parse(line) as { readonly socket?: unknown };
     if (typeof socket === 'string') this.#socket = socket;
   }

@@ -1,11 +1,9 @@
-import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { existsSync } from 'node:fs';
 import { UsageError } from '#base';
 import { describe, readArgs } from '../options/args.ts';
 import { help, output as outputOption } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { readApiDefaults } from '../read-api/defaults.ts';
 import { explanationLines, verdictExitCodes } from './explanation.ts';
 import { explainedKinds, explainTarget } from './targets.ts';
 import type { ExplainedKind, ExplainedTarget } from './targets.ts';
@@ -39,7 +37,7 @@ export async function explain({ argv, env, output, signal }: CommandContext): Pr
     return 0;
   }
   const target = targetOf(positionals, config);
-  const { explanation, page } = await withReader(config, defaultKubeconfig(env), signal, (reader) =>
+  const { explanation, page } = await withReader(config, readApiDefaults(env), signal, (reader) =>
     explainTarget(reader, target),
   );
   if (config.output === 'json') {
@@ -47,12 +45,6 @@ export async function explain({ argv, env, output, signal }: CommandContext): Pr
     output.out(JSON.stringify({ verdict, reason, page }));
   } else for (const line of explanationLines(explanation, output)) output.out(line);
   return verdictExitCodes[explanation.verdict];
-}
-
-/** ~/.kube/config if it exists; a pod has its own connection. */
-export function defaultKubeconfig(env: Readonly<Record<string, string | undefined>>): string {
-  const path = join(env['HOME'] ?? homedir(), '.kube', 'config');
-  return existsSync(path) ? path : '';
 }
 
 function targetOf(

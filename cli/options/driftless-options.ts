@@ -150,7 +150,7 @@ export const driftlessOptions = {
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_DEBUG_SOCKET',
-    help: 'Path of the Unix socket of the read API and of "driftless debug state". Empty: debug/state.sock in the cache directory.',
+    help: 'Path of the Unix socket of the read API. Empty: debug/state.sock in the cache directory.',
   },
   repositoryCacheSize: {
     flag: 'repository-cache-size',

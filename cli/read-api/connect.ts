@@ -14,6 +14,7 @@ import { silentLogger } from '#telemetry';
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { ApiReader } from './api-reader.ts';
+import type { ReadApiDefaults } from './defaults.ts';
 import { ProxyReader, ReadApiError } from './proxy-reader.ts';
 import { SocketReader } from './socket-reader.ts';
 
@@ -45,7 +46,7 @@ export const readApiOptions = {
     kind: 'string',
     default: '',
     env: runOptions.debugSocket.env,
-    help: "Path of the controller's Unix socket, in its pod. Empty: the API server's pod proxy.",
+    help: "Path of the controller's Unix socket. Empty: in its pod that of its cache directory, elsewhere the API server's pod proxy.",
   },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
@@ -63,12 +64,14 @@ export interface ReadApiConfig {
  */
 export async function withReader<T>(
   config: ReadApiConfig,
-  defaultKubeconfig: string,
+  defaults: ReadApiDefaults,
   signal: AbortSignal,
   body: (reader: ApiReader) => Promise<T>,
 ): Promise<T> {
-  if (config.socket !== '') return body(new SocketReader(config.socket, signal));
-  const loaded = await loadConnection(config, defaultKubeconfig);
+  const kubeconfig = config.kubeconfig === '' ? defaults.kubeconfig : config.kubeconfig;
+  const socket = config.socket === '' && kubeconfig === '' ? defaults.socket : config.socket;
+  if (socket !== '') return body(new SocketReader(socket, signal));
+  const loaded = await loadConnection(kubeconfig, config.context);
   if (loaded.connection.impersonate !== undefined)
     throw new UsageError('impersonation cannot be used here: the replica would see your own token');
   const surroundings = { clock: systemClock, logger: silentLogger, userAgent: 'driftless-cli' };
@@ -83,8 +86,7 @@ export async function withReader<T>(
   }
 }
 
-function loadConnection({ kubeconfig, context }: ReadApiConfig, defaultKubeconfig: string): Promise<LoadedConnection> {
-  const path = kubeconfig === '' ? defaultKubeconfig : kubeconfig;
+function loadConnection(path: string, context: string): Promise<LoadedConnection> {
   return path === '' ? inClusterConnection() : connectionFromKubeconfig(path, context === '' ? undefined : context);
 }
 

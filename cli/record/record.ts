@@ -1,12 +1,13 @@
 import type { RecordingResponse } from '#api';
 import { DriftlessError, systemClock, systemRandom, UsageError } from '#base';
 import type { Clock, RandomSource } from '#base';
-import { applicationOf, defaultKubeconfig } from '../explain/explain.ts';
+import { applicationOf } from '../explain/explain.ts';
 import { describe, readArgs } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { readApiDefaults } from '../read-api/defaults.ts';
 import { ReadApiError } from '../read-api/proxy-reader.ts';
 
 const options = {
@@ -48,7 +49,7 @@ export async function record({ argv, env, output, signal }: CommandContext): Pro
   if (name === undefined || more.length > 0) throw new UsageError(usage);
   if (config.last && given.has('for')) throw new UsageError('--last and --for cannot be given together');
   const application = applicationOf(name, config.namespace, config.controllerNamespace);
-  const written = await withReader(config, defaultKubeconfig(env), signal, (reader) =>
+  const written = await withReader(config, readApiDefaults(env), signal, (reader) =>
     readRecording(
       {
         reader,

@@ -6,6 +6,4 @@ export interface ApiParts {
   readonly controller: Controller;
   readonly ownership: Ownership;
   readonly ready: () => { readonly ok: boolean; readonly reason?: string };
-  /** The JSON of /debug/state. */
-  readonly state: () => unknown;
 }

@@ -2,8 +2,7 @@ import { UsageError } from '#base';
 import type { Runnable } from '#base';
 import { createShadowController } from '#controller';
 import { createStaticOwnership, clusterWeightings } from '#sharding';
-import { DebugSocket } from '#telemetry';
-import { debugSocketOf } from '../debug/debug-paths.ts';
+import { localApi } from './api-socket.ts';
 import { shardingAlgorithm, controllerConfig, createInfrastructure, startOrder } from './infrastructure.ts';
 import type { WireInputs } from './infrastructure.ts';
 
@@ -31,9 +30,6 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
     defaultParts: config.clusterSplit,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
-  // The checks of the read API's callers are writes, so a shadow has its socket only.
-  const debugSocket = (state: () => unknown): DebugSocket =>
-    new DebugSocket({ path: debugSocketOf(config), logger, uid: process.getuid?.(), state });
   const controller = createShadowController(
     { ...infrastructure.neighbours, ownership, hub: infrastructure.client },
     { ...controllerConfig(config, infrastructure.namespace), disagreementMs: config.shadowGrace },
@@ -45,6 +41,10 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
     controller,
     ownership,
     others: [],
-    api: ({ state }) => [debugSocket(state)],
+    // The checks of the read API's callers are writes, so a shadow has its socket only.
+    api: (parts) => {
+      const { socket, recorder } = localApi(inputs, infrastructure, parts, () => []);
+      return [socket, recorder];
+    },
   });
 }

@@ -218,16 +218,7 @@ export function startOrder(
     healthy: () => controller.healthy(),
     ready,
   });
-  const endpoints = api({
-    controller,
-    ownership,
-    ready,
-    state: () => ({
-      ownedClusters: ownedClusterNames(ownership),
-      ownershipConditions: ownership.conditions(),
-      ...controller.snapshot(),
-    }),
-  });
+  const endpoints = api({ controller, ownership, ready });
   return [
     // Stopped last, so that the spans of the last passes are sent, too.
     [hubClientCloser(client), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
@@ -270,12 +261,6 @@ function readiness(ownership: Ownership, infos: readonly LiveClusterInfo[]): { o
   return waiting.length === 0
     ? { ok: true }
     : { ok: false, reason: `filling caches of clusters: ${waiting.join(', ')}` };
-}
-
-/** Names of clusters that this replica owns at least partly. The table has a line for each part. */
-function ownedClusterNames(ownership: Ownership): string[] {
-  const lines = ownership.table().filter(({ server }) => ownership.ownsCluster(server));
-  return [...new Map(lines.map(({ server, name }) => [server, name])).values()];
 }
 
 export function shardingAlgorithm(text: string, logger: Logger): ReturnType<typeof parseAlgorithm>['algorithm'] {

@@ -5,7 +5,7 @@ import type { LogOptions } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
-import { ownNames } from '../debug/debug-paths.ts';
+import { ownNames } from '../process/replica-paths.ts';
 import { apiListener } from './api-listener.ts';
 import { loadHealthScripts } from './health-scripts.ts';
 import { hubConnection, withoutSecrets } from './hub-connection.ts';

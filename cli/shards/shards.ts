@@ -6,8 +6,8 @@ import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
-import { defaultKubeconfig } from '../explain/explain.ts';
 import { withReader } from '../read-api/connect.ts';
+import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';
@@ -90,7 +90,12 @@ async function stats(context: CommandContext): Promise<number> {
   const algorithm = algorithmOf(config.algorithm, source, context);
   const layout = layoutFor(source, { algorithm, replicas }, systemClock.now());
   const reached = { ...config, kubeconfig: hubFile(parsed, context) ?? '', controllerNamespace: source.hub ?? '' };
-  const fleet = await withReader(reached, defaultKubeconfig(env), signal, readWatchedFleet).catch((error: unknown) => {
+  const fleet = await withReader(
+    reached,
+    { kubeconfig: defaultKubeconfig(env), socket: '' },
+    signal,
+    readWatchedFleet,
+  ).catch((error: unknown) => {
     signal.throwIfAborted();
     return error instanceof Error ? error : new Error(String(error));
   });

@@ -1,12 +1,12 @@
 import { costSubjects } from '#api';
 import type { CostsResponse, CostSubject } from '#api';
 import { systemClock, UsageError } from '#base';
-import { defaultKubeconfig } from '../explain/explain.ts';
 import { describe, readArgs } from '../options/args.ts';
 import { help, output as outputOption } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { readApiDefaults } from '../read-api/defaults.ts';
 import { topLines } from './top-table.ts';
 
 const options = {
@@ -31,7 +31,7 @@ export async function top({ argv, env, output, signal }: CommandContext): Promis
   const [subject, ...more] = positionals;
   const known = costSubjects.find((name) => name === subject);
   if (known === undefined || more.length > 0) throw new UsageError(usage);
-  return withReader(config, defaultKubeconfig(env), signal, async (reader) => {
+  return withReader(config, readApiDefaults(env), signal, async (reader) => {
     for (;;) {
       const costs = await readCosts(reader, known);
       const lines = config.output === 'json' ? [JSON.stringify(costs)] : topLines(costs, output, config.limit);

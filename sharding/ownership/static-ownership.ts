@@ -9,6 +9,7 @@ import { shardFromHostname, unknownShardError } from './identity.ts';
 import { registerMetrics } from './metrics.ts';
 import { clusterKey, partKey } from '../distribution/parts.ts';
 import { nextTable } from '../protocol/plan.ts';
+import type { SlotRecord } from '../documents/slots-document.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 import type {
@@ -175,11 +176,18 @@ class StaticOwnership implements Ownership {
       epochSince: undefined,
       algorithm: this.#deps.algorithm,
       shards: this.#replicas,
-      holders: new Map(),
+      holders: new Map([[this.#slot, this.#ownRecord()]]),
       entries: new Map(entries),
       handOvers: [],
       unowned: new Map(),
     };
+  }
+
+  /** Display only: nothing is claimed in the hub. */
+  #ownRecord(): SlotRecord {
+    const { hostname, clock } = this.#deps;
+    const times = { renewals: 0, acked: 0, heartbeat: clock.now() };
+    return { slot: this.#slot, holder: hostname, incarnation: `${hostname}/static`, ...times };
   }
 
   placeOf(key: AppKey, cluster: Cluster | undefined): OwnedPlace | undefined {

@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
 import { kubeconfigFor } from '#sim';
 import type { SimRequest } from '#sim';
-import { eventually, Program } from '#support';
+import { driftless, eventually, Program } from '#support';
 import { World } from './world.ts';
 
 const manifest = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {key: "1"}\n`;
@@ -116,6 +117,11 @@ describe('driftless run --shadow', () => {
       ['resource-sync', 'demo'],
     ]);
     expect(await metric('driftless_shadow_planned_writes{what="operation"}')).toBe(1);
+    const env = { HOME: world.root, KUBECONFIG: '', DRIFTLESS_CACHE_DIR: join(world.root, 'shadow-cache') };
+    const explained = await driftless(['explain', 'demo'], { env });
+    expect(explained.stderr).toBe('');
+    expect(explained.stdout).toContain('ConfigMap apps/one differs');
+    expect(explained.stdout).toContain(`Owner        ${hostname()} (shard 0)`);
     expect(world.app('demo')).toEqual(before);
 
     says({

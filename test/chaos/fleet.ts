@@ -6,8 +6,7 @@ import type { Json, JsonObject, RandomSource } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
-import { eventually, Program } from '#support';
-import { askDebugSocket } from '#telemetry';
+import { eventually, ownReplica, Program, socketPage } from '#support';
 import { argoCrds, GitFixture } from '../acceptance/world.ts';
 import { DroppingProxy } from './dropping-proxy.ts';
 
@@ -21,6 +20,9 @@ const defaultHeartbeatSeconds = 1;
 export const leaseMs = 16_500;
 const mutating = ['create', 'update', 'patch', 'delete'];
 const appsPerCluster = 3;
+
+/** Pages of the read API that show what a replica knows of its clusters and Applications. */
+const readPages = ['replica', 'ownership', 'clusters', 'applications', 'events'];
 
 /** The ownership documents of the hub, parsed without production code. */
 interface OwnershipRecords {
@@ -303,7 +305,10 @@ export class ChaosFleet {
   async canaries(): Promise<string[]> {
     const living = [...this.#replicas.values()];
     const answers = living.flatMap((program) =>
-      [async () => (await ask(program, '/metrics')).text(), () => debugStateOf(program)].map((answer) => answer()),
+      [
+        async () => (await ask(program, '/metrics')).text(),
+        ...readPages.map((page) => () => socketPage(socketOf(program), page)),
+      ].map((answer) => answer()),
     );
     const kinds = [
       ['argoproj.io', 'Application'],
@@ -339,7 +344,7 @@ export class ChaosFleet {
         ...[`--kubeconfig=${join(this.#folder, 'kubeconfig')}`, '--context=hub', `--namespace=${namespace}`],
         ...[`--hostname=${name}`, `--heartbeat-seconds=${this.heartbeat}`, '--sharding-method=round-robin'],
         `--dynamic-cluster-distribution-enabled=${this.#dynamic}`,
-        ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--self-heal-backoff-timeout-seconds=0'],
+        ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--api-port=0', '--self-heal-backoff-timeout-seconds=0'],
         ...['--sync-wave-delay-seconds=0', `--cache-dir=${join(this.#folder, name)}`],
       ],
       this.runtime,
@@ -422,12 +427,11 @@ function expectEqual(got: readonly string[], wanted: readonly string[], what: st
 
 /** The clusters that a replica reports as its own. */
 async function ownedBy(program: Program): Promise<string[]> {
-  return (JSON.parse(await debugStateOf(program)) as { ownedClusters: string[] }).ownedClusters;
+  return [...(await ownReplica(socketOf(program))).ownedClusters];
 }
 
-function debugStateOf(program: Program): Promise<string> {
-  const socket = /"socket":"([^"]+)"/.exec(program.stdout + program.stderr)?.[1] ?? '';
-  return askDebugSocket(socket, new AbortController().signal);
+function socketOf(program: Program): string {
+  return /"socket":"([^"]+)"/.exec(program.stdout + program.stderr)?.[1] ?? '';
 }
 
 function ask(program: Program, path: string): Promise<Response> {

@@ -3,19 +3,13 @@ import type { ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '#base';
-import { askDebugSocket } from '#telemetry';
-import { eventually } from '#support';
+import { eventually, ownReplica, socketPage } from '#support';
+import type { OwnReplica } from '#support';
 import { repository } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
 import type { Server } from './support/index.ts';
 
 const program = join(repository, 'dist', 'cli', 'argocd-application-controller.js');
-
-interface PodState {
-  readonly ownedClusters: readonly string[];
-  readonly shard?: number;
-  readonly leftOut: readonly string[];
-}
 
 /**
  * A pod of the chart's workload as a local process with the same arguments, environment, name and
@@ -36,8 +30,9 @@ export class PodProcess {
     this.#socket = join(home, 'debug', 'state.sock');
     this.#log = join(options.folder, `${name}-${process.hrtime.bigint()}.log`);
     const here = [`--kubeconfig=${options.kubeconfig}`, `--namespace=${rendered.namespace}`];
-    // Only what is private to a container differs: the port and the writable folders.
-    const args = [program, ...rendered.args, ...here, '--metrics-host=127.0.0.1', '--metrics-port=0'];
+    // Only what is private to a container differs: the ports and the writable folders.
+    const ports = ['--metrics-host=127.0.0.1', '--metrics-port=0', '--api-port=0'];
+    const args = [program, ...rendered.args, ...here, ...ports];
     this.#child = spawn(process.execPath, args, {
       env: {
         PATH: process.env['PATH'],
@@ -68,10 +63,14 @@ export class PodProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** The debug state; undefined if the pod does not answer. */
-  async state(): Promise<PodState | undefined> {
-    const text = await this.#debugState();
-    return text === undefined ? undefined : (JSON.parse(text) as PodState);
+  /** What it reports about itself; undefined if the pod does not answer. */
+  async state(): Promise<OwnReplica | undefined> {
+    return this.isRunning ? ownReplica(this.#socket).catch(() => undefined) : undefined;
+  }
+
+  /** A page of its read API; undefined if the pod does not answer. */
+  async page(path: string): Promise<string | undefined> {
+    return this.isRunning ? socketPage(this.#socket, path).catch(() => undefined) : undefined;
   }
 
   async metrics(): Promise<string> {
@@ -96,7 +95,9 @@ export class PodProcess {
   async #lastAnswers(): Promise<Readonly<Record<string, string>>> {
     const all = async (): Promise<Readonly<Record<string, string>>> => ({
       metrics: await this.metrics(),
-      state: (await this.#debugState()) ?? '',
+      applications: (await this.page('applications')) ?? '',
+      clusters: (await this.page('clusters')) ?? '',
+      events: (await this.page('events')) ?? '',
     });
     return Promise.race([all().catch(() => ({})), systemClock.sleep(3000).then(() => ({}))]);
   }
@@ -113,11 +114,6 @@ export class PodProcess {
 
   log(): string {
     return readFileSync(this.#log, 'utf8');
-  }
-
-  async #debugState(): Promise<string | undefined> {
-    if (!this.isRunning) return undefined;
-    return askDebugSocket(this.#socket, new AbortController().signal).catch(() => undefined);
   }
 
   async #ask(path: string): Promise<Response | undefined> {

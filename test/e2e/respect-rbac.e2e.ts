@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ClusterResponse } from '#api';
 import { eventually, SocksProxy } from '#support';
 import { TestApplication } from './applications.ts';
 import { isBy, startDouble, startServers } from './support/index.ts';
@@ -91,8 +92,10 @@ function asked(): readonly AuditEvent[] {
 }
 
 async function leftOut(): Promise<readonly string[]> {
-  const all = (await controller?.pods.all()[0]?.state())?.leftOut ?? [];
-  return all.map((line) => line.replace(/: left out because of .*$/, '').replace(/^.* /, ''));
+  const text = await controller?.pods.all()[0]?.page('clusters/managed');
+  const { owners } = JSON.parse(text ?? '{"owners":[]}') as Pick<ClusterResponse, 'owners'>;
+  const kinds = owners.flatMap(({ watched }) => watched.filter(({ state }) => state === 'left-out'));
+  return kinds.map(({ group, kind }) => `${group}/${kind}`.replace(/^\//, ''));
 }
 
 async function statusOf(app: TestApplication): Promise<NonNullable<Application['status']>> {

@@ -4,6 +4,8 @@
  */
 export { ApiClient } from './api-client.ts';
 export type { ApiAccess, ApiAnswer, ApiEvent, ApiRequest } from './api-client.ts';
+export { ownReplica, socketPage } from './api-socket.ts';
+export type { OwnReplica } from './api-socket.ts';
 export { eventually } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
 export { fuzz } from './fuzz.ts';

@@ -18,9 +18,9 @@ export function install(cluster: Cluster): void {
     expect((await new ControllerPod(world).readyz()).status).toBe(200);
   });
 
-  it('answers the documented `driftless debug state`', async () => {
+  it('answers the documented `driftless explain replica` in its pod', async () => {
     const last = documentedCommands('Verify the installation').trimEnd().split('\n').at(-1) ?? '';
-    expect(last).toContain('debug state');
+    expect(last).toContain('explain replica');
     expect(await runShell(cluster.world, last)).toContain('https://kubernetes.default.svc');
   });
 

@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import { ApiSocket, createApiHandler, fullViewer, ReadApi, ReplicaHistoryRecorder } from '#api';
+import type { Caller, Peers, ProcessFacts } from '#api';
+import { systemClock } from '#base';
+import { packageVersion } from '../process/root.ts';
+import { debugSocketOf } from '../process/replica-paths.ts';
+import type { ApiParts } from './api-parts.ts';
+import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
+
+type WatchedClusters = ReplicaInfrastructure['neighbours']['live'];
+
+/** The read API of a replica and its Unix socket. Nothing here writes, so a shadow has it, too. */
+export interface LocalApi {
+  readonly api: ReadApi;
+  readonly socket: ApiSocket;
+  readonly recorder: ReplicaHistoryRecorder;
+}
+
+/** @param peers whom the API asks for the parts of other replicas */
+export function localApi(
+  { config, logger }: WireInputs,
+  { namespace, repositories, requestCount, neighbours: { settings, live } }: ReplicaInfrastructure,
+  { controller, ownership, ready }: ApiParts,
+  peers: Peers,
+): LocalApi {
+  const measured = measureProcess();
+  const processFacts = (): ProcessFacts => {
+    const { ok, reason } = ready();
+    return { ...measured(), ready: ok, ...(reason === undefined ? {} : { reason }) };
+  };
+  const recorder = new ReplicaHistoryRecorder(
+    { controller: controller.report, process: processFacts, clock: systemClock },
+    systemClock,
+    () => ({ apiRequests: requestCount(), watchEvents: watchEventsOf(live.reports()) }),
+  );
+  const api = new ReadApi({
+    clock: systemClock,
+    peers,
+    facts: {
+      name: config.hostname,
+      version: packageVersion(),
+      namespace,
+      clock: systemClock,
+      controller: controller.report,
+      ownership,
+      clusters: () => settings.clusters(),
+      watched: () => live.reports(),
+      repositories,
+      history: () => recorder.history(),
+      process: processFacts,
+    },
+  });
+  const socket = new ApiSocket({
+    path: debugSocketOf(config),
+    logger,
+    uid: process.getuid?.(),
+    answer: createApiHandler({ api, logger, identify: localCaller }),
+  });
+  return { api, socket, recorder };
+}
+
+/** Local readers may ask for pages of this moment, which cost a replica more. */
+function localCaller({ headers }: IncomingMessage): Promise<Caller> {
+  return Promise.resolve({
+    viewer: fullViewer,
+    isPeer: false,
+    wantsFresh: headers['cache-control'] === 'no-cache',
+  });
+}
+
+function watchEventsOf(reports: ReturnType<WatchedClusters['reports']>): number {
+  return reports.reduce((sum, { kinds }) => sum + kinds.reduce((all, { events }) => all + events, 0), 0);
+}
+
+const delayResolutionMs = 20;
+
+function measureProcess(): () => Omit<ProcessFacts, 'ready' | 'reason'> {
+  const startedAt = systemClock.now();
+  const delays = monitorEventLoopDelay({ resolution: delayResolutionMs });
+  delays.enable();
+  return () => {
+    const { heapUsed, rss } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    const eventLoopDelayMs = Math.round(delays.percentile(99) / 1e6);
+    return {
+      startedAt,
+      heapBytes: heapUsed,
+      heapLimitBytes: getHeapStatistics().heap_size_limit,
+      rssBytes: rss,
+      cpuMs: Math.round((user + system) / 1000),
+      eventLoopDelayMs,
+    };
+  };
+}
