@@ -7,6 +7,8 @@ export type LinearPattern =
       readonly ok: true;
       readonly test: (text: string) => boolean;
       readonly matchesWhole: (text: string) => boolean;
+      /** The first match, the leftmost one; undefined if there is none. */
+      readonly find: (text: string) => string | undefined;
       /**
        * Instructions of the compiled program: a match takes at most about this many steps per
        * character.
@@ -98,6 +100,10 @@ function compileUncached(source: string, flags: string): LinearPattern {
       size,
       test: (text) => engine.test(affordableText(size, text)),
       matchesWhole: (text) => engine.testExact(affordableText(size, text)),
+      find: (text) => {
+        const matcher = engine.matcher(affordableText(size, text));
+        return matcher.find() ? (matcher.group() ?? undefined) : undefined;
+      },
     };
   } catch (error) {
     return {

@@ -8,6 +8,7 @@ export const annotations = {
   refresh: 'argocd.argoproj.io/refresh',
   refreshTimestamp: 'argocd.argoproj.io/refresh-timestamp',
   hydrate: 'argocd.argoproj.io/hydrate',
+  hydrateTimestamp: 'argocd.argoproj.io/hydrate-timestamp',
   skipReconcile: 'argocd.argoproj.io/skip-reconcile',
   /** Not in Argo CD. Overrides --retry-latest-revision for one Application. */
   retryLatestRevision: 'driftless.io/retry-latest-revision',

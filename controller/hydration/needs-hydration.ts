@@ -1,0 +1,61 @@
+import { equalLoosely } from '#compare';
+import type { HydratedApplication } from './hydrator-spec.ts';
+import { ageMs, hydrationStatusOf } from './hydration-status.ts';
+import { hydrateAnnotation } from './hydrate-annotation.ts';
+
+/** What to do about the hydration of one Application. */
+export type HydrationDecision =
+  | { readonly do: 'hydrate'; readonly reason: string }
+  /** `inProgress`: its end answers the request in the annotation. */
+  | { readonly do: 'skip'; readonly reason: string; readonly inProgress: boolean }
+  /** Compare the dry revision with the last one. */
+  | { readonly do: 'compare'; readonly last: string };
+
+/** A failed hydration is not repeated earlier, unless the dry revision changes or a user asks. */
+export const failureCooldownMs = 120_000;
+
+/**
+ * Decides whether an Application must be hydrated (Argo CD: appNeedsHydration). The first rule that
+ * applies wins. `staleAfterMs`: a hydration that began so long ago has lost its worker.
+ */
+export function decideHydration(
+  { app, spec }: HydratedApplication,
+  { now, staleAfterMs }: { readonly now: number; readonly staleAfterMs: number },
+): HydrationDecision {
+  const { currentOperation: current, lastComparedDryRevision: last = '' } = hydrationStatusOf(app);
+  const asked = hydrateAnnotation(app);
+  if (current === undefined) return { do: 'hydrate', reason: 'no previous hydrate operation' };
+  if (current.phase === 'Hydrating') {
+    const isStale = (ageMs(current.startedAt, now) ?? Infinity) > staleAfterMs;
+    const reason = 'hydration operation already in progress';
+    return isStale ? { do: 'hydrate', reason } : { do: 'skip', reason, inProgress: true };
+  }
+  if (asked?.type === 'hard') return { do: 'hydrate', reason: 'hard hydrate requested' };
+  if (!equalLoosely(spec, current.sourceHydrator)) return { do: 'hydrate', reason: 'spec.sourceHydrator differs' };
+  if (current.phase === 'Failed') {
+    if (asked !== undefined) return { do: 'hydrate', reason: 'retrying previous failed hydration' };
+    if (!isCoolingDown(current.finishedAt, now))
+      return { do: 'hydrate', reason: 'previous hydrate operation failed more than 2 minutes ago' };
+    // Without a revision to compare with, each look would repeat the failure.
+    if (last === '') return { do: 'skip', reason: 'previous hydrate operation failed', inProgress: false };
+  }
+  if (last === '') return { do: 'hydrate', reason: 'new revision may have changes' };
+  return { do: 'compare', last };
+}
+
+function isCoolingDown(finishedAt: string | undefined, now: number): boolean {
+  const age = ageMs(finishedAt, now);
+  return age === undefined || age <= failureCooldownMs;
+}
+
+/** When to look at an Application again; undefined: only after an event. */
+export function nextLookMs(
+  { app }: HydratedApplication,
+  { now, resyncMs }: { readonly now: number; readonly resyncMs: number },
+): number | undefined {
+  const { currentOperation: current } = hydrationStatusOf(app);
+  const resync = resyncMs > 0 ? resyncMs : undefined;
+  if (current?.phase !== 'Failed') return resync;
+  const left = failureCooldownMs + 1000 - (ageMs(current.finishedAt, now) ?? 0);
+  return Math.max(1000, Math.min(left, resync ?? left));
+}

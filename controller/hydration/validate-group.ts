@@ -1,0 +1,85 @@
+import { posix } from 'node:path';
+import { splitUserInfo } from '#base';
+import { normalizeGitUrl, projectOf } from '#model';
+import type { Application, AppProject } from '#model';
+import { isSourcePermitted } from '#policy';
+import type { HydratedApplication, HydrationTarget } from './hydrator-spec.ts';
+
+/** The project of an Application, or why it cannot be used. */
+export type ProjectLookup = (app: Application) => AppProject | { readonly error: string };
+
+/**
+ * Checks the Applications of a group; one error blocks all of them (Argo CD: validateApplications).
+ * Stricter than there: paths out of the repository, a branch that is its own dry source, and
+ * Applications of other groups that write to one path are refused too.
+ * @param all the Applications that hydrate anywhere.
+ * @returns the errors by Application; empty if the group may be hydrated.
+ */
+export function validateGroup(
+  group: readonly HydratedApplication[],
+  all: readonly HydratedApplication[],
+  projectFor: ProjectLookup,
+): ReadonlyMap<string, string> {
+  const errors = new Map<string, string>();
+  const users = usersOfPlaces(all);
+  for (const one of group) {
+    const error = faultOf(one, projectFor) ?? sharedTarget(one, users);
+    if (error !== undefined) errors.set(one.key, error);
+  }
+  return errors;
+}
+
+function faultOf({ app, dry, target }: HydratedApplication, projectFor: ProjectLookup): string | undefined {
+  const project = projectFor(app);
+  if ('error' in project) return `failed to get project ${JSON.stringify(projectOf(app))}: ${project.error}`;
+  const name = project.metadata.name ?? projectOf(app);
+  if (!isSourcePermitted(project, dry.repoURL))
+    return `application repo ${shownUrl(dry.repoURL)} is not permitted in project '${name}'`;
+  const misplaced = pathFault(target);
+  if (misplaced !== undefined) return misplaced;
+  if (!isSourcePermitted(project, target.repoURL))
+    return `destination repo ${shownUrl(target.repoURL)} is not permitted in project '${name}'`;
+  if (normalizeGitUrl(dry.repoURL) !== normalizeGitUrl(target.repoURL)) return undefined;
+  if (branchOf(dry.targetRevision ?? '') !== target.branch) return undefined;
+  return `app is configured to hydrate to its own dry source (branch ${JSON.stringify(target.branch)}): hydrate to another branch`;
+}
+
+function pathFault({ branch, path }: HydrationTarget): string | undefined {
+  const clean = posix.normalize(path);
+  if (['', '.', './', '/'].includes(path === '' ? '' : clean))
+    return `app is configured to hydrate to the repository root (branch ${JSON.stringify(branch)}, path ${JSON.stringify(path)}) which is not allowed`;
+  const parts = path.split('/');
+  const isRefused = path.startsWith('/') || parts.includes('..') || parts.some((part) => /^\.git$/i.test(part));
+  if (!isRefused && !/[\u0000-\u001f\u007f\\]/.test(path)) return undefined;
+  return `app is configured to hydrate to the path ${JSON.stringify(path)}, which is not allowed: use a relative path without "..", ".git", backslashes and control characters`;
+}
+
+/** Both Applications get the error, each with the name of the other. */
+function sharedTarget(one: HydratedApplication, users: ReadonlyMap<string, readonly string[]>): string | undefined {
+  const other = users.get(placeOf(one.target))?.find((key) => key !== one.key);
+  if (other === undefined) return undefined;
+  return `app ${other} hydrator uses the same destination: repo=${shownUrl(one.target.repoURL)}, path=${one.target.path}`;
+}
+
+/** The Applications that write to each path: the first two are enough to name another one. */
+function usersOfPlaces(all: readonly HydratedApplication[]): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>();
+  for (const { key, target } of all) {
+    const place = placeOf(target);
+    users.set(place, [...(users.get(place) ?? []), key].sort().slice(0, 2));
+  }
+  return users;
+}
+
+function placeOf({ repoURL, branch, path }: HydrationTarget): string {
+  const clean = posix.normalize(path).replace(/\/+$/, '');
+  return JSON.stringify([normalizeGitUrl(repoURL), branch, clean]);
+}
+
+function branchOf(revision: string): string {
+  return revision.replace(/^refs\/heads\//, '');
+}
+
+export function shownUrl(url: string): string {
+  return splitUserInfo(url).url;
+}
