@@ -46,6 +46,10 @@ export class ApiServer implements Runnable {
   readonly #host: string;
   readonly #port: number;
   #listening: number | undefined;
+  #opened: (() => void) | undefined;
+  readonly #ready = new Promise<void>((resolve) => {
+    this.#opened = resolve;
+  });
 
   constructor(deps: ApiServerDeps, { host, port }: { readonly host: string; readonly port: number }) {
     this.#deps = deps;
@@ -58,6 +62,12 @@ export class ApiServer implements Runnable {
     return this.#listening;
   }
 
+  /** Resolves when the port listens: no replica publishes an address before. */
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  /** @throws ListenError if the port is taken */
   async run(signal: AbortSignal): Promise<void> {
     const { api, logger, certificate, files } = this.#deps;
     const identify = (request: IncomingMessage, inner: AbortSignal): Promise<Caller> => this.#identify(request, inner);
@@ -82,7 +92,8 @@ export class ApiServer implements Runnable {
     server.maxConnections = maxConnections;
     server.setTimeout(idleTimeoutMs);
     server.on('tlsClientError', () => undefined);
-    this.#listening = await listen(server, 'the read API', this.#host, this.#port);
+    this.#listening = await listen(server, 'the read API (--api-port)', this.#host, this.#port);
+    this.#opened?.();
     logger.info('Serving the read API', { host: this.#host, port: this.#listening });
     await untilAborted(signal);
     this.#listening = undefined;

@@ -3,7 +3,6 @@ import { ApiServer, PeerDirectory, TokenAccess } from '#api';
 import { systemClock } from '#base';
 import type { Runnable } from '#base';
 import { dashboardFiles } from '#dashboard';
-import { ListenError } from '#telemetry';
 import { packageRoot } from '../process/root.ts';
 import type { ApiParts } from './api-parts.ts';
 import { localApi } from './api-socket.ts';
@@ -32,20 +31,5 @@ export function readApi(
     },
     listener,
   );
-  return [socket, recorder, tolerating(server, logger)];
-}
-
-/** A port that cannot be opened costs the API and its peers, not the controller. */
-function tolerating(server: ApiServer, logger: WireInputs['logger']): Runnable {
-  return {
-    name: server.name,
-    run: async (signal) => {
-      try {
-        await server.run(signal);
-      } catch (error) {
-        if (!(error instanceof ListenError)) throw error;
-        logger.warn('The read API is not served over the network; set --api-port', { error });
-      }
-    },
-  };
+  return [socket, recorder, server];
 }

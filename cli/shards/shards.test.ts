@@ -802,7 +802,16 @@ describe('a controller that runs', () => {
     ]);
     const program = new Program([
       ...['run', ...where, '--hostname', 'controller-0', '--sharding-method', 'consistent-hashing'],
-      ...['--metrics-port', '0', '--metrics-host', '127.0.0.1', '--cache-dir', join(folder, 'cache')],
+      ...[
+        '--metrics-port',
+        '0',
+        '--metrics-host',
+        '127.0.0.1',
+        '--api-port',
+        '0',
+        '--cache-dir',
+        join(folder, 'cache'),
+      ],
     ]);
     try {
       const publishedFor = (replicas: number): Promise<void> =>

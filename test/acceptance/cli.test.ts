@@ -5,7 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { systemClock, systemRandom } from '#base';
 import type { JsonObject } from '#base';
+import { kubeconfigFor, startSimCluster } from '#sim';
 import { ApiClient, driftless, eventually, Program, RawApi, serversOf } from '#support';
 
 let folder: string;
@@ -107,6 +109,34 @@ describe('failed jobs', () => {
     expect(stderr).not.toContain('    at ');
   });
 
+  it.each([
+    ['metrics', '--metrics-port', 'the telemetry server'],
+    ['the read API', '--api-port', 'the read API (--api-port)'],
+  ])(
+    'the port of %s in use: one line that says what to do, exit 1, and no shard is claimed',
+    async (_of, flag, what) => {
+      const hub = await startSimCluster({ clock: systemClock, random: systemRandom, name: 'hub' });
+      const taken = createServer();
+      await new Promise<void>((done) => taken.listen(0, '127.0.0.1', done));
+      const { port } = taken.address() as AddressInfo;
+      const ports = { '--metrics-port': 0, '--api-port': 0, [flag]: port };
+      const { code, stdout, stderr } = await driftless([
+        ...['run', '--kubeconfig', file('hub.yaml', kubeconfigFor([hub])), '--metrics-host', '127.0.0.1'],
+        ...Object.entries(ports).flat().map(String),
+        ...['--cache-dir', join(folder, 'taken')],
+      ]);
+      taken.close();
+      const claims = hub.store.list('', 'ConfigMap').map(({ metadata }) => metadata.name);
+      await hub.close();
+      expect(code).toBe(1);
+      expect(`${stdout}${stderr}`).toContain(
+        `${what} cannot listen on 127.0.0.1:${port}: the port is in use: stop the other process or choose another port`,
+      );
+      expect(stderr).not.toContain('    at ');
+      expect(claims).not.toContain('argocd-app-controller-shard-cm');
+    },
+  );
+
   it('an unreachable API server: one line per attempt, not ready, and it stops on a signal', async () => {
     const program = new Program([
       'run',
@@ -116,6 +146,8 @@ describe('failed jobs', () => {
       '0',
       '--metrics-host',
       '127.0.0.1',
+      '--api-port',
+      '0',
     ]);
     await eventually(() => expect(program.stdout).toMatch(/127\.0\.0\.1:1.*refused|refused.*127\.0\.0\.1:1/), 15_000);
     const port = /"port":(\d+)/.exec(program.stdout)?.[1] ?? '';

@@ -98,7 +98,7 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
     hub = world.servers.hub;
     const own = {
       controller: {
-        containerPorts: { metrics: await freePort() },
+        containerPorts: { metrics: await freePort(), api: await freePort() },
         heartbeatTime: 2,
         env: [{ name: 'DRIFTLESS_CACHE_DIR', value: join(world.folder, 'cache') }],
       },

@@ -71,6 +71,8 @@ export class HostileWorld {
       '0',
       '--metrics-host',
       '127.0.0.1',
+      '--api-port',
+      '0',
     ];
     this.controller = new Program(
       ['run', '--kubeconfig', kubeconfig, '--token', canary('hub'), '--cache-dir', files.cacheFolder, ...flags],
