@@ -43,6 +43,10 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
         help: 'Run the controller (--shadow: only compare, alongside the active controller)',
         load: async () => (await import('./run/run.ts')).run,
       },
+      agent: {
+        help: 'Keep one cluster equal to one folder of Git, without CRDs',
+        load: async () => (await import('./agent/agent.ts')).agent,
+      },
       render: {
         help: 'Run the renderer: helm, kustomize and jsonnet for controllers, without credentials',
         load: async () => (await import('./render/render.ts')).render,

@@ -35,6 +35,8 @@ export { defaultLimits } from './limits.ts';
 export type { DesiredLimits } from './limits.ts';
 export type { PublicKeys } from './fetch/signatures/keyring.ts';
 export type { GitTrust } from './fetch/git/git.ts';
+export { archiveFiles } from './fetch/files/archive.ts';
+export type { ArchiveFile } from './fetch/files/archive.ts';
 export { pluginConfigOf } from './generate/plugins/plugins.ts';
 export type { PluginConfig } from './generate/plugins/plugins.ts';
 export { azureWorkloadOf } from './fetch/credentials/cloud-tokens.ts';

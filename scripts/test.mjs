@@ -28,6 +28,7 @@ const slow = [
   'desired/thousand-applications.test.ts',
   'diff/comparison/mutations.test.ts',
   'live/sim.test.ts',
+  'test/acceptance/agent.test.ts',
   'test/acceptance/bad-input.test.ts',
   'test/acceptance/capabilities.test.ts',
   'test/acceptance/cli.test.ts',

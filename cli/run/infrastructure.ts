@@ -31,7 +31,7 @@ import { HubAccess } from './hub-access.ts';
 import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics } from './telemetry/metrics.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { ApiParts } from './api-parts.ts';
@@ -41,6 +41,8 @@ import { packageVersion } from '../process/root.ts';
 export interface WireInputs {
   readonly config: RunConfig;
   readonly hub: LoadedConnection;
+  /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
+  readonly inCluster?: ClusterConnection;
   /** Already started, while the process was small. */
   readonly commands: CommandHelper;
   readonly logger: Logger;
@@ -108,7 +110,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     ...surroundings,
     client,
     namespace,
-    inClusterConnection: hub.connection,
+    inClusterConnection: inputs.inCluster ?? hub.connection,
     healthScripts: inputs.healthScripts,
   });
   const { credentialPlugins } = config;

@@ -1,26 +1,15 @@
-import { runGroups, Shutdown, systemClock, UsageError, withChild } from '#base';
-import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
+import { Shutdown, UsageError, withChild } from '#base';
 import { createLogger } from '#telemetry';
 import type { LogOptions } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
 import { ownNames } from '../process/replica-paths.ts';
-import { apiListener } from './api-listener.ts';
-import { loadHealthScripts } from './health-scripts.ts';
-import { hubConnection, withoutSecrets } from './hub-connection.ts';
+import { hubConnection } from './hub-connection.ts';
 import { runOptions } from '../options/run-options.ts';
-import { pluginExclusions } from './desired-limits.ts';
 import type { RunConfig } from '../options/run-options.ts';
-import { sourceReach } from './source-reach.ts';
 import { healthStorage, redisSettings } from './redis.ts';
-import { rendererOf } from '../render/renderer.ts';
-import { tracingOf } from './tracing.ts';
-import { wireShadow } from './assemble-shadow.ts';
-import { wire } from './assemble.ts';
-
-/** Time after which a stop that is stuck is abandoned. */
-const stopGraceMs = 8000;
+import { runReplica, startSourceHelpers } from './replica.ts';
 
 /** `driftless run`: runs the controller until a signal stops it. */
 export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
@@ -36,37 +25,13 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   logger.info('Sized the heap', { ...heap });
   if (heapWarning !== undefined) logger.warn(heapWarning);
   const redis = redisSettings(config, env, ownNames(config).hostname);
-  // Fork while the process is small: a fork copies the page tables and stalls a large process.
-  const commands = startCommandHelper({ logger, env });
-  const own = ownNames(config);
-  const renderer =
-    config.repoServer === ''
-      ? rendererOf(config, {
-          logger,
-          folder: own.cacheDir,
-          path: env['PATH'],
-          logFormat: config.logFormat as 'json',
-        })
-      : undefined;
+  const helpers = startSourceHelpers(config, env, { logger });
   const hub = await hubConnection(config, env);
-  const healthScripts = await loadHealthScripts(config.healthScripts);
+  const effective = { ...config, ...ownNames(config), ...healthStorage(config, given, redis !== undefined) };
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const effective = { ...withoutSecrets(config), ...own, ...healthStorage(config, given, redis !== undefined) };
-    const azureWorkload = azureWorkloadOf(env);
-    const outside = {
-      azureWorkload,
-      renderer,
-      proxies: proxySettingsOf(env),
-      plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
-    };
-    const reach = sourceReach(config, { hub: hub.connection, env });
-    const tracing = await tracingOf(config, { env, logger, hostname: own.hostname });
-    const api = await apiListener(effective, systemClock.now(), logger);
-    const inputs = { api, tracing, config: effective, hub, commands, logger, redis, ...outside, reach, healthScripts };
-    const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
-    await runGroups(groups, inner, { clock: systemClock, graceMs: stopGraceMs }).finally(release);
+    await runReplica({ config: effective, env, logger, hub, redis, ...helpers }, inner).finally(release);
   });
   logger.info('stopped');
   return 0;

@@ -432,6 +432,12 @@ describe('hand-over', () => {
     expect(owners([fleet[0], successor])).toEqual(once);
   });
 
+  it('does not count as standby in a replica that releases it at its end', async () => {
+    const { fleet } = await pair();
+    await fleet[1].stop();
+    expect(fleet[1].ownership.conditions().map(({ type }) => type)).not.toContain('Standby');
+  });
+
   // T-SHARD-2
   describe('of a replica that ends while a write to one cluster has no answer', () => {
     const { marginMs } = timingOf(heartbeatMs);

@@ -126,6 +126,7 @@ class LeasedOwnership implements Ownership {
   readonly #rights: OwnershipRights;
   readonly #world: OwnershipWorld;
   readonly #writes: InFlightWrites;
+  #stopSignal: AbortSignal | undefined;
   readonly #announcements: OwnershipAnnouncer;
   readonly #report: OwnershipReport;
   readonly #conditions: OwnershipConditions;
@@ -221,6 +222,7 @@ class LeasedOwnership implements Ownership {
   async run(signal: AbortSignal): Promise<void> {
     // The hints must live as long as the coordinator, but no longer.
     await withChild(signal, async (inner) => {
+      this.#stopSignal = inner;
       const { client, namespace, clock, random, logger } = this.#deps;
       const hints = hubHints({
         client,
@@ -418,7 +420,8 @@ class LeasedOwnership implements Ownership {
     const left = this.leaseLeftMs();
     this.#leaseEnd?.cancel();
     this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
-    this.#report.refresh();
+    // A replica that releases its shard is not on standby.
+    if (this.#stopSignal?.aborted !== true) this.#report.refresh();
   }
 
   #announce(): void {

@@ -6,7 +6,7 @@ import { messageOf, yieldToLoop } from '#base';
 import { DesiredError, SizeLimitExceeded, UnsafeInput } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { Tree } from './tree.ts';
-import type { FileNode, LinkNode } from './tree.ts';
+import type { DirectoryNode, FileNode, LinkNode } from './tree.ts';
 
 const unzip = promisify(gunzip);
 const block = 512;
@@ -53,6 +53,32 @@ export async function unpack(
   const built = Tree.of([...nodes].map(([path, node]) => ({ path, node })));
   if ('fault' in built) throw new UnsafeInput(`illegal filepath in archive: ${built.fault}`);
   return { tree: built.tree, contents, bytes: bytes.length };
+}
+
+/** A file of an archive, or a link with its target as content. */
+export interface ArchiveFile {
+  readonly path: string;
+  readonly isLink: boolean;
+  readonly content: Uint8Array;
+}
+
+/** The files and links of an archive, in the order of their paths; errors as {@link unpack}. */
+export async function archiveFiles(
+  packed: Uint8Array,
+  limits: Pick<DesiredLimits, 'maxCheckoutBytes' | 'maxCheckoutFiles'>,
+): Promise<readonly ArchiveFile[]> {
+  const { tree, contents } = await unpack(packed, limits);
+  const files: ArchiveFile[] = [];
+  const visit = (directory: DirectoryNode, folder: string): void => {
+    for (const [name, node] of directory.children) {
+      const path = `${folder}${name}`;
+      if (node.kind === 'directory') visit(node, `${path}/`);
+      else if (node.kind === 'link') files.push({ path, isLink: true, content: Buffer.from(node.target) });
+      else files.push({ path, isLink: false, content: contents.get(node.oid) ?? new Uint8Array() });
+    }
+  };
+  visit(tree.root, '');
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 async function inflated(packed: Uint8Array, limit: number): Promise<Buffer> {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { Shutdown } from '#base';
 import { createLogger, silentLogger } from '#telemetry';
-import { selfSigned } from '../../kube/testing/index.ts';
-import { TestCollector } from '../../telemetry/testing/index.ts';
-import { readArgs } from '../options/args.ts';
-import { runOptions } from '../options/run-options.ts';
-import { packageRoot, packageVersion } from '../process/root.ts';
+import { selfSigned } from '../../../kube/testing/index.ts';
+import { TestCollector } from '../../../telemetry/testing/index.ts';
+import { readArgs } from '../../options/args.ts';
+import { runOptions } from '../../options/run-options.ts';
+import { packageRoot, packageVersion } from '../../process/root.ts';
 import { collectorTls, resourceAttributes, tracingOf } from './tracing.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tracing-'));
@@ -150,7 +150,7 @@ describe('without an address', () => {
   const loadedWith = (address: string): string => {
     const script = `
       import { createRequire } from 'node:module';
-      const { tracingOf } = await import('./dist/cli/run/tracing.js');
+      const { tracingOf } = await import('./dist/cli/run/telemetry/tracing.js');
       await import('./dist/cli/run/assemble.js');
       const logger = { info() {}, warn() {} };
       const config = { otlpAddress: ${JSON.stringify(address)}, otlpInsecure: true, otlpHeaders: {}, otlpAttrs: [], otlpSampleRatio: 1 };

@@ -2,8 +2,8 @@ import { systemClock, UsageError } from '#base';
 import { ClientInstruments } from '#kube';
 import { labelName, MetricsUpkeep, PromMetrics } from '#telemetry';
 import type { Logger } from '#telemetry';
-import { packageVersion } from '../process/root.ts';
-import type { RunConfig } from '../options/run-options.ts';
+import { packageVersion } from '../../process/root.ts';
+import type { RunConfig } from '../../options/run-options.ts';
 
 /** The metrics of a replica, and those that are not part of one module. */
 export interface ReplicaMetrics {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { messageOf, SecretValue, systemClock, UsageError } from '#base';
 import { startTracing } from '#telemetry';
 import type { CollectorTls, Logger, Tracing } from '#telemetry';
-import type { RunConfig } from '../options/run-options.ts';
-import { packageVersion } from '../process/root.ts';
+import type { RunConfig } from '../../options/run-options.ts';
+import { packageVersion } from '../../process/root.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,0 +1,78 @@
+import { runGroups, systemClock } from '#base';
+import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
+import type { CommandHelper, Renderer } from '#desired';
+import type { LoadedConnection } from '#kube';
+import type { ClusterConnection } from '#model';
+import type { RedisSettings } from '#publish';
+import type { Logger } from '#telemetry';
+import { ownNames } from '../process/replica-paths.ts';
+import type { RunConfig } from '../options/run-options.ts';
+import type { CommandContext } from '../process/command.ts';
+import { rendererOf } from '../render/renderer.ts';
+import { apiListener } from './api-listener.ts';
+import { wireShadow } from './assemble-shadow.ts';
+import { wire } from './assemble.ts';
+import { pluginExclusions } from './desired-limits.ts';
+import { loadHealthScripts } from './health-scripts.ts';
+import { withoutSecrets } from './hub-connection.ts';
+import { sourceReach } from './source-reach.ts';
+import { tracingOf } from './telemetry/tracing.ts';
+
+/** Time after which a stop that is stuck is abandoned. */
+const stopGraceMs = 8000;
+
+/** Processes that read and render sources beside the controller. */
+export interface SourceHelpers {
+  readonly commands: CommandHelper;
+  /** Undefined: a repo-server renders. */
+  readonly renderer: Renderer | undefined;
+}
+
+export interface ReplicaParts extends SourceHelpers {
+  /** With this replica's own names and storage of health. */
+  readonly config: RunConfig;
+  readonly env: CommandContext['env'];
+  readonly logger: Logger;
+  readonly hub: LoadedConnection;
+  /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
+  readonly inCluster?: ClusterConnection;
+  readonly redis: RedisSettings | undefined;
+}
+
+/**
+ * Starts the helper processes. Call it while the process is small: a fork copies the page tables
+ * and stalls a large process.
+ */
+export function startSourceHelpers(
+  config: RunConfig,
+  env: CommandContext['env'],
+  { logger, isQuiet = false }: { readonly logger: Logger; readonly isQuiet?: boolean },
+): SourceHelpers {
+  const commands = startCommandHelper({ logger, env });
+  const place = {
+    logger,
+    isQuiet,
+    folder: ownNames(config).cacheDir,
+    path: env['PATH'],
+    logFormat: config.logFormat as 'json',
+  };
+  return { commands, renderer: config.repoServer === '' ? rendererOf(config, place) : undefined };
+}
+
+/** Runs one replica until `signal` aborts and everything has stopped. */
+export async function runReplica({ config, env, ...parts }: ReplicaParts, signal: AbortSignal): Promise<void> {
+  const { hub, logger } = parts;
+  const inputs = {
+    ...parts,
+    config: withoutSecrets(config),
+    healthScripts: await loadHealthScripts(config.healthScripts),
+    azureWorkload: azureWorkloadOf(env),
+    proxies: proxySettingsOf(env),
+    plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
+    reach: sourceReach(config, { hub: hub.connection, env }),
+    tracing: await tracingOf(config, { env, logger, hostname: config.hostname }),
+    api: await apiListener(config, systemClock.now(), logger),
+  };
+  const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
+  await runGroups(groups, signal, { clock: systemClock, graceMs: stopGraceMs });
+}

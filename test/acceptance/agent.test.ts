@@ -1,0 +1,205 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { systemClock, systemRandom } from '#base';
+import type { KubeObject } from '#model';
+import { kubeconfigFor, startSimCluster } from '#sim';
+import type { SimCluster } from '#sim';
+import { driftless, eventually, Program } from '#support';
+import { runCommandLine } from '../../cli/testing/index.ts';
+import { GitFixture } from './world.ts';
+
+const testTimeoutMs = 90_000;
+
+let root: string;
+let repo: GitFixture;
+let cluster: SimCluster;
+let running: Program[];
+let archives: ReturnType<typeof createServer>;
+let archive: Buffer;
+
+function manifest(name: string, value: string): string {
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: "${value}"}\n`;
+}
+
+function get(name: string, kind = 'ConfigMap'): KubeObject | undefined {
+  return cluster.store.get('', kind, 'default', name);
+}
+
+const valueOf = (name: string): unknown => (get(name)?.['data'] as { readonly key?: string } | undefined)?.key;
+
+function flags(...more: readonly string[]): readonly string[] {
+  const kubeconfig = join(root, 'kubeconfig');
+  return ['agent', '--kubeconfig', kubeconfig, '--cache-dir', join(root, 'cache'), '--metrics-port=0', ...more];
+}
+
+function start(...more: readonly string[]): Program {
+  const program = new Program(flags('--interval=1s', ...more));
+  running.push(program);
+  return program;
+}
+
+const folder = (): readonly string[] => ['--repo', repo.url, '--path', 'app', '--revision', 'main'];
+
+beforeAll(async () => {
+  archives = createServer((_request, response) => response.end(archive));
+  await new Promise<void>((resolve) => void archives.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void archives.close());
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'driftless-agent-'));
+  repo = new GitFixture(root, 'repository');
+  repo.commit({ 'app/one.yaml': manifest('one', '1'), 'app/two.yaml': manifest('two', '1') });
+  cluster = await startSimCluster({ name: 'target', clock: systemClock, random: systemRandom });
+  writeFileSync(join(root, 'kubeconfig'), kubeconfigFor([cluster]));
+  running = [];
+});
+afterEach(async () => {
+  await Promise.all(running.map((program) => program.stop('SIGTERM')));
+  await cluster.close();
+  rmSync(root, { recursive: true });
+});
+
+describe('driftless agent', () => {
+  it(
+    'applies a folder of Git once, without any CRD of Argo CD in the cluster',
+    async () => {
+      const { code, stdout, stderr } = await driftless(flags('--once', ...folder()));
+      expect([code, stderr]).toEqual([0, '']);
+      expect([valueOf('one'), valueOf('two')]).toEqual(['1', '1']);
+      expect(stdout).toMatch(/^Synced, Healthy at [0-9a-f]{8}; Succeeded: successfully synced/m);
+      const kinds = cluster.store.list('apiextensions.k8s.io', 'CustomResourceDefinition');
+      expect(kinds).toEqual([]);
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'repairs drift, follows commits and prunes what is its own',
+    async () => {
+      cluster.store.create({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'foreign', namespace: 'default' },
+      });
+      start('--prune', '--self-heal', ...folder());
+      await eventually(() => expect(valueOf('two')).toBe('1'));
+      cluster.store.update({ ...get('one')!, data: { key: 'drift' } });
+      await eventually(() => expect(valueOf('one')).toBe('1'));
+      cluster.store.delete('', 'ConfigMap', 'default', 'two');
+      await eventually(() => expect(valueOf('two')).toBe('1'));
+      repo.commit({ 'app/one.yaml': manifest('one', '2'), 'app/two.yaml': null });
+      await eventually(() => expect([valueOf('one'), get('two')]).toEqual(['2', undefined]));
+      expect(get('foreign')).toBeDefined();
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'neither prunes nor repairs unless it is asked to',
+    async () => {
+      const program = start(...folder());
+      await eventually(() => expect(valueOf('two')).toBe('1'));
+      cluster.store.update({ ...get('one')!, data: { key: 'drift' } });
+      repo.commit({ 'app/two.yaml': null, 'app/three.yaml': manifest('three', '1') });
+      await eventually(() => expect(valueOf('three')).toBe('1'));
+      await eventually(() => expect(program.stdout).toContain('ConfigMap default/two: OutOfSync'));
+      expect(get('two')).toBeDefined();
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'follows a directory that is no repository',
+    async () => {
+      execFileSync('mkdir', ['-p', join(root, 'plain')]);
+      writeFileSync(join(root, 'plain', 'one.yaml'), manifest('one', '1'));
+      start('--repo', join(root, 'plain'));
+      await eventually(() => expect(valueOf('one')).toBe('1'));
+      writeFileSync(join(root, 'plain', 'one.yaml'), manifest('one', '2'));
+      await eventually(() => expect(valueOf('one')).toBe('2'));
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'applies an archive with the right digest, and nothing of one with another',
+    async () => {
+      archive = execFileSync('tar', ['-C', join(repo.path, 'app'), '-czf', '-', '.']);
+      const digest = `sha256:${createHash('sha256').update(archive).digest('hex')}`;
+      const url = `http://127.0.0.1:${(archives.address() as AddressInfo).port}/app.tgz`;
+      const wrong = await driftless(flags('--once', '--archive', url, '--digest', `sha256:${'0'.repeat(64)}`));
+      expect(wrong.code).toBe(1);
+      expect(wrong.stderr).toContain(`the archive has the digest ${digest}, not sha256:000`);
+      expect(get('one')).toBeUndefined();
+      const right = await driftless(flags('--once', '--archive', url, '--digest', digest));
+      expect([right.code, valueOf('one')]).toEqual([0, '1']);
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'waits while another agent keeps the folder, and takes it over when that one stops',
+    async () => {
+      const first = start(...folder());
+      await eventually(() => expect(valueOf('two')).toBe('1'));
+      const second = start('--cache-dir', join(root, 'second'), ...folder());
+      await eventually(() => expect(second.stderr).toMatch(/waiting: agent \S+ keeps this folder/));
+      expect(second.stdout).toBe('');
+      await first.stop('SIGTERM');
+      await eventually(() => expect(second.stdout).toContain('Synced, Healthy'));
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'refuses a name under which another folder is kept, and applies nothing',
+    async () => {
+      await driftless(flags('--once', '--name=shop', ...folder()));
+      repo.commit({ 'other/three.yaml': manifest('three', '1') });
+      const other = ['--once', '--name=shop', '--prune', '--repo', repo.url, '--path', 'other', '--revision', 'main'];
+      const { code, stderr } = await driftless(flags(...other));
+      expect(code).toBe(1);
+      expect(stderr).toContain('the name shop belongs to');
+      expect([valueOf('one'), get('three')]).toEqual(['1', undefined]);
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'names the reason where --once ends unsettled',
+    async () => {
+      const missing = ['--once', '--timeout=5s', '--repo', repo.url, '--path', 'nowhere', '--revision', 'main'];
+      const { code, stderr } = await driftless(flags(...missing));
+      expect(code).toBe(1);
+      expect(stderr).toContain('not Synced and Healthy after 5s');
+      expect(stderr).toContain('nowhere: app path does not exist');
+    },
+    testTimeoutMs,
+  );
+
+  it.each([
+    ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL with --digest'],
+    ['two sources', ['--repo=a', '--archive=https://a'], 'agent needs --repo URL or DIRECTORY'],
+    ['an archive without a digest', ['--archive=https://a'], '--archive needs --digest sha256:HEX'],
+    ['an archive on disk', ['--archive=file:///a', `--digest=sha256:${'0'.repeat(64)}`], 'only http and https'],
+    ['a digest that is none', ['--archive=https://a', '--digest=md5:1'], '--digest'],
+    ['a revision of a directory', ['--repo=/a', '--revision=main'], '--revision needs a Git repository'],
+    ['a namespace outside', ['--repo=https://a', '-n', 'x', '--namespaces=a,b'], 'is not one of --namespaces a,b'],
+    ['a name that is none', ['--repo=https://a', '--name=A_b'], '--name'],
+    ['an unreadable key', ['--repo=ssh://a', '--repo-ssh-key-file=/nowhere'], '--repo-ssh-key-file /nowhere'],
+    ['an argument', ['--repo=https://a', 'x'], 'agent takes flags only, not "x"'],
+  ])('refuses %s', async (_title, more, message) => {
+    const errors: string[] = [];
+    const output = { color: false, live: false, out: () => undefined, progress: () => undefined };
+    const context = { env: {}, output: { ...output, err: (line: string) => void errors.push(line) } };
+    const code = await runCommandLine(flags(...more), { ...context, signal: new AbortController().signal });
+    expect([code, errors.join('')]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
