@@ -32,6 +32,7 @@ import { Verifier } from './fetch/signatures/verifier.ts';
 import { WebClient } from './fetch/network/web-client.ts';
 import type { ProxySettings } from './fetch/network/web-client.ts';
 import { Generators } from './generate/generators.ts';
+import { InputBudget } from './inputs/input-budget.ts';
 import { ManifestReader } from './generate/manifest-reader.ts';
 import { PluginGenerator } from './generate/plugins/plugins.ts';
 import type { PluginConfig, PluginGeneratorDeps } from './generate/plugins/plugins.ts';
@@ -213,15 +214,17 @@ interface GeneratorsWiring extends RemoteAccess {
 function createGenerators(wiring: Wiring, { git, renderer, parser }: GeneratorsWiring): Generators {
   const { clock, random, logger, limits, cacheDir } = wiring;
   const reader = new ManifestReader(parser);
-  const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism });
+  const inputs = new InputBudget(clock, limits.inputBytes);
+  const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism, inputs });
   const config = wiring.plugins ?? { sockets: '/nonexistent', exclusions: [] };
   const withToken = withTokenBy(git, cacheDir);
   return new Generators({
     reader,
     limits,
+    inputs,
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
-    plugins: new PluginGenerator({ clock, random, limits, reader, config, withToken }),
+    plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, withToken }),
   });
 }
 

@@ -9,6 +9,7 @@ import { createInProcessRunner } from './command/in-process.ts';
 import { RenderTools } from './generate/tools.ts';
 import { secretsIn } from './given-secrets.ts';
 import { defaultLimits } from './limits.ts';
+import { createFairRenderer } from './render/fair.ts';
 import { testRenderer } from './testing/repository.ts';
 
 const source = (options: Partial<ApplicationSource>): ApplicationSource => ({ repoURL: 'https://x', ...options });
@@ -81,11 +82,13 @@ describe('a program that fails', () => {
     chmodSync(path, 0o755);
     const commands = createInProcessRunner({ clock: systemClock, env });
     const renderer = testRenderer(join(folder, 'staging'), commands, () => path);
-    const tools = new RenderTools({ renderer, limits: defaultLimits });
+    const fair = createFairRenderer({ renderer, clock: systemClock, slots: 1 });
+    const tools = new RenderTools({ renderer: fair, limits: defaultLimits });
     const options = { helm: { parameters: [{ name: 'adminPw.token', value: 'c4nary-value' }] } };
     const args = ['template', '--set=adminPw.token=c4nary-value', '--set-string=db.password=c4nary-arg'];
     const request = {
-      files: [{ path: 'repo/a', content: new Uint8Array() }],
+      inputBytes: 0,
+      readInput: () => Promise.resolve({ files: [{ path: 'repo/a', content: new Uint8Array() }], links: [] }),
       steps: [{ tool: { name: 'helm', version: '4' } as const, args, cwd: 'repo' }],
       share: { project: 'p', repository: 'r' },
       secrets: () => secretsIn(source(options)),

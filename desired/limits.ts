@@ -89,6 +89,11 @@ export interface DesiredLimits {
   readonly maxToolBytes: number;
   /** Memory of such a program, if the system reports it (Linux): one that needs more is killed. */
   readonly maxToolMemoryBytes: number;
+  /**
+   * Memory of all files that are held for programs and plugins, over all repositories. One source
+   * may hold half of it.
+   */
+  readonly inputBytes: number;
   /** Concurrent programs, over all repositories. */
   readonly toolParallelism: number;
   /** Time between SIGTERM and SIGKILL for a git that timed out (ARGOCD_EXEC_FATAL_TIMEOUT). */
@@ -165,6 +170,7 @@ export const defaultLimits: DesiredLimits = {
   toolTimeoutMs: 90_000,
   maxToolBytes: 64 * 1024 * 1024,
   maxToolMemoryBytes: 2 * 1024 * 1024 * 1024,
+  inputBytes: 1024 * 1024 * 1024,
   toolParallelism: 4,
   gitKillDelayMs: 10_000,
   gitRetry: { attempts: 1, firstDelayMs: 250, factor: 2, maxDelayMs: 5000 },

@@ -101,6 +101,15 @@ export const driftlessOptions = {
     max: 256,
     help: 'Maximum JSON size in MiB of one object; other responses may have four times this size.',
   },
+  renderInput: {
+    flag: 'render-input-mb',
+    kind: 'int',
+    default: 0,
+    env: 'DRIFTLESS_RENDER_INPUT_MB',
+    min: 0,
+    max: 65_536,
+    help: 'Memory in MiB for files that are held for helm, kustomize, jsonnet and plugins; one source may need half of it. 0: a quarter of the memory limit, at least 64 and at most 1024.',
+  },
   apiPort: {
     flag: 'api-port',
     kind: 'int',

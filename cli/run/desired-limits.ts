@@ -3,7 +3,7 @@ import { invalidNetworks } from '#desired';
 import type { DesiredLimits } from '#desired';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
-import { programMemory } from './memory.ts';
+import { inputMemory, programMemory } from './memory.ts';
 
 /** Stands for "no timeout" and "no limit": every wait has an end. */
 const longestRunMs = 4 * 3_600_000;
@@ -16,6 +16,7 @@ export function desiredLimits(config: RunConfig, memoryBytes: number): Partial<D
     ...gitLimits(config),
     ...sizes(config),
     ...programMemory(memoryBytes, { isRendererRemote: config.renderer !== '' }),
+    ...inputMemory(config.renderInput, memoryBytes),
     parallelism: config.renderParallelism,
     hostParallelism: config.repositoryHostParallelism,
     deniedNetworks: validNetworks(config.deniedNetworks),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { answerLimits, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
+import { answerLimits, inputMemory, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -22,6 +22,19 @@ describe('memory of the programs that render', () => {
       maxToolMemoryBytes: 2048 * mebibyte,
       maxGitAllocationBytes: 512 * mebibyte,
     });
+  });
+});
+
+describe('memory of the files that are held for programs', () => {
+  it.each([
+    ['a quarter of the limit of the chart', 0, 3072, 768],
+    ['a quarter of a small limit', 0, 512, 128],
+    ['a minimum, however small the limit is', 0, 128, 64],
+    ['a maximum without a limit', 0, 0, 1024],
+    ['a maximum if the system says a huge limit', 0, 2 ** 43, 1024],
+    ['what the flag says', 300, 512, 300],
+  ])('is %s', (_name, flag, limit, bytes) => {
+    expect(inputMemory(flag, limit * mebibyte)).toEqual({ inputBytes: bytes * mebibyte });
   });
 });
 

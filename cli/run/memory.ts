@@ -25,6 +25,16 @@ export function programMemory(
 
 const mebibyte = 1024 * 1024;
 
+/**
+ * Memory for the files that are held for programs and plugins, within the container's limit
+ * `limitBytes`: half of the part that the heap leaves free. git needs the other half.
+ */
+export function inputMemory(inputMb: number, limitBytes: number): Pick<DesiredLimits, 'inputBytes'> {
+  if (inputMb > 0) return { inputBytes: inputMb * mebibyte };
+  const share = limitBytes > 0 ? Math.floor(limitBytes / 4) : Infinity;
+  return { inputBytes: Math.min(1024 * mebibyte, Math.max(64 * mebibyte, share)) };
+}
+
 /** Memory of a process that watches nothing, and the minimum for a cluster. */
 const baseBytes = 128 * mebibyte;
 const minClusterBytes = 16 * mebibyte;

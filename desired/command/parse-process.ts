@@ -3,7 +3,8 @@ import type { Clock, JsonObject } from '#base';
 import { CommandError } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { createFairRenderer } from '../render/fair.ts';
-import type { Renderer, RenderShare } from '../render/types.ts';
+import type { FairRenderer } from '../render/fair.ts';
+import type { Renderer, RenderShare, RenderStep } from '../render/types.ts';
 import type { CommandResult } from './types.ts';
 
 export interface ParseProcessDeps {
@@ -43,7 +44,7 @@ export interface ParseRequest {
  */
 export class ParseProcess {
   readonly #deps: ParseProcessDeps;
-  readonly #renderer: Renderer;
+  readonly #renderer: FairRenderer;
 
   constructor(deps: ParseProcessDeps) {
     this.#deps = deps;
@@ -73,13 +74,17 @@ export class ParseProcess {
 
   async #run({ head, content, share = noShare }: ParseRequest, signal: AbortSignal): Promise<CommandResult> {
     const { limits } = this.#deps;
-    const stdin = Buffer.concat([Buffer.from(`${stringifyJson(head)}\n`), content]);
+    const step: RenderStep = { program: 'parse', args: [], cwd: '' };
     const { steps } = await this.#renderer.render(
       {
-        files: [],
-        links: [],
-        steps: [{ program: 'parse', args: [], cwd: '', stdin }],
+        steps: [step],
         share,
+        // The caller holds the content already.
+        inputBytes: 0,
+        readInput: () => {
+          const stdin = Buffer.concat([Buffer.from(`${stringifyJson(head)}\n`), content]);
+          return Promise.resolve({ files: [], links: [], steps: [{ ...step, stdin }] });
+        },
         timeoutMs: limits.parseTimeoutMs,
         maxOutputBytes: limits.maxToolBytes,
         maxMemoryBytes: limits.maxToolMemoryBytes,

@@ -1,6 +1,7 @@
 import type { ApplicationSource, KubeObject, Repository } from '#model';
 import type { Snapshot } from '../fetch/files/snapshot.ts';
 import type { DirectoryNode } from '../fetch/files/tree.ts';
+import type { InputBudget } from '../inputs/input-budget.ts';
 import type { DesiredLimits } from '../limits.ts';
 import type { ManifestsRequest } from '../types.ts';
 import type { ManifestReader } from './manifest-reader.ts';
@@ -30,7 +31,7 @@ export interface RelatedFetches {
   /** A chart, if the project permits its repository. */
   readonly downloadChart: (chart: WantedChart, signal: AbortSignal) => Promise<Snapshot>;
   /** The content of a file by its URL, if the project permits the URL. */
-  readonly downloadFile: (url: string, signal: AbortSignal) => Promise<Uint8Array>;
+  readonly downloadFile: (url: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>;
 }
 
 /** One source to render. */
@@ -69,4 +70,5 @@ export interface GeneratorDeps {
   readonly tools: RenderTools;
   readonly limits: DesiredLimits;
   readonly reader: ManifestReader;
+  readonly inputs: InputBudget;
 }

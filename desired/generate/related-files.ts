@@ -48,7 +48,7 @@ export class RelatedFiles {
       fetchReferenced: (name, signal) => this.#referenced(request, name, signal),
       fetchRepository: (repository, signal) => this.#repository(requesting, repository, signal),
       downloadChart: (chart, signal) => this.#chart(requesting, chart, signal),
-      downloadFile: (url, signal) => this.#file(request, url, signal),
+      downloadFile: (url, maxBytes, signal) => this.#file(request, { url, maxBytes }, signal),
     };
   }
 
@@ -100,13 +100,20 @@ export class RelatedFiles {
     return remotes.snapshot(at, found, mustRerender(request), signal);
   }
 
-  async #file({ repositories, project }: ManifestsRequest, url: string, signal: AbortSignal): Promise<Uint8Array> {
+  async #file(
+    { repositories, project }: ManifestsRequest,
+    { url, maxBytes }: { readonly url: string; readonly maxBytes: number },
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
     const { web, cacheDir, limits } = this.#deps;
     const at = checkUrl(url, cacheDir);
     if (!isPermitted(repositories.sourceRepos, project, at.url))
       throw notPermitted(`the file ${outsideText('url', url)}`, project);
     const repository: Repository = { url: at.url, type: 'helm', insecure: false, inheritedCreds: false };
-    const answer = await web.get({ url: at.url, maxBytes: limits.maxArchiveBytes, signal }, { repository, at });
+    const answer = await web.get(
+      { url: at.url, maxBytes: Math.min(maxBytes, limits.maxArchiveBytes), signal },
+      { repository, at },
+    );
     return expectOk(answer, `failed to fetch ${outsideText('url', url)}`);
   }
 }

@@ -3,7 +3,8 @@ import type { CommandResult } from '../command/types.ts';
 import { CommandError, ToolFailed, ToolMissing } from '../errors.ts';
 import { compareVersions, parseVersion } from '../fetch/shared/semver.ts';
 import type { DesiredLimits } from '../limits.ts';
-import type { Renderer, RenderFile, RenderLink, RenderShare, RenderStep } from '../render/types.ts';
+import type { FairRenderer } from '../render/fair.ts';
+import type { RenderShare, RenderStep, WaitingRender } from '../render/types.ts';
 
 export type ToolName = 'helm' | 'kustomize' | 'jsonnet';
 
@@ -26,10 +27,8 @@ export interface ToolStep extends Omit<RenderStep, 'program' | 'binary'> {
   readonly tool: InstalledTool;
 }
 
-/** Files, and the programs to run over them. */
-export interface ToolRequest {
-  readonly files: readonly RenderFile[];
-  readonly links?: readonly RenderLink[];
+/** Files that are not read yet, and the programs to run over them. */
+export interface ToolRequest extends Pick<WaitingRender, 'inputBytes' | 'prepare' | 'readInput'> {
   readonly steps: readonly ToolStep[];
   readonly share: RenderShare;
   /** Texts to redact from messages. Called only if there is a message. */
@@ -41,9 +40,9 @@ export interface ToolRequest {
  * request.
  */
 export class RenderTools {
-  readonly #deps: { readonly renderer: Renderer; readonly limits: DesiredLimits };
+  readonly #deps: { readonly renderer: FairRenderer; readonly limits: DesiredLimits };
 
-  constructor(deps: { readonly renderer: Renderer; readonly limits: DesiredLimits }) {
+  constructor(deps: { readonly renderer: FairRenderer; readonly limits: DesiredLimits }) {
     this.#deps = deps;
   }
 
@@ -81,7 +80,7 @@ export class RenderTools {
    */
   async results(request: ToolRequest, signal: AbortSignal): Promise<readonly CommandResult[]> {
     const { limits, renderer } = this.#deps;
-    const { files, links = [], share } = request;
+    const { inputBytes, prepare, readInput, share } = request;
     const steps = request.steps.map(({ tool, ...step }) => ({
       ...step,
       program: tool.name,
@@ -92,7 +91,7 @@ export class RenderTools {
       maxOutputBytes: limits.maxToolBytes,
       maxMemoryBytes: limits.maxToolMemoryBytes,
     };
-    const result = await renderer.render({ files, links, steps, share, ...bounds }, signal);
+    const result = await renderer.render({ inputBytes, prepare, readInput, steps, share, ...bounds }, signal);
     return result.steps.map((step) => ({ ...step, stderr: redactedOutput(step.stderr.trim(), request) }));
   }
 

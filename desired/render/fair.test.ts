@@ -4,12 +4,12 @@ import { FakeClock } from '#support';
 import { CommandError } from '../errors.ts';
 import { createFairRenderer } from './fair.ts';
 import { noRenderer } from './in-process.ts';
-import type { Renderer, RenderRequest } from './types.ts';
+import type { Renderer, WaitingRender } from './types.ts';
 
 const never = new AbortController().signal;
-const requestOf = (project: string, file: string): RenderRequest => ({
-  files: [],
-  links: [],
+const requestOf = (project: string, file: string): WaitingRender => ({
+  inputBytes: 0,
+  readInput: () => Promise.resolve({ files: [], links: [] }),
   steps: [{ program: 'jsonnet', args: [file], cwd: 'repo' }],
   share: { project, repository: 'r' },
   timeoutMs: 90_000,

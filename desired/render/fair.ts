@@ -2,8 +2,10 @@ import { DeadlineExceeded, hashText } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { CommandError } from '../errors.ts';
 import { Lru } from '../fetch/shared/lru.ts';
+import type { InputBudget } from '../inputs/input-budget.ts';
+import { WaitingStarts } from '../inputs/waiting-starts.ts';
 import { shortenedLimit, ShareSchedule } from './shares.ts';
-import type { Renderer, RenderRequest, RenderResult, RenderShare } from './types.ts';
+import type { Renderer, RenderResult, RenderShare, WaitingRender } from './types.ts';
 
 /** Longer than nearly all charts need, and short enough that another project does not notice. */
 const slowAfterMs = 2000;
@@ -18,7 +20,7 @@ const minTimeOutRunMs = 4000;
 export class FairLimiter {
   readonly #clock: Clock;
   readonly #schedule: ShareSchedule | undefined;
-  readonly #starts = new Map<number, () => void>();
+  readonly #waiting = new WaitingStarts();
   #timer: ClockTimer | undefined;
 
   /** `slots` 0: no limit. */
@@ -33,7 +35,9 @@ export class FairLimiter {
     const schedule = this.#schedule;
     if (schedule === undefined) return body();
     const id = schedule.add(share, this.#clock.monotonic());
-    await this.#started(id, schedule, signal);
+    const started = this.#waiting.wait(id, signal, () => schedule.drop(id));
+    this.#startNext(schedule);
+    await started;
     let timedOut: boolean | undefined = false;
     try {
       return await body();
@@ -47,29 +51,9 @@ export class FairLimiter {
     }
   }
 
-  async #started(id: number, schedule: ShareSchedule, signal: AbortSignal): Promise<void> {
-    const started = new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#starts.delete(id);
-        schedule.drop(id);
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#starts.set(id, () => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      });
-    });
-    this.#startNext(schedule);
-    await started;
-  }
-
   #startNext(schedule: ShareSchedule): void {
     const now = this.#clock.monotonic();
-    for (let id = schedule.next(now); id !== undefined; id = schedule.next(now)) {
-      this.#starts.get(id)?.();
-      this.#starts.delete(id);
-    }
+    for (let id = schedule.next(now); id !== undefined; id = schedule.next(now)) this.#waiting.start(id);
     this.#timer?.cancel();
     const at = schedule.nextChangeAt(now);
     this.#timer = at === undefined ? undefined : this.#clock.timer(at - now, () => this.#startNext(schedule));
@@ -88,27 +72,37 @@ function isTimeOut(error: unknown, signal: AbortSignal, ranMs: number): boolean 
 
 const rememberedBytes = 1024 * 1024;
 
+/** A renderer whose requests wait for their turn. */
+export interface FairRenderer extends Pick<Renderer, 'version'> {
+  render(request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
+}
+
 /**
- * A renderer with fair slots. Each time-out of a source halves the time of its next attempt, until
- * one succeeds. A run that the answer's deadline ended also counts as timed out, and fails with
- * COMMAND_TIMEOUT.
+ * A renderer with fair slots and, with `inputs`, fair memory. A request gets its memory, then its
+ * slot, and only then reads its files. Each time-out of a source halves the time of its next
+ * attempt, until one succeeds. A run that the answer's deadline ended also counts as timed out, and
+ * fails with COMMAND_TIMEOUT.
  */
 export function createFairRenderer(deps: {
   readonly renderer: Renderer;
   readonly clock: Clock;
   readonly slots: number;
-}): Renderer {
-  const { renderer, clock, slots } = deps;
+  readonly inputs?: InputBudget;
+}): FairRenderer {
+  const { renderer, clock, slots, inputs } = deps;
   const limiter = new FairLimiter(clock, slots);
   const timeOuts = new Lru<number>(rememberedBytes);
-  const render = async (request: RenderRequest, signal: AbortSignal): Promise<RenderResult> => {
+  const inSlot = (request: WaitingRender, signal: AbortSignal): Promise<RenderResult> => {
     const key = sourceKeyOf(request);
     const before = timeOuts.get(key) ?? 0;
     const timeoutMs = shortenedLimit(request.timeoutMs, before);
-    return limiter.run(request.share, signal, async () => {
+    const { steps, share, maxOutputBytes, maxMemoryBytes } = request;
+    return limiter.run(share, signal, async () => {
+      const input = { steps, ...(await request.readInput(signal)) };
+      signal.throwIfAborted();
       const begin = clock.monotonic();
       try {
-        const result = await renderer.render({ ...request, timeoutMs }, signal);
+        const result = await renderer.render({ ...input, share, timeoutMs, maxOutputBytes, maxMemoryBytes }, signal);
         timeOuts.delete(key);
         return result;
       } catch (error) {
@@ -121,9 +115,14 @@ export function createFairRenderer(deps: {
     });
   };
   return {
-    name: renderer.name,
-    run: (signal) => renderer.run(signal),
-    render,
+    render: (request, signal) => {
+      const run = async (): Promise<RenderResult> => {
+        await request.prepare?.(signal);
+        return inSlot(request, signal);
+      };
+      const { share, inputBytes: bytes } = request;
+      return inputs === undefined ? run() : inputs.run({ project: share.project, bytes }, signal, run);
+    },
     version: (...args) => renderer.version(...args),
   };
 }
@@ -135,6 +134,6 @@ function tookTooLong(program: string, ranMs: number, cause: unknown): CommandErr
 /**
  * Identifies a source across attempts, by share and steps. Its files may have changed in between.
  */
-function sourceKeyOf({ share, steps }: RenderRequest): string {
+function sourceKeyOf({ share, steps }: WaitingRender): string {
   return hashText(JSON.stringify([share, steps.map(({ program, args, cwd }) => [program, args, cwd])]));
 }

@@ -66,6 +66,18 @@ export interface RenderRequest {
   readonly maxMemoryBytes: number;
 }
 
+/** The files of a request, and its steps if they have an input. */
+export type RenderInput = Pick<RenderRequest, 'files' | 'links'> & Partial<Pick<RenderRequest, 'steps'>>;
+
+/** A request that waits for a slot. Its files are read when it has one. */
+export interface WaitingRender extends Omit<RenderRequest, 'files' | 'links'> {
+  /** Memory that the input takes. */
+  readonly inputBytes: number;
+  /** Runs once the memory is granted, before the wait for a slot: downloads. */
+  readonly prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  readonly readInput: (signal: AbortSignal) => Promise<RenderInput>;
+}
+
 export interface RenderResult {
   /** The results of the steps that ran, in order. Only the last can have a non-zero exit code. */
   readonly steps: readonly CommandResult[];

@@ -13,6 +13,21 @@ export interface Snapshot {
     blobs: readonly { readonly oid: string; readonly size: number }[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, Uint8Array>>;
+  /** Memory that reading the files takes. Absent: their sizes. */
+  measure?(blobs: readonly { readonly oid: string; readonly size: number }[], signal: AbortSignal): Promise<number>;
+}
+
+/** Memory of one file in a list, besides its content. */
+const listedFileBytes = 256;
+
+/** Memory that reading the files takes, before they are read. */
+export async function bytesToRead(
+  snapshot: Snapshot,
+  blobs: readonly { readonly oid: string; readonly size: number }[],
+  signal: AbortSignal,
+): Promise<number> {
+  const bytes = (await snapshot.measure?.(blobs, signal)) ?? blobs.reduce((sum, { size }) => sum + size, 0);
+  return bytes + blobs.length * listedFileBytes;
 }
 
 /** Returns a `read` for contents that are in memory. */

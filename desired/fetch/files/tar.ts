@@ -1,29 +1,90 @@
-import { gzip } from 'node:zlib';
-import { promisify } from 'node:util';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
 import type { Selection } from './selection.ts';
 import type { Snapshot } from './snapshot.ts';
+import type { FileNode } from './tree.ts';
 
-const zip = promisify(gzip);
 const block = 512;
+/** Contents in memory at once, besides the packed part. */
+const groupBytes = 32 * 1024 * 1024;
+/** Small parts are joined: one write for each header of a thousand small files would be slow. */
+const batchBytes = 256 * 1024;
 
-/** Packs the selected files and links as a gzipped tar, with pax headers for long names. */
+/**
+ * Packs the selected files and links as a gzipped tar, with pax headers for long names. Reads the
+ * files in groups, so that no more than the packed part is held.
+ */
 export async function packSelection(snapshot: Snapshot, selection: Selection, signal: AbortSignal): Promise<Buffer> {
-  const contents = await snapshot.read([...selection.files.values()], signal);
-  const parts: Uint8Array[] = [];
-  for (const [path, { oid }] of selection.files)
-    parts.push(...entryWithPax(path, '0', contents.get(oid) ?? new Uint8Array(), ''));
-  for (const [path, { target }] of selection.links) parts.push(...entryWithPax(path, '2', new Uint8Array(), target));
-  signal.throwIfAborted();
-  return zip(Buffer.concat([...parts, Buffer.alloc(2 * block)]));
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    for (const group of groupsOf(selection.files)) {
+      const contents = await snapshot.read(
+        group.map(([, node]) => node),
+        signal,
+      );
+      for (const [path, { oid }] of group) yield* entryWithPax(path, '0', contents.get(oid) ?? new Uint8Array(), '');
+    }
+    for (const [path, { target }] of selection.links) yield* entryWithPax(path, '2', new Uint8Array(), target);
+    yield Buffer.alloc(2 * block);
+  }
+  return zipped(parts(), {}, signal);
+}
+
+function* groupsOf(files: ReadonlyMap<string, FileNode>): Generator<readonly [string, FileNode][]> {
+  let group: [string, FileNode][] = [];
+  let bytes = 0;
+  for (const file of files) {
+    if (group.length > 0 && bytes + file[1].size > groupBytes) {
+      yield group;
+      [group, bytes] = [[], 0];
+    }
+    group.push(file);
+    bytes += file[1].size;
+  }
+  yield group;
+}
+
+async function zipped(
+  parts: AsyncIterable<Uint8Array>,
+  options: { readonly level?: number },
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  await pipeline(
+    Readable.from(batchesOf(parts)),
+    createGzip(options),
+    async (packed: AsyncIterable<Buffer>) => {
+      for await (const chunk of packed) chunks.push(chunk);
+    },
+    { signal },
+  );
+  return Buffer.concat(chunks);
+}
+
+async function* batchesOf(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let batch: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts) {
+    batch.push(part);
+    bytes += part.length;
+    if (bytes < batchBytes) continue;
+    yield part.length === bytes ? part : Buffer.concat(batch, bytes);
+    [batch, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(batch, bytes);
 }
 
 /** Packs files as a gzipped tar at the fastest level, as the receiver unpacks it at once. */
 export async function packFiles(
   files: Iterable<{ readonly path: string; readonly content: Uint8Array }>,
+  signal: AbortSignal,
 ): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for (const { path, content } of files) parts.push(...entryWithPax(path, '0', content, ''));
-  return zip(Buffer.concat([...parts, Buffer.alloc(2 * block)]), { level: 1 });
+  // eslint-disable-next-line @typescript-eslint/require-await -- a stream reads it
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    for (const { path, content } of files) yield* entryWithPax(path, '0', content, '');
+    yield Buffer.alloc(2 * block);
+  }
+  return zipped(parts(), { level: 1 }, signal);
 }
 
 function entryWithPax(path: string, type: string, content: Uint8Array, target: string): Uint8Array[] {

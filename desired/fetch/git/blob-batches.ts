@@ -7,6 +7,30 @@ export interface PendingRead {
 
 const batchBytes = 32 * 1024 * 1024;
 
+/**
+ * Splits a big read. The output of git exists twice for a moment, and each batch is kept as long as
+ * any file of it.
+ */
+export function partsOf(blobs: PendingRead['blobs']): readonly PendingRead['blobs'][] {
+  const parts: PendingRead['blobs'][number][][] = [[]];
+  let bytes = 0;
+  for (const blob of blobs) {
+    if (bytes > 0 && bytes + blob.size > batchBytes) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(blob);
+    bytes += blob.size;
+  }
+  return parts;
+}
+
+export function joined(parts: readonly ReadonlyMap<string, Uint8Array>[]): ReadonlyMap<string, Uint8Array> {
+  const [first, ...others] = parts;
+  if (first !== undefined && others.length === 0) return first;
+  return new Map(parts.flatMap((part) => [...part]));
+}
+
 /** Takes reads from the front of the queue until the batch is large enough; at least one. */
 export function takeBatch(reads: PendingRead[]): PendingRead[] {
   let bytes = 0;

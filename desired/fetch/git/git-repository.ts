@@ -5,7 +5,7 @@ import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { CommandError, DesiredError, MirrorLost, RevisionNotFound, SizeLimitExceeded } from '../../errors.ts';
-import { parseBatch, takeBatch } from './blob-batches.ts';
+import { joined, parseBatch, partsOf, takeBatch } from './blob-batches.ts';
 import type { PendingRead } from './blob-batches.ts';
 import { remoteFailure } from './git.ts';
 import type { Git, GitRun } from './git.ts';
@@ -410,11 +410,14 @@ export class GitRepository {
   ): Promise<ReadonlyMap<string, Uint8Array>> {
     if (blobs.length === 0) return new Map();
     signal.throwIfAborted();
-    const result = new Promise<ReadonlyMap<string, Uint8Array>>((resolve, reject) => {
-      this.#reads.push({ blobs, resolve, reject });
-    });
+    const parts = partsOf(blobs).map(
+      (part) =>
+        new Promise<ReadonlyMap<string, Uint8Array>>((resolve, reject) => {
+          this.#reads.push({ blobs: part, resolve, reject });
+        }),
+    );
     void this.#drainReads();
-    return result;
+    return joined(await Promise.all(parts));
   }
 
   async #drainReads(): Promise<void> {

@@ -22,6 +22,7 @@ export interface LfsDeps {
 
 const mediaType = 'application/vnd.git-lfs+json';
 const pointerPrefix = Buffer.from('version https://git-lfs.github.com/spec/');
+const maxPointerBytes = 1024;
 const maxResponseBytes = 4 * 1024 * 1024;
 
 interface LfsPointer {
@@ -48,6 +49,15 @@ export class Lfs {
     return {
       ...snapshot,
       key: `${snapshot.key} lfs`,
+      measure: async (blobs, signal) => {
+        const found = await snapshot.read(
+          blobs.filter(({ size }) => size <= maxPointerBytes),
+          signal,
+        );
+        const sizeOf = ({ oid, size }: (typeof blobs)[number]): number =>
+          pointerOf(found.get(oid) ?? new Uint8Array())?.size ?? size;
+        return blobs.reduce((sum, blob) => sum + sizeOf(blob), 0);
+      },
       read: async (blobs, signal) => {
         const contents = new Map(await snapshot.read(blobs, signal));
         const pointers = new Map<string, LfsPointer>();
@@ -191,7 +201,10 @@ function withoutLogin({ repository, at }: RepositoryAccess): RepositoryAccess {
 
 /** Parses an LFS pointer; undefined for any other content. */
 export function pointerOf(content: Uint8Array): LfsPointer | undefined {
-  if (content.length > 1024 || Buffer.compare(content.subarray(0, pointerPrefix.length), pointerPrefix) !== 0)
+  if (
+    content.length > maxPointerBytes ||
+    Buffer.compare(content.subarray(0, pointerPrefix.length), pointerPrefix) !== 0
+  )
     return undefined;
   const text = Buffer.from(content).toString('utf8');
   const digest = /^oid sha256:([0-9a-f]{64})$/m.exec(text)?.[1];

@@ -11,7 +11,8 @@ import type { ManifestFile } from '../documents.ts';
 import { planJsonnet } from './jsonnet.ts';
 import type { JsonnetPlan } from './jsonnet.ts';
 import type { ManifestReader } from '../manifest-reader.ts';
-import type { GeneratorDeps, RenderJob, RenderPlan } from '../plan.ts';
+import { withFiles } from '../held-files.ts';
+import type { GeneratorDeps, RenderedManifests, RenderJob, RenderPlan } from '../plan.ts';
 import { optionsHash } from '../source-type.ts';
 
 /** A file that may hold manifests. Its content has not been read yet. */
@@ -69,25 +70,32 @@ export async function planDirectory(job: RenderJob, deps: DirectoryDeps, signal:
         plain.map(({ file }) => file.size),
         limits.maxManifestBytes * 4,
       );
-      const contents = await snapshot.read(
-        plain.map(({ file }) => file),
-        inner,
-      );
       const evaluated = await jsonnet?.render(inner);
-      const files = candidates.flatMap(({ path, name, file }): readonly ManifestFile[] =>
-        isJsonnet(name)
-          ? (evaluated?.get(path) ?? [])
-          : [{ path: [...segments, path].join('/'), name, content: contents.get(file.oid) ?? new Uint8Array() }],
-      );
-      const objects: KubeObject[] = [];
-      for await (const some of render(files, deps, inner)) {
-        for (const object of some) objects.push(object);
-        await yieldToLoop();
-        inner.throwIfAborted();
-      }
-      return { objects, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
+      const nodes = plain.map(({ file }) => file);
+      return withFiles({ job, inputs: deps.inputs, nodes }, inner, async (contents) => {
+        const files = candidates.flatMap(({ path, name, file }): readonly ManifestFile[] =>
+          isJsonnet(name)
+            ? (evaluated?.get(path) ?? [])
+            : [{ path: [...segments, path].join('/'), name, content: contents.get(file.oid) ?? new Uint8Array() }],
+        );
+        return manifestsOf(files, deps, inner);
+      });
     },
   };
+}
+
+async function manifestsOf(
+  files: readonly ManifestFile[],
+  deps: DirectoryDeps,
+  signal: AbortSignal,
+): Promise<RenderedManifests> {
+  const objects: KubeObject[] = [];
+  for await (const some of render(files, deps, signal)) {
+    for (const object of some) objects.push(object);
+    await yieldToLoop();
+    signal.throwIfAborted();
+  }
+  return { objects, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
 }
 
 function isJsonnet(name: string): boolean {
@@ -107,11 +115,10 @@ async function jsonnetOf(
   if (job.request.options.enabledTypes['Directory'] === false) return undefined;
   if (!hasJsonnet(scope.directory, scope.options.recurse === true)) return undefined;
   const candidates = candidatesOf(scope, deps.logger).filter(({ name }) => isJsonnet(name));
-  const contents = await job.snapshot.read(
-    candidates.map(({ file }) => file),
-    signal,
+  const nodes = candidates.map(({ file }) => file);
+  const files = await withFiles({ job, inputs: deps.inputs, nodes }, signal, (contents) =>
+    candidates.filter(({ file }) => !isSkipped(contents.get(file.oid) ?? new Uint8Array())),
   );
-  const files = candidates.filter(({ file }) => !isSkipped(contents.get(file.oid) ?? new Uint8Array()));
   return files.length === 0 ? undefined : planJsonnet(job, files, deps, signal);
 }
 

@@ -1,7 +1,7 @@
 import { JsonSyntaxError, messageOf, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { DesiredError, ManifestError, SourcePathError, ToolFailed } from '../../errors.ts';
-import { stagedFiles } from '../../fetch/files/staged-files.ts';
+import { unreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { FileNode } from '../../fetch/files/tree.ts';
 import { secretsIn } from '../../given-secrets.ts';
@@ -9,6 +9,7 @@ import { checkoutFolder } from '../../render/types.ts';
 import type { ManifestFile } from '../documents.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { importsOf } from './jsonnet-imports.ts';
+import { withFiles } from '../held-files.ts';
 import { listOf, textOf, wordsOf } from '../options.ts';
 import type { GeneratorDeps, RenderJob } from '../plan.ts';
 import type { InstalledTool, ToolStep } from '../tools.ts';
@@ -47,7 +48,7 @@ export async function planJsonnet(
   const scope = { job, libraries: [job.segments, ...libraries], selection: new Selection(job.snapshot.tree) };
   const variables = variablesOf(job, options);
   for (const { path } of files) scope.selection.add([...job.segments, ...path.split('/')]);
-  await selectImports(scope, files, variables, signal);
+  await selectImports({ ...deps, ...scope, files, variables }, signal);
   scope.selection.check(deps.limits);
   return {
     key: [tool.version, scope.selection.key(), environmentKey(job, options)],
@@ -89,17 +90,18 @@ interface JsonnetScope {
   readonly selection: Selection;
 }
 
+interface ImportSearch extends JsonnetScope, Pick<GeneratorDeps, 'inputs' | 'limits'> {
+  readonly files: readonly JsonnetFile[];
+  readonly variables: readonly JsonnetVariable[];
+}
+
 /**
  * Follows the imports of files, and of variables that are code. Those resolve from the
  * application's directory.
  */
-async function selectImports(
-  scope: JsonnetScope,
-  files: readonly JsonnetFile[],
-  variables: readonly JsonnetVariable[],
-  signal: AbortSignal,
-): Promise<void> {
-  const { snapshot, segments } = scope.job;
+async function selectImports(scope: ImportSearch, signal: AbortSignal): Promise<void> {
+  const { job, inputs, files, variables, limits } = scope;
+  const { segments } = job;
   const todo: { readonly at: readonly string[]; readonly file: FileNode }[] = files.map(({ path, file }) => ({
     at: [...segments, ...path.split('/')],
     file,
@@ -116,13 +118,11 @@ async function selectImports(
   for (const { name, value, isCode } of variables) if (isCode) follow(value, segments, name);
   while (todo.length > 0) {
     const batch = todo.splice(0);
-    const contents = await snapshot.read(
-      batch.map(({ file }) => file),
-      signal,
-    );
-    for (const { at, file } of batch)
-      follow(Buffer.from(contents.get(file.oid) ?? []).toString('utf8'), at.slice(0, -1), at.join('/'));
-    scope.selection.check({ maxCheckoutBytes: Number.MAX_SAFE_INTEGER, maxCheckoutFiles: 20_000 });
+    await withFiles({ job, inputs, nodes: batch.map(({ file }) => file) }, signal, (contents) => {
+      for (const { at, file } of batch)
+        follow(Buffer.from(contents.get(file.oid) ?? []).toString('utf8'), at.slice(0, -1), at.join('/'));
+    });
+    scope.selection.check(limits);
   }
 }
 
@@ -179,9 +179,11 @@ async function evaluateFiles(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly ManifestFile[]>> {
   const { job, files, scope, tools } = evaluation;
+  const unread = await unreadFiles(job.snapshot, scope.selection, checkoutFolder, signal);
   const results = await tools.results(
     {
-      ...(await stagedFiles(job.snapshot, scope.selection, checkoutFolder, signal)),
+      inputBytes: unread.bytes,
+      readInput: unread.read,
       steps: stepsOf(evaluation),
       share: { project: job.request.project, repository: job.repository.url },
       secrets: () => secretsIn(job.source),

@@ -1,7 +1,9 @@
 import { SizeLimitExceeded } from '../../errors.ts';
+import { bytesToRead } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { inByteOrder, walk } from '../../fetch/files/tree.ts';
 import type { FileNode } from '../../fetch/files/tree.ts';
+import { checkMetadataSize } from '../small-yaml.ts';
 import { parseIgnoreRules } from './helmignore.ts';
 import type { IgnoreTest } from './helmignore.ts';
 
@@ -13,6 +15,12 @@ export interface ChartFile {
 const maxFiles = 20_000;
 const maxDepth = 64;
 
+/** The files of a chart that are not in memory yet. */
+export interface UnreadChart {
+  readonly bytes: number;
+  readonly read: (signal: AbortSignal) => Promise<readonly ChartFile[]>;
+}
+
 interface FoundFile {
   readonly path: string;
   readonly node: FileNode | undefined;
@@ -23,22 +31,23 @@ export async function chartFiles(
   snapshot: Snapshot,
   segments: readonly string[],
   signal: AbortSignal,
-): Promise<readonly ChartFile[]> {
+): Promise<UnreadChart> {
   const rules = snapshot.tree.lookup([...segments, '.helmignore']);
   const node = rules.kind === 'found' && rules.node.kind === 'file' ? rules.node : undefined;
+  if (node !== undefined) checkMetadataSize(node, [...segments, '.helmignore']);
   const text = node === undefined ? '' : await textOf(snapshot, node, signal);
   const found: FoundFile[] = [];
   collect({ snapshot, segments, isIgnored: parseIgnoreRules(text), found }, [], new Set());
-  return withContents(snapshot, found, signal);
+  return unreadChart(snapshot, found, signal);
 }
 
 /** The files of a packed chart. Helm reads a link in an archive as an empty file. */
-export async function packedChartFiles(snapshot: Snapshot, signal: AbortSignal): Promise<readonly ChartFile[]> {
+export async function packedChartFiles(snapshot: Snapshot, signal: AbortSignal): Promise<UnreadChart> {
   const found = [...walk(snapshot.tree.root, true)].map(({ path, node }) => ({
     path,
     node: node.kind === 'file' ? node : undefined,
   }));
-  return withContents(snapshot, found, signal);
+  return unreadChart(snapshot, found, signal);
 }
 
 interface ChartWalk {
@@ -66,14 +75,15 @@ function collect(chart: ChartWalk, below: readonly string[], open: Set<object>):
   open.delete(here.node);
 }
 
-async function withContents(
-  snapshot: Snapshot,
-  found: readonly FoundFile[],
-  signal: AbortSignal,
-): Promise<readonly ChartFile[]> {
+async function unreadChart(snapshot: Snapshot, found: readonly FoundFile[], signal: AbortSignal): Promise<UnreadChart> {
   const nodes = found.flatMap(({ node }) => node ?? []);
-  const contents = await snapshot.read(nodes, signal);
-  return found.map(({ path, node }) => ({ path, content: contents.get(node?.oid ?? '') ?? new Uint8Array() }));
+  return {
+    bytes: await bytesToRead(snapshot, nodes, signal),
+    read: async (inner) => {
+      const contents = await snapshot.read(nodes, inner);
+      return found.map(({ path, node }) => ({ path, content: contents.get(node?.oid ?? '') ?? new Uint8Array() }));
+    },
+  };
 }
 
 async function textOf(snapshot: Snapshot, node: FileNode, signal: AbortSignal): Promise<string> {

@@ -1,21 +1,23 @@
 import { messageOf, outsideText } from '#base';
 import type { JsonObject } from '#base';
-import { DesiredError } from '../../errors.ts';
+import { DesiredError, SizeLimitExceeded } from '../../errors.ts';
 import { parseConstraint, parseVersion } from '../../fetch/shared/semver.ts';
+import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { packFiles } from '../../fetch/files/tar.ts';
+import type { DesiredLimits } from '../../limits.ts';
 import type { RenderFile } from '../../render/types.ts';
 import { localDependencyFolder, readYaml } from './chart.ts';
 import { textOf } from '../options.ts';
 import type { RenderJob } from '../plan.ts';
 import { chartFiles, packedChartFiles } from './chart-files.ts';
-import type { ChartFile } from './chart-files.ts';
+import type { ChartFile, UnreadChart } from './chart-files.ts';
 import { cleanDependency, dependenciesIn, lockDigest, lockIn, oldLockDigest } from './chart-lock.ts';
 import type { LockedDependency } from './chart-lock.ts';
 import { repositoryOf } from './repositories.ts';
 
 /** The files that replace the archives in charts/. */
 export interface BuiltDependencies {
-  readonly files: readonly RenderFile[];
+  readonly unread: UnreadFiles;
   /** Whether a file of the checkout is an archive of a former dependency. */
   readonly isOutdated: (path: string) => boolean;
 }
@@ -30,17 +32,21 @@ export interface BuiltDependencies {
 export async function buildDependencies(
   job: RenderJob,
   folder: string,
+  limits: DesiredLimits,
   signal: AbortSignal,
 ): Promise<BuiltDependencies> {
   try {
     const wanted = await wantedDependencies(job, signal);
-    const files = new Map<string, RenderFile>();
+    const archives = new Map<string, UnpackedDependency>();
     for (const dependency of wanted.dependencies) {
-      const packed = await packedDependency({ job, isLocked: wanted.isLocked, signal }, dependency);
-      if (packed !== undefined) files.set(packed.path, { ...packed, path: `${folder}/charts/${packed.path}` });
+      const archive = await foundDependency({ job, isLocked: wanted.isLocked, signal }, dependency);
+      if (archive !== undefined) archives.set(archive.path, archive);
     }
     const local = wanted.dependencies.filter(({ repository }) => repository === '').map(({ name }) => name);
-    return { files: [...files.values()], isOutdated: (path) => isOutdatedArchive(folder, local, path) };
+    return {
+      unread: packedWhenRead(`${folder}/charts`, [...archives.values()], limits),
+      isOutdated: (path) => isOutdatedArchive(folder, local, path),
+    };
   } catch (error) {
     if (!(error instanceof DesiredError)) throw error;
     const message = `the dependencies of the chart cannot be built: ${messageOf(error)}`;
@@ -93,11 +99,44 @@ interface DependencyBuild {
   readonly signal: AbortSignal;
 }
 
-/** A dependency as an archive; undefined if it already lies in charts/. */
-async function packedDependency(
+/** A dependency that becomes an archive of this name. */
+interface UnpackedDependency {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly read: (signal: AbortSignal) => Promise<readonly ChartFile[]>;
+}
+
+/**
+ * Packs the dependencies one after the other when they are read.
+ * @throws SizeLimitExceeded
+ */
+function packedWhenRead(
+  folder: string,
+  dependencies: readonly UnpackedDependency[],
+  { maxCheckoutBytes }: DesiredLimits,
+): UnreadFiles {
+  const bytes = dependencies.reduce((sum, one) => sum + one.bytes, 0);
+  if (bytes > maxCheckoutBytes)
+    throw new SizeLimitExceeded(`the dependencies of the chart have more than ${maxCheckoutBytes} bytes`);
+  return {
+    bytes,
+    read: async (signal) => {
+      const files: RenderFile[] = [];
+      for (const { name, path, read } of dependencies) {
+        const inside = (await read(signal)).map((file) => ({ ...file, path: `${name}/${file.path}` }));
+        files.push({ path: `${folder}/${path}`, content: await packFiles(inside, signal) });
+      }
+      return { files, links: [] };
+    },
+  };
+}
+
+/** Undefined for a dependency that already lies in charts/. */
+async function foundDependency(
   building: DependencyBuild,
   dependency: LockedDependency,
-): Promise<RenderFile | undefined> {
+): Promise<UnpackedDependency | undefined> {
   const { job, isLocked, signal } = building;
   const { name, version, repository } = dependency;
   if (!isLocked || repository === '') checkConstraint(dependency);
@@ -147,10 +186,10 @@ function checkVersion({ name, version, repository }: LockedDependency, found: st
   );
 }
 
-async function archiveOf(name: string, version: string, files: readonly ChartFile[]): Promise<RenderFile> {
+function archiveOf(name: string, version: string, { bytes, read }: UnreadChart): UnpackedDependency {
   const path = `${name}-${version}.tgz`;
   if (!/^[A-Za-z0-9][\w.+-]*$/.test(path)) throw fault(`the name of the dependency ${JSON.stringify(name)} is refused`);
-  return { path, content: await packFiles(files.map((file) => ({ ...file, path: `${name}/${file.path}` }))) };
+  return { name, path, bytes, read };
 }
 
 function fault(message: string): DesiredError {

@@ -1,15 +1,18 @@
 import { formatYaml, outsideText, ownMember } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, ToolFailed, UnsafeInput } from '../../errors.ts';
-import { stagedFiles } from '../../fetch/files/staged-files.ts';
-import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import { inMemory, joinedFiles, unreadFiles } from '../../fetch/files/staged-files.ts';
+import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { secretsIn } from '../../given-secrets.ts';
+import type { DesiredLimits } from '../../limits.ts';
 import { checkoutFolder } from '../../render/types.ts';
+import type { RenderFile, RenderLink } from '../../render/types.ts';
 import { apiVersionsOf, plainVersion } from '../cluster-versions.ts';
 import { checkValues, selectChart } from './chart.ts';
 import type { ChartDependency } from './chart.ts';
 import { environmentKey } from '../environment.ts';
 import { buildDependencies } from './dependencies.ts';
+import { DownloadedValues } from './downloaded-values.ts';
 import { fileParameterArgument, parameterArguments, parametersFolder } from './parameters.ts';
 import { dependenciesKey } from './repositories.ts';
 import { checkSchemas } from './schemas.ts';
@@ -75,7 +78,7 @@ export async function planHelm(job: RenderJob, deps: GeneratorDeps, signal: Abor
       ...files.origins.map(({ folder, snapshot, selection }) => [folder, snapshot.key, selection.key()]),
     ],
     render: async (inner) => {
-      const given = await givenFiles(job, input, inner);
+      const given = await givenFiles(job, input, deps.limits, inner);
       return objectsPrinted(await template(job, { ...deps, ...input, ...given, tool }, inner), 'helm', deps, inner);
     },
   };
@@ -97,24 +100,33 @@ function permissionsKey(
 }
 
 /** Files of the staging folder, and the arguments that name them. */
-interface GivenFiles extends StagedFiles {
+interface GivenFiles {
+  readonly unread: UnreadFiles;
+  /** Values files by URL, which are downloaded first. */
+  readonly downloads: DownloadedValues;
   readonly args: readonly string[];
   /** The author's name for each file, by the generated name that helm prints. */
   readonly shownNames: ReadonlyMap<string, string>;
 }
 
-async function givenFiles(job: RenderJob, input: HelmInput, signal: AbortSignal): Promise<GivenFiles> {
+async function givenFiles(
+  job: RenderJob,
+  input: HelmInput,
+  limits: DesiredLimits,
+  signal: AbortSignal,
+): Promise<GivenFiles> {
   const { options, folder, origins, valueFiles, fileParameters, values } = input;
-  const staged = await Promise.all(
-    origins.map((origin) => stagedFiles(origin.snapshot, origin.selection, origin.folder, signal)),
+  const sources = await Promise.all(
+    origins.map((origin) => unreadFiles(origin.snapshot, origin.selection, origin.folder, signal)),
   );
-  const files = staged.flatMap((one) => one.files);
-  const links = staged.flatMap((one) => one.links);
+  const downloads = new DownloadedValues(job, limits);
+  const files: RenderFile[] = [];
+  const links: RenderLink[] = [];
   const up = '../'.repeat(folder.split('/').length);
   const shownNames = new Map<string, string>();
-  const place = async (file: ValuesFile, path: string): Promise<string> => {
+  const place = (file: ValuesFile, path: string): string => {
     shownNames.set(`${up}${path}`, shownName(file));
-    if (file.kind === 'url') files.push({ path, content: await job.downloadFile(file.url, signal) });
+    if (file.kind === 'url') downloads.add(path, file.url);
     else links.push({ path, target: ['..', file.origin.folder, ...file.segments].join('/') });
     return `${up}${path}`;
   };
@@ -122,14 +134,14 @@ async function givenFiles(job: RenderJob, input: HelmInput, signal: AbortSignal)
   files.push(...parameters.files);
   const args = [...parameters.args];
   for (const [i, { name, file }] of fileParameters.entries())
-    args.push(fileParameterArgument(name, await place(file, `${parametersFolder}/file-${i}`)));
-  for (const [i, file] of valueFiles.entries()) args.push(`--values=${await place(file, `${valuesFolder}/${i}.yaml`)}`);
+    args.push(fileParameterArgument(name, place(file, `${parametersFolder}/file-${i}`)));
+  for (const [i, file] of valueFiles.entries()) args.push(`--values=${place(file, `${valuesFolder}/${i}.yaml`)}`);
   if (values !== undefined) {
     files.push({ path: inlineValues, content: Buffer.from(typeof values === 'string' ? values : formatYaml(values)) });
     shownNames.set(`${up}${inlineValues}`, inlineValues);
     args.push(`--values=${up}${inlineValues}`);
   }
-  return { files, links, args, shownNames };
+  return { unread: joinedFiles([...sources, inMemory({ files, links })]), downloads, args, shownNames };
 }
 
 function shownName(file: ValuesFile): string {
@@ -141,24 +153,35 @@ interface HelmTemplateRun extends GeneratorDeps, HelmInput, GivenFiles {
 }
 
 async function template(job: RenderJob, templating: HelmTemplateRun, signal: AbortSignal): Promise<Uint8Array> {
-  const { folder, files, links } = templating;
+  const { folder, limits, unread } = templating;
   try {
     return await runTemplate(job, templating, signal);
   } catch (error) {
     if (!(error instanceof ToolFailed) || !missingDependency.test(error.message)) throw error;
-    const built = await buildDependencies(job, folder, signal);
+    const built = await buildDependencies(job, folder, limits, signal);
     const isKept = ({ path }: { readonly path: string }): boolean => !built.isOutdated(path);
-    const completed = { files: [...files.filter(isKept), ...built.files], links: links.filter(isKept) };
-    return runTemplate(job, { ...templating, ...completed }, signal);
+    const kept: UnreadFiles = {
+      bytes: unread.bytes,
+      read: async (inner) => {
+        const { files, links } = await unread.read(inner);
+        return { files: files.filter(isKept), links: links.filter(isKept) };
+      },
+    };
+    return runTemplate(job, { ...templating, unread: joinedFiles([kept, built.unread]) }, signal);
   }
 }
 
 async function runTemplate(job: RenderJob, templating: HelmTemplateRun, signal: AbortSignal): Promise<Uint8Array> {
-  const { tools, tool, folder, flags, args, files, links, shownNames } = templating;
-  if (!isOn(templating.options, 'skipSchemaValidation')) await checkSchemas({ files, links }, templating.limits);
+  const { tools, tool, folder, flags, args, unread, downloads, shownNames } = templating;
   const request: ToolRequest = {
-    files,
-    links,
+    inputBytes: unread.bytes + downloads.maxBytes,
+    prepare: (inner) => downloads.fetch(inner),
+    readInput: async (inner) => {
+      const { files, links } = await unread.read(inner);
+      const staged = { files: [...files, ...downloads.files], links };
+      if (!isOn(templating.options, 'skipSchemaValidation')) await checkSchemas(staged, templating.limits);
+      return staged;
+    },
     steps: [{ tool, args: ['template', '.', ...flags, ...args], cwd: folder }],
     share: { project: job.request.project, repository: job.repository.url },
     secrets: () => secretsIn(job.source),
@@ -169,6 +192,8 @@ async function runTemplate(job: RenderJob, templating: HelmTemplateRun, signal: 
   } catch (error) {
     if (!(error instanceof ToolFailed)) throw error;
     throw new ToolFailed(withShownNames(error.message, shownNames));
+  } finally {
+    downloads.forget();
   }
 }
 

@@ -1,8 +1,8 @@
 import { ownMember } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, SourcePathError, ToolMissing, UnsupportedSource } from '../../errors.ts';
-import { stagedFiles } from '../../fetch/files/staged-files.ts';
-import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import { joinedFiles, unreadFiles } from '../../fetch/files/staged-files.ts';
+import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
@@ -59,11 +59,15 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
       needsEnvironment(args) ? buildEnvironment(job) : null,
     ],
     render: async (inner) => {
-      const staged = await stagedOverlay(scope, inner);
-      if (scope.helm) await checkSchemas(staged, deps.limits);
+      const unread = await unreadOverlay(scope, inner);
       const results = await deps.tools.render(
         {
-          ...staged,
+          inputBytes: unread.bytes,
+          readInput: async (work) => {
+            const staged = await unread.read(work);
+            if (scope.helm) await checkSchemas(staged, deps.limits);
+            return staged;
+          },
           steps: stepsOf(job, { tool, scope, options, args }),
           share: { project: request.project, repository: job.repository.url },
           secrets: () => secretsIn(job.source),
@@ -93,11 +97,10 @@ async function selectAll(job: RenderJob, scope: KustomizationScope, options: Jso
   }
 }
 
-async function stagedOverlay(scope: KustomizationScope, signal: AbortSignal): Promise<StagedFiles> {
+async function unreadOverlay(scope: KustomizationScope, signal: AbortSignal): Promise<UnreadFiles> {
   const { snapshot, selection, folder, remotes, replaced } = scope;
-  const all = [await stagedFiles(snapshot, selection, folder, signal), ...(await remotes.staged(signal))];
-  const staged = { files: all.flatMap(({ files }) => files), links: all.flatMap(({ links }) => links) };
-  return replaced.applied(staged, signal);
+  const own = await unreadFiles(snapshot, selection, folder, signal);
+  return replaced.over(joinedFiles([own, ...(await remotes.unread(signal))]), signal);
 }
 
 interface BuildOptions {

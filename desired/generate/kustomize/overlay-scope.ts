@@ -1,6 +1,7 @@
 import { SourcePathError, UnsupportedSource } from '../../errors.ts';
-import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import type { StagedFiles, UnreadFiles } from '../../fetch/files/staged-files.ts';
 import type { Selection } from '../../fetch/files/selection.ts';
+import { bytesToRead } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import type { DirectoryNode, FileNode } from '../../fetch/files/tree.ts';
 import { walk } from '../../fetch/files/tree.ts';
@@ -61,8 +62,15 @@ export class ReplacedFiles {
     return path;
   }
 
-  /** Replaces staged files by these. */
-  async applied({ files, links }: StagedFiles, signal: AbortSignal): Promise<StagedFiles> {
+  /** Replaces the files by these once they are read. */
+  async over(unread: UnreadFiles, signal: AbortSignal): Promise<UnreadFiles> {
+    let bytes = unread.bytes;
+    for (const { snapshot, node } of this.#copies.values()) bytes += await bytesToRead(snapshot, [node], signal);
+    for (const text of this.#texts.values()) bytes += text.length;
+    return { bytes, read: async (inner) => this.#applied(await unread.read(inner), inner) };
+  }
+
+  async #applied({ files, links }: StagedFiles, signal: AbortSignal): Promise<StagedFiles> {
     const replaced = new Map<string, Uint8Array>();
     for (const [path, { snapshot, node }] of this.#copies)
       replaced.set(path, (await snapshot.read([node], signal)).get(node.oid) ?? new Uint8Array());

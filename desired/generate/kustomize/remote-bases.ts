@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import { outsideText } from '#base';
 import { SizeLimitExceeded, SourcePathError, UnsupportedSource } from '../../errors.ts';
-import { stagedFiles } from '../../fetch/files/staged-files.ts';
-import type { StagedFiles } from '../../fetch/files/staged-files.ts';
+import { unreadFiles } from '../../fetch/files/staged-files.ts';
+import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { checkAppPath } from '../../fetch/shared/input-checks.ts';
@@ -129,8 +129,8 @@ export class RemoteBases {
   }
 
   /** The files of the bases, for the staging folder. */
-  async staged(signal: AbortSignal): Promise<readonly StagedFiles[]> {
+  async unread(signal: AbortSignal): Promise<readonly UnreadFiles[]> {
     const bases = [...this.#bases.values()];
-    return Promise.all(bases.map((base) => stagedFiles(base.snapshot, base.selection, base.folder, signal)));
+    return Promise.all(bases.map((base) => unreadFiles(base.snapshot, base.selection, base.folder, signal)));
   }
 }

@@ -11,6 +11,7 @@ import { eventually } from '#support';
 import { DesiredError } from '../../errors.ts';
 import { unpack } from '../../fetch/files/archive.ts';
 import { readFromMemory } from '../../fetch/files/snapshot.ts';
+import { InputBudget } from '../../inputs/input-budget.ts';
 import { defaultLimits } from '../../limits.ts';
 import { tgz } from '../../testing/archive.ts';
 import { startPlugin } from '../../testing/plugin-server.ts';
@@ -214,6 +215,7 @@ describe('config management plugins', () => {
       random: seededRandom(1),
       limits: defaultLimits,
       reader: new ManifestReader(),
+      inputs: new InputBudget(systemClock, defaultLimits.inputBytes),
       config: { sockets, exclusions: [] },
       // As git does for the repository of a GitHub App.
       withToken: (one) => Promise.resolve({ ...one, password: new SecretValue('t0ken-of-app') }),

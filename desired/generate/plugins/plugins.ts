@@ -6,8 +6,10 @@ import type { Repository } from '#model';
 import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import { Lru } from '../../fetch/shared/lru.ts';
 import { Selection } from '../../fetch/files/selection.ts';
+import { bytesToRead } from '../../fetch/files/snapshot.ts';
 import { packSelection } from '../../fetch/files/tar.ts';
 import { secretsIn } from '../../given-secrets.ts';
+import type { InputBudget } from '../../inputs/input-budget.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { AskPass } from './ask-pass.ts';
 import { buildEnvironment, substituteIn } from '../environment.ts';
@@ -49,6 +51,7 @@ export interface PluginGeneratorDeps {
   readonly clock: Clock;
   readonly limits: DesiredLimits;
   readonly reader: ManifestReader;
+  readonly inputs: InputBudget;
   readonly config: PluginConfig;
   readonly random: RandomSource;
   /** Replaces the App or cloud credentials of a repository by the token that git would use. */
@@ -85,9 +88,10 @@ export class PluginGenerator {
     const key = stringifyJson([job.snapshot.key, job.snapshot.revision, [...job.segments], [...sockets]]);
     const known = job.request.cache.manifests === 'rerender' ? undefined : this.#found.get(key);
     if (known !== undefined) return known === '' ? undefined : known;
-    const input = await this.#input(job, signal);
-    let found = '';
-    for (const socket of sockets) if (found === '' && (await this.#knows(job, socket, input, signal))) found = socket;
+    const found = await this.#withInput(job, signal, async (input) => {
+      for (const socket of sockets) if (await this.#knows(job, socket, input, signal)) return socket;
+      return '';
+    });
     this.#found.set(key, found, 1);
     return found === '' ? undefined : found;
   }
@@ -104,8 +108,9 @@ export class PluginGenerator {
     return {
       key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
       render: async (inner) => {
-        const input = await this.#input(job, inner);
-        const texts = await this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work));
+        const texts = await this.#withInput(job, inner, (input) =>
+          this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work)),
+        );
         return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
       },
     };
@@ -137,11 +142,12 @@ export class PluginGenerator {
     const socket = `${name}.sock`;
     const missing = `could not find cmp-server plugin with name "${name}" supporting the given repository`;
     if (!(await this.#sockets()).includes(socket)) throw pluginMissing(missing);
-    const input = await this.#input(job, signal);
-    const isKnown = await this.#ask(job, socket, signal, async (client, work) => {
-      const configuration = await this.#configured(client, job, socket, work);
-      return !configuration.isDiscoveryConfigured || client.matches(input, work);
-    });
+    const isKnown = await this.#withInput(job, signal, (input) =>
+      this.#ask(job, socket, signal, async (client, work) => {
+        const configuration = await this.#configured(client, job, socket, work);
+        return !configuration.isDiscoveryConfigured || client.matches(input, work);
+      }),
+    );
     if (!isKnown) throw pluginMissing(missing);
     return socket;
   }
@@ -214,7 +220,8 @@ export class PluginGenerator {
       .sort();
   }
 
-  async #input(job: RenderJob, signal: AbortSignal): Promise<PluginInput> {
+  /** Packs the files once there is memory for them. They count as held until `body` ends. */
+  async #withInput<T>(job: RenderJob, signal: AbortSignal, body: (input: PluginInput) => Promise<T>): Promise<T> {
     const { snapshot, segments, request } = job;
     const selection = new Selection(snapshot.tree);
     selection.add([]);
@@ -222,8 +229,12 @@ export class PluginGenerator {
     for (const files of [selection.files, selection.links])
       for (const path of files.keys()) if (excluded.some((matches) => matchesPart(path, matches))) files.delete(path);
     selection.check(this.#deps.limits);
-    const packed = await packSelection(snapshot, selection, signal);
-    return { appName: request.appName, appRelPath: segments.join('/') || '.', env: environmentOf(job), packed };
+    const bytes = await bytesToRead(snapshot, [...selection.files.values()], signal);
+    return this.#deps.inputs.run({ project: request.project, bytes }, signal, async () => {
+      const packed = await packSelection(snapshot, selection, signal);
+      const { appName } = request;
+      return body({ appName, appRelPath: segments.join('/') || '.', env: environmentOf(job), packed });
+    });
   }
 }
 

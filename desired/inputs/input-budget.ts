@@ -1,0 +1,76 @@
+import type { Clock, ClockTimer } from '#base';
+import { SizeLimitExceeded } from '../errors.ts';
+import { InputShares } from './input-shares.ts';
+import { WaitingStarts } from './waiting-starts.ts';
+
+/** Longer than reading nearly all sources takes, and a fraction of an answer's deadline. */
+const claimAfterMs = 5000;
+
+/** An input that a caller wants to hold in memory. */
+export interface InputWanted {
+  readonly project: string;
+  readonly bytes: number;
+}
+
+/**
+ * Limits the memory of all files that were read for programs and plugins, and shares it fairly
+ * between projects. A caller that holds an input must not wait for another one.
+ */
+export class InputBudget {
+  readonly #clock: Clock;
+  readonly #shares: InputShares;
+  readonly #waiting = new WaitingStarts();
+  #timer: ClockTimer | undefined;
+
+  constructor(clock: Clock, totalBytes: number) {
+    this.#clock = clock;
+    this.#shares = new InputShares({ totalBytes, claimAfterMs });
+  }
+
+  /** The largest input of one source. */
+  get maxInputBytes(): number {
+    return this.#shares.maxInputBytes;
+  }
+
+  get heldBytes(): number {
+    return this.#shares.heldBytes;
+  }
+
+  get waitingCount(): number {
+    return this.#shares.waitingCount;
+  }
+
+  /**
+   * Runs `body` while its input counts as held. The caller's signal has the deadline of the wait.
+   * @throws SizeLimitExceeded for an input that is too big; the reason of `signal` while waiting
+   */
+  async run<T>({ project, bytes }: InputWanted, signal: AbortSignal, body: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const shares = this.#shares;
+    if (bytes > shares.maxInputBytes)
+      throw new SizeLimitExceeded(
+        `the source needs ${bytes} bytes of files, more than the ${shares.maxInputBytes} bytes that one source may hold in memory: split the source, or raise --render-input-mb of the controller`,
+      );
+    const id = shares.add(project, bytes, this.#clock.monotonic());
+    const started = this.#waiting.wait(id, signal, () => {
+      shares.drop(id);
+      this.#startNext();
+    });
+    this.#startNext();
+    await started;
+    try {
+      return await body();
+    } finally {
+      shares.end(id);
+      this.#startNext();
+    }
+  }
+
+  #startNext(): void {
+    const now = this.#clock.monotonic();
+    for (let id = this.#shares.next(now); id !== undefined; id = this.#shares.next(now)) this.#waiting.start(id);
+    this.#timer?.cancel();
+    const at = this.#shares.nextChangeAt(now);
+    this.#timer = at === undefined ? undefined : this.#clock.timer(at - now, () => this.#startNext());
+  }
+}
