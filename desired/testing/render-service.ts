@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execPath } from 'node:process';
 import { newAbortController, Shutdown, systemClock, systemRandom } from '#base';
+import type { Clock } from '#base';
 import { silentLogger } from '#telemetry';
 import { createRemoteRenderer } from '../render/remote.ts';
 import { createRenderServer } from '../render/server.ts';
@@ -21,8 +22,14 @@ export interface TestRenderer {
   readonly close: () => Promise<void>;
 }
 
-/** A real renderer on a socket. Its `helm` is `sh`, and its `jsonnet` is `node`. */
-export async function startTestRenderer(over: Partial<RenderServiceDeps> = {}): Promise<TestRenderer> {
+/**
+ * A real renderer on a socket. Its `helm` is `sh`, and its `jsonnet` is `node`.
+ * @param clock measures the deadlines of the client
+ */
+export async function startTestRenderer(
+  over: Partial<RenderServiceDeps> = {},
+  clock: Clock = systemClock,
+): Promise<TestRenderer> {
   const root = mkdtempSync(join(tmpdir(), 'renderer-'));
   const stop = newAbortController();
   let namespaces = '';
@@ -51,7 +58,7 @@ export async function startTestRenderer(over: Partial<RenderServiceDeps> = {}): 
   const identity = { version: 'v1', instance: 'i', maxRequestBytes: 2 ** 28 };
   const running = createRenderServer({ ...identity, service, logger: silentLogger, address }).run(stop.signal);
   const ownUid = process.getuid?.() ?? 0;
-  const renderer = createRemoteRenderer({ clock: systemClock, random: systemRandom, version: 'v1', address, ownUid });
+  const renderer = createRemoteRenderer({ clock, random: systemRandom, version: 'v1', address, ownUid });
   return {
     renderer,
     socket,
