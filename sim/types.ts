@@ -284,6 +284,8 @@ export interface SimOptions {
   readonly workloads?: { readonly enabled: boolean; readonly delayMs: number };
   /** Accepted bearer tokens; undefined disables authentication. */
   readonly tokens?: readonly string[];
+  /** The status of a posted review; undefined: everything is allowed, as without this option. */
+  readonly review?: (review: KubeObject) => Json | undefined;
 }
 
 /** Returned by workloads/: reacts to store events until `stop`. */

@@ -19,6 +19,7 @@ import type { SampleRepositories } from './repositories.ts';
 import { runShow } from './show.ts';
 import type { ShowDeps } from './show.ts';
 import { demoTools } from './demo-tools.ts';
+import { freePorts } from './free-ports.ts';
 import { forwardToReplica, hints } from './dashboard-view.ts';
 import type { DemoGuide } from './dashboard-view.ts';
 import { help } from '../options/common-options.ts';
@@ -195,6 +196,7 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
   const replicas = new ReplicaProcesses({
     count: config.replicas,
+    apiPorts: await freePorts(config.replicas),
     kubeconfig,
     context: 'hub',
     namespace: controllerNamespace,

@@ -8,6 +8,8 @@ import { packageRoot } from '../process/root.ts';
 
 export interface ReplicaOptions {
   readonly count: number;
+  /** Port of the read API of each replica. */
+  readonly apiPorts: readonly number[];
   readonly kubeconfig: string;
   readonly context: string;
   readonly namespace: string;
@@ -30,7 +32,6 @@ export interface ReplicaState {
 }
 
 const restartAfterMs = 1000;
-const firstApiPort = 18_085;
 const killAfterMs = 3000;
 
 /**
@@ -145,7 +146,7 @@ class ReplicaProcess {
   }
 
   #flags(): string[] {
-    const { count, kubeconfig, context, namespace, folder } = this.#options;
+    const { count, apiPorts, kubeconfig, context, namespace, folder } = this.#options;
     return [
       `--kubeconfig=${kubeconfig}`,
       `--context=${context}`,
@@ -162,7 +163,7 @@ class ReplicaProcess {
       '--metrics-host=127.0.0.1',
       '--metrics-port=0',
       // One of its own for each replica: they ask each other for `driftless explain`.
-      `--api-port=${firstApiPort + this.#shard}`,
+      `--api-port=${apiPorts[this.#shard] ?? 0}`,
       '--sync-wave-delay-seconds=0',
     ];
   }

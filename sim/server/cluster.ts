@@ -1,3 +1,4 @@
+import { defined } from '#base';
 import type { Clock } from '#base';
 import type { SchemaBook, SimCluster, SimOptions, SimStore, WorkloadControllers } from '../types.ts';
 import { createAllocator } from './admission/allocator.ts';
@@ -58,6 +59,7 @@ export async function startCluster(options: SimOptions, parts: SimParts): Promis
     discovery,
     faults,
     tokens: options.tokens,
+    ...defined({ review: options.review }),
   });
   const url = await http.listen(options.port ?? 0);
   return {

@@ -373,4 +373,31 @@ describe('discovery', () => {
     expect([code, valueAt(body, 'status', 'allowed')]).toEqual([201, true]);
     expect((await client.get(path)).code).toBe(405);
   });
+
+  it('answers reviews as its options decide, and allows what they leave open', async () => {
+    const strict = await startSimCluster({
+      name: 'strict',
+      clock,
+      random: seededRandom(4),
+      workloads: { enabled: false, delayMs: 0 },
+      review: ({ kind, ...review }) =>
+        kind === 'TokenReview' ? { authenticated: valueAt(review as Json, 'spec', 'token') === 'good' } : undefined,
+    });
+    try {
+      const review = (token: string): JsonObject => ({
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenReview',
+        spec: { token },
+      });
+      const reviews = new TestClient(strict.url);
+      const path = '/apis/authentication.k8s.io/v1/tokenreviews';
+      const answers = await Promise.all(['good', 'bad'].map((token) => reviews.post(path, review(token))));
+      expect(answers.map(({ body }) => valueAt(body, 'status', 'authenticated'))).toEqual([true, false]);
+      const access = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {} };
+      const { body } = await reviews.post('/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', access);
+      expect(valueAt(body, 'status', 'allowed')).toBe(true);
+    } finally {
+      await strict.close();
+    }
+  });
 });

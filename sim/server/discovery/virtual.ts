@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import type { KindDefinition } from '../../types.ts';
+import type { KindDefinition, SimOptions } from '../../types.ts';
 import { asJsonObject } from '../fields.ts';
 import type { ServedKind } from './registry.ts';
 
 /**
  * Review kinds, which are not stored: the response is the posted object with a status. Everything
- * is allowed here.
+ * is allowed unless {@link SimOptions.review} decides otherwise.
  */
 const reviewKinds: readonly { readonly group: string; readonly kind: string; readonly namespaced?: boolean }[] = [
   { group: 'authentication.k8s.io', kind: 'SelfSubjectReview' },
@@ -38,10 +38,10 @@ export function isReviewKind(kind: ServedKind): boolean {
 
 const simUser = { username: 'sim:admin', groups: ['system:masters', 'system:authenticated'] } as const;
 
-/** The response to a review. */
-export function answerReview(kind: ServedKind, object: KubeObject): JsonObject {
+/** The response to a review; `decide` may give its status. */
+export function answerReview(kind: ServedKind, object: KubeObject, decide: SimOptions['review']): JsonObject {
   const body = { ...asJsonObject(object), metadata: { creationTimestamp: null } };
-  return { ...body, status: reviewStatus(kind.kind) };
+  return { ...body, status: decide?.(object) ?? reviewStatus(kind.kind) };
 }
 
 function reviewStatus(kind: string): Json {

@@ -1,4 +1,4 @@
-import type { SchemaBook } from '../../types.ts';
+import type { SchemaBook, SimOptions } from '../../types.ts';
 import type { ObjectDeleter } from '../storage/deletion.ts';
 import type { ObjectStore } from '../storage/objects.ts';
 import type { RevisionedStorage } from '../storage/storage.ts';
@@ -17,4 +17,5 @@ export interface HandlerDeps {
   readonly objects: ObjectStore;
   readonly deletion: ObjectDeleter;
   readonly book: SchemaBook;
+  readonly review?: SimOptions['review'];
 }

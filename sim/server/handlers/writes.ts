@@ -70,7 +70,8 @@ export function handleCreate(deps: HandlerDeps, incoming: IncomingRequest, show:
   if (request.name !== '') throw methodNotAllowed();
   const how = writeHow(incoming);
   const { object, warnings } = decodeBody(deps.book, incoming);
-  if (isReviewKind(request.kind)) return { code: 201, body: stringifyJson(answerReview(request.kind, object)) };
+  if (isReviewKind(request.kind))
+    return { code: 201, body: stringifyJson(answerReview(request.kind, object, deps.review)) };
   const created = deps.objects.create(request.kind, inNamespace(request, object), how);
   return { code: 201, body: show.one(created), warnings };
 }
