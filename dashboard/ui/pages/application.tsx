@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Application, ApplicationResponse } from '../../../api/application-types.ts';
-import { explainApplication } from '../../../api/words/index.ts';
+import { explainApplication, objectText } from '../../../api/words/index.ts';
 import { lastChanges, ownershipVersion } from '../data/applications.ts';
 import { replaceQuery, route } from '../data/location.ts';
 import { usePage } from '../data/poll.ts';
 import { favourites, toggleFavourite } from '../data/storage.ts';
 import { shortRevision, shortUrl } from '../logic/format.ts';
-import { clusterLink } from '../logic/routes.ts';
+import { applicationLink, clusterLink } from '../logic/routes.ts';
+import { Ago } from '../parts/ago.tsx';
 import { Differences } from '../parts/differences.tsx';
 import { Explained } from '../parts/explained.tsx';
 import { lazy } from '../parts/lazy.tsx';
@@ -118,14 +119,50 @@ function Fact({ label, value }: { label: string; value: string }): JSX.Element {
 }
 
 const verdictTones = { healthy: 'good', waiting: 'warn', broken: 'bad' } as const;
-const verdictWords = { healthy: 'Fine', waiting: 'Waiting', broken: 'Broken' } as const;
+const verdictWords = { healthy: 'Fine', waiting: 'Waiting for', broken: 'Broken' } as const;
+const stateTexts = {
+  modified: 'differs',
+  missing: 'is missing in the cluster',
+  extra: 'is not in Git',
+  unread: 'could not be read',
+} as const;
 
 function Verdict({ answer }: { answer: ApplicationResponse }): JSX.Element {
-  const { verdict, reason } = useMemo(() => explainApplication(answer), [answer]);
+  const { verdict, reason, sections } = useMemo(() => explainApplication(answer), [answer]);
+  const advice = sections.find(({ label }) => label === 'What to do')?.lines[0];
   return (
-    <p class={`banner tone-${verdictTones[verdict]}`} role="status">
+    <div class={`banner tone-${verdictTones[verdict]}`} role="status">
       <State word={verdictWords[verdict]} tone={verdictTones[verdict]} />
-      {reason ?? 'It is as Git says, and healthy.'}
+      <div>
+        <p>{reason ?? 'It is as Git says, and healthy.'}</p>
+        <FirstDifference app={answer.application} />
+        {advice !== undefined && <p class="muted">{advice}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** The first field that differs, with its last writer: the question that an OutOfSync raises. */
+function FirstDifference({
+  app: { namespace, name, differences, differencesTotal },
+}: {
+  app: Application;
+}): JSX.Element | null {
+  const [resource] = differences;
+  if (resource === undefined) return null;
+  const [field] = resource.fields;
+  const writer = field?.changedBy ?? resource.lastWriter;
+  const others = differencesTotal - 1;
+  return (
+    <p>
+      <a href={applicationLink(namespace, name, 'differences')}>{objectText(resource)}</a> {stateTexts[resource.state]}
+      {field !== undefined && ` in ${field.path}`}
+      {writer !== undefined && (
+        <>
+          , changed by <strong>{writer.manager}</strong> <Ago time={writer.time} />
+        </>
+      )}
+      {others > 0 && `, and ${others} more`}
     </p>
   );
 }

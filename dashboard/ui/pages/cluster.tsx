@@ -1,5 +1,14 @@
 import type { JSX } from 'preact';
-import type { ClusterKind, ClusterOwner, ClusterResponse, ClustersResponse, NoisyObject } from '../../../api/types.ts';
+import type {
+  ClusterKind,
+  ClusterOwner,
+  ClusterResponse,
+  ClustersResponse,
+  ClusterSummary,
+  NoisyObject,
+  OwnedCluster,
+  OwnershipResponse,
+} from '../../../api/types.ts';
 import { objectText, shortDuration } from '../../../api/words/index.ts';
 import { usePage } from '../data/poll.ts';
 import { numberText } from '../logic/format.ts';
@@ -11,29 +20,25 @@ import { Empty, Incomplete, Panel, Problem, State } from '../parts/state.tsx';
 
 const pollMs = 3000;
 
+const columns = ['Cluster', 'State', 'Replica', 'Applications', 'Objects', 'Kinds', 'Events', 'Silent for', 'Version'];
+
 export function ClustersPage(): JSX.Element {
   const { page, problem } = usePage<ClustersResponse>('clusters', pollMs);
+  const { page: ownership } = usePage<OwnershipResponse>('ownership', pollMs);
   const items = page?.items ?? [];
+  const watched = new Set(items.map(({ server }) => server));
+  // While a cluster moves, no replica reports about it.
+  const unwatched = page === undefined ? [] : (ownership?.clusters ?? []).filter(({ server }) => !watched.has(server));
   return (
     <>
       <PageTitle title="Clusters" />
       <Problem text={problem} />
       <Incomplete parts={page?.incomplete ?? []} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Table of clusters">
+      <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of clusters">
         <table>
           <thead>
             <tr>
-              {[
-                'Cluster',
-                'State',
-                'Replica',
-                'Applications',
-                'Objects',
-                'Kinds',
-                'Events',
-                'Silent for',
-                'Version',
-              ].map((text) => (
+              {columns.map((text) => (
                 <th key={text} scope="col">
                   {text}
                 </th>
@@ -41,33 +46,66 @@ export function ClustersPage(): JSX.Element {
             </tr>
           </thead>
           <tbody>
+            {unwatched.map((cluster) => (
+              <UnwatchedRow key={cluster.server} cluster={cluster} />
+            ))}
             {items.map((item) => (
-              <tr key={`${item.server} ${item.replica}`}>
-                <th scope="row">
-                  <a href={clusterLink(item.server)}>{item.name}</a>
-                  <small>{item.server}</small>
-                </th>
-                <td>
-                  <State word={item.state} />
-                  {item.message !== undefined && <small>{item.message}</small>}
-                </td>
-                <td>{item.replica}</td>
-                <td>{numberText(item.applications)}</td>
-                <td>{numberText(item.objects)}</td>
-                <td>
-                  {numberText(item.kinds)}
-                  {item.degradedKinds > 0 && <State word={`${item.degradedKinds} degraded`} tone="warn" />}
-                </td>
-                <td>{numberText(item.eventsPerSecond)}/s</td>
-                <td>{item.silentMs === undefined ? '–' : shortDuration(item.silentMs)}</td>
-                <td>{item.serverVersion ?? '–'}</td>
-              </tr>
+              <ClusterRow key={`${item.server} ${item.replica}`} cluster={item} />
             ))}
           </tbody>
         </table>
+        {page !== undefined && items.length + unwatched.length === 0 && <Empty>No replica watches a cluster.</Empty>}
       </div>
-      {page !== undefined && items.length === 0 && <Empty>No replica watches a cluster.</Empty>}
     </>
+  );
+}
+
+function ClusterRow({ cluster }: { cluster: ClusterSummary }): JSX.Element {
+  const { server, name, state, message, replica, kinds, degradedKinds, silentMs } = cluster;
+  return (
+    <tr>
+      <ClusterCell server={server} name={name} />
+      <td>
+        <State word={state} />
+        {message !== undefined && <small>{message}</small>}
+      </td>
+      <td>{replica}</td>
+      <td>{numberText(cluster.applications)}</td>
+      <td>{numberText(cluster.objects)}</td>
+      <td>
+        {numberText(kinds)}
+        {degradedKinds > 0 && <State word={`${degradedKinds} degraded`} tone="warn" />}
+      </td>
+      <td>{numberText(cluster.eventsPerSecond)}/s</td>
+      <td>{silentMs === undefined ? '–' : shortDuration(silentMs)}</td>
+      <td>{cluster.serverVersion ?? '–'}</td>
+    </tr>
+  );
+}
+
+function UnwatchedRow({ cluster: { server, names, unownedSince } }: { cluster: OwnedCluster }): JSX.Element {
+  const isUnowned = unownedSince !== undefined;
+  return (
+    <tr>
+      <ClusterCell server={server} name={names[0] ?? server} />
+      <td colSpan={columns.length - 1}>
+        <State word={isUnowned ? 'Without an owner' : 'Not watched yet'} tone={isUnowned ? 'bad' : 'busy'} />
+        {isUnowned && (
+          <small>
+            for <Ago time={unownedSince} suffix="" />
+          </small>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function ClusterCell({ server, name }: { server: string; name: string }): JSX.Element {
+  return (
+    <th scope="row">
+      <a href={clusterLink(server)}>{name}</a>
+      <small>{server}</small>
+    </th>
   );
 }
 

@@ -45,7 +45,7 @@ export function FleetPage(): JSX.Element {
             {ownership.page.algorithm}, {ownership.page.shards} shards
             {ownership.page.epoch !== undefined && (
               <>
-                , table {ownership.page.epoch} since <Ago time={ownership.page.epochSince} suffix="" />
+                , unchanged for <Ago time={ownership.page.epochSince} suffix="" />
               </>
             )}
           </p>

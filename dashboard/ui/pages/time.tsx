@@ -72,36 +72,10 @@ const seconds = (interval: number): number => interval / 1000;
 
 function chartsOf(histories: readonly ReplicaHistory[]): readonly ChartSpec[] {
   const [only] = histories;
-  const isOne = histories.length === 1 && only !== undefined;
-  const duration = (
-    p50: (sample: HistorySample) => number | undefined,
-    p99: (sample: HistorySample) => number | undefined,
-  ): ChartData =>
-    isOne
-      ? linesByValue(only, [
-          ['p50', p50],
-          ['p99', p99],
-        ])
-      : linesByReplica(histories, p99);
-  const suffix = isOne ? 'p50 and p99' : 'p99';
   const interval = seconds(only?.intervalMs ?? 10_000);
   return [
-    {
-      title: `Syncs and drift repairs, ${suffix}`,
-      data: duration(
-        (s) => s.syncP50Ms,
-        (s) => s.syncP99Ms,
-      ),
-      text: ms,
-    },
-    {
-      title: `Passes, ${suffix}`,
-      data: duration(
-        (s) => s.passP50Ms,
-        (s) => s.passP99Ms,
-      ),
-      text: ms,
-    },
+    ...durationCharts('Syncs and drift repairs', histories, [(s) => s.syncP50Ms, (s) => s.syncP99Ms]),
+    ...durationCharts('Passes', histories, [(s) => s.passP50Ms, (s) => s.passP99Ms]),
     { title: 'Passes by cause, in 10 seconds', data: passesByCause(histories), text: count },
     { title: 'Items in queues', data: linesByReplica(histories, (s) => s.queueDepth), text: count },
     { title: 'Age of the oldest item', data: linesByReplica(histories, (s) => s.oldestQueuedMs), text: ms },
@@ -122,5 +96,27 @@ function chartsOf(histories: readonly ReplicaHistory[]): readonly ChartSpec[] {
       data: linesByReplica(histories, (s) => Math.round(s.cpu * 100)),
       text: (value) => `${numberText(value)} %`,
     },
+  ];
+}
+
+type DurationValue = (sample: HistorySample) => number | undefined;
+
+/** Both percentiles of one replica in one chart; of several replicas, one chart for each. */
+function durationCharts(
+  title: string,
+  histories: readonly ReplicaHistory[],
+  [p50, p99]: readonly [DurationValue, DurationValue],
+): readonly ChartSpec[] {
+  const [only] = histories;
+  if (histories.length === 1 && only !== undefined) {
+    const data = linesByValue(only, [
+      ['p50', p50],
+      ['p99', p99],
+    ]);
+    return [{ title: `${title}, p50 and p99`, data, text: ms }];
+  }
+  return [
+    { title: `${title}, p50`, data: linesByReplica(histories, p50), text: ms },
+    { title: `${title}, p99`, data: linesByReplica(histories, p99), text: ms },
   ];
 }

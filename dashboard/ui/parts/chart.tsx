@@ -13,6 +13,8 @@ interface LineChartProps {
 const height = 168;
 const lineColors = 8;
 const maxLines = 12;
+/** No step below one: a count has no fractions, and a duration none that matters. */
+const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 /** Lines over time. Their last values stand below as text, which is what a screen reader gets. */
 export function LineChart({ title, data, text }: LineChartProps): JSX.Element {
@@ -50,8 +52,13 @@ export function LineChart({ title, data, text }: LineChartProps): JSX.Element {
   );
 }
 
-function clockText(seconds: number): string {
-  return new Date(seconds * 1000).toTimeString().slice(0, 5);
+const minuteSeconds = 60;
+
+/** With seconds where a minute has several marks. */
+function clockTexts(marks: readonly number[]): readonly string[] {
+  const [first = 0, second = first + minuteSeconds] = marks;
+  const length = second - first < minuteSeconds ? 8 : 5;
+  return marks.map((seconds) => new Date(seconds * 1000).toTimeString().slice(0, length));
 }
 
 function lastOf(line: readonly (number | null)[] | undefined, text: (value: number) => string): string {
@@ -80,8 +87,14 @@ function optionsOf({ labels }: ChartData, text: (value: number) => string, eleme
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
     axes: [
-      { ...axis, size: 26, font: '11px system-ui', values: (_plot, splits) => splits.map(clockText) },
-      { ...axis, size: 58, font: '11px system-ui', values: (_plot, splits) => splits.map((value) => text(value)) },
+      { ...axis, size: 26, font: '11px system-ui', space: 64, values: (_plot, splits) => [...clockTexts(splits)] },
+      {
+        ...axis,
+        size: 58,
+        incrs: [...wholeSteps],
+        font: '11px system-ui',
+        values: (_plot, splits) => splits.map((value) => text(value)),
+      },
     ],
     series: [
       {},

@@ -7,6 +7,8 @@ import { Empty, Panel, State } from './state.tsx';
 
 export function Operation({ app }: { app: Application }): JSX.Element {
   const { lastOperation: operation, automatedSync, conditions } = app;
+  // Nothing is wrong with a sync that is not needed.
+  const stopTone = app.sync === 'OutOfSync' ? 'warn' : 'none';
   return (
     <div class="stack">
       <Panel title="Operation">
@@ -23,7 +25,7 @@ export function Operation({ app }: { app: Application }): JSX.Element {
         <ul class="checks">
           {automatedSync.checks.map(({ name, passes, message }) => (
             <li key={name}>
-              <State word={passes ? 'passes' : 'stops it'} tone={passes ? 'good' : 'warn'} />
+              <State word={passes ? 'passes' : 'stops it'} tone={passes ? 'good' : stopTone} />
               <span>
                 {name}: {message}
               </span>
@@ -61,23 +63,24 @@ function Progress({ operation }: { operation: ApplicationOperation }): JSX.Eleme
           </>
         )}
       </p>
-      <p class="muted">{message}</p>
-      <Phases operation={operation} />
       <p class="muted">
-        {revisions.map(shortRevision).join(', ')}
+        {[message, revisions.map(shortRevision).join(', ')].filter((part) => part !== '').join(' · ')}
         {retries > 0 && ` · ${retries} ${retries === 1 ? 'retry' : 'retries'}`}
       </p>
+      <Phases operation={operation} />
       {blockedBy !== undefined && finishedAt === undefined && (
         <p class="notice" role="status">
           Blocked by {blockedBy.object === undefined ? '' : `${objectText(blockedBy.object)}: `}
           {blockedBy.message} <Ago time={blockedBy.since} suffix="" />
         </p>
       )}
-      <ul class="plain">
+      <ul class="checks">
         {resources.map((resource) => (
           <li key={`${objectText(resource)} ${resource.syncPhase ?? ''}`}>
-            <State word={resource.hookType === undefined ? resource.status : (resource.hookPhase ?? '')} />{' '}
-            {objectText(resource)}: {resource.message}
+            <State word={resource.hookType === undefined ? resource.status : (resource.hookPhase ?? '')} />
+            <span>
+              {objectText(resource)}: {resource.message}
+            </span>
           </li>
         ))}
       </ul>

@@ -29,7 +29,7 @@ export function Panel(props: {
   aside?: ComponentChildren;
   children: ComponentChildren;
 }): JSX.Element {
-  const id = props.id ?? props.title.toLowerCase().replace(/[^a-z]+/g, '-');
+  const id = props.id ?? props.title.toLowerCase().replace(/[^a-z0-9]+/g, '-');
   return (
     <section class="panel" aria-labelledby={id}>
       <header>

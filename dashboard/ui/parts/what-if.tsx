@@ -241,7 +241,10 @@ function Loads({ plan: { loadBefore, loadAfter } }: { plan: PlanResponse }): JSX
         <div key={shard}>
           <span class="bar before" style={{ height: `${(100 * (loadBefore[shard] ?? 0)) / highest}%` }} />
           <span class="bar after" style={{ height: `${(100 * (loadAfter[shard] ?? 0)) / highest}%` }} />
-          <span class="bar-label">{shard}</span>
+          <span class="bar-values">
+            {Math.round(loadBefore[shard] ?? 0)} → {Math.round(loadAfter[shard] ?? 0)}
+          </span>
+          <span class="bar-label">shard {shard}</span>
         </div>
       ))}
       <p class="legend">
