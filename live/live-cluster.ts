@@ -19,6 +19,8 @@ import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindWatch } from './watch/kind-watch.ts';
 import { machinesOf } from './queries/machines.ts';
+import { evidenceOf } from './queries/evidence.ts';
+import type { KindTrust } from './queries/evidence.ts';
 import { changedObjects, managedObjects } from './queries/managed-objects.ts';
 import type { ManagedSources, NamespacedKind } from './queries/managed-objects.ts';
 import { NodeStore } from './store/node-store.ts';
@@ -291,6 +293,17 @@ export class WatchedCluster implements LiveCluster {
     return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
   }
 
+  evidence(query: ManagedQuery, signal: AbortSignal): Promise<string | undefined> {
+    return answer(signal, () => {
+      // Objects of a failed group may exist although the cache has none.
+      if (!this.#complete || this.discovery().failedGroups.size > 0) return undefined;
+      const degradedVersion = this.#degraded.of([...this.#notFresh().values()]);
+      const watches = this.#watch.watches();
+      const trustOf = (kind: GroupKind, namespace: string): KindTrust | undefined => trustIn(watches, kind, namespace);
+      return evidenceOf(query, { store: this.#store, degradedVersion, trustOf });
+    });
+  }
+
   #managedSources(discovery: LiveDiscovery): ManagedSources {
     const watches = new Map<string, KindWatch[]>();
     for (const watch of this.#watch.watches())
@@ -410,6 +423,19 @@ export class WatchedCluster implements LiveCluster {
       note: (resource) => this.#shedder.bodylessReason(kindText(resource)),
     });
   }
+}
+
+/** Several watches of a kind in one place are as good as the worst of them. */
+function trustIn(watches: readonly KindWatch[], { group, kind }: GroupKind, namespace: string): KindTrust | undefined {
+  let found: KindTrust | undefined;
+  for (const watch of watches) {
+    const { resource } = watch;
+    if (resource.kind !== kind || resource.group !== group) continue;
+    if (watch.namespace !== undefined && watch.namespace !== namespace) continue;
+    const { generation, isTrusted } = watch.trust();
+    found = { generation: (found?.generation ?? 0) + generation, isTrusted: isTrusted && found?.isTrusted !== false };
+  }
+  return found;
 }
 
 /**

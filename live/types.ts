@@ -277,6 +277,12 @@ export interface LiveCluster {
    * if the objects are too large together.
    */
   managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects>;
+  /**
+   * Identifies everything that {@link managed}, {@link tree} and {@link machines} read for the
+   * Application of a query: equal evidence, equal answers. Undefined if the cache is in doubt (it
+   * is not current, or no audit has confirmed it lately), or does not have all objects.
+   */
+  evidence(query: ManagedQuery, signal: AbortSignal): Promise<string | undefined>;
   /** Rows by key; keys that are not in the cache are left out. */
   rows(keys: readonly ResourceKey[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, LiveRow>>;
   /** Owner tree from the roots down, breadth first. Each row appears once, so cycles end. */

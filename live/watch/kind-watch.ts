@@ -16,6 +16,7 @@ import { CacheAudit, fullReadInterval } from './cache-audit.ts';
 import { afterEvent, nextHistory } from './kind-activity.ts';
 import type { HeardEvents, KindActivity, KindHistory } from './kind-activity.ts';
 import { KindFaults } from './kind-faults.ts';
+import type { KindTrust } from '../queries/evidence.ts';
 import { hasSameFacts } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { forgetRows } from './forget-rows.ts';
@@ -77,6 +78,10 @@ export class KindWatch {
   #heard: HeardEvents = { events: 0 };
   /** Why the kind takes too much memory. It is not watched, and its rows are removed. */
   #suspendReason: string | undefined;
+  /** When the server last confirmed the cache, by a complete list or an audit (monotonic clock). */
+  #confirmedAt: number | undefined;
+  /** Number of complete lists, recoveries, suspensions, and audits that found differences. */
+  #generation = 0;
   /**
    * Round of the audit. The first one is random, so that kinds are not all read whole in the same
    * round.
@@ -118,6 +123,16 @@ export class KindWatch {
    */
   isUnlisted(): boolean {
     return this.#settled && this.#syncedAt === undefined;
+  }
+
+  /**
+   * Whether the cache can be relied on without a new list: it is current, and at most one audit has
+   * failed since the server confirmed it. Never without audits.
+   */
+  trust(): KindTrust {
+    const { auditMs, clock } = this.#deps;
+    const isConfirmed = this.#confirmedAt !== undefined && clock.monotonic() - this.#confirmedAt <= 2.2 * auditMs;
+    return { generation: this.#generation, isTrusted: auditMs > 0 && isConfirmed && this.state().state === 'synced' };
   }
 
   /** Its activity, for display. */
@@ -164,6 +179,8 @@ export class KindWatch {
     this.#suspendReason = why;
     // The cache no longer has the kind, so treat it as never listed.
     this.#syncedAt = undefined;
+    this.#confirmedAt = undefined;
+    this.#generation += 1;
     this.#faults.clear();
     this.#onState({ state: 'degraded', message: why, sinceMs: this.#deps.clock.now() });
     this.#restart?.(new Superseded('too much memory'));
@@ -289,6 +306,7 @@ export class KindWatch {
         const wentBack = isOlderVersion(version, before);
         if (wentBack) this.#deps.onWentBack({ kind: groupKindName(resource), version, before });
         if (wentBack) this.relist(true);
+        this.#noteAudit(!wentBack && differing.length === 0);
         if (wentBack || differing.length === 0) continue;
         const named = differing.slice(0, maxLoggedKeys);
         logger.warn('The cache differs from the server; listing everything again', {
@@ -300,6 +318,12 @@ export class KindWatch {
         if (!isAbort(error)) logger.debug('Comparing the cache with the server failed', { error });
       }
     }
+  }
+
+  /** Differences put the cache in doubt until it was listed again. */
+  #noteAudit(isConfirmed: boolean): void {
+    if (!isConfirmed) this.#generation += 1;
+    this.#confirmedAt = isConfirmed ? this.#deps.clock.monotonic() : undefined;
   }
 
   #put(object: KubeObject): void {
@@ -330,7 +354,7 @@ export class KindWatch {
   }
 
   #startList(): ListCollector {
-    const { cache } = this.#deps;
+    const { cache, clock } = this.#deps;
     const list = cache.nextList();
     const { stamp } = cache.store;
     const isFirst = this.#syncedAt === undefined;
@@ -366,6 +390,8 @@ export class KindWatch {
         this.#faults.commitList((key) => cache.store.get(key) !== undefined || unread.has(key));
         this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
+        this.#confirmedAt = clock.monotonic();
+        this.#generation += 1;
         this.#heard = { ...this.#heard, lastHeardAt: this.#syncedAt };
         if (readAgain) this.#isRereading = false;
       },
@@ -424,6 +450,7 @@ export class KindWatch {
     if (next.state === 'listing' && this.#isRelisting) return;
     const before = this.#state;
     this.#state = next;
+    if (next.state === 'synced' && before.state !== 'synced') this.#generation += 1;
     if (next.state !== 'listing') {
       this.#settled = true;
       this.#isRelisting = false;

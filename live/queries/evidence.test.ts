@@ -1,0 +1,230 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { keyOf } from '#model';
+import type { GroupKind, KubeObject, ResourceKey } from '#model';
+import { NodeStore } from '../store/node-store.ts';
+import { nodeOf, object } from '../testing/nodes.ts';
+import type { NodeSpec } from '../testing/nodes.ts';
+import { tracked, world } from '../testing/world.ts';
+import type { LiveWorld } from '../testing/world.ts';
+import { rowOf } from '../objects/stored-node.ts';
+import { evidenceOf } from './evidence.ts';
+import type { EvidenceSources, KindTrust } from './evidence.ts';
+import { machinesOf } from './machines.ts';
+
+const app = 'shop';
+const kinds = ['ConfigMap', 'Secret', 'Pod', 'Node', 'StatefulSet', 'PersistentVolumeClaim'] as const;
+const names = ['a', 'b', 'data-a-0'];
+
+/** A change of the cache. */
+type CacheEvent =
+  | { readonly on: 'put'; readonly spec: NodeSpec; readonly version: number }
+  | { readonly on: 'gone'; readonly kind: string; readonly name: string }
+  | { readonly on: 'listed' | 'doubt'; readonly kind: string };
+
+const kind = fc.constantFrom(...kinds);
+const name = fc.constantFrom(...names);
+const change: fc.Arbitrary<CacheEvent> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      on: fc.constant('put' as const),
+      version: fc.nat(3),
+      spec: fc
+        .record({ kind, name, uid: fc.nat(1), owner: fc.option(fc.tuple(kind, name, fc.nat(1))), isOurs: fc.boolean() })
+        .map(({ kind, name, uid, owner, isOurs }): NodeSpec => ({
+          kind,
+          name,
+          uid: `${kind}-${name}-${uid}`,
+          ...(owner === null
+            ? {}
+            : { owners: [{ kind: owner[0], name: owner[1], uid: `${owner[0]}-${owner[1]}-${owner[2]}` }] }),
+          ...(isOurs ? { app } : {}),
+          rest: restOf(kind),
+        })),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ on: fc.constant('gone' as const), kind, name }) },
+  { weight: 1, arbitrary: fc.record({ on: fc.constantFrom('listed' as const, 'doubt' as const), kind }) },
+);
+
+function restOf(kind: string): Record<string, unknown> {
+  if (kind === 'Pod') return { spec: { nodeName: 'a', containers: [{ resources: { requests: { cpu: '1' } } }] } };
+  if (kind === 'StatefulSet') return { spec: { volumeClaimTemplates: [{ metadata: { name: 'data' } }] } };
+  return {};
+}
+
+const targets: readonly KubeObject[] = [
+  object({ kind: 'ConfigMap', name: 'a' }),
+  object({ kind: 'Secret', name: 'b' }),
+];
+
+class Cache {
+  readonly store = new NodeStore();
+  readonly #trust = new Map<string, KindTrust>();
+
+  apply(event: CacheEvent): void {
+    if (event.on === 'put') {
+      const made = object(event.spec);
+      this.store.put(nodeOf({ ...made, metadata: { ...made.metadata, resourceVersion: String(event.version) } }));
+    } else if (event.on === 'gone') this.store.remove(keyOf(object({ kind: event.kind, name: event.name })));
+    else {
+      const { generation } = this.#trustOf(event.kind);
+      this.#trust.set(event.kind, { generation: generation + 1, isTrusted: event.on === 'listed' });
+    }
+  }
+
+  #trustOf(kind: string): KindTrust {
+    return this.#trust.get(kind) ?? { generation: 1, isTrusted: true };
+  }
+
+  evidence(over: Partial<EvidenceSources> = {}): string | undefined {
+    const trustOf = ({ kind }: GroupKind): KindTrust => this.#trustOf(kind);
+    return evidenceOf({ app, targets }, { store: this.store, degradedVersion: 1, trustOf, ...over });
+  }
+
+  /** What a comparison and its tree read. */
+  answers(): string {
+    const roots = new Set<ResourceKey>(targets.map(keyOf));
+    for (const node of this.store.ofApp(app)) roots.add(node.key);
+    const bodies = [...roots].map((key) => this.store.get(key)?.body?.parse() ?? null);
+    const rows: unknown[] = [];
+    const pods: ResourceKey[] = [];
+    this.store.walk(roots, (node, parents) => {
+      rows.push({ ...rowOf(node, parents), version: node.resourceVersion });
+      if (node.details?.pod !== undefined) pods.push(node.key);
+      return true;
+    });
+    const sorted = rows.map((row) => JSON.stringify(row)).sort();
+    return JSON.stringify([bodies, sorted, machinesOf(this.store, pods)]);
+  }
+}
+
+describe('evidence', () => {
+  it('is equal only if the live objects, the tree and the machines are the same', () => {
+    let sameCount = 0;
+    fc.assert(
+      fc.property(fc.array(change, { minLength: 2, maxLength: 30 }), (history) => {
+        const cache = new Cache();
+        const seen = new Map<string, string>();
+        for (const event of history) {
+          cache.apply(event);
+          const evidence = cache.evidence();
+          if (evidence === undefined) continue;
+          const answers = cache.answers();
+          if (seen.has(evidence)) sameCount += 1;
+          expect(seen.get(evidence) ?? answers).toBe(answers);
+          seen.set(evidence, answers);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+    expect(sameCount).toBeGreaterThan(500);
+  });
+
+  const base = (): Cache => {
+    const cache = new Cache();
+    cache.apply({ on: 'put', version: 1, spec: { kind: 'ConfigMap', name: 'a', app } });
+    cache.apply({
+      on: 'put',
+      version: 1,
+      spec: { kind: 'Pod', name: 'a', owners: [{ kind: 'ConfigMap', name: 'a', uid: 'uid-a' }], rest: restOf('Pod') },
+    });
+    return cache;
+  };
+
+  it('differs after each change of an input, and is equal otherwise', () => {
+    const changes: readonly (readonly [string, (cache: Cache) => string | undefined])[] = [
+      [
+        'a new version',
+        (cache) => after(cache, { on: 'put', version: 2, spec: { kind: 'ConfigMap', name: 'a', app } }),
+      ],
+      ['a target appears', (cache) => after(cache, { on: 'put', version: 1, spec: { kind: 'Secret', name: 'b' } })],
+      ['a root disappears', (cache) => after(cache, { on: 'gone', kind: 'ConfigMap', name: 'a' })],
+      ['a new root', (cache) => after(cache, { on: 'put', version: 1, spec: { kind: 'ConfigMap', name: 'b', app } })],
+      ['a child disappears', (cache) => after(cache, { on: 'gone', kind: 'Pod', name: 'a' })],
+      ['its machine', (cache) => after(cache, { on: 'put', version: 1, spec: machine })],
+      ['a list', (cache) => after(cache, { on: 'listed', kind: 'ConfigMap' })],
+      ['kinds that are not fresh', (cache) => cache.evidence({ degradedVersion: 2 })],
+    ];
+    for (const [what, changed] of changes) expect([what, changed(base())]).not.toEqual([what, base().evidence()]);
+    expect(base().evidence()).toBeDefined();
+    expect(base().evidence()).toBe(base().evidence());
+    const other = after(base(), { on: 'put', version: 1, spec: { kind: 'Secret', name: 'of-others', app: 'other' } });
+    expect(other).toBe(base().evidence());
+  });
+
+  it('is undefined if a kind of the tree is in doubt or not watched, or a body is not cached', () => {
+    expect(after(base(), { on: 'doubt', kind: 'ConfigMap' })).toBeUndefined();
+    expect(after(base(), { on: 'doubt', kind: 'Pod' })).toBeUndefined();
+    expect(after(base(), { on: 'doubt', kind: 'Secret' })).toBeUndefined();
+    expect(after(base(), { on: 'doubt', kind: 'Node' })).toBeDefined();
+    expect(base().evidence({ trustOf: () => undefined })).toBeUndefined();
+    const bodyless = base();
+    bodyless.store.dropBodies('/ConfigMap');
+    expect(bodyless.evidence()).toBeUndefined();
+  });
+});
+
+describe('evidence of a watched cluster', () => {
+  const auditing = { tuning: { auditMs: 600_000 } };
+  const evidenceIn = (w: LiveWorld): Promise<string | undefined> =>
+    w.cluster().evidence({ app, targets: [] }, w.signal);
+
+  it('does not exist without audits', async () => {
+    const w = await world((server) => server.put(tracked('a')));
+    expect(await evidenceIn(w)).toBeUndefined();
+    await w.stop();
+  });
+
+  it('stays the same over audits that find nothing, and ends after two that failed', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    const before = await evidenceIn(w);
+    expect(before).toBeDefined();
+    await w.clock.advance(5 * 650_000);
+    expect(await evidenceIn(w)).toBe(before);
+    w.server.faults.set('list configmaps', 500);
+    await w.clock.advance(650_000);
+    expect(await evidenceIn(w)).toBe(before);
+    await w.clock.advance(2 * 650_000);
+    expect(await evidenceIn(w)).toBeUndefined();
+    w.server.faults.clear();
+    await w.clock.advance(650_000);
+    expect(await evidenceIn(w)).toBe(before);
+    await w.stop();
+  });
+
+  it('changes when an audit finds a lost event', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    const before = await evidenceIn(w);
+    w.server.silent.add('configmaps');
+    w.server.put(tracked('a', 'shop', { data: { x: 'lost' } }));
+    w.server.silent.delete('configmaps');
+    expect(await evidenceIn(w)).toBe(before);
+    await w.clock.advance(2 * 650_000);
+    const after = await evidenceIn(w);
+    expect(after).toBeDefined();
+    expect(after).not.toBe(before);
+    await w.stop();
+  });
+
+  it('does not exist while discovery cannot read a group', async () => {
+    const w = await world((server) => server.put(tracked('a')), auditing);
+    w.server.failedGroups.set('apps', 'no answer');
+    await w.clock.advance(700_000);
+    expect(await evidenceIn(w)).toBeUndefined();
+    await w.stop();
+  });
+});
+
+const machine: NodeSpec = {
+  kind: 'Node',
+  name: 'a',
+  namespace: '',
+  rest: { status: { nodeInfo: { kernelVersion: '6' }, capacity: { cpu: '4' } } },
+};
+
+function after(cache: Cache, event: CacheEvent): string | undefined {
+  cache.apply(event);
+  return cache.evidence();
+}
