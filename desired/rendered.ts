@@ -22,7 +22,8 @@ export interface RenderedCacheDeps {
   readonly limits: DesiredLimits;
 }
 
-interface CachedManifests {
+/** Manifests, and when they were rendered. */
+export interface CachedManifests {
   readonly objects: readonly KubeObject[];
   readonly at: number;
 }
@@ -52,10 +53,9 @@ export class RenderedCache {
     });
   }
 
-  async get(key: string): Promise<readonly KubeObject[] | undefined> {
+  async get(key: string): Promise<CachedManifests | undefined> {
     const known = this.#memory.get(key);
-    if (known !== undefined && this.#deps.clock.now() - known.at <= this.#deps.limits.renderedAgeMs)
-      return known.objects;
+    if (known !== undefined && this.#deps.clock.now() - known.at <= this.#deps.limits.renderedAgeMs) return known;
     const written = await this.#disk.get(key);
     if (written === undefined) return undefined;
     const text = (await unpack(written.content)).toString('utf8');
@@ -64,13 +64,19 @@ export class RenderedCache {
       if (line !== '') objects.push(parseJson(line) as unknown as KubeObject);
       if (objects.length % objectsPerTurn === 0) await yieldToLoop();
     }
-    this.#memory.set(key, { objects, at: written.at }, text.length + 256);
-    return objects;
+    const manifests = { objects, at: written.at };
+    this.#memory.set(key, manifests, text.length + 256);
+    return manifests;
   }
 
-  async set(key: string, { objects, bytes }: RenderedManifests): Promise<void> {
-    this.#memory.set(key, { objects, at: this.#deps.clock.now() }, bytes);
-    if (this.#deps.limits.renderedDiskBytes === 0) return;
+  async set(key: string, { objects, bytes }: RenderedManifests): Promise<CachedManifests> {
+    const manifests = { objects, at: this.#deps.clock.now() };
+    this.#memory.set(key, manifests, bytes);
+    if (this.#deps.limits.renderedDiskBytes > 0) await this.#write(key, objects);
+    return manifests;
+  }
+
+  async #write(key: string, objects: readonly KubeObject[]): Promise<void> {
     const lines: string[] = [];
     for (const [i, object] of objects.entries()) {
       lines.push(stringifyJson(object as unknown as Json));

@@ -3,10 +3,11 @@ import type { Clock, Json } from '#base';
 import { isReferenceOnly } from '#policy';
 import { noTracer } from '#telemetry';
 import type { Logger, Tracer } from '#telemetry';
+import { ClosedAnswers, observeFetches } from './closed-answers.ts';
 import { CommandError, MirrorLost, SourceFailed } from './errors.ts';
 import type { PausedFailures } from './failures.ts';
 import { SharedJobs } from './fetch/shared/shared-jobs.ts';
-import { pathOf } from './fetch/source-fetcher.ts';
+import { isGitSource, pathOf } from './fetch/source-fetcher.ts';
 import type { SourceFetcher } from './fetch/source-fetcher.ts';
 import type { GitRepositories } from './fetch/git/git-repositories.ts';
 import { repositoryKey } from './fetch/shared/repository-key.ts';
@@ -22,7 +23,7 @@ import type { RelatedFiles } from './generate/related-files.ts';
 import { optionsHash } from './generate/source-type.ts';
 import type { DesiredLimits } from './limits.ts';
 import type { FairLimiter } from './render/fair.ts';
-import type { RenderedCache } from './rendered.ts';
+import type { CachedManifests, RenderedCache } from './rendered.ts';
 import { traceSource } from './source-spans.ts';
 import type {
   CachePolicy,
@@ -60,6 +61,19 @@ interface SourceFiles {
   readonly segments: readonly string[];
 }
 
+/** What is rendered, and the plugins present when it was requested. */
+interface RenderOrder {
+  readonly key: string;
+  readonly segments: readonly string[];
+  readonly plugins: readonly string[];
+}
+
+interface ObservedJob {
+  readonly job: RenderJob;
+  /** So far, no files came from outside the repository. */
+  readonly isClosed: () => boolean;
+}
+
 const tidyIntervalMs = 3_600_000;
 
 /**
@@ -72,10 +86,12 @@ export class EmbeddedSource implements DesiredSource {
   readonly #deps: EmbeddedSourceDeps;
   readonly #jobs: SharedJobs<SourceManifests>;
   readonly #verifications: SharedJobs<VerifiedRevision>;
+  readonly #closed: ClosedAnswers;
 
   constructor(deps: EmbeddedSourceDeps) {
     this.#deps = deps;
     const { clock, limits } = deps;
+    this.#closed = new ClosedAnswers(clock);
     this.#jobs = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#verifications = new SharedJobs({ clock, limitMs: limits.deadlineMs });
   }
@@ -162,9 +178,12 @@ export class EmbeddedSource implements DesiredSource {
     const key = hashJson(parts);
     const rerenders = mustRerender(request);
     this.#deps.failures.check(key, rerenders);
+    const plugins = await this.#deps.generators.plugins();
+    const closed = rerenders ? undefined : this.#closed.get(key, plugins);
+    if (closed !== undefined) return closed;
     const what = `rendering ${at.source.path ?? '.'} at ${revision}`;
     return this.#jobs.run(`${key} ${String(rerenders)}`, what, signal, (work) =>
-      this.#retryLostMirror(() => this.#render(request, at, { key, segments }, work)),
+      this.#retryLostMirror(() => this.#render(request, at, { key, segments, plugins }, work)),
     );
   }
 
@@ -181,15 +200,17 @@ export class EmbeddedSource implements DesiredSource {
   async #render(
     request: ManifestsRequest,
     at: RequestedSource,
-    { key, segments }: { readonly key: string; readonly segments: readonly string[] },
+    { key, segments, plugins }: RenderOrder,
     signal: AbortSignal,
   ): Promise<SourceManifests> {
     const { remotes, failures } = this.#deps;
     const snapshot = await remotes.snapshot(at, at.revision, mustRerender(request), signal);
     try {
-      const job = await this.#jobOf(request, at, { snapshot, segments }, signal);
+      const { job, isClosed } = await this.#jobOf(request, at, { snapshot, segments }, signal);
       const manifests = await this.#generate(job, signal);
       failures.succeeded(key);
+      const isPinned = isGitSource(at) && manifests.sourceType !== 'Plugin';
+      if (isPinned && isClosed()) this.#closed.set(key, plugins, manifests);
       return manifests;
     } catch (error) {
       // After the deadline only the failure of a program counts: waiting for a slot is not the
@@ -204,14 +225,15 @@ export class EmbeddedSource implements DesiredSource {
     at: RequestedSource,
     { snapshot, segments }: SourceFiles,
     signal: AbortSignal,
-  ): Promise<RenderJob> {
+  ): Promise<ObservedJob> {
     const { limits, relatedFiles } = this.#deps;
     const shown = segments.length === 0 ? '.' : (at.source.path ?? '.');
     const directory = directoryAt(snapshot.tree, segments, shown);
     const overridden = { snapshot, segments, appName: request.appName };
     const source = await withOverrideFiles(at.source, overridden, limits.maxManifestBytes, signal);
-    const fetches = relatedFiles.forSource(request, at, source);
-    return { request, source, repository: at.repository, snapshot, segments, directory, ...fetches };
+    const { fetches, isClosed } = observeFetches(relatedFiles.forSource(request, at, source));
+    const job = { request, source, repository: at.repository, snapshot, segments, directory, ...fetches };
+    return { job, isClosed };
   }
 
   async #generate(job: RenderJob, signal: AbortSignal): Promise<SourceManifests> {
@@ -222,15 +244,23 @@ export class EmbeddedSource implements DesiredSource {
     const plan = await generators.plan(sourceType, job, signal);
     const key = hashJson([version, sourceType, snapshot.key, ...plan.key] as unknown as Json);
     const cached = mustRerender(request) ? undefined : await rendered.get(key);
-    if (cached !== undefined) return { objects: cached, revision, sourceType };
+    if (cached !== undefined) return answerOf(key, cached, { revision, sourceType });
     const share = { project: request.project, repository: repositoryKey(repository) };
     const { tracer = noTracer } = this.#deps;
     const manifests = await tracer.span('desired.render', { 'argocd.source.type': sourceType }, () =>
       renderSlots.run(share, signal, () => plan.render(signal)),
     );
-    await rendered.set(key, manifests);
-    return { objects: manifests.objects, revision, sourceType };
+    return answerOf(key, await rendered.set(key, manifests), { revision, sourceType });
   }
+}
+
+/** Manifests that are rendered again may differ: a plugin may depend on more than its input. */
+function answerOf(
+  key: string,
+  { objects, at }: CachedManifests,
+  source: Pick<SourceManifests, 'revision' | 'sourceType'>,
+): SourceManifests {
+  return { objects, contentId: `${key} ${at}`, ...source };
 }
 
 /** The inputs besides the source itself that affect the manifests. */

@@ -128,6 +128,8 @@ export interface SourceManifests {
    * empty documents, and with `List`s unfolded.
    */
   readonly objects: readonly KubeObject[];
+  /** Equal for equal objects of one source. Absent if the source does not know. */
+  readonly contentId?: string;
   /**
    * The full commit SHA (for a chart: the version) that the objects were rendered from. Callers
    * compare it with the revision they requested.

@@ -29,6 +29,11 @@ function kindOf({ source, repository }: SourceLocation): SourceKind {
     : 'chart';
 }
 
+/** Whether a revision names the same files forever. */
+export function isGitSource(at: SourceLocation): boolean {
+  return kindOf(at) === 'git';
+}
+
 export interface SourceFetcherDeps {
   readonly git: GitRepositories;
   readonly charts: ChartRepositories;

@@ -21,6 +21,11 @@ export class Generators {
     this.#deps = deps;
   }
 
+  /** The names of the plugins that may support a source. */
+  plugins(): Promise<readonly string[]> {
+    return this.#deps.plugins.names();
+  }
+
   /** A plugin that supports the source takes precedence over the files of its directory. */
   async typeOf(job: RenderJob, signal: AbortSignal): Promise<SourceType> {
     const hasNoType = explicitType(job.source) === undefined;

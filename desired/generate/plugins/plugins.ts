@@ -71,6 +71,10 @@ export class PluginGenerator {
   /** The socket of the supporting plugin ("" for none), by source and sockets. */
   readonly #found = new Lru<string>(4096);
   readonly #askPass: AskPass;
+  #names: { readonly at: number; readonly sockets: Promise<readonly string[]> } = {
+    at: Number.NEGATIVE_INFINITY,
+    sockets: Promise.resolve([]),
+  };
 
   constructor(deps: PluginGeneratorDeps) {
     this.#deps = deps;
@@ -211,6 +215,13 @@ export class PluginGenerator {
     }
   }
 
+  /** Like {@link #sockets}, at most {@link namesTtlMs} old. */
+  async names(): Promise<readonly string[]> {
+    const now = this.#deps.clock.monotonic();
+    if (now - this.#names.at >= namesTtlMs) this.#names = { at: now, sockets: this.#sockets() };
+    return this.#names.sockets;
+  }
+
   /** The sorted names of the sockets. A missing folder has none. */
   async #sockets(): Promise<readonly string[]> {
     const entries = await readdir(this.#deps.config.sockets, { withFileTypes: true }).catch(() => []);
@@ -237,6 +248,9 @@ export class PluginGenerator {
     });
   }
 }
+
+/** Plugins start with the pod; one that starts later is noticed after this time. */
+const namesTtlMs = 5000;
 
 /** A pattern that matches a folder excludes everything in it. */
 function matchesPart(path: string, matches: (path: string) => boolean): boolean {
