@@ -36,7 +36,7 @@ interface RowCandidate {
  * applies.
  */
 export const rowMisses = [
-  /** Everything was requested: at a resync, or when revision, spec or settings changed. */
+  /** Everything was requested: once a day, by a user, or for a new revision, spec or settings. */
   'full',
   /** No row is stored. */
   'new',

@@ -251,6 +251,15 @@ export function keyOfStatus(row: ResourceStatus): ResourceKey {
  * the fault instead of code throwing elsewhere. Some clients store a null operation: it is none.
  */
 export function asApplication(object: KubeObject): Application {
+  const known = applications.get(object) ?? toApplication(object);
+  applications.set(object, known);
+  return known;
+}
+
+/** Objects are immutable, so the same object is always the same Application. */
+const applications = new WeakMap<KubeObject, Application>();
+
+function toApplication(object: KubeObject): Application {
   const spec = object['spec'];
   const usable = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : {};
   const destination = usable['destination'] ?? {};

@@ -49,6 +49,10 @@ class InMemory implements MemoryPublisher {
     return this.#trees.get(instance);
   }
 
+  stands(instance: string): boolean {
+    return this.#resources.has(instance) && this.#trees.has(instance);
+  }
+
   setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void> {
     return act(terms, () => void this.#clusters.set(server, report));
   }

@@ -137,6 +137,8 @@ export interface Publisher extends Runnable {
     resources: readonly ManagedResource[] | undefined,
     terms: PublishTerms,
   ): Promise<void>;
+  /** Whether tree and managed resources are published, and stay so without being set again. */
+  stands(instance: string): boolean;
   setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void>;
   /** Deletes everything about an application. */
   remove(instance: string, terms: PublishTerms): Promise<void>;

@@ -1,5 +1,6 @@
 import { formatGoDuration } from '#base';
 import { isAutomated } from '#model';
+import type { Application } from '#model';
 import type { AutosyncDecision, AutosyncFacts } from './autosync.ts';
 import { alreadySynced, healWaits, onlyPruningLeft, revisionsOf, triedRevisions } from './autosync.ts';
 
@@ -21,6 +22,12 @@ export function autosyncLine(facts: AutosyncFacts, decision: AutosyncDecision): 
     case 'skip':
       return { level: 'info', message: `Skipping auto-sync: ${skipReason(facts, decision.reason)}` };
   }
+}
+
+/** The line of {@link autosyncLine} for an Application that is Synced. */
+export function syncedLine(app: Application): LogLine | undefined {
+  if (!isAutomated(app.spec)) return undefined;
+  return { level: 'info', message: 'Skipping auto-sync: application status is Synced' };
 }
 
 function refusalLine(facts: AutosyncFacts, message: string): string {

@@ -1,4 +1,4 @@
-import { DeadlineExceeded, isAbort, messageOf, withDeadline } from '#base';
+import { DeadlineExceeded, defined, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { normalizeTargets, RowStore, schemaApiVersions, toDryRun } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, StoredComparison } from '#compare';
@@ -6,7 +6,7 @@ import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
-import type { LiveCluster, LiveClusters, ManagedObjects, ManagedQuery, UnreadObject } from '#live';
+import type { LiveCluster, LiveClusters, LiveSchemas, ManagedObjects, ManagedQuery, UnreadObject } from '#live';
 import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, refOfStatus, sourcesOf } from '#model';
 import type {
   AppKey,
@@ -23,10 +23,12 @@ import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
+import { basisOf, isSameBasis } from './basis.ts';
+import type { ComparisonBasis } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
 import type { LoopWatch } from './loop-watch.ts';
-import type { RendererConfig, RendererDeps, RenderRequest } from './rendering.ts';
+import type { RenderedSources, RendererConfig, RendererDeps, RenderRequest } from './rendering.ts';
 import { serverSideDiffOf } from './compare-options.ts';
 import type { ComparisonCapture } from '../recorder/capture.ts';
 import type { DryRuns } from './server-side-diff.ts';
@@ -68,6 +70,26 @@ export interface ComparedApplication {
   readonly comparison: Comparison;
   readonly cluster: LiveCluster;
   readonly revisions: readonly string[];
+  /** Undefined if another comparison of the same inputs might give another result. */
+  readonly basis: ComparisonBasis | undefined;
+}
+
+/** The desired side of a comparison, and how to read the live one. */
+interface DesiredSide {
+  readonly cluster: LiveCluster;
+  readonly rendered: RenderedSources;
+  readonly normal: NormalTargets;
+  readonly schemas: LiveSchemas | undefined;
+  readonly query: ManagedQuery;
+  readonly times: PassTimes;
+  /** Identifies both sides. */
+  readonly basis: ComparisonBasis | undefined;
+}
+
+/** `isLasting`: equal facts give the same comparison again. */
+interface LastingComparison {
+  readonly comparison: Comparison;
+  readonly isLasting: boolean;
 }
 
 const noResources: readonly ResourceStatus[] = [];
@@ -131,6 +153,27 @@ export class Comparer {
     tolerate: (error: unknown) => boolean,
     signal: AbortSignal,
   ): Promise<ComparedApplication> {
+    return this.#compareWith(await this.#desired(request, tolerate, signal), request, signal);
+  }
+
+  /** Like {@link compare}; undefined, without a comparison, if `basis` still holds. */
+  async compareUnless(
+    basis: ComparisonBasis | undefined,
+    request: CompareRequest,
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<ComparedApplication | undefined> {
+    const desired = await this.#desired(request, tolerate, signal);
+    const holds = basis !== undefined && desired.basis !== undefined && isSameBasis(basis, desired.basis);
+    return holds ? undefined : this.#compareWith(desired, request, signal);
+  }
+
+  /** The desired side, and what identifies both sides. */
+  async #desired(
+    request: CompareRequest,
+    tolerate: (error: unknown) => boolean,
+    signal: AbortSignal,
+  ): Promise<DesiredSide> {
     const { app, key, settings, gate } = request.bound;
     const sources = request.sources ?? sourcesOf(app.spec);
     const wait = { signal, place: request.place };
@@ -138,20 +181,34 @@ export class Comparer {
     const { server } = request.bound.cluster;
     const cluster = await times.measure('live_ms', () => filledCluster(this.#deps, server, wait));
     const { loop, work } = this.#deps;
-    const { stages } = request;
     const render = (): ReturnType<Renderer['render']> =>
       this.#renderer.render({ ...request, sources }, cluster, noting(tolerate, request.capture), signal);
-    const rendered = await work.stage('sources', () => times.measure('git_ms', render), stages);
+    const rendered = await work.stage('sources', () => times.measure('git_ms', render), request.stages);
     const normal = times.measureSync('dedup_ms', () =>
       loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
     );
-    const readLive = (): Promise<LiveState> => this.#live(request, cluster, normal.targets, signal);
-    const live = await work.stage('live', () => times.measure('live_ms', readLive), stages);
     const described = this.#described.of(
       normal.targets,
       [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
       () => schemaApiVersions(app, normal.targets, settings),
     );
+    const schemas = described.length === 0 ? undefined : await cluster.schemas(described, signal);
+    const query = this.#query(request, normal.targets);
+    // Before the objects are read: a change meanwhile makes the evidence older, never newer.
+    const evidence = await evidenceIn(cluster, query, signal);
+    const { policyVersion } = policyVersionOf(cluster, gate.version);
+    const dryRuns = serverSideDiffOf(app, this.#config.serverSideDiff === true);
+    const facts = { app, settings, policyVersion, schemas, isServerSide: dryRuns !== undefined };
+    return { cluster, rendered, normal, schemas, query, times, basis: basisOf({ ...facts, rendered, evidence }) };
+  }
+
+  async #compareWith(desired: DesiredSide, request: CompareRequest, signal: AbortSignal): Promise<ComparedApplication> {
+    const { cluster, rendered, normal, schemas, query, times } = desired;
+    const { work } = this.#deps;
+    const { stages } = request;
+    const { app, key, settings, gate } = request.bound;
+    const readLive = (): Promise<LiveState> => this.#live(app, cluster, query, signal);
+    const live = await work.stage('live', () => times.measure('live_ms', readLive), stages);
     const facts: CompareFacts = {
       app,
       key,
@@ -169,14 +226,19 @@ export class Comparer {
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       ...policyVersionOf(cluster, gate.version),
       persistResourceHealth: this.#config.persistResourceHealth,
-      ...(described.length === 0 ? {} : { schemas: await cluster.schemas(described, signal) }),
+      ...defined({ schemas }),
     };
     const complete = await times.measure('diff_ms', () => this.#withDryRuns(facts, request, cluster, signal));
     Object.assign(request.capture ?? {}, { facts: complete, rendered });
-    const compare = (): Promise<Comparison> => this.#compareFacts(complete, request.changed, signal);
+    const compare = (): Promise<LastingComparison> => this.#compareFacts(complete, request.changed, signal);
     const compared = await work.stage('comparison', () => times.measure('diff_ms', compare), stages);
-    const comparison = withIncompleteApis(compared, rendered.apis);
-    return { comparison, cluster, revisions: rendered.facts.revisions };
+    const isLasting = compared.isLasting && !live.failed && (live.unread ?? []).length === 0;
+    return {
+      comparison: withIncompleteApis(compared.comparison, rendered.apis),
+      cluster,
+      revisions: rendered.facts.revisions,
+      basis: isLasting ? desired.basis : undefined,
+    };
   }
 
   /**
@@ -202,24 +264,25 @@ export class Comparer {
     facts: CompareFacts,
     changed: ReadonlySet<ResourceKey> | undefined,
     signal: AbortSignal,
-  ): Promise<Comparison> {
+  ): Promise<LastingComparison> {
     const { rows, jq: runner, loop } = this.#deps;
     const store = rows ?? new RowStore();
-    const once = async (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Promise<Comparison> =>
+    const once = async (given: CompareFacts, fresh: ReadonlySet<ResourceKey> | undefined): Promise<LastingComparison> =>
       this.#count(await loop.slices(facts.key, 'comparison', store.steps(given, fresh), signal));
     if (runner === undefined) return once(facts, changed);
     const jq = new JqAnswers();
-    let comparison = await once({ ...facts, jq }, changed);
+    let compared = await once({ ...facts, jq }, changed);
     for (let round = 0; jq.openQuestions().length > 0 && round < maxJqRounds; round += 1) {
       await runner.answer(jq, signal);
-      comparison = await once({ ...facts, jq }, new Set());
+      // An answer may be that a program took too long this time.
+      compared = { ...(await once({ ...facts, jq }, new Set())), isLasting: false };
     }
-    return comparison;
+    return compared;
   }
 
-  #count({ comparison, rows, made, misses }: StoredComparison): Comparison {
+  #count({ comparison, rows, made, misses }: StoredComparison): LastingComparison {
     this.#deps.work.rows({ kept: rows.length - made, made: misses });
-    return comparison;
+    return { comparison, isLasting: rows.every(({ row }) => !row.isVolatile) };
   }
 
   /** Adds the dry-run results of the API server if the application uses server-side diff. */
@@ -269,20 +332,16 @@ export class Comparer {
     return this.#normal.of(objects, [instance, destinationNamespace, settings, cluster, served], make);
   }
 
-  async #live(
-    request: CompareRequest,
-    cluster: LiveCluster,
-    targets: readonly KubeObject[],
-    signal: AbortSignal,
-  ): Promise<LiveState> {
+  #query({ bound: { key, app } }: CompareRequest, targets: readonly KubeObject[]): ManagedQuery {
+    // Hooks are not looked up one by one: a finished one may be gone.
+    const resources = app.status?.resources ?? noResources;
+    const lastKnown = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
+    return { app: this.#instance(key), targets, lastKnown, since: this.#deps.rows?.lastObjects(key) };
+  }
+
+  async #live(app: Application, cluster: LiveCluster, query: ManagedQuery, signal: AbortSignal): Promise<LiveState> {
     try {
       cluster.discovery();
-      const { key, app } = request.bound;
-      // Hooks are not looked up one by one: a finished one may be gone.
-      const resources = app.status?.resources ?? noResources;
-      const lastKnown = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
-      const since = this.#deps.rows?.lastObjects(key);
-      const query: ManagedQuery = { app: this.#instance(key), targets, lastKnown, since };
       const { degraded, ...cache } = await cluster.managed(query, signal);
       const unread = [...cache.unread, ...undiscoveredResources(app, cache, cluster.discovery())];
       return { ...cache, unread, degraded: degraded.kinds, conditions: [], failed: false };
@@ -293,6 +352,16 @@ export class Comparer {
       const conditions = [{ type: 'ComparisonError' as const, message }];
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
+  }
+}
+
+/** Undefined while the cluster is unreachable. */
+async function evidenceIn(cluster: LiveCluster, query: ManagedQuery, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    return await cluster.evidence(query, signal);
+  } catch (error) {
+    if (error instanceof ClusterUnavailable) return undefined;
+    throw error;
   }
 }
 

@@ -8,6 +8,7 @@ import type { AutosyncObservation } from '../application/autosync-checks.ts';
 import { PassLog } from '../recorder/pass-log.ts';
 import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
+import type { RestingPass } from '../refresh/resync.ts';
 import type { ContestMemory } from './contest.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
@@ -32,6 +33,10 @@ export interface AppMemory {
   driftSeenAt?: number;
   /** Recent writes of self-heal, and the objects that another writer fights over. */
   contests?: ContestMemory;
+  /** The last pass, if it left nothing to do. */
+  resting?: RestingPass;
+  /** When all resources are to be compared again, by the monotonic clock. */
+  fullComparisonDueAt?: number;
   /** Managed resources of the last comparison, for the tree. */
   roots?: readonly TreeRoot[];
   /** The last pass, which may still run. */

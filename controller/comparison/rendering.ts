@@ -57,6 +57,11 @@ const slotPatienceMs = 100;
 export interface RenderedSources {
   readonly objects: readonly KubeObject[];
   readonly facts: Omit<RenderedTargets, 'targets'>;
+  /**
+   * The objects of each source by content id, or the list that the source returned. Absent if they
+   * do not come from the sources.
+   */
+  readonly parts?: readonly (string | readonly KubeObject[])[];
   /** Set if rendering depended on API versions that are not all known. */
   readonly apis?: IncompleteApis;
 }
@@ -126,6 +131,7 @@ export class Renderer {
       ...defined({ apis }),
       // Pass on the same list that the source returned: caches use it as a key.
       objects: only === undefined ? answer.sources.flatMap((one) => one.objects) : only.objects,
+      parts: answer.sources.map(({ contentId, objects }) => contentId ?? objects),
       facts: {
         revisions: answer.sources.map((one) => one.revision),
         sourceTypes: answer.sources.map((one) => one.sourceType).filter((type) => type !== ''),

@@ -60,6 +60,11 @@ export class PassLog {
     this.#last.delete(key);
   }
 
+  /** Whether a recording waits for the passes of an Application. */
+  isFollowed(key: AppKey): boolean {
+    return this.#waiting.has(key);
+  }
+
   subscribe(key: AppKey): PassSubscription {
     const waiting: WaitingPasses = { passes: [], objects: 0, dropped: 0 };
     const all = this.#waiting.get(key) ?? new Set();

@@ -13,6 +13,7 @@ import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import type { RefreshCapture } from '../recorder/capture.ts';
 import type { PassTimes } from '../report/pass-times.ts';
+import type { ComparisonBasis } from '../comparison/basis.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
@@ -69,6 +70,8 @@ export interface Decisions {
   readonly finalizers: readonly string[] | undefined;
   /** The decision about automated sync; undefined while a sync window forbids it. */
   readonly decision: AutosyncDecision | undefined;
+  /** The inputs of comparison and tree; undefined if the result may change without them. */
+  readonly basis: ComparisonBasis | undefined;
 }
 
 /**
@@ -101,6 +104,11 @@ export interface RefreshEffects {
    */
   begin(app: Application, requested: RefreshAnnotation | undefined): Promise<PassStart>;
   publish(pass: RefreshPass, assessment: PassAssessment, signal: AbortSignal): Promise<void>;
+  /**
+   * Whether what the last pass stored and published still stands, so that an equal result has no
+   * effects.
+   */
+  stands(pass: RefreshPass): boolean;
   /**
    * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
    * possible.

@@ -10,6 +10,7 @@ import type { AppKey, Application } from '#model';
 import type { Logger, Tracer } from '#telemetry';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
+import type { ComparisonBasis } from '../comparison/basis.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { TreeStore } from '../comparison/tree-store.ts';
@@ -24,10 +25,10 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
   readonly lookup: (key: AppKey) => Application | undefined;
   readonly effects: RefreshEffects;
-  readonly comparer: Pick<Comparer, 'compare'>;
+  readonly comparer: Pick<Comparer, 'compareUnless'>;
   readonly memories: RefreshMemories;
   readonly metrics: Pick<AppMetrics, 'reconciled' | 'orphaned'>;
-  readonly work: Pick<WorkMetrics, 'stage'>;
+  readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
   readonly claims: Pick<ManifestClaims, 'claimants'>;
   readonly validate: (app: Application) => SpecVerdict;
   /** What `validate` decides from. */
@@ -43,7 +44,7 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
 export interface RefreshMemories extends Pick<AppMemories, 'of' | 'activity'> {
   readonly gate: Pick<ApplyGate, 'forget'> | undefined;
   readonly trees: Pick<TreeStore, 'read'>;
-  readonly passLog: Pick<PassLog, 'keep'>;
+  readonly passLog: Pick<PassLog, 'keep' | 'isFollowed'>;
 }
 
 export interface PassRun {
@@ -59,4 +60,5 @@ export interface ComparisonResult {
   readonly built: BuiltTree;
   readonly bound: BoundApplication;
   readonly managed: readonly ManagedResource[];
+  readonly basis: ComparisonBasis | undefined;
 }

@@ -8,7 +8,7 @@ import type { AutosyncDecision } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
-import { withSyncError } from './refresh.ts';
+import { withSyncError } from './next-status.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
 import type { PassAssessment, PassStart, RefreshEffects, RefreshPass } from './pass.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
@@ -79,6 +79,12 @@ export class RefreshWrites implements RefreshEffects {
       if (signal.aborted || isAbort(error)) throw error;
       pass.logger.warn('Unable to publish the state of an application', { error });
     }
+  }
+
+  stands({ key, before, memory }: RefreshPass): boolean {
+    const { store, publisher, namespace } = this.#deps;
+    if (memory.hold.isCompleting || store.get(key) !== before) return false;
+    return publisher.stands(instanceName(key, namespace));
   }
 
   /**

@@ -1,8 +1,8 @@
-import { defined, inSlices, isAbort, messageOf, omit, recordedText } from '#base';
+import { defined, inSlices, isAbort, messageOf, recordedText } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
-import { appKeyOf, appKeyOfInstance, hasMultipleSources, isCompleted, isErrorCondition, sourcesOf } from '#model';
+import { appKeyOf, appKeyOfInstance, isCompleted, isErrorCondition } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { StatusWrite } from '../application/application-writes.ts';
@@ -25,20 +25,16 @@ import { noteWait } from '../comparison/memory.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
-import {
-  nextHealth,
-  shouldStampReconciledAt,
-  statusChange,
-  withConditions,
-  withReconciledAt,
-} from '../application/status-patch.ts';
-import type { StatusChange } from '../application/status-patch.ts';
+import { nextHealth, statusChange, withConditions } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
+import type { ComparisonBasis } from '../comparison/basis.ts';
 import { noteContests } from './contests.ts';
 import { keepFailure } from '../recorder/captured-error.ts';
 import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields } from './pass.ts';
+import { nextStatus, revisionsToCompare, withSyncError } from './next-status.ts';
+import { noteComparison, resourcesToCompare, rest, restAfter, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
@@ -174,15 +170,36 @@ export class RefreshProcessor {
   async #pass(pass: RefreshPass, signal: AbortSignal): Promise<StatusWrite> {
     const { effects, work } = this.#deps;
     const { passLog } = this.#deps.memories;
-    const assessment = await keepFailure(pass.capture, passLog, () => this.#assess(pass, signal));
+    const resting = this.#mayRest(pass) ? restingBefore(pass) : undefined;
+    const assessment = await keepFailure(pass.capture, passLog, () => this.#judge(pass, resting?.basis, signal));
+    if (assessment === undefined) return this.#rest(pass);
+    pass.capture.decided = assessment;
     passLog.keep(pass.capture);
+    delete pass.memory.resting;
     const publish = (): Promise<void> => effects.publish(pass, assessment, signal);
     const settle = (): Promise<StatusWrite> => effects.settle(pass, assessment);
     const { times, stages } = pass;
     await work.stage('publishing', () => times.measure('set_app_managed_resources_ms', publish), stages);
     const settled = await work.stage('status', () => times.measure('persist_app_status_ms', settle), stages);
     this.#remember(pass, assessment);
+    const next = restAfter(pass, assessment, settled);
+    if (next !== undefined) pass.memory.resting = next;
     return settled;
+  }
+
+  /** A recording needs every comparison. */
+  #mayRest(pass: RefreshPass): boolean {
+    return this.#deps.effects.stands(pass) && !this.#deps.memories.passLog.isFollowed(pass.key);
+  }
+
+  /** The inputs are those of the last pass, which left nothing to do. */
+  #rest(pass: RefreshPass): StatusWrite {
+    const { before: app, memory } = pass;
+    // Another writer was faster: decide again.
+    if (memory.resting === undefined || !this.#deps.effects.stands(pass)) return { app, answered: true, again: true };
+    rest(pass, memory.resting);
+    this.#deps.work.rows({ kept: memory.resting.rowsCount, made: new Map() });
+    return { app, answered: true };
   }
 
   #remember(pass: RefreshPass, { decisions, managed, tree }: PassAssessment): void {
@@ -193,12 +210,18 @@ export class RefreshProcessor {
   }
 
   async #assess(pass: RefreshPass, signal: AbortSignal): Promise<PassAssessment> {
-    const assessment = await this.#judge(pass, signal);
+    const assessment = await this.#judge(pass, undefined, signal);
+    if (assessment === undefined) throw new TypeError('only a pass with a basis can do without a comparison');
     pass.capture.decided = assessment;
     return assessment;
   }
 
-  async #judge(pass: RefreshPass, signal: AbortSignal): Promise<PassAssessment> {
+  /** Undefined: `basis` still holds. */
+  async #judge(
+    pass: RefreshPass,
+    basis: ComparisonBasis | undefined,
+    signal: AbortSignal,
+  ): Promise<PassAssessment | undefined> {
     const verdict = this.#deps.validate(pass.before);
     pass.capture.policy = this.#deps.policyFacts(pass.before);
     if (pass.refresh.level === compareLevel.nothing && verdict.ok) {
@@ -211,7 +234,11 @@ export class RefreshProcessor {
     ];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
     if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
-    return this.#compare(pass, status, verdict.bound, signal);
+    // The basis does not cover conditions of the spec and sync windows.
+    const isPlain = conditions.length === 0 && verdict.bound.windows.automated();
+    const started = { pass, status, basis: isPlain ? basis : undefined };
+    const compared = await this.#compare(started, verdict.bound, signal);
+    return compared === undefined || isPlain ? compared : withoutBasis(compared);
   }
 
   /** An invalid spec: Unknown, and nothing is compared. */
@@ -248,24 +275,24 @@ export class RefreshProcessor {
   }
 
   async #compare(
-    pass: RefreshPass,
-    status: ApplicationStatus,
+    { pass, status, basis }: BegunComparison,
     bound: BoundApplication,
     signal: AbortSignal,
-  ): Promise<PassAssessment> {
+  ): Promise<PassAssessment | undefined> {
     const { app } = bound;
     const { server = '', namespace = '' } = app.spec.destination;
     pass.logger.info(`Comparing app state (cluster: ${server}, namespace: ${namespace})`);
     // A hard refresh discards the entries of the apply gate, so the next sync sends every resource.
     if (pass.refresh.hard) this.#deps.memories.gate?.forget(pass.key);
-    const compare = (): Promise<ComparedApplication> =>
-      this.#deps.comparer.compare(
+    const compare = (): Promise<ComparedApplication | undefined> =>
+      this.#deps.comparer.compareUnless(
+        basis,
         {
           bound,
-          revisions: this.#revisions(app, pass.refresh),
+          revisions: revisionsToCompare(app, pass.refresh),
           cache: cachePolicyOf(pass),
           localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
-          ...defined({ changed: pass.refresh.resources }),
+          ...defined({ changed: resourcesToCompare(pass) }),
           place: pass.place,
           times: pass.times,
           capture: pass.capture.comparison,
@@ -273,15 +300,22 @@ export class RefreshProcessor {
         (error) => this.#tolerates(pass, error),
         signal,
       );
-    const { comparison, cluster } = await pass.times.measure('compare_app_state_ms', compare);
-    if (!comparison.failed) delete pass.memory.sourceFailedAt;
+    const compared = await pass.times.measure('compare_app_state_ms', compare);
+    if (compared === undefined) return undefined;
+    const { comparison, cluster } = compared;
+    if (!comparison.failed) {
+      noteComparison(pass, this.#deps.random);
+      delete pass.memory.sourceFailedAt;
+    }
     const isBlocked = comparison.pruneBlocked !== undefined && pruneCandidates(comparison).length > 0;
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0 || isBlocked;
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = describeDifferences(comparison);
     const built = await this.#tree(pass, bound, cluster, signal);
     const managed = await inSlices(managedResourceSteps(comparison, bound.settings), this.#deps, signal);
-    return this.#conclude(pass, status, { comparison, built, bound, managed });
+    const watchesOrphans = bound.project.spec.orphanedResources !== undefined;
+    const lasting = watchesOrphans ? undefined : compared.basis;
+    return this.#conclude(pass, status, { comparison, built, bound, managed, basis: lasting });
   }
 
   #conclude(pass: RefreshPass, status: ApplicationStatus, result: ComparisonResult): PassAssessment {
@@ -294,11 +328,11 @@ export class RefreshProcessor {
     const decision = this.#decide(pass, comparison, result.bound);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
     return {
-      ...this.#nextStatus(pass, decided, comparison, built),
+      ...nextStatus(pass, decided, { comparison, built, namespace: this.#config.namespace }),
       tree: built.tree,
       managed: result.managed,
       conditions: fresh,
-      decisions: { comparison, decision, finalizers: finalizersOf(pass.before, comparison) },
+      decisions: { comparison, decision, finalizers: finalizersOf(pass.before, comparison), basis: result.basis },
     };
   }
 
@@ -340,29 +374,6 @@ export class RefreshProcessor {
     return new Set(claimants.keys());
   }
 
-  #nextStatus(pass: RefreshPass, status: ApplicationStatus, comparison: Comparison, built: BuiltTree): StatusChange {
-    const inline = comparison.resourceHealthSource === '';
-    const rest = omit(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
-    const types = comparison.sourceTypes;
-    const multiple = hasMultipleSources(pass.before.spec);
-    const next: ApplicationStatus = {
-      ...rest,
-      sync: comparison.syncStatus,
-      health: nextHealth(status.health, comparison.health, { inline, time: pass.time }),
-      ...(comparison.resources.length === 0 ? {} : { resources: comparison.resources }),
-      ...(inline ? {} : { resourceHealthSource: comparison.resourceHealthSource }),
-      ...(multiple && types.length > 0 ? { sourceTypes: types } : {}),
-      ...(!multiple && types[0] !== undefined ? { sourceType: types[0] } : {}),
-      summary: built.summary,
-      sourceHydrator: status.sourceHydrator ?? {},
-      controllerNamespace: this.#config.namespace,
-    };
-    const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
-    const written = shouldStampReconciledAt(pass.before.status, pass.asked !== undefined);
-    const change = statusChange(pass.before.status, next);
-    return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
-  }
-
   async #tree(
     pass: RefreshPass,
     bound: BoundApplication,
@@ -385,16 +396,6 @@ export class RefreshProcessor {
     const rows = await work.stage('tree', () => memories.trees.read(query, signal), pass.stages);
     pass.capture.tree = rows;
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
-  }
-
-  /** The revision to compare each source at. Level 1 reuses those of the last comparison. */
-  #revisions(app: Application, refresh: DueRefresh): readonly string[] {
-    const sync = app.status?.sync;
-    const last = hasMultipleSources(app.spec) ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
-    return sourcesOf(app.spec).map((source, i) => {
-      const recent = refresh.level === compareLevel.recent ? (last[i] ?? '') : '';
-      return recent === '' ? (source.targetRevision ?? '') : recent;
-    });
   }
 
   /**
@@ -447,10 +448,16 @@ export class RefreshProcessor {
   }
 }
 
-export function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
-  const fresh: readonly ApplicationCondition[] =
-    decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
-  return withConditions(status, fresh, ownedConditions.autosync, time);
+/** A comparison to run, unless its basis still holds. */
+interface BegunComparison {
+  readonly pass: RefreshPass;
+  readonly status: ApplicationStatus;
+  readonly basis: ComparisonBasis | undefined;
+}
+
+function withoutBasis(assessment: PassAssessment): PassAssessment {
+  const { decisions } = assessment;
+  return decisions === undefined ? assessment : { ...assessment, decisions: { ...decisions, basis: undefined } };
 }
 
 function isRunning({ status }: Application): boolean {

@@ -170,7 +170,14 @@ export class RecordedWorld {
     const compared = await this.#compareState(facts, signal);
     const apis = recorded['apis'] as unknown as IncompleteApis | undefined;
     const comparison = withIncompleteApis(compared, apis);
-    return { comparison, cluster: this.cluster(), revisions: facts.rendered.revisions };
+    return { comparison, cluster: this.cluster(), revisions: facts.rendered.revisions, basis: undefined };
+  }
+
+  compareUnless(
+    _basis: undefined,
+    ...compare: Parameters<RecordedWorld['compare']>
+  ): Promise<ComparedApplication | undefined> {
+    return this.compare(...compare);
   }
 
   async #compareState(facts: CompareFacts, signal: AbortSignal): Promise<Comparison> {

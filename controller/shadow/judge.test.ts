@@ -88,7 +88,7 @@ function assessment(
     tree: { nodes: [], orphanedNodes: [] },
     managed: [],
     conditions: full.conditions ?? [],
-    decisions: { comparison, finalizers: undefined, decision: undefined, ...decisions },
+    decisions: { comparison, finalizers: undefined, decision: undefined, basis: undefined, ...decisions },
   };
 }
 

@@ -78,6 +78,11 @@ export class ShadowEffects implements RefreshEffects {
     return Promise.resolve();
   }
 
+  /** Each pass is judged. */
+  stands(): boolean {
+    return false;
+  }
+
   settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite> {
     delete pass.memory.waiting;
     // A tree-only pass has no comparison to judge.

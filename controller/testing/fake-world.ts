@@ -85,6 +85,10 @@ export class FakeWorld {
   unsure: string | undefined;
   /** Kinds whose live cache is stale. */
   degraded: KindState[] = [];
+  /** How often the live objects of an Application were read: once for each comparison. */
+  liveReads = 0;
+  /** No audit has confirmed the cache lately. */
+  unconfirmed = false;
   /** Why the destination currently hides an object; undefined: it does not. */
   unread: (object: ObjectName) => string | undefined = () => undefined;
   /** The chart repositories that have Secrets. */
@@ -395,6 +399,7 @@ export class FakeWorld {
       discoveryDoubt: () => this.unsure,
       capabilities: () => api.capabilities(this.unsure),
       managed: ({ app, targets }) => {
+        this.liveReads += 1;
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
         const dark = new Map([...targets, ...found].map((o) => [keyOf(o), o] as const));
@@ -404,6 +409,14 @@ export class FakeWorld {
         });
         const shown = found.filter((o) => this.unread(o) === undefined).map((o) => [keyOf(o), o] as const);
         return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
+      },
+      evidence: ({ app, targets }) => {
+        if (this.unconfirmed || api.failedGroups.size > 0) return Promise.resolve(undefined);
+        const wanted = new Set(targets.map(keyOf));
+        const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
+        const versions = found.map((o) => [keyOf(o), o.metadata.uid, o.metadata.resourceVersion, o.apiVersion]);
+        const isUnread = found.some((o) => this.unread(o) !== undefined);
+        return Promise.resolve(isUnread ? undefined : JSON.stringify([versions, this.#degradedKinds().version]));
       },
       rows: () => Promise.resolve(new Map()),
       changesSince: () => Promise.resolve({ version: 0, changed: undefined }),

@@ -14,6 +14,7 @@ export function publisherAfter(
       return memory.setTree(instance, tree, terms);
     },
     setManagedResources: (...given) => memory.setManagedResources(...given),
+    stands: (instance) => memory.stands(instance),
     setClusterInfo: (...given) => memory.setClusterInfo(...given),
     remove: (...given) => memory.remove(...given),
     forget: (instance) => memory.forget(instance),

@@ -134,6 +134,14 @@ export class RedisPublisher implements Publisher {
     return this.#paced(subject, { parts: () => [managedResourcesPart(resources)], key }, terms);
   }
 
+  stands(instance: string): boolean {
+    if (this.#options.appStateTtlMs === undefined) return true;
+    return [this.#treeSubject(instance), this.#managedSubject(instance)].every(({ id }) => {
+      const document = this.#documents.get(id);
+      return document !== undefined && document.content.keys.length > 0 && this.#stands(document);
+    });
+  }
+
   async setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void> {
     const key = this.#keys.clusterInfo(server);
     const subject = { id: key, keys: [key] };

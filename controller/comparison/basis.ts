@@ -1,0 +1,77 @@
+import type { LiveSchemas } from '#live';
+import type { Application, KubeObject, Settings } from '#model';
+import type { RenderedSources } from './rendering.ts';
+
+/**
+ * All inputs of a comparison, by identity, version or content id: equal bases, equal results. Keeps
+ * none of the objects alive.
+ */
+export interface ComparisonBasis {
+  readonly app: WeakRef<Application>;
+  readonly settings: Settings;
+  /** Cluster, served kinds and project: see `policyVersion` of `CompareFacts` in #compare. */
+  readonly policyVersion: string;
+  /** The rendered objects of each source, by content id or, if it has none, by list. */
+  readonly objects: readonly (string | WeakRef<readonly KubeObject[]>)[];
+  /** Revisions and types of the sources: the status contains them. */
+  readonly revisions: string;
+  /** The live objects and their trees: see `evidence` of #live. */
+  readonly evidence: string;
+  readonly schemas: string;
+}
+
+/** The facts of a comparison that are known before it reads the live objects. */
+export interface BasisFacts {
+  readonly app: Application;
+  readonly settings: Settings;
+  readonly policyVersion: string | undefined;
+  readonly schemas: LiveSchemas | undefined;
+  /** The API server takes part in the comparison. */
+  readonly isServerSide: boolean;
+  readonly rendered: RenderedSources;
+  readonly evidence: string | undefined;
+}
+
+/**
+ * Undefined if the result depends on more than these inputs, or one of them is in doubt or
+ * incomplete.
+ */
+export function basisOf(inputs: BasisFacts): ComparisonBasis | undefined {
+  const { app, settings, policyVersion, schemas, isServerSide, rendered, evidence } = inputs;
+  const { parts } = rendered;
+  if (policyVersion === undefined || evidence === undefined || parts === undefined) return undefined;
+  if (rendered.facts.failed || rendered.apis !== undefined || isServerSide) return undefined;
+  return {
+    app: new WeakRef(app),
+    settings,
+    policyVersion,
+    objects: parts.map((part) => (typeof part === 'string' ? part : new WeakRef(part))),
+    revisions: JSON.stringify([rendered.facts.revisions, rendered.facts.sourceTypes]),
+    evidence,
+    schemas: schemas?.version ?? '',
+  };
+}
+
+export function isSameBasis(before: ComparisonBasis, now: ComparisonBasis): boolean {
+  return (
+    isSameObject(before.app, now.app) &&
+    before.settings === now.settings &&
+    before.policyVersion === now.policyVersion &&
+    before.objects.length === now.objects.length &&
+    before.objects.every((part, i) => isSamePart(part, now.objects[i])) &&
+    before.revisions === now.revisions &&
+    before.evidence === now.evidence &&
+    before.schemas === now.schemas
+  );
+}
+
+function isSamePart(before: ComparisonBasis['objects'][number], now: typeof before | undefined): boolean {
+  if (typeof before === 'string' || typeof now === 'string') return before === now;
+  return isSameObject(before, now);
+}
+
+/** An object that was collected is never the same. */
+function isSameObject<T extends object>(before: WeakRef<T>, now: WeakRef<T> | undefined): boolean {
+  const object = before.deref();
+  return object !== undefined && object === now?.deref();
+}

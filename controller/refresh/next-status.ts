@@ -1,0 +1,68 @@
+import { defined, omit } from '#base';
+import type { BuiltTree, Comparison } from '#compare';
+import { hasMultipleSources, sourcesOf } from '#model';
+import type { Application, ApplicationCondition, ApplicationStatus } from '#model';
+import type { AutosyncDecision } from '../application/autosync.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { DueRefresh } from '../application/freshness.ts';
+import {
+  nextHealth,
+  shouldStampReconciledAt,
+  statusChange,
+  withConditions,
+  withReconciledAt,
+} from '../application/status-patch.ts';
+import type { StatusChange } from '../application/status-patch.ts';
+import { ownedConditions } from '../shared/conditions.ts';
+import type { RefreshPass } from './pass.ts';
+
+/** The revision to compare each source at. Level 1 reuses those of the last comparison. */
+export function revisionsToCompare(app: Application, refresh: DueRefresh): readonly string[] {
+  const sync = app.status?.sync;
+  const last = hasMultipleSources(app.spec) ? (sync?.revisions ?? []) : [sync?.revision ?? ''];
+  return sourcesOf(app.spec).map((source, i) => {
+    const recent = refresh.level === compareLevel.recent ? (last[i] ?? '') : '';
+    return recent === '' ? (source.targetRevision ?? '') : recent;
+  });
+}
+
+/** What a comparison found, for the status; `namespace` is the controller's own. */
+interface FoundState {
+  readonly comparison: Comparison;
+  readonly built: BuiltTree;
+  readonly namespace: string;
+}
+
+/** The status after a comparison. `status` has the conditions already. */
+export function nextStatus(
+  pass: RefreshPass,
+  status: ApplicationStatus,
+  { comparison, built, namespace }: FoundState,
+): StatusChange {
+  const inline = comparison.resourceHealthSource === '';
+  const rest = omit(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
+  const types = comparison.sourceTypes;
+  const multiple = hasMultipleSources(pass.before.spec);
+  const next: ApplicationStatus = {
+    ...rest,
+    sync: comparison.syncStatus,
+    health: nextHealth(status.health, comparison.health, { inline, time: pass.time }),
+    ...(comparison.resources.length === 0 ? {} : { resources: comparison.resources }),
+    ...(inline ? {} : { resourceHealthSource: comparison.resourceHealthSource }),
+    ...(multiple && types.length > 0 ? { sourceTypes: types } : {}),
+    ...(multiple ? {} : defined({ sourceType: types[0] })),
+    summary: built.summary,
+    sourceHydrator: status.sourceHydrator ?? {},
+    controllerNamespace: namespace,
+  };
+  const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
+  const written = shouldStampReconciledAt(pass.before.status, pass.asked !== undefined);
+  const change = statusChange(pass.before.status, next);
+  return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
+}
+
+export function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {
+  const fresh: readonly ApplicationCondition[] =
+    decision.do === 'refuse' ? [{ type: 'SyncError', message: decision.message }] : [];
+  return withConditions(status, fresh, ownedConditions.autosync, time);
+}
