@@ -7,9 +7,17 @@ import { eventually, ownReplica, socketPage } from '#support';
 import type { OwnReplica } from '#support';
 import { repository } from './rendered-controller.ts';
 import type { RenderedController } from './rendered-controller.ts';
+import { freePort } from './support/index.ts';
 import type { Server } from './support/index.ts';
 
 const program = join(repository, 'dist', 'cli', 'argocd-application-controller.js');
+
+interface PodOptions {
+  readonly kubeconfig: string;
+  readonly folder: string;
+  /** Where its read API listens; undefined: on its Unix socket only. */
+  readonly api?: { readonly host: string; readonly port: number } | undefined;
+}
 
 /**
  * A pod of the chart's workload as a local process with the same arguments, environment, name and
@@ -23,7 +31,7 @@ export class PodProcess {
   readonly #ended: Promise<number | null>;
   #port: number | undefined;
 
-  constructor(name: string, rendered: RenderedController, options: { kubeconfig: string; folder: string }) {
+  constructor(name: string, rendered: RenderedController, options: PodOptions) {
     this.name = name;
     const home = join(options.folder, name);
     mkdirSync(home, { recursive: true });
@@ -31,7 +39,8 @@ export class PodProcess {
     this.#log = join(options.folder, `${name}-${process.hrtime.bigint()}.log`);
     const here = [`--kubeconfig=${options.kubeconfig}`, `--namespace=${rendered.namespace}`];
     // Only what is private to a container differs: the ports and the writable folders.
-    const ports = ['--metrics-host=127.0.0.1', '--metrics-port=0', '--api-port=0'];
+    const { host, port } = options.api ?? { host: '', port: 0 };
+    const ports = ['--metrics-host=127.0.0.1', '--metrics-port=0', `--api-host=${host}`, `--api-port=${port}`];
     const args = [program, ...rendered.args, ...here, ...ports];
     this.#child = spawn(process.execPath, args, {
       env: {
@@ -131,13 +140,16 @@ export class WorkloadPods {
   readonly #rendered: RenderedController;
   readonly #folder: string;
   readonly #pods: PodProcess[] = [];
+  readonly #apiHost: string | undefined;
   #kubeconfig = '';
   #born = 0;
 
-  constructor(hub: Server, rendered: RenderedController, folder: string) {
+  /** @param apiHost address of this machine on which the read API of each pod has a port */
+  constructor(hub: Server, rendered: RenderedController, folder: string, apiHost?: string) {
     this.#hub = hub;
     this.#rendered = rendered;
     this.#folder = folder;
+    this.#apiHost = apiHost;
   }
 
   all(): readonly PodProcess[] {
@@ -151,7 +163,7 @@ export class WorkloadPods {
       this.#kubeconfig = this.#hub.kubeconfigFor(await this.#hub.as(namespace, serviceAccount), namespace);
     const path = `/apis/apps/v1/namespaces/${namespace}/${workload.kind.toLowerCase()}s/${workload.metadata.name}`;
     const { spec } = (await this.#hub.api.get<{ spec: { replicas: number } }>(path)) ?? { spec: { replicas: 0 } };
-    while (this.#pods.length < spec.replicas) this.#pods.push(this.#start(this.#pods.length));
+    while (this.#pods.length < spec.replicas) this.#pods.push(await this.#start(this.#pods.length));
     const surplus = this.#pods.splice(spec.replicas);
     await Promise.all(surplus.map((pod) => pod.stop()));
   }
@@ -162,16 +174,17 @@ export class WorkloadPods {
   async roll(): Promise<void> {
     for (const [i, old] of [...this.#pods].entries()) {
       await old.stop();
-      this.#pods[i] = this.#start(i);
+      this.#pods[i] = await this.#start(i);
       await this.ready();
     }
   }
 
-  #start(ordinal: number): PodProcess {
+  async #start(ordinal: number): Promise<PodProcess> {
     const { workload } = this.#rendered;
     this.#born += 1;
     const suffix = workload.kind === 'StatefulSet' ? String(ordinal) : `5d9c7-x${this.#born}`;
-    const options = { kubeconfig: this.#kubeconfig, folder: this.#folder };
+    const api = this.#apiHost === undefined ? undefined : { host: this.#apiHost, port: await freePort() };
+    const options = { kubeconfig: this.#kubeconfig, folder: this.#folder, api };
     return new PodProcess(`${workload.metadata.name}-${suffix}`, this.#rendered, options);
   }
 

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadAll } from 'js-yaml';
@@ -120,7 +121,19 @@ export async function renderedController(
   values: object = {},
   options: RenderOptions = {},
 ): Promise<RenderedController> {
-  const objects = await renderChart(values, options);
+  return controllerOf(await renderChart(values, options));
+}
+
+/** The controller of the plain manifests, with these keys of argocd-cmd-params-cm. */
+export function manifestController(params: Readonly<Record<string, string>> = {}): RenderedController {
+  const text = readFileSync(join(repository, 'manifests', 'install.yaml'), 'utf8');
+  const objects = loadAll(text) as RenderedObject[];
+  return controllerOf(
+    objects.map((object) => (object.metadata.name === 'argocd-cmd-params-cm' ? { ...object, data: params } : object)),
+  );
+}
+
+function controllerOf(objects: readonly RenderedObject[]): RenderedController {
   const workload = objects.find(
     ({ kind, metadata }) => (kind === 'StatefulSet' || kind === 'Deployment') && !metadata.name.endsWith('-renderer'),
   );

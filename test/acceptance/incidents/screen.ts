@@ -38,9 +38,18 @@ export async function expectScreen(
   expected: Screen,
   without: (line: string) => string = (line) => line,
 ): Promise<void> {
+  await untilScreen(() => explain(world, replica, 'demo'), expected, without);
+}
+
+/** Reads screens until one is as expected; fails with the last one. */
+export async function untilScreen(
+  read: () => Promise<Screen>,
+  expected: Screen,
+  without: (line: string) => string = (line) => line,
+): Promise<void> {
   const end = systemClock.monotonic() + screenTimeoutMs;
   for (;;) {
-    const { code, lines } = await explain(world, replica, 'demo');
+    const { code, lines } = await read();
     const shown = { code, lines: lines.map(without) };
     if (isDeepStrictEqual(shown, expected)) return;
     if (systemClock.monotonic() > end) expect(shown).toEqual(expected);
@@ -71,13 +80,19 @@ async function run(world: World, argv: readonly string[]): Promise<Screen> {
   const print = (line: string): void => void text.push(line);
   const output = { color: false, live: false, out: print, err: print, progress: () => undefined };
   const code = await runCommandLine(argv, { env: {}, output, signal: new AbortController().signal });
-  return { code, lines: text.slice(0, screenLines).map((line) => masked(world, line)) };
+  return {
+    code,
+    lines: firstScreen(world.root, text).map((line) => line.replaceAll(world.cluster.url, 'https://dest')),
+  };
 }
 
-/** The line without what differs between two runs. */
-function masked({ root, cluster }: World, line: string): string {
+/** The lines of the first screen, without what differs between two runs. */
+export function firstScreen(root: string, lines: readonly string[]): readonly string[] {
+  return lines.slice(0, screenLines).map((line) => masked(root, line));
+}
+
+function masked(root: string, line: string): string {
   return line
-    .replaceAll(cluster.url, 'https://dest')
     .replaceAll(root, '')
     .replaceAll(/(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC/g, 'TIME')
     .replaceAll(/(?<!for )\b\d+(?:ms|[smh](?:\d+[smh])?)\b/g, 'AGE')
