@@ -27,6 +27,7 @@ export type { ApiRequest, ApplicationFilters, PlannedChange } from './request.ts
 export { apiVersion, costSubjects } from './types.ts';
 export type {
   ApiError,
+  ApiErrorReason,
   ApiResponse,
   ClusterKind,
   ClusterOwner,

@@ -23,6 +23,7 @@ import type { ReplicaResponse } from './types.ts';
 const at = stage();
 const signal = new AbortController().signal;
 const first = 'a'.repeat(40);
+const demoPath = '/api/v1/applications/argocd/demo';
 const canary = 'c4nary';
 
 const stops: (() => Promise<void>)[] = [];
@@ -353,6 +354,50 @@ describe('a page of a list', () => {
     await page(apiOf({ ...facts, ownership: counted }), '/api/v1/applications');
     expect(copies).toBe(1);
   });
+});
+
+describe('an Application', () => {
+  it('in a namespace that is not watched is answered with what to set', async () => {
+    const api = apiOf(factsOf(await drifted()));
+    await expect(page(api, '/api/v1/applications/elsewhere/demo')).rejects.toMatchObject({
+      status: 404,
+      reason: 'NamespaceNotWatched',
+      message:
+        'namespace elsewhere is not watched: add it to application.namespaces of argocd-cmd-params-cm, or to --application-namespaces',
+    });
+    await expect(page(api, '/api/v1/applications/argocd/demmo')).rejects.toMatchObject({
+      status: 404,
+      reason: undefined,
+      message: 'there is no Application argocd/demmo in the watched namespaces',
+    });
+  });
+
+  it.each<[string, Peers, string]>([
+    ['hangs', () => [{ name: 'owner', ask: () => new Promise(() => undefined) }], 'it did not answer within 2 s'],
+    [
+      'fails',
+      () => [{ name: 'owner', ask: () => Promise.reject(new ApiFault(502, 'no connection')) }],
+      'no connection',
+    ],
+    [
+      'is of a release that answers otherwise',
+      () => [{ name: 'owner', ask: () => Promise.resolve({ apiVersion: 'driftless.io/v9', kind: 'Application' }) }],
+      'its answer is not understood',
+    ],
+    ['is gone', () => [], 'it holds no shard now'],
+  ])(
+    'whose owner %s is shown as far as this replica knows it, and the owner is named',
+    async (_what, peers, reason) => {
+      const own: SlotRecord = { slot: 0, holder: 'owner', incarnation: 'owner/0', renewals: 1, acked: 1, heartbeat: 0 };
+      const facts = factsOf(await drifted(), 'replica-1', new Map([[0, own]]));
+      const others = { ...facts, controller: { ...facts.controller, isMine: () => false } };
+      const body = await page(apiOf(others, peers), demoPath);
+      expect(body).toMatchObject({
+        application: { name: 'demo', owner: 'owner', sync: 'OutOfSync' },
+        incomplete: [{ replica: 'owner', reason }],
+      });
+    },
+  );
 });
 
 describe('an assembled page', () => {

@@ -193,7 +193,7 @@ export class ReadApi {
     const { facts, peers } = this.#deps;
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
-    if (found === undefined) throw new ApiFault(404, `there is no Application ${key} in the watched namespaces`);
+    if (found === undefined) throw this.#unknown(request);
     const { owner } = this.#index.summaryOf(found);
     const own = async (incomplete: readonly IncompletePart[]): Promise<AssembledPage> => {
       const body = await this.#ownApplication(request.page, key, signal);
@@ -222,12 +222,20 @@ export class ReadApi {
     return application === undefined ? undefined : { application };
   }
 
+  #unknown({ namespace, name }: { readonly namespace: string; readonly name: string }): ApiFault {
+    if (this.#deps.facts.controller.isWatched(namespace))
+      return new ApiFault(404, `there is no Application ${appKey(namespace, name)} in the watched namespaces`);
+    const advice = 'add it to application.namespaces of argocd-cmd-params-cm, or to --application-namespaces';
+    const message = `namespace ${namespace} is not watched: ${advice}`;
+    return new ApiFault(404, message, { reason: 'NamespaceNotWatched' });
+  }
+
   /** Only the owner has passes of an Application. */
   async #recording(request: ApiRequest & { readonly page: 'recording' }, isPeer: boolean): Promise<AssembledPage> {
     const { facts, peers, clock } = this.#deps;
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
-    if (found === undefined) throw new ApiFault(404, `there is no Application ${key} in the watched namespaces`);
+    if (found === undefined) throw this.#unknown(request);
     const { owner } = this.#index.summaryOf(found);
     if (isPeer || owner === facts.name) return { body: await recordingPage(facts, request, key), incomplete: [] };
     const peer = peers().find(({ name }) => name === owner);

@@ -34,7 +34,12 @@ export interface ApiError {
   readonly code: number;
   /** States the failure, and the right, parameter or object that is missing. */
   readonly message: string;
+  /** For programs; absent: the status says it all. */
+  readonly reason?: ApiErrorReason;
 }
+
+/** An Application that no replica can have, as none watches its namespace. */
+export type ApiErrorReason = 'NamespaceNotWatched';
 
 /** A Kubernetes object by name; `namespace` is "" for cluster-scoped ones. */
 export interface ObjectName {

@@ -149,7 +149,9 @@ export class TokenAccess {
       return isObject(status) ? status : {};
     } catch (error) {
       logger.warn('A caller of the read API cannot be checked', { review: resource.kind, error });
-      throw new ApiFault(503, `the API server did not answer the ${resource.kind}, so nothing is shown`, error);
+      throw new ApiFault(503, `the API server did not answer the ${resource.kind}, so nothing is shown`, {
+        cause: error,
+      });
     } finally {
       this.#reviews -= 1;
     }

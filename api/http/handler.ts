@@ -46,15 +46,14 @@ export function createApiHandler(deps: ApiHandlerDeps): RequestListener {
           return;
         }
         if (!(error instanceof ApiFault)) deps.logger.warn('A request of the read API failed', { error });
-        const [status, message] =
-          error instanceof ApiFault
-            ? [error.status, error.message]
-            : [500, 'an internal error: see the log of the replica'];
-        send(request, response, status, errorBody(status, message));
+        const { status, message, reason } = error instanceof ApiFault ? error : internalError;
+        send(request, response, status, errorBody(status, message, reason));
       },
     );
   };
 }
+
+const internalError = new ApiFault(500, 'an internal error: see the log of the replica');
 
 /** Undefined: the answer was streamed. */
 async function answer(

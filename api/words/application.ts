@@ -135,7 +135,8 @@ function differenceLines(app: Application, times: RelativeTimes, whereAll: strin
   ];
 }
 
-const stateTexts: Readonly<Record<ResourceDifference['state'], string>> = {
+/** A replica of a newer release may name another state. */
+const stateTexts: Readonly<Partial<Record<ResourceDifference['state'], string>>> = {
   modified: 'differs',
   missing: 'is missing in the cluster',
   extra: 'is not in Git',
@@ -147,7 +148,7 @@ function resourceLines(resource: ResourceDifference, times: RelativeTimes): read
   const writer = lastWriter === undefined ? undefined : `last written by ${writerText(lastWriter, times)}`;
   const more = fields.length - maxFields;
   return [
-    joined([`${objectText(resource)} ${stateTexts[state]}`, writer]),
+    joined([`${objectText(resource)} ${stateTexts[state] ?? `is ${state}`}`, writer]),
     ...fields.slice(0, maxFields).map((field) => `  ${fieldText(field, times)}`),
     ...(more > 0 ? [`  … and ${counted(more, 'more field')}`] : []),
     ...(contestedBy === undefined ? [] : [`  ${contestedBy} undoes each repair`]),

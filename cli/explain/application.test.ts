@@ -189,6 +189,28 @@ it('shows the first resources of many, and how many are left out', () => {
   expect(lines).toContain('             … and 35 more: -o json has all');
 });
 
+it('explains an answer of a newer release, whose members and states it does not know', () => {
+  const newer = {
+    sync: 'OutOfSync',
+    resources: { synced: 0, outOfSync: 1, unknown: 0, forgotten: 2 },
+    differencesTotal: 1,
+    differences: [{ ...web, version: 'v1', state: 'renamed', fields: [], faults: [], ignored: [], note: {} }],
+    automatedSync: { decision: 'ponder', reason: 'it thinks', checks: [{ name: 'x', passes: false, message: 'y' }] },
+    lastOperation: {
+      ...running,
+      type: 'rollback',
+      blockedBy: { type: 'moon', message: 'full moon', since: before(9) },
+    },
+    degraded: [{ type: 'weather', subject: 'rain', message: 'it rains', advice: 'wait' }],
+    forecast: ['rain'],
+  } as unknown as Partial<Application>;
+  const lines = screen(newer);
+  expect(lines[1]).toMatch(/^(?:WAITING|BROKEN): /);
+  for (const text of ['full moon', 'it rains', 'Deployment web/web is renamed'])
+    expect(lines.some((line) => line.includes(text))).toBe(true);
+  expect(lines.join('\n')).not.toMatch(/undefined|\[object/);
+});
+
 it('keeps hostile texts on one line, without control characters and of bounded length', () => {
   const hostile = `\u001b[2Jfake\nOwner        nobody\u202e${'x'.repeat(100_000)}`;
   const lines = screen({ name: hostile, conditions: [{ type: hostile, message: hostile }] });

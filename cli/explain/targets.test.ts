@@ -53,13 +53,29 @@ describe('names what was probably meant:', () => {
     [{ kind: 'replica', name: 'driftless-9' }, 'there is no replica driftless-9: did you mean driftless-0?'],
   ])('%j', async (wanted, message) => {
     const pages = {
-      '/applications?limit=500': applications,
+      '/applications?limit=1000': applications,
       '/clusters': { ...head, items: [{ name: 'prod' }] },
       '/repositories': { ...head, items: [{ url: 'https://git/a' }] },
       '/replica': { ...head, items: [{ name: 'driftless-0' }] },
       '/queues': { ...head, items: [] },
     };
     await expect(explainTarget(reading(pages), target(wanted))).rejects.toThrow(message);
+  });
+
+  it('finds the nearest name on the last page of 3,000 Applications', async () => {
+    const itemsOf = (from: number): readonly object[] =>
+      Array.from({ length: 1000 }, (_, i) => ({ namespace: 'argocd', name: `service-${from + i}` }));
+    const pages = {
+      '/applications?limit=1000': { ...head, items: itemsOf(0), continue: 'a b' },
+      '/applications?limit=1000&continue=a%20b': { ...head, items: itemsOf(1000), continue: 'c' },
+      '/applications?limit=1000&continue=c': {
+        ...head,
+        items: [...itemsOf(2000), { namespace: 'team-z', name: 'storefront' }],
+      },
+    };
+    await expect(explainTarget(reading(pages), target({ name: 'storefrnt', namespace: 'team-z' }))).rejects.toThrow(
+      'did you mean team-z/storefront?',
+    );
   });
 
   it('names five of many', async () => {

@@ -68,14 +68,28 @@ async function application(reader: ApiReader, { namespace, name }: ExplainedTarg
   const path = `/applications/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
   const page = (await reader.get(path)) as ApplicationResponse | undefined;
   if (page !== undefined) return { explanation: explainApplication(page), page };
-  const list = (await reader.get('/applications?limit=500')) as ApplicationsResponse | undefined;
-  const names = (list?.items ?? []).map((item) => `${item.namespace}/${item.name}`);
+  const names = await applicationNames(reader);
   const wanted = `${namespace}/${name}`;
   throw new NothingToExplain(
     `Application ${wanted} that a replica owns and you may read`,
     names,
     names.find((each) => each.endsWith(`/${name}`)) ?? wanted,
   );
+}
+
+/** Enough for a fleet of 20,000. */
+const maxPagesOfNames = 20;
+
+async function applicationNames(reader: ApiReader): Promise<readonly string[]> {
+  const names: string[] = [];
+  let after: string | undefined = '';
+  for (let page = 0; page < maxPagesOfNames && after !== undefined; page += 1) {
+    const query: string = after === '' ? '' : `&continue=${encodeURIComponent(after)}`;
+    const list = (await reader.get(`/applications?limit=1000${query}`)) as ApplicationsResponse | undefined;
+    names.push(...(list?.items ?? []).map((item) => `${item.namespace}/${item.name}`));
+    after = list?.continue;
+  }
+  return names;
 }
 
 async function cluster(reader: ApiReader, name: string): Promise<ExplainedPage> {

@@ -1,3 +1,6 @@
+import { isObject } from '#base';
+import type { Json } from '#base';
+
 /** Reads pages of the read API. */
 export interface ApiReader {
   /**
@@ -6,4 +9,9 @@ export interface ApiReader {
    * @throws DriftlessError with what is missing, such as a right
    */
   get(path: string): Promise<unknown>;
+}
+
+/** Whether a 404 has a cause that is more than a name that no object has. */
+export function hasReason(body: Json): boolean {
+  return isObject(body) && body['reason'] !== undefined;
 }

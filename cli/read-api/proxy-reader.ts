@@ -2,6 +2,7 @@ import { DriftlessError, isObject, outsideText } from '#base';
 import type { Json, SecretValue } from '#base';
 import { answerMessage } from '#kube';
 import type { PodProxy, PodProxyAnswer, ProxiedPod } from '#kube';
+import { hasReason } from './api-reader.ts';
 import type { ApiReader } from './api-reader.ts';
 
 /** The read API cannot be read; the message says why and what to do. */
@@ -66,7 +67,7 @@ export class ProxyReader implements ApiReader {
   }
 
   #ownError(status: number, body: Json): { readonly page: undefined } | string {
-    if (status === 404) return { page: undefined };
+    if (status === 404 && !hasReason(body)) return { page: undefined };
     if (status === 503 || status === 429) return answerMessage(body);
     throw new ReadApiError(answerMessage(body));
   }

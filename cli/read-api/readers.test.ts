@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Json } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { PodProxyAnswer } from '#kube';
 import { replicasWithApi } from './connect.ts';
 import { ProxyReader } from './proxy-reader.ts';
@@ -33,6 +33,13 @@ const ownError = (code: number, message: string): PodProxyAnswer => ({
   status: code,
   body: { apiVersion: 'driftless.io/v1', kind: 'Error', code, message },
 });
+const notWatched: PodProxyAnswer = {
+  status: 404,
+  body: {
+    ...(ownError(404, 'namespace web is not watched: add it').body as JsonObject),
+    reason: 'NamespaceNotWatched',
+  },
+};
 const status = (code: number, message: string): PodProxyAnswer => ({
   status: code,
   body: { kind: 'Status', apiVersion: 'v1', message },
@@ -78,6 +85,7 @@ describe('pages through the pod proxy', () => {
       [ownError(403, 'you may not get applications')],
       'you may not get applications',
     ],
+    ['a namespace that is not watched', [notWatched], 'namespace web is not watched: add it'],
     [
       'credentials that are not accepted',
       [status(401, 'Unauthorized')],
@@ -125,14 +133,18 @@ describe('pages over the Unix socket', () => {
 
   it('are JSON; a page that does not exist is undefined, a refusal its message', async () => {
     const server = createServer((request, response) => {
-      const code = request.url === '/api/v1/queues' ? 200 : request.url === '/api/v1/none' ? 404 : 400;
-      response.writeHead(code).end(JSON.stringify({ kind: 'Queues', message: 'unknown query parameter "x"' }));
+      const code =
+        request.url === '/api/v1/queues' ? 200 : request.url?.startsWith('/api/v1/none') === true ? 404 : 400;
+      const body = { kind: 'Queues', message: 'unknown query parameter "x"' };
+      const isNotWatched = request.url === '/api/v1/none/web';
+      response.writeHead(code).end(JSON.stringify(isNotWatched ? notWatched.body : body));
     });
     const path = join(folder, 'state.sock');
     await new Promise<void>((resolve) => void server.listen(path, resolve));
     const reader = new SocketReader(path, signal);
     expect(await reader.get('/queues')).toMatchObject({ kind: 'Queues' });
     expect(await reader.get('/none')).toBeUndefined();
+    await expect(reader.get('/none/web')).rejects.toThrow('namespace web is not watched: add it');
     await expect(reader.get('/queues?x=1')).rejects.toThrow('unknown query parameter "x"');
     await new Promise((resolve) => server.close(resolve));
   });

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { messageOf, systemClock, withDeadline } from '#base';
 import { answerMessage } from '#kube';
 import type { Json } from '#base';
+import { hasReason } from './api-reader.ts';
 import type { ApiReader } from './api-reader.ts';
 import { ReadApiError } from './proxy-reader.ts';
 
@@ -26,7 +27,7 @@ export class SocketReader implements ApiReader {
     );
     const body = this.#parsed(text);
     if (status === 200) return body;
-    if (status === 404) return undefined;
+    if (status === 404 && !hasReason(body)) return undefined;
     throw new ReadApiError(answerMessage(body));
   }
 

@@ -40,6 +40,8 @@ export interface ControllerReport {
   /** All Applications in watched namespaces, of any owner. The same values until changed. */
   readonly applications: () => readonly KubeObject[];
   readonly application: (key: AppKey) => Application | undefined;
+  /** Whether Applications may be in a namespace. */
+  readonly isWatched: (namespace: string) => boolean;
   readonly clusterOf: (app: Application) => Cluster | undefined;
   readonly isMine: (app: Application) => boolean;
   /** Applications that this replica owns. */
@@ -86,6 +88,7 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
   return {
     applications: () => apps.list().filter(({ metadata }) => isWatched(metadata.namespace ?? '')),
     application: find,
+    isWatched,
     clusterOf: (app) => deps.resolve(app),
     isMine: (app) => deps.isMine(app),
     owned: () => deps.owned(),
