@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DeadlineExceeded, parseJson, SecretValue, Shutdown, stringifyJson } from '#base';
-import type { Json } from '#base';
+import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
 import { apiResource, isConflict, isNotFound, KubeConnectionError } from './index.ts';
@@ -142,11 +142,13 @@ describe('bodies', () => {
 describe('paths', () => {
   // T-JS-3
   it('keep capitals and colons, encode the rest, and include a base path', async () => {
-    const server = await serve((turn) => turn.reply(200, odd));
+    const server = await serve((turn) => turn.reply(404, { kind: 'Status', code: 404, reason: 'NotFound' }));
     const roles = apiResource('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles', 'cluster');
     const client = connect({ url: `${server.url}/k8s/clusters/c-1` });
-    await client.get(roles, { namespace: '', name: 'System:MyRole' }, { signal: noSignal });
-    await client.get(roles, { namespace: '', name: 'a/b%c d' }, { signal: noSignal });
+    for (const name of ['System:MyRole', 'a/b%c d'])
+      await expect(client.get(roles, { namespace: '', name }, { signal: noSignal })).rejects.toMatchObject({
+        status: 404,
+      });
     expect(server.turns.map((turn) => turn.path)).toEqual([
       '/k8s/clusters/c-1/apis/rbac.authorization.k8s.io/v1/clusterroles/System:MyRole',
       '/k8s/clusters/c-1/apis/rbac.authorization.k8s.io/v1/clusterroles/a%2Fb%25c%20d',
@@ -412,8 +414,22 @@ describe('time', () => {
   });
 });
 
+describe('get', () => {
+  it.each([
+    ['another kind', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'default' } }],
+    ['another name', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'b', namespace: 'default' } }],
+    ['another namespace', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'other' } }],
+  ])('refuses an object of %s', async (_what, answer) => {
+    const server = await serve((turn) => turn.reply(200, answer));
+    await expect(connect(server).get(configMaps, at, { signal: noSignal })).rejects.toMatchObject({
+      code: 'KUBE_PROTOCOL',
+      message: expect.stringContaining('the answer is about ConfigMap "default/a" but is'),
+    });
+  });
+});
+
 describe('list', () => {
-  const page = (items: Json[], more = ''): Json => ({
+  const page = (items: Json[], more = ''): JsonObject => ({
     kind: 'ConfigMapList',
     apiVersion: 'v1',
     metadata: { resourceVersion: '99', ...(more === '' ? {} : { continue: more, remainingItemCount: 1 }) },
@@ -447,6 +463,27 @@ describe('list', () => {
       code: 'KUBE_PROTOCOL',
       message: expect.stringContaining('the answer is about ConfigMap but holds an object of kind'),
     });
+  });
+
+  // Without items it would look as if all objects were gone.
+  it.each([
+    ['a list of another kind', { ...page([]), kind: 'SecretList' }],
+    ['a list of another group', { ...page([]), apiVersion: 'example.com/v1' }],
+    ['an object', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', resourceVersion: '99' } }],
+    ['a refusal', { apiVersion: 'v1', kind: 'Status', metadata: { resourceVersion: '99' }, status: 'Failure' }],
+  ])('is refused if it is %s', async (_what, answer) => {
+    const server = await serve((turn) => turn.reply(200, answer));
+    await expect(connect(server).list(configMaps, { signal: noSignal })).rejects.toMatchObject({
+      code: 'KUBE_PROTOCOL',
+      message: expect.stringContaining('the answer is about ConfigMap but is an object of kind'),
+    });
+  });
+
+  it('of a custom kind may have any name for its lists', async () => {
+    const crontabs = apiResource('example.com/v1', 'CronTab', 'crontabs', 'namespaced');
+    const answer = { apiVersion: 'example.com/v1', kind: 'TabsList', metadata: { resourceVersion: '9' }, items: [] };
+    const server = await serve((turn) => turn.reply(200, answer));
+    expect(await connect(server).list(crontabs, { signal: noSignal })).toEqual({ items: [], resourceVersion: '9' });
   });
 
   it('of metadata has objects of kind PartialObjectMetadata', async () => {

@@ -2,7 +2,7 @@ import { defined, isObject, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { groupKindName } from '#model';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
-import { countBytes, readJson, readList, readObject } from './requests/answers.ts';
+import { checkIdentity, countBytes, readJson, readList, readObject } from './requests/answers.ts';
 import type { KubeClientDeps } from './client-types.ts';
 import { discover } from './discovery/discovery.ts';
 import { KubeProtocolError, KubeRequestError, KubeSizeError } from './errors.ts';
@@ -58,12 +58,13 @@ class RawClient implements KubeClient {
     return this.#exchange.server;
   }
 
-  get(resource: ApiResource, object: NamedObject, options: CallOptions): Promise<KubeObject> {
-    return this.#object('get', resource, options, () => ({
-      method: 'GET',
-      path: objectPath(resource, object),
-      repeatable: true,
-    }));
+  async get(resource: ApiResource, object: NamedObject, options: CallOptions): Promise<KubeObject> {
+    const wire = { method: 'GET', path: objectPath(resource, object), repeatable: true } as const;
+    return this.#exchange.send(this.#spec('get', resource, options, wire), async (response, bounds) => {
+      const found = await readObject(response, bounds);
+      checkIdentity(found, resource, object, bounds.request);
+      return found;
+    });
   }
 
   async list(resource: ApiResource, options: ListOptions): Promise<ListPage> {

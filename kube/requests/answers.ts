@@ -10,7 +10,7 @@ import {
   yieldToLoop,
 } from '#base';
 import type { Json, JsonObject, OutsideOptions } from '#base';
-import { aboutSecret, apiVersionOf, gkOf, groupKindName, isKnownReason } from '#model';
+import { aboutSecret, apiVersionOf, gkOf, groupKindName, groupOf, isKnownReason } from '#model';
 import type { ApiResource, ConfidentialAnswer, KubeObject, SentSecret } from '#model';
 import { checkParsedSize } from '../bytes/byte-limits.ts';
 import type { ByteLimits, BytesInFlight } from '../bytes/byte-limits.ts';
@@ -19,7 +19,7 @@ import type { KubeStatus } from '../errors.ts';
 import { markAsHead, rememberText } from './head.ts';
 import { ListSplitter } from './list-splitter.ts';
 import type { HttpResponse } from '../transport/http-types.ts';
-import type { ItemSink, ListPage } from '../types.ts';
+import type { ItemSink, ListPage, NamedObject } from '../types.ts';
 
 const errorBodyBytes = 256 * 1024;
 /** Less than 1 ms of parsing, plus the processing; the event loop runs between two slices. */
@@ -256,6 +256,25 @@ export function isKubeObject(value: Json | undefined): value is Json & KubeObjec
   return isObject(value) && typeof value['kind'] === 'string' && isObject(value['metadata']);
 }
 
+/**
+ * Rejects another object than the one that was requested, which a proxy may return: it would be
+ * compared, patched or deleted in its place.
+ *
+ * @throws KubeProtocolError
+ */
+export function checkIdentity(
+  found: KubeObject,
+  { kind }: ApiResource,
+  { namespace, name }: NamedObject,
+  request: string,
+): void {
+  const { metadata } = found;
+  const isWanted = found.kind === kind && metadata.name === name && (metadata.namespace ?? namespace) === namespace;
+  if (isWanted) return;
+  const what = outsideText('server', `${found.kind} "${metadata.namespace ?? ''}/${metadata.name ?? ''}"`);
+  throw new KubeProtocolError(request, `the answer is about ${kind} "${namespace}/${name}" but is ${what}`);
+}
+
 /** Options of reading one page of a list. */
 interface ListReading extends ReadingBounds {
   readonly resource: ApiResource;
@@ -317,7 +336,9 @@ export async function readList(response: HttpResponse, reading: ListReading): Pr
       sinceTurn = 0;
       await yieldToLoop();
     }
-    return pageOf(splitter.end(), items, request);
+    const envelope = splitter.end();
+    checkListKind(envelope, resource, request);
+    return pageOf(envelope, items, request);
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw new KubeProtocolError(request, 'the list is not JSON', error);
     throw error;
@@ -349,6 +370,26 @@ export function checkItemKind(object: KubeObject, groupKind: string, request: st
   throw new KubeProtocolError(
     request,
     `the answer is about ${groupKind} but holds an object of kind ${outsideText('server', found)}`,
+  );
+}
+
+/**
+ * Rejects a list of another kind, and an object that is no list: without items, either would look
+ * like a list of objects that are all gone. Only built-in kinds have a list kind that is known.
+ * Metadata-only lists do not name the kind that they are about.
+ *
+ * @throws KubeProtocolError
+ */
+function checkListKind(envelope: JsonObject, { group, kind }: ApiResource, request: string): void {
+  const found = textAt(envelope, 'kind');
+  const apiVersion = textAt(envelope, 'apiVersion');
+  if (found === undefined || found === 'List' || found === 'PartialObjectMetadataList') return;
+  const isBuiltIn = !group.includes('.');
+  const isWanted = isBuiltIn ? found === `${kind}List` : found.endsWith('List');
+  if (isWanted && (apiVersion === undefined || groupOf(apiVersion) === group)) return;
+  throw new KubeProtocolError(
+    request,
+    `the answer is about ${groupKindName({ group, kind })} but is an object of kind ${outsideText('server', found)}`,
   );
 }
 
