@@ -1,8 +1,10 @@
 import type { Clock, RandomSource } from '#base';
+import type { ClusterConnection } from '#model';
 import type { Logger, Tracer } from '#telemetry';
 import type { ByteLimits } from './bytes/byte-limits.ts';
 import type { ClientInstruments } from './instruments/client-instruments.ts';
 import type { RequestVerb } from './instruments/request-facts.ts';
+import type { RequestTransport } from './transport/http-types.ts';
 
 /**
  * A program to run and its environment. `env` is added to the environment of the process that runs
@@ -120,4 +122,6 @@ export interface KubeClientDeps {
   readonly onRequest?: (record: RequestRecord) => void;
   /** Called synchronously after a 403 was read, with its message; must not throw. */
   readonly onForbidden?: (request: Pick<RequestRecord, 'verb' | 'kind' | 'path'>, message: string) => void;
+  /** Opens the way to a server; over the network, except in tests. */
+  readonly openTransport?: (connection: ClusterConnection) => RequestTransport;
 }

@@ -1,6 +1,6 @@
 // `npm run long [-- --seed N|random]`: runs the property tests with twenty times as many cases,
-// then the mutation gate (`npm run mutations`). The seed is fixed unless one is given. Turn each
-// counterexample into a plain test.
+// then the mutation gate (`npm run mutations`) and the gate of the simulated world. The seed is
+// fixed unless one is given. Turn each counterexample into a plain test.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,8 @@ const args = [
   ...files,
 ];
 const gate = join(root, 'scripts', 'mutation-gate.mjs');
-const codes = [args, [gate]].map(
+const worldGate = join(root, 'scripts', 'world-gate.mjs');
+const codes = [args, [gate], [worldGate]].map(
   (line) => spawnSync(process.execPath, line, { cwd: root, env, stdio: 'inherit' }).status,
 );
 process.exit(codes.every((code) => code === 0) ? 0 : 1);

@@ -18,7 +18,7 @@ import { sentSecretOf } from './sent-secret.ts';
 import { runChild } from '../credentials/run-command.ts';
 import { TokenBucket } from './token-bucket.ts';
 import { Transport } from '../transport/transport.ts';
-import type { HttpRequest, HttpResponse } from '../transport/http-types.ts';
+import type { HttpRequest, HttpResponse, RequestTransport } from '../transport/http-types.ts';
 import type { CallOptions } from '../types.ts';
 
 /** One request of a client method, without credentials and limits. */
@@ -85,7 +85,7 @@ export class Exchange {
   readonly inFlight: BytesInFlight;
   readonly #deps: KubeClientDeps;
   readonly #logger: Logger;
-  readonly #transport: Transport;
+  readonly #transport: RequestTransport;
   readonly #bucket: TokenBucket;
   /** `host[:port]`, for metrics. */
   readonly #host: string;
@@ -104,12 +104,14 @@ export class Exchange {
     this.#logger = deps.logger;
     this.#connection = connection;
     this.#bucket = new TokenBucket(deps.clock, this.limits.qps, this.limits.burst);
-    this.#transport = new Transport(connection, {
-      ...this.limits,
-      clock: deps.clock,
-      readOnly: deps.readOnly === true,
-      ...defined({ instruments: deps.instruments }),
-    });
+    this.#transport =
+      deps.openTransport?.(connection) ??
+      new Transport(connection, {
+        ...this.limits,
+        clock: deps.clock,
+        readOnly: deps.readOnly === true,
+        ...defined({ instruments: deps.instruments }),
+      });
     this.#host = hostOf(connection.server);
     deps.instruments?.clientOpened(this.#host);
     this.#credentials = this.#sourceFor(connection);

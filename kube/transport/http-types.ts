@@ -1,4 +1,6 @@
 import type { LookupFunction } from 'node:net';
+import type { ClusterConnection } from '#model';
+import type { Credential } from '../credentials/credentials.ts';
 
 /** One HTTP exchange, without credentials. */
 export interface HttpRequest {
@@ -21,6 +23,18 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Must be read to its end, or left (breaking out of the loop closes the exchange). */
   readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Sends the requests to one server. */
+export interface RequestTransport {
+  /** New credentials and certificates of the same server. */
+  set connection(connection: ClusterConnection);
+  /** @throws KubeConnectionError; the signal's reason when it aborts. */
+  call(request: HttpRequest, credential: Credential): Promise<HttpResponse>;
+  /** Like `call`, for responses that have no end of their own. */
+  watch(request: HttpRequest, credential: Credential): Promise<HttpResponse>;
+  /** Ends all connections at once. Idempotent. */
+  close(): Promise<void>;
 }
 
 /** Settings of connections that node:tls, undici and node:http2 all accept. */

@@ -9,7 +9,7 @@ import type { ClientInstruments } from '../instruments/client-instruments.ts';
 import { timedLookup } from '../instruments/timed-lookup.ts';
 import { connectionError } from './connection-error.ts';
 import { KubeConnectionError, KubeReadOnlyError } from '../errors.ts';
-import type { HttpRequest, HttpResponse, TlsOptions } from './http-types.ts';
+import type { HttpRequest, HttpResponse, RequestTransport, TlsOptions } from './http-types.ts';
 import { Http2Lane } from './http2-lane.ts';
 import { isSocks, SocksTunnels, upgradeSocket } from './socks.ts';
 
@@ -40,7 +40,7 @@ interface ConnectionLane {
  * their own, so that a flood of events cannot starve an apply. A new client certificate opens a new
  * lane; requests on the old one finish there.
  */
-export class Transport {
+export class Transport implements RequestTransport {
   readonly #options: TransportOptions;
   #connection: ClusterConnection;
   #lane: ConnectionLane | undefined;
@@ -56,7 +56,6 @@ export class Transport {
     this.#connection = connection;
   }
 
-  /** @throws KubeConnectionError; the signal's reason when it aborts. */
   async call(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
     const lane = this.#laneFor(credential);
     return this.#guarded(request, () => this.#dispatch(lane.calls, request, credential));
@@ -72,7 +71,6 @@ export class Transport {
     });
   }
 
-  /** Ends all connections at once. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     const lanes = [...this.#retired, ...(this.#lane === undefined ? [] : [this.#lane])];

@@ -1,0 +1,90 @@
+import type { KubeObject } from '#model';
+
+/** Part of every secret value of this world: no output may contain it, plain or in base64. */
+export const canary = 'canary';
+const canaryBase64 = Buffer.from(canary).toString('base64').replace(/=+$/, '');
+
+export function hasCanary(text: string): boolean {
+  return text.includes(canary) || text.includes(canaryBase64);
+}
+
+export const namespace = 'apps';
+
+/** The objects that an Application has in Git at first. */
+export function firstObjects(app: string): readonly KubeObject[] {
+  return [
+    configMap(`${app}-c0`, 'v0', { 'argocd.argoproj.io/sync-wave': '0' }),
+    configMap(`${app}-c1`, 'v0', { 'argocd.argoproj.io/sync-wave': '1' }),
+    configMap(`${app}-k0`, 'v0', { 'argocd.argoproj.io/sync-options': 'Prune=false' }),
+    secret(`${app}-s0`, 'v0'),
+    volumeClaim(`${app}-p0`),
+    configMap(`${app}-h0`, 'v0', {
+      'argocd.argoproj.io/hook': 'PostSync',
+      'argocd.argoproj.io/hook-delete-policy': 'HookSucceeded',
+    }),
+    configMap(`${app}-h1`, 'v0', { 'argocd.argoproj.io/hook': 'PostSync' }),
+  ];
+}
+
+export function configMap(name: string, value: string, annotations: Readonly<Record<string, string>> = {}): KubeObject {
+  const metadata = Object.keys(annotations).length === 0 ? { name } : { name, annotations };
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: value } };
+}
+
+function secret(name: string, value: string): KubeObject {
+  const data = { key: secretValue(name, value) };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, type: 'Opaque', data };
+}
+
+/** Kept when its Application is deleted. */
+function volumeClaim(name: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, annotations: { 'argocd.argoproj.io/sync-options': 'Delete=false,Prune=false' } },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  };
+}
+
+function secretValue(name: string, value: string): string {
+  return Buffer.from(`${canary}-${name}-${value}`).toString('base64');
+}
+
+/** The object with another value. */
+export function withValue(object: KubeObject, value: string): KubeObject {
+  if (object.kind === 'ConfigMap') return { ...object, data: { key: value } };
+  if (object.kind === 'Secret') return { ...object, data: { key: secretValue(object.metadata.name ?? '', value) } };
+  return object;
+}
+
+export function isHook(object: KubeObject): boolean {
+  return object.metadata.annotations?.['argocd.argoproj.io/hook'] !== undefined;
+}
+
+export function waveOf(object: KubeObject): number {
+  return Number(object.metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? '0');
+}
+
+export function hasSyncOption(object: KubeObject, option: string): boolean {
+  return (object.metadata.annotations?.['argocd.argoproj.io/sync-options'] ?? '').split(',').includes(option);
+}
+
+/** The Application that an object belongs to by its name; undefined: it is foreign. */
+export function appOfName(name: string | undefined): string | undefined {
+  return /^(a\d+)-/.exec(name ?? '')?.[1];
+}
+
+export function trackedBy(object: KubeObject): string | undefined {
+  return object.metadata.annotations?.['argocd.argoproj.io/tracking-id']?.split(':')[0];
+}
+
+/** The values of an object, as text. */
+export function valuesOf(object: KubeObject): string {
+  return JSON.stringify(object['data'] ?? {});
+}
+
+export const resourceOf: Readonly<Record<string, string>> = {
+  ConfigMap: 'configmaps',
+  Secret: 'secrets',
+  PersistentVolumeClaim: 'persistentvolumeclaims',
+};

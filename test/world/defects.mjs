@@ -1,0 +1,146 @@
+/**
+ * Deliberate defects of the product for scripts/world-gate.mjs, one for each promise: `from` occurs
+ * exactly once in `file`. The simulated world must find each.
+ */
+export const defects = [
+  // The hand-over.
+  d(
+    'a write does not check ownership right before it is sent',
+    'kube/requests/exchange.ts',
+    '...defined({ body: spec.body, beforeSend: spec.beforeSend }),',
+    '...defined({ body: spec.body }),',
+  ),
+  d(
+    'ownership is not checked at all',
+    'sharding/ownership/ownership.ts',
+    'if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;',
+    'return;',
+  ),
+  d(
+    'the lease counts from the answer, three times as long',
+    'sharding/protocol/lease-state.ts',
+    'until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },',
+    'until: { monotonic: now.monotonic + 3 * valid, wall: now.wall + 3 * valid },',
+  ),
+  d(
+    'parts are taken up without waiting for the former owner',
+    'sharding/protocol/lease-state.ts',
+    '.every((wait) => hub.settled(wait))) return false',
+    '.every(() => true)) return false',
+  ),
+  // Pruning and deletion.
+  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {"),
+  d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),
+  d(
+    'a deletion names no version',
+    'controller/write/writer.ts',
+    'return named && resourceVersion !== undefined ? { uid, resourceVersion } : { uid };',
+    'return { uid };',
+  ),
+  d(
+    'an object is deleted although its markings changed',
+    'controller/write/writer.ts',
+    "if (hasChangedMarks(live, fresh, this.#deps.appOf)) return 'changed';",
+    '',
+  ),
+  d(
+    'Delete=false is ignored',
+    'controller/operation/deletion.ts',
+    "if (deleteOption(app, object) === 'false') return false;",
+    '',
+  ),
+  d(
+    'the finalizer is removed before the objects are gone',
+    'controller/operation/deletion.ts',
+    'return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);',
+    'return this.#without(app, cascadeNames);',
+  ),
+  // Operations.
+  d(
+    'an Application without automated sync is synced',
+    'controller/application/autosync.ts',
+    "if (!isAutomated(app.spec)) return 'automated sync is off';",
+    '',
+  ),
+  d(
+    'a failed operation is not retried',
+    'controller/application/operation-state.ts',
+    'if (!wasTerminating && (limit < 0 || retried < limit)) return retryLater(state, now);',
+    '',
+  ),
+  d(
+    'the end of an operation leaves the operation in place',
+    'controller/application/status-patch.ts',
+    "...(final ? [{ op: 'add', path: '/operation', value: null }] : []),",
+    '',
+  ),
+  d(
+    'all waves are applied at once',
+    'sync/step.ts',
+    'task.phase === first?.phase && task.wave === first.wave',
+    'task.phase === first?.phase || task.phase === first?.phase',
+  ),
+  d(
+    'hooks of an earlier sync count for this one',
+    'controller/application/operation-state.ts',
+    'return `${startedAt}/${retryCount}`;',
+    'return `${startedAt.length}/${retryCount}`;',
+  ),
+  d(
+    'a sync that succeeded is not in the history',
+    'controller/operation/operation.ts',
+    'history: nextHistory(begun, next, endedAt) };',
+    'history: undefined };',
+  ),
+  // Reading clusters.
+  d(
+    'a list of another kind is accepted',
+    'kube/requests/answers.ts',
+    'checkItemKind(item, groupKindName(resource), request);',
+    '',
+  ),
+  d('a watch without any byte never ends', 'kube/requests/watch-stream.ts', 'else this.#fire(limitMs, doing);', ''),
+  d(
+    'a lost event is never found',
+    'live/watch/kind-watch.ts',
+    'if (wentBack || differing.length === 0) continue;',
+    'continue;',
+  ),
+  d(
+    'a change during a pass is lost',
+    'queues/work-queue.ts',
+    "if (entry.pending === 'due') this.#enterLanes(entry, now);",
+    "if (entry.pending === 'due') clearPending(entry);",
+  ),
+  d(
+    'objects are not tracked',
+    'compare/targets.ts',
+    'return withTracking(object, rules.instance, rules.destinationNamespace, rules.tracking);',
+    'return object;',
+  ),
+  // Secrets.
+  d(
+    'Secrets are published without masks',
+    'compare/managed.ts',
+    'const sides = maskSecrets(target, live, settings.sensitiveAnnotations);',
+    'const sides = { target, live };',
+  ),
+  d(
+    'a refusal that quotes a Secret is shown',
+    'kube/requests/answers.ts',
+    'if (kind !== secretKind) return { hidden };',
+    'return { hidden };',
+  ),
+  // The end of a process.
+  d(
+    'a timer is left after the end',
+    'sharding/ownership/ownership.ts',
+    '.finally(() => this.#leaseEnd?.cancel());',
+    ';',
+  ),
+  d('the client of a cluster is not closed', 'kube/shared-clients.ts', 'await client.close();', ''),
+];
+
+function d(name, file, from, to) {
+  return { name, file, from, to };
+}

@@ -1,0 +1,346 @@
+import type { RandomSource } from '#base';
+import { KubeConnectionError } from '#kube';
+import type { HttpRequest, HttpResponse, RequestTransport } from '#kube';
+import type { ClusterConnection } from '#model';
+import type { VirtualTime } from '../../sharding/testing/index.ts';
+import { failure } from './api-server.ts';
+import type { RequestTarget, ServerAnswer, WorldApiServer } from './api-server.ts';
+import type { NetworkProcess } from './clock.ts';
+import { nameOfFault } from './faults.ts';
+import type { ArmedFault, FaultCounts, RequestFault, WatchFault } from './faults.ts';
+import { OpenWatch } from './open-watch.ts';
+import type { StoreEvent } from './store.ts';
+
+/** A request on which a server has acted. */
+export interface ServedRequest {
+  readonly at: number;
+  readonly process: NetworkProcess;
+  readonly server: WorldApiServer;
+  readonly target: RequestTarget;
+  readonly request: HttpRequest;
+  readonly answer: ServerAnswer;
+  readonly changes: readonly StoreEvent[];
+}
+
+export interface NetworkDeps {
+  readonly time: VirtualTime;
+  readonly random: RandomSource;
+  readonly counts: FaultCounts;
+  readonly onServed: (served: ServedRequest) => void;
+}
+
+/** One way of a request that is sent. */
+interface Journey {
+  readonly process: NetworkProcess;
+  readonly server: WorldApiServer;
+  readonly request: HttpRequest;
+  readonly target: RequestTarget;
+  readonly fault: RequestFault | undefined;
+}
+
+const bookmarkMs = 50_000;
+
+/** The network between processes and API servers: delays, faults, partitions and watches. */
+export class WorldNetwork {
+  readonly #deps: NetworkDeps;
+  readonly #servers = new Map<string, WorldApiServer>();
+  readonly #watches = new Set<OpenWatch>();
+  readonly #open = new Map<NetworkProcess, number>();
+  readonly #cuts = new Map<string, number>();
+  readonly #downUntil = new Map<string, number>();
+  armed: ArmedFault[] = [];
+
+  constructor(deps: NetworkDeps) {
+    this.#deps = deps;
+  }
+
+  add(server: WorldApiServer): void {
+    this.#servers.set(server.url, server);
+    server.store.onEvent((event) => this.#publish(server, event));
+  }
+
+  /** Requests and watches of a process that are open. */
+  openOf(process: NetworkProcess): number {
+    const watches = [...this.#watches].filter((watch) => watch.process === process).length;
+    return watches + (this.#open.get(process) ?? 0);
+  }
+
+  /** Ends faults that would last for ever. */
+  calm(): void {
+    this.armed = [];
+    this.#cuts.clear();
+    this.#downUntil.clear();
+  }
+
+  cut(process: string, url: string, ms: number): void {
+    this.#deps.counts.add('partition');
+    this.#cuts.set(`${process} ${url}`, this.#deps.time.now + ms);
+  }
+
+  /** Nothing reaches the server; its watches end. */
+  takeDown(url: string, ms: number): void {
+    this.#downUntil.set(url, this.#deps.time.now + ms);
+    for (const watch of this.#watches) if (watch.url === url) watch.end();
+  }
+
+  disconnect(process: NetworkProcess): void {
+    for (const watch of this.#watches) if (watch.process === process) this.#watches.delete(watch);
+    this.#open.delete(process);
+  }
+
+  /** Hits the watches of a server, of one replica if given. */
+  disturb(url: string, fault: WatchFault, by: number | undefined): void {
+    for (const watch of this.#watches) {
+      if (watch.url !== url || (by !== undefined && watch.process.index !== by)) continue;
+      this.#deps.counts.add(`watch: ${fault}`);
+      watch.disturb(fault);
+    }
+  }
+
+  transport(process: NetworkProcess, url: string): RequestTransport {
+    const server = this.#servers.get(url);
+    if (server === undefined) return nowhere(url);
+    const ends = new Set<() => void>();
+    return {
+      set connection(_next: ClusterConnection) {
+        // The credentials of this world are never checked.
+      },
+      call: (request) => this.#send(process, server, request, ends),
+      watch: (request) => this.#send(process, server, request, ends),
+      close: () => {
+        for (const end of [...ends]) end();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  #send(
+    process: NetworkProcess,
+    server: WorldApiServer,
+    request: HttpRequest,
+    ends: Set<() => void>,
+  ): Promise<HttpResponse> {
+    const target = server.targetOf(request);
+    const journey = { process, server, request, target, fault: this.#take(process, server.url, target) };
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      this.#open.set(process, (this.#open.get(process) ?? 0) + 1);
+      const over = (act: () => void): void => {
+        if (isOver) return;
+        isOver = true;
+        this.#open.set(process, (this.#open.get(process) ?? 1) - 1);
+        request.signal.removeEventListener('abort', onAbort);
+        ends.delete(onClose);
+        act();
+      };
+      const onAbort = (): void => over(() => reject(errorOf(request.signal.reason)));
+      const onClose = (): void => over(() => reject(lost(server.url, 'the connection was closed')));
+      ends.add(onClose);
+      if (request.signal.aborted) onAbort();
+      else request.signal.addEventListener('abort', onAbort, { once: true });
+      const answer = (act: () => void): void => process.clock.machine.whenRunning(() => over(act));
+      const { fault } = journey;
+      if (fault?.is === 'killed before') process.kill();
+      if (fault?.is === 'frozen before') process.clock.machine.stop(fault.ms);
+      process.clock.machine.whenRunning(() => {
+        if (isOver) return;
+        if (fault?.is === 'refused' || (this.#downUntil.get(server.url) ?? 0) > this.#deps.time.now) {
+          this.#after(() => answer(() => reject(refused(server.url))));
+          return;
+        }
+        try {
+          request.beforeSend?.();
+        } catch (error) {
+          over(() => reject(errorOf(error)));
+          return;
+        }
+        this.#travel(journey, (outcome) => {
+          if (outcome instanceof Error) answer(() => reject(outcome));
+          else answer(() => resolve(outcome));
+        });
+      });
+    });
+  }
+
+  /** From the first byte sent to the response. */
+  #travel(journey: Journey, settle: (outcome: HttpResponse | Error) => void): void {
+    const { process, server, fault } = journey;
+    if (this.#isCut(process, server.url)) return;
+    const actsInMs = fault?.is === 'slow' ? fault.ms : 0;
+    this.#after(() => {
+      if (fault?.is === 'no answer' || this.#isCut(process, server.url)) return;
+      if (fault?.is === 'reset') {
+        this.#after(() => settle(lost(server.url, 'connection reset')));
+        return;
+      }
+      const response = this.#respond(journey);
+      if (fault?.is === 'killed after') process.kill();
+      if (fault?.is === 'frozen after') process.clock.machine.stop(fault.ms);
+      if (fault?.is === 'committed, no answer') return;
+      this.#after(
+        () => {
+          if (this.#isCut(process, server.url)) return;
+          settle(fault?.is === 'committed and reset' ? lost(server.url, 'connection reset') : response);
+        },
+        fault?.is === 'late answer' ? fault.ms : 0,
+      );
+    }, actsInMs);
+  }
+
+  #respond(journey: Journey): HttpResponse {
+    const { server, request, target, fault } = journey;
+    if (fault?.is === 'status') {
+      const answer = failure(fault.code, '', `the test answers ${fault.code}`);
+      const wait = fault.retryAfterS === undefined ? {} : { 'retry-after': String(fault.retryAfterS) };
+      return this.#response(answer, wait);
+    }
+    if (fault?.is === 'echo')
+      return this.#response(failure(422, 'Invalid', `Invalid value: ${request.body ?? ''}: must be something else`));
+    if (target.verb === 'watch') return this.#open_(journey);
+    const answer = this.#act(journey);
+    if (fault?.is === 'duplicated') this.#act(journey);
+    if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
+    const text = JSON.stringify(answer.body);
+    if (fault?.is === 'truncated') return { ...this.#response(answer), body: bodyOf(text.slice(0, text.length / 2)) };
+    if (fault?.is === 'another kind')
+      return this.#response(strangerTo(server, target, String(request.headers['accept'] ?? '')));
+    return { ...this.#response(answer), body: bodyOf(text) };
+  }
+
+  #act({ process, server, request, target }: Journey): ServerAnswer {
+    const before = server.store.version;
+    const { method, path, body } = request;
+    const answer = server.answer({ method, path, body, accept: String(request.headers['accept'] ?? '') });
+    const changes = server.store.since(before);
+    this.#deps.onServed({ at: this.#deps.time.now, process, server, target, request, answer, changes });
+    return answer;
+  }
+
+  #response(answer: ServerAnswer, headers: Readonly<Record<string, string>> = {}): HttpResponse {
+    const date = new Date(this.#deps.time.now).toUTCString();
+    return { status: answer.status, headers: { date, ...headers }, body: bodyOf(JSON.stringify(answer.body)) };
+  }
+
+  #open_({ process, server, request, target }: Journey): HttpResponse {
+    const { time } = this.#deps;
+    const watch = new OpenWatch({
+      process,
+      url: server.url,
+      target,
+      signal: request.signal,
+      deliver: (from, run) => {
+        const at = Math.max(from, this.#cuts.get(`${process.name} ${server.url}`) ?? 0, time.now + this.#latency());
+        time.at(at, () => process.clock.machine.whenRunning(run));
+        return at;
+      },
+      onEnd: (ended) => this.#watches.delete(ended),
+    });
+    this.#watches.add(watch);
+    request.signal.addEventListener('abort', () => this.#watches.delete(watch), { once: true });
+    if (request.signal.aborted) this.#watches.delete(watch);
+    const version = Number(target.query.get('resourceVersion') ?? '0');
+    for (const event of server.store.since(version)) if (isFor(server, target, event)) watch.event(event);
+    const limitMs = 1000 * Number(target.query.get('timeoutSeconds') ?? '300');
+    time.at(time.now + limitMs, () => watch.end());
+    this.#bookmark(server, watch);
+    return { status: 200, headers: {}, body: watch.body() };
+  }
+
+  #bookmark(server: WorldApiServer, watch: OpenWatch): void {
+    this.#deps.time.at(this.#deps.time.now + bookmarkMs, () => {
+      if (!this.#watches.has(watch)) return;
+      watch.bookmark(String(server.store.version));
+      this.#bookmark(server, watch);
+    });
+  }
+
+  #publish(server: WorldApiServer, event: StoreEvent): void {
+    for (const watch of this.#watches)
+      if (watch.url === server.url && isFor(server, watch.target, event)) watch.event(event);
+  }
+
+  #take(process: NetworkProcess, url: string, { verb, kind }: RequestTarget): RequestFault | undefined {
+    const isRead = verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'discover' || verb === 'other';
+    const found = this.armed.find(
+      ({ to, verbs, by, resource, left }) =>
+        left > 0 &&
+        to === url &&
+        (verbs === 'any' || (verbs === 'read') === isRead) &&
+        (by ?? process.index) === process.index &&
+        (resource ?? kind?.resource) === kind?.resource,
+    );
+    if (found === undefined || !suits(found.fault, verb)) return undefined;
+    found.left -= 1;
+    this.#deps.counts.add(nameOfFault(found.fault));
+    return found.fault;
+  }
+
+  #isCut(process: NetworkProcess, url: string): boolean {
+    return (this.#cuts.get(`${process.name} ${url}`) ?? 0) > this.#deps.time.now;
+  }
+
+  #after(run: () => void, ms = 0): void {
+    this.#deps.time.at(this.#deps.time.now + ms + this.#latency(), run);
+  }
+
+  #latency(): number {
+    return 1 + Math.floor(this.#deps.random.next() * 8);
+  }
+}
+
+/** Whether a fault can happen to a request: a watch, for one, has no body that could be cut. */
+function suits({ is }: RequestFault, verb: RequestTarget['verb']): boolean {
+  if (is === 'another kind') return verb === 'list' || verb === 'get';
+  if (is === 'duplicated') return verb !== 'watch';
+  if (is === 'not JSON' || is === 'truncated') return verb === 'list' || verb === 'get' || verb === 'discover';
+  if (is === 'echo') return verb === 'create' || verb === 'patch' || verb === 'replace';
+  return true;
+}
+
+function isFor(server: WorldApiServer, target: RequestTarget, { resource, object }: StoreEvent): boolean {
+  return target.kind?.resource === resource && server.matches(object, target);
+}
+
+/** A list of another kind, or an object of another name. */
+function strangerTo(
+  server: WorldApiServer,
+  { verb, kind, namespace, name }: RequestTarget,
+  accept: string,
+): ServerAnswer {
+  if (verb === 'list') return server.answer({ method: 'GET', path: '/api/v1/namespaces', accept });
+  const others = server.store.list(kind?.resource ?? '', namespace).filter(({ metadata }) => metadata.name !== name);
+  return { status: 200, body: others[0] ?? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } } };
+}
+
+async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+function bodyOf(text: string): AsyncIterable<Uint8Array> {
+  return chunksOf(text);
+}
+
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+/** The way to a server that does not exist. */
+function nowhere(url: string): RequestTransport {
+  const fail = (): Promise<never> => Promise.reject(refused(url));
+  return {
+    set connection(_next: ClusterConnection) {
+      // There is nothing to connect to.
+    },
+    call: fail,
+    watch: fail,
+    close: () => Promise.resolve(),
+  };
+}
+
+function refused(url: string): KubeConnectionError {
+  return new KubeConnectionError(url, 'connection refused', undefined, { neverSent: true, unreachable: true });
+}
+
+function lost(url: string, what: string): KubeConnectionError {
+  return new KubeConnectionError(url, what, undefined);
+}

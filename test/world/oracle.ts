@@ -1,0 +1,116 @@
+import { messageOf } from '#base';
+import { isCompleted } from '#model';
+import type { Application, KubeObject } from '#model';
+import { hasCanary, hasSyncOption, isHook, trackedBy, valuesOf } from './content.ts';
+import { nameOf } from './git.ts';
+import { graceMs } from './replica.ts';
+import type { World } from './world.ts';
+
+/** What is not yet as Git and the rules demand; undefined: everything is. */
+export function unfinished(world: World): string | undefined {
+  for (const name of world.appNames) {
+    const wrong = wrongWith(world, name);
+    if (wrong !== undefined) return `${name}: ${wrong}`;
+  }
+  for (const [username, app] of world.asked) {
+    if (world.app(app) === undefined) continue;
+    const ends = [...world.rules.ends].filter(([key]) => key.startsWith(`${app} ${username} `));
+    if (ends.length !== 1) return `the sync of ${app} by ${username} has ${ends.length} recorded ends`;
+  }
+  return unfinishedFleet(world);
+}
+
+/** Each Application is shown by exactly one replica, and none that is deleted. */
+function unfinishedFleet(world: World): string | undefined {
+  const missing = Array.from({ length: world.desired }, (_, i) => i).filter((i) => world.replica(i) === undefined);
+  if (missing.length > 0) return `replica ${missing.join()} is missing`;
+  const known = world
+    .alive()
+    .flatMap(({ controller }) => controller.snapshot().applications.map(({ key }) => key.replace(/^argocd\//, '')));
+  const wanted = world.appNames.filter((name) => world.app(name) !== undefined);
+  return known.sort().join() === wanted.join() ? undefined : `replicas own ${known.join()} of ${wanted.join()}`;
+}
+
+function wrongWith(world: World, name: string): string | undefined {
+  const app = world.app(name);
+  if (app === undefined) return leftBehind(world, name);
+  const { status, metadata, operation } = app;
+  if (metadata.deletionTimestamp !== undefined) return 'its deletion has not ended';
+  if (operation !== undefined) return 'an operation has not ended';
+  const state = status?.operationState;
+  if (state !== undefined && !isCompleted(state.phase)) return `its operation is ${state.phase}`;
+  if (metadata.annotations?.['argocd.argoproj.io/refresh'] !== undefined) return 'a refresh was not answered';
+  const differences = differencesOf(world, name);
+  const isSynced = status?.sync?.status === 'Synced';
+  if (isSynced !== (differences.length === 0))
+    return `its status is ${status?.sync?.status ?? 'missing'}, and differing: ${differences.join(', ')}`;
+  if (status?.sync?.revision !== world.target(name)?.sha) return `it was compared with ${status?.sync?.revision ?? ''}`;
+  const expected = ['OrphanedResourceWarning', 'SyncError'];
+  const condition = (status?.conditions ?? []).find(({ type }) => !expected.includes(type));
+  if (condition !== undefined) return `it has the condition ${condition.type}: ${condition.message}`;
+  const manner = world.manners.get(name)?.at(-1)?.value;
+  if (manner === 'manual' || hasFailed(app)) return undefined;
+  const left = manner === 'automated' ? ['kept'] : ['kept', 'extra'];
+  const open = differences.filter((difference) => !left.some((word) => difference.startsWith(word)));
+  return open.length === 0 ? undefined : `differing: ${open.join(', ')}`;
+}
+
+/**
+ * An automated sync is not repeated after a sync of this revision ended in vain: one that must not
+ * be retried, or that a person terminated.
+ */
+function hasFailed({ status }: Application): boolean {
+  const { phase, syncResult, operation, message = '' } = status?.operationState ?? {};
+  const isFinal = (operation?.retry?.limit ?? 0) === 0 || message.includes('terminated');
+  const has = (phase === 'Failed' || phase === 'Error') && isFinal;
+  return has && (syncResult?.revision === undefined || syncResult.revision === status?.sync?.revision);
+}
+
+/** Objects that differ from Git, as Argo CD counts them. */
+function differencesOf(world: World, name: string): readonly string[] {
+  const wanted = world.target(name)?.objects ?? new Map<string, KubeObject>();
+  const found: string[] = [];
+  for (const object of wanted.values()) {
+    if (isHook(object)) continue;
+    const live = world.live(name, object);
+    if (live === undefined) found.push(`missing ${nameOf(object)}`);
+    else if (valuesOf(live) !== valuesOf(object) || !hasOptionsOf(object, live))
+      found.push(`changed ${nameOf(object)}`);
+  }
+  for (const live of world.objectsOf(name)) {
+    if (isHook(live) || wanted.has(nameOf(live)) || trackedBy(live) !== name) continue;
+    found.push(hasSyncOption(live, 'Prune=false') ? `kept ${nameOf(live)}` : `extra ${nameOf(live)}`);
+  }
+  return found;
+}
+
+/** An annotation that Git does not have is no difference. */
+function hasOptionsOf(wanted: KubeObject, live: KubeObject): boolean {
+  const [want, has] = [wanted, live].map(({ metadata }) => metadata.annotations?.['argocd.argoproj.io/sync-options']);
+  return want === undefined || want === has;
+}
+
+/** Objects of a deleted Application that its cascade should have deleted. */
+function leftBehind(world: World, name: string): string | undefined {
+  if (world.plan.apps[Number(name.slice(1))]?.cascades !== true || world.rules.mayHaveReturned(name)) return undefined;
+  const left = world.objectsOf(name).filter((o) => trackedBy(o) === name && !hasSyncOption(o, 'Delete=false'));
+  return left.length === 0 ? undefined : `its deletion left ${left.map(nameOf).join(', ')}`;
+}
+
+/** Stops all processes, and checks that nothing is left of them. */
+export async function checkEnd(world: World): Promise<void> {
+  for (const replica of world.alive()) {
+    if (hasCanary(await replica.metrics.expose())) world.break(`the metrics of ${replica.name} contain a secret value`);
+  }
+  world.desired = 0;
+  const ending = world.alive();
+  for (const replica of ending) replica.stop();
+  await world.playTo(world.elapsedMs + graceMs + 5000);
+  for (const replica of ending) {
+    if (replica.state !== 'ended') world.break(`${replica.name} has not ended`);
+    else if (replica.failure !== undefined) world.break(`${replica.name} failed: ${messageOf(replica.failure)}`);
+    else if (replica.clock.pending > 0) world.break(`${replica.name} left ${replica.clock.pending} timers`);
+    else if (world.network.openOf(replica) > 0)
+      world.break(`${replica.name} left ${world.network.openOf(replica)} requests or watches`);
+  }
+}

@@ -1,0 +1,198 @@
+import type { KubeObject } from '#model';
+import { configMap, firstObjects, namespace, resourceOf, withValue } from './content.ts';
+import { nameOf } from './git.ts';
+import type { Act } from './plan.ts';
+import type { World } from './world.ts';
+
+const cascade = 'resources-finalizer.argocd.argoproj.io';
+
+/** Creates the Applications and their first commits. */
+export function createApps(world: World): void {
+  world.plan.apps.forEach((plan, i) => {
+    const name = `a${i}`;
+    world.git.commit(name, firstObjects(name));
+    world.hub.store.put('applications', {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: { name, namespace: 'argocd', ...(plan.cascades ? { finalizers: [cascade] } : {}) },
+      spec: {
+        project: 'default',
+        source: { repoURL: `https://git.world/${name}`, path: '.', targetRevision: 'main' },
+        destination: { server: world.clusterOf(name).url, namespace },
+      },
+    });
+    world.setManner(name, plan.manner);
+    world.setTarget(name);
+  });
+}
+
+/** Carries out one act of the schedule. */
+export function perform(world: World, act: Act): void {
+  world.note(JSON.stringify(act));
+  switch (act.do) {
+    case 'request': {
+      const { to, verbs, by, resource, fault, times } = act;
+      world.network.armed.push({ to: urlOf(world, to), verbs, by, resource, fault, left: times });
+      return;
+    }
+    case 'watch':
+      world.network.disturb(urlOf(world, act.to), act.fault, act.by);
+      return;
+    case 'cut': {
+      const replica = world.replica(act.by);
+      if (replica !== undefined) world.network.cut(replica.name, urlOf(world, act.from), act.ms);
+      return;
+    }
+    case 'restart':
+      world.restart(act.by, act.how, act.downMs);
+      return;
+    case 'freeze':
+      freeze(world, act);
+      return;
+    case 'jump':
+      world.counts.add('clock jump');
+      world.replica(act.by)?.clock.machine.jump(act.ms);
+      return;
+    case 'restore':
+      restore(world, act);
+      return;
+    case 'git':
+      world.git.disturb(act.fault, act.ms);
+      return;
+    case 'scale':
+      world.counts.add('rescaled');
+      world.scale(act.replicas);
+      return;
+    case 'push':
+    case 'edit':
+    case 'foreign':
+    case 'sync':
+    case 'terminate':
+    case 'refresh':
+    case 'pin':
+    case 'manner':
+    case 'delete':
+    default:
+      world.counts.add(`people: ${act.do}`);
+      meddle(world, act);
+  }
+}
+
+function urlOf(world: World, to: number | 'hub'): string {
+  return to === 'hub' ? world.hub.url : (world.clusters[to] ?? world.hub).url;
+}
+
+function freeze(world: World, { by, how, ms }: Extract<Act, { do: 'freeze' }>): void {
+  const machine = world.replica(by)?.clock.machine;
+  if (machine === undefined) return;
+  world.counts.add(how === 'stop' ? 'frozen' : 'suspended');
+  if (how === 'stop') machine.stop(ms);
+  else machine.suspend(ms);
+}
+
+function restore(world: World, { cluster, agoMs }: Extract<Act, { do: 'restore' }>): void {
+  const server = world.clusters[cluster];
+  if (server === undefined) return;
+  world.counts.add('etcd restored');
+  world.network.takeDown(server.url, 1500);
+  server.store.restore(world.time.now - agoMs);
+  world.rules.restored(server);
+}
+
+type PersonAct = Extract<
+  Act,
+  { do: 'push' | 'edit' | 'foreign' | 'sync' | 'terminate' | 'refresh' | 'pin' | 'manner' | 'delete' }
+>;
+
+function meddle(world: World, act: PersonAct): void {
+  if (act.do === 'foreign') {
+    const object = configMap(`foreign-${world.elapsedMs}`, 'v1');
+    world.clusters[act.cluster]?.store.put('configmaps', placed(object));
+    return;
+  }
+  const name = `a${act.app}`;
+  if (world.app(name) === undefined) return;
+  if (act.do === 'push') push(world, name, act);
+  else if (act.do === 'edit') edit(world, name, act);
+  else if (act.do === 'sync') askForSync(world, name, act.prune);
+  else if (act.do === 'terminate') terminate(world, name);
+  else if (act.do === 'manner') world.setManner(name, act.manner);
+  else if (act.do === 'delete') deleteApp(world, name);
+  else if (act.do === 'pin') pin(world, name, act.back);
+  else
+    world.editApp(name, ({ metadata }) => {
+      const annotations = { ...metadata.annotations, 'argocd.argoproj.io/refresh': act.hard ? 'hard' : 'normal' };
+      return { metadata: { ...metadata, annotations } };
+    });
+}
+
+function push(world: World, app: string, { change, item }: Extract<Act, { do: 'push' }>): void {
+  const objects = new Map(world.git.head(app).objects);
+  const value = `v${world.elapsedMs}`;
+  const chosen = [...objects.values()][item % Math.max(1, objects.size)];
+  if (change === 'add') {
+    const added = configMap(`${app}-n${item}`, value);
+    objects.set(nameOf(added), added);
+  } else if (change === 'remove' && chosen !== undefined && objects.size > 1) objects.delete(nameOf(chosen));
+  else if (change === 'set' && chosen !== undefined) objects.set(nameOf(chosen), withValue(chosen, value));
+  const branch = world.git.branch(app);
+  const reverted = change === 'revert' ? branch[Math.max(0, branch.length - 2)] : undefined;
+  world.git.commit(app, (reverted?.objects ?? objects).values());
+  world.setTarget(app);
+}
+
+/** Changes a live object of the Application. */
+function edit(world: World, app: string, { change, item }: Extract<Act, { do: 'edit' }>): void {
+  const objects = world.objectsOf(app);
+  const object = objects[item % Math.max(1, objects.length)];
+  if (object === undefined) return;
+  const { store } = world.clusterOf(app);
+  const resource = resourceOf[object.kind] ?? '';
+  if (change === 'delete') {
+    if (object.kind !== 'PersistentVolumeClaim') store.delete(resource, object);
+  } else if (change === 'keep') {
+    const annotations = { ...object.metadata.annotations, 'argocd.argoproj.io/sync-options': 'Prune=false' };
+    store.put(resource, { ...object, metadata: { ...object.metadata, annotations } });
+  } else store.put(resource, withValue(object, `drift-${world.elapsedMs}`));
+}
+
+export function askForSync(world: World, app: string, prune: boolean): void {
+  const { operation, status, spec, metadata } = world.app(app) ?? {};
+  const phase = status?.operationState?.phase ?? '';
+  if (operation !== undefined || phase === 'Running' || phase === 'Terminating') return;
+  if (metadata?.deletionTimestamp !== undefined) return;
+  const username = `person-${world.elapsedMs}`;
+  world.asked.set(username, app);
+  const retry = {
+    limit: world.asked.size % 2 === 0 ? 0 : -1,
+    backoff: { duration: '1s', factor: 2, maxDuration: '8s' },
+  };
+  const sync = { revision: spec?.source?.targetRevision ?? 'main', prune };
+  world.editApp(app, () => ({ operation: { sync, initiatedBy: { username }, retry } }));
+}
+
+/** As the API server of Argo CD does. */
+function terminate(world: World, app: string): void {
+  world.editApp(app, ({ operation, status }) => {
+    const { operationState } = status ?? {};
+    if (operation === undefined || operationState?.phase !== 'Running') return {};
+    return { status: { ...status, operationState: { ...operationState, phase: 'Terminating' } } };
+  });
+}
+
+/** Pins to an earlier commit, or back to the branch. */
+function pin(world: World, app: string, back: number): void {
+  const branch = world.git.branch(app);
+  const targetRevision = back === 0 ? 'main' : (branch[Math.max(0, branch.length - back)]?.sha ?? 'main');
+  world.editApp(app, ({ spec }) => ({ spec: { ...spec, source: { ...spec.source, targetRevision } } }));
+  world.setTarget(app);
+}
+
+function deleteApp(world: World, app: string): void {
+  const object = world.hub.store.get('applications', 'argocd', app);
+  if (object !== undefined) world.hub.store.delete('applications', object);
+}
+
+function placed(object: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}

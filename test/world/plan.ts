@@ -1,0 +1,205 @@
+import { seededRandom } from '#base';
+import type { RandomSource } from '#base';
+import type { RequestFault, WatchFault } from './faults.ts';
+import type { GitFault } from './git.ts';
+
+/** How an Application is synced. */
+export type SyncManner = 'automated' | 'automated without prune' | 'manual';
+
+export interface AppPlan {
+  readonly cluster: number;
+  readonly manner: SyncManner;
+  /** Deleting the Application deletes its objects. */
+  readonly cascades: boolean;
+}
+
+/** A fault, or the act of a person. `at`: milliseconds since the start. */
+export type Act = { readonly at: number } & (
+  | {
+      readonly do: 'request';
+      readonly to: number | 'hub';
+      readonly verbs: 'read' | 'write' | 'any';
+      readonly by?: number;
+      readonly resource?: string;
+      readonly fault: RequestFault;
+      readonly times: number;
+    }
+  | { readonly do: 'watch'; readonly to: number | 'hub'; readonly fault: WatchFault; readonly by?: number }
+  | { readonly do: 'cut'; readonly from: number | 'hub'; readonly by: number; readonly ms: number }
+  | { readonly do: 'restart'; readonly by: number; readonly how: 'kill' | 'stop'; readonly downMs: number }
+  | { readonly do: 'freeze'; readonly by: number; readonly how: 'stop' | 'suspend'; readonly ms: number }
+  | { readonly do: 'jump'; readonly by: number; readonly ms: number }
+  | { readonly do: 'restore'; readonly cluster: number; readonly agoMs: number }
+  | { readonly do: 'git'; readonly fault: GitFault; readonly ms: number }
+  | { readonly do: 'scale'; readonly replicas: number }
+  | {
+      readonly do: 'push';
+      readonly app: number;
+      readonly change: 'set' | 'add' | 'remove' | 'revert';
+      readonly item: number;
+    }
+  | { readonly do: 'edit'; readonly app: number; readonly change: 'set' | 'delete' | 'keep'; readonly item: number }
+  | { readonly do: 'foreign'; readonly cluster: number }
+  | { readonly do: 'sync'; readonly app: number; readonly prune: boolean }
+  | { readonly do: 'terminate'; readonly app: number }
+  | { readonly do: 'refresh'; readonly app: number; readonly hard: boolean }
+  | { readonly do: 'pin'; readonly app: number; readonly back: number }
+  | { readonly do: 'manner'; readonly app: number; readonly manner: SyncManner }
+  | { readonly do: 'delete'; readonly app: number }
+);
+
+/** A schedule: plain data, so that it can be printed, shortened and played again. */
+export interface WorldPlan {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly clusters: number;
+  readonly troubleMs: number;
+  readonly apps: readonly AppPlan[];
+  readonly acts: readonly Act[];
+}
+
+/** A random schedule; the same for equal seeds. */
+export function planOf(seed: number): WorldPlan {
+  const draw = new Draw(seededRandom(seed ^ 0x3017));
+  const replicas = 1 + draw.below(3);
+  const clusters = 1 + draw.below(2);
+  const troubleMs = 40_000 + draw.below(40_000);
+  const apps = Array.from({ length: 2 + draw.below(2) }, (): AppPlan => ({
+    cluster: draw.below(clusters),
+    manner: draw.pick(['automated', 'automated', 'automated without prune', 'manual']),
+    cascades: draw.below(3) > 0,
+  }));
+  const world = { draw, replicas, clusters, apps: apps.length };
+  const acts: Act[] = [];
+  for (let n = 8 + draw.below(16); n > 0; n -= 1) {
+    const at = 3000 + draw.below(troubleMs - 3000);
+    acts.push(draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world));
+  }
+  acts.sort((a, b) => a.at - b.at);
+  return { seed, replicas, clusters, troubleMs, apps, acts };
+}
+
+interface PlanWorld {
+  readonly draw: Draw;
+  readonly replicas: number;
+  readonly clusters: number;
+  readonly apps: number;
+}
+
+function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
+  const by = draw.below(replicas);
+  const to = draw.below(3) === 0 ? 'hub' : draw.below(clusters);
+  switch (draw.below(16)) {
+    case 0:
+      return { at, do: 'restart', by, how: draw.pick(['kill', 'kill', 'stop']), downMs: 500 + draw.below(12_000) };
+    case 1:
+    case 2:
+      return { at, do: 'freeze', by, how: draw.pick(['stop', 'suspend']), ms: 1000 + draw.below(60_000) };
+    case 3:
+      return { at, do: 'jump', by, ms: draw.below(1_200_000) - 600_000 };
+    case 4:
+      return { at, do: 'cut', from: to, by, ms: 1000 + draw.below(45_000) };
+    case 5:
+      return { at, do: 'restore', cluster: draw.below(clusters), agoMs: 1000 + draw.below(15_000) };
+    case 6:
+      return { at, do: 'git', fault: draw.pick(['fails', 'hangs', 'slow']), ms: 2000 + draw.below(20_000) };
+    case 7:
+      return { at, do: 'scale', replicas: 1 + draw.below(3) };
+    case 8:
+    case 9:
+    case 10:
+      return { at, do: 'watch', to, fault: draw.pick(to === 'hub' ? hubWatchFaults : watchFaults) };
+    default: {
+      const verbs = draw.pick(['read', 'write', 'write', 'any'] as const);
+      const resource = to === 'hub' ? draw.pick(['applications', 'configmaps', undefined]) : undefined;
+      const which = { ...(draw.below(2) === 0 ? {} : { by }), ...(resource === undefined ? {} : { resource }) };
+      return { at, do: 'request', to, verbs, ...which, fault: someRequestFault(draw), times: 1 + draw.below(4) };
+    }
+  }
+}
+
+/** A lost event of the hub is found by an audit after half an hour, which is too long here. */
+const hubWatchFaults: readonly WatchFault[] = [
+  'silent',
+  'closed',
+  'cut',
+  'expired',
+  'repeated',
+  'garbled',
+  'another kind',
+];
+const watchFaults: readonly WatchFault[] = [...hubWatchFaults, 'reordered', 'lossy'];
+
+function someRequestFault(draw: Draw): RequestFault {
+  const ms = 500 + draw.below(8500);
+  return draw.pick<RequestFault>([
+    { is: 'refused' },
+    { is: 'reset' },
+    { is: 'committed and reset' },
+    { is: 'committed and reset' },
+    { is: 'no answer' },
+    { is: 'committed, no answer' },
+    { is: 'committed, no answer' },
+    { is: 'slow', ms },
+    { is: 'late answer', ms: 4 * ms },
+    { is: 'status', code: draw.pick([401, 403, 404, 409, 410, 500, 503]) },
+    { is: 'status', code: draw.pick([429, 503]), retryAfterS: 1 + draw.below(5) },
+    { is: 'echo' },
+    { is: 'not JSON' },
+    { is: 'truncated' },
+    { is: 'another kind' },
+    { is: 'duplicated' },
+    { is: 'killed before' },
+    { is: 'killed after' },
+    { is: 'frozen before', ms: 1000 + draw.below(60_000) },
+    { is: 'frozen after', ms: 1000 + draw.below(60_000) },
+  ]);
+}
+
+function somePerson(at: number, { draw, clusters, apps }: PlanWorld): Act {
+  const app = draw.below(apps);
+  const item = draw.below(8);
+  switch (draw.below(16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return { at, do: 'push', app, change: draw.pick(['set', 'set', 'add', 'remove', 'revert']), item };
+    case 4:
+    case 5:
+    case 6:
+    case 7:
+      return { at, do: 'edit', app, change: draw.pick(['set', 'set', 'delete', 'keep']), item };
+    case 8:
+      return { at, do: 'foreign', cluster: draw.below(clusters) };
+    case 9:
+    case 10:
+    case 11:
+      return { at, do: 'sync', app, prune: draw.below(2) === 0 };
+    case 12:
+      return { at, do: draw.pick(['terminate', 'delete']), app };
+    case 13:
+      return { at, do: 'refresh', app, hard: draw.below(2) === 0 };
+    case 14:
+      return { at, do: 'pin', app, back: draw.below(3) };
+    default:
+      return { at, do: 'manner', app, manner: draw.pick(['automated', 'automated without prune', 'manual']) };
+  }
+}
+
+/** Draws from a random source. */
+export class Draw {
+  readonly #random: RandomSource;
+
+  constructor(random: RandomSource) {
+    this.#random = random;
+  }
+
+  below(n: number): number {
+    return Math.floor(this.#random.next() * n);
+  }
+
+  pick<const T>(list: readonly T[]): T {
+    return list[this.below(list.length)] as T;
+  }
+}

@@ -1,0 +1,204 @@
+import { newAbortController, runGroups, seededRandom, Shutdown } from '#base';
+import type { Runnable } from '#base';
+import { createController } from '#controller';
+import type { Controller, ControllerConfig } from '#controller';
+import { createKubeClient, SharedClients } from '#kube';
+import type { KubeClient } from '#kube';
+import { createLiveClusters } from '#live';
+import type { ClusterConnection } from '#model';
+import { createMemoryPublisher } from '#publish';
+import type { Publisher } from '#publish';
+import { defaultRateLimiterConfig } from '#queues';
+import { createSettingsStore } from '#settings';
+import { createOwnership, HubTime } from '#sharding';
+import type { Ownership } from '#sharding';
+import { createLogger, PromMetrics } from '#telemetry';
+import type { VirtualTime } from '../../sharding/testing/index.ts';
+import { ProcessClock } from './clock.ts';
+import type { NetworkProcess } from './clock.ts';
+import type { WorldGit } from './git.ts';
+import type { WorldNetwork } from './network.ts';
+
+export const hubUrl = 'https://hub.world';
+export const workload = 'argocd-application-controller';
+
+const config: ControllerConfig = {
+  namespace: 'argocd',
+  applicationNamespaces: [],
+  statusProcessors: 2,
+  operationProcessors: 2,
+  appResyncMs: 60_000,
+  hardResyncMs: 0,
+  jitterMs: 0,
+  selfHeal: { backoffMs: 2000, factor: 3, capMs: 20_000, timeoutMs: 0 },
+  syncTimeoutMs: 0,
+  repoErrorGraceMs: 20_000,
+  kubectlParallelism: 20,
+  syncWaveDelayMs: 500,
+  persistResourceHealth: true,
+  clusterInfoMs: 30_000,
+  rateLimiter: { ...defaultRateLimiterConfig, maxDelayMs: 5000 },
+  graceMs: 5000,
+};
+
+export interface ReplicaDeps {
+  readonly time: VirtualTime;
+  readonly network: WorldNetwork;
+  readonly git: WorldGit;
+  readonly index: number;
+  /** Distinguishes the processes that follow each other under one name. */
+  readonly birth: number;
+  readonly seed: number;
+  /** Each text that leaves the process by a log line or a published value. */
+  readonly onOutput: (where: string, text: string) => void;
+  readonly onGone: () => void;
+}
+
+/** Longest time from SIGTERM to the end of a process. */
+export const graceMs = 25_000;
+
+/** One process of the controller: everything but its API servers, Git and time is real. */
+export class WorldReplica implements NetworkProcess {
+  readonly name: string;
+  readonly index: number;
+  readonly clock: ProcessClock;
+  readonly ownership: Ownership;
+  readonly controller: Controller;
+  readonly metrics = new PromMetrics();
+  readonly #deps: ReplicaDeps;
+  readonly #life = newAbortController();
+  #state: 'running' | 'stopping' | 'ended' | 'killed' = 'running';
+  /** How `run` ended, other than in order. */
+  failure: unknown;
+
+  constructor(deps: ReplicaDeps) {
+    this.#deps = deps;
+    const { index, birth, seed, time, network, git } = deps;
+    this.index = index;
+    this.name = `${workload}-${index}`;
+    const random = seededRandom(seed * 1009 + birth);
+    const rate = 0.97 + random.next() * 0.06;
+    this.clock = new ProcessClock(time, { rate, skew: (random.next() - 0.5) * 4000 });
+    const { clock, metrics } = this;
+    const destination = { write: (line: string) => deps.onOutput('a log line', line) };
+    const logger = createLogger({ level: 'info', format: 'json', destination });
+    const common = { clock, random, logger };
+    const hubTime = new HubTime();
+    const connect = (connection: ClusterConnection): KubeClient =>
+      createKubeClient(connection, {
+        ...common,
+        userAgent: this.name,
+        limits: { qps: 500, burst: 500 },
+        openTransport: ({ server }) => network.transport(this, server),
+        ...(connection.server === hubUrl ? { onRequest: hubTimeListener(hubTime, clock) } : {}),
+      });
+    const hub = connect({ server: hubUrl, insecure: false, credentials: {} });
+    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+    this.ownership = createOwnership({
+      ...common,
+      client: hub,
+      namespace: 'argocd',
+      metrics,
+      algorithm: 'legacy',
+      dynamic: false,
+      hostname: this.name,
+      replicas: 0,
+      controllerName: workload,
+      heartbeatMs: 10_000,
+      bootMs: () => clock.machine.boot(),
+      hubTime,
+      prepares: true,
+    });
+    const clients = new SharedClients(connect);
+    const live = createLiveClusters({ ...common, clients, metrics, tuning: { auditMs: 90_000 } });
+    const publisher = watchedPublisher(deps.onOutput);
+    const desired = git.source(clock);
+    const own = { hub, settings, ownership: this.ownership, live, clients, desired, publisher, metrics };
+    this.controller = createController({ ...common, ...own }, config);
+    const groups: (readonly Runnable[])[] = [
+      [closer(hub)],
+      [settings, desired, publisher, this.ownership],
+      [live],
+      [this.controller],
+    ];
+    void runGroups(groups, this.#life.signal, { clock, graceMs }).then(
+      () => this.#ended(),
+      (error: unknown) => this.#ended(error),
+    );
+  }
+
+  get state(): 'running' | 'stopping' | 'ended' | 'killed' {
+    return this.#state;
+  }
+
+  /** Whether the process exists: it may write, unless it is frozen. */
+  get isAlive(): boolean {
+    return this.#state === 'running' || this.#state === 'stopping';
+  }
+
+  stop(): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'stopping';
+    this.clock.machine.whenRunning(() => this.#life.abort(new Shutdown()));
+  }
+
+  kill(): void {
+    if (!this.isAlive) return;
+    this.#state = 'killed';
+    this.clock.machine.off();
+    this.#deps.network.disconnect(this);
+    this.#deps.onGone();
+  }
+
+  #ended(error?: unknown): void {
+    if (!this.isAlive) return;
+    this.failure = error;
+    this.#state = 'ended';
+    this.#deps.onGone();
+  }
+}
+
+function hubTimeListener(
+  hubTime: HubTime,
+  clock: ProcessClock,
+): (record: { readonly dateMs?: number; readonly durationMs: number; readonly code: number }) => void {
+  return ({ dateMs, durationMs, code }) => {
+    const answeredAt = clock.monotonic();
+    if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
+  };
+}
+
+/** The memory publisher; the texts that it gets are also passed on. */
+function watchedPublisher(onOutput: ReplicaDeps['onOutput']): Publisher {
+  const memory = createMemoryPublisher();
+  return {
+    name: memory.name,
+    run: (signal) => memory.run(signal),
+    setTree: (instance, tree, terms) => {
+      onOutput('a published tree', JSON.stringify(tree));
+      return memory.setTree(instance, tree, terms);
+    },
+    setManagedResources: (instance, resources, terms) => {
+      onOutput('published resources', JSON.stringify(resources ?? ''));
+      return memory.setManagedResources(instance, resources, terms);
+    },
+    stands: (instance) => memory.stands(instance),
+    setClusterInfo: (...given) => memory.setClusterInfo(...given),
+    remove: (...given) => memory.remove(...given),
+    forget: (instance) => memory.forget(instance),
+    onLost: (listener) => memory.onLost(listener),
+  };
+}
+
+/** Closes the hub's client last. */
+function closer(hub: KubeClient): Runnable {
+  return {
+    name: 'hub client',
+    run: (signal) =>
+      new Promise((resolve, reject) => {
+        const close = (): void => void hub.close().then(resolve, reject);
+        if (signal.aborted) close();
+        else signal.addEventListener('abort', close, { once: true });
+      }),
+  };
+}

@@ -1,0 +1,45 @@
+import { checkEnd, unfinished } from './oracle.ts';
+import { createApps, perform } from './people.ts';
+import type { FaultCounts } from './faults.ts';
+import type { WorldPlan } from './plan.ts';
+import { World } from './world.ts';
+
+/** How long everything may take to settle once faults have ceased. */
+const settleMs = 600_000;
+const quietMs = 20_000;
+
+export interface Outcome {
+  /** The first violation; undefined: there is none. */
+  readonly violation: string | undefined;
+  readonly counts: FaultCounts;
+  /** Virtual time from the end of the faults until everything was settled. */
+  readonly settledInMs: number;
+  readonly clusterWrites: number;
+  readonly log: readonly string[];
+}
+
+/** Plays a schedule: trouble, calm until everything is settled, then the end of all processes. */
+export async function play(plan: WorldPlan): Promise<Outcome> {
+  const world = new World(plan);
+  createApps(world);
+  for (const act of plan.acts) world.at(act.at, () => perform(world, act));
+  await world.playTo(plan.troubleMs);
+  world.network.calm();
+  world.git.calm();
+  const calmAt = world.elapsedMs;
+  let wrong = unfinished(world);
+  while (world.violation === undefined && wrong !== undefined && world.elapsedMs < calmAt + settleMs) {
+    await world.playTo(world.elapsedMs + 3000);
+    wrong = unfinished(world);
+  }
+  if (wrong !== undefined) world.break(`not settled after ${settleMs} ms: ${wrong}`);
+  const settledInMs = world.elapsedMs - calmAt;
+  const { clusterWrites } = world.rules;
+  await world.playTo(world.elapsedMs + quietMs);
+  const later = world.rules.clusterWrites - clusterWrites;
+  if (later > 0) world.break(`${later} writes to clusters although everything was settled`);
+  if (world.violation === undefined) await checkEnd(world);
+  for (const replica of world.replicas) replica.kill();
+  const { violation, counts, log } = world;
+  return { violation, counts, settledInMs, clusterWrites, log };
+}

@@ -1,0 +1,268 @@
+import { seededRandom } from '#base';
+import { asApplication } from '#model';
+import type { Application, KubeObject } from '#model';
+import { VirtualTime } from '../../sharding/testing/index.ts';
+import { WorldApiServer } from './api-server.ts';
+import type { ServedKind } from './api-server.ts';
+import { canary, configMap, hasCanary, namespace, resourceOf } from './content.ts';
+import { FaultCounts } from './faults.ts';
+import { WorldGit } from './git.ts';
+import type { Commit } from './git.ts';
+import { WorldNetwork } from './network.ts';
+import type { SyncManner, WorldPlan } from './plan.ts';
+import { hubUrl, WorldReplica, workload } from './replica.ts';
+import { JournalRules } from './rules.ts';
+import type { ObservedWorld, Since } from './rules.ts';
+
+const core = (kind: string, resource: string, namespaced = true): ServedKind => ({
+  group: '',
+  version: 'v1',
+  kind,
+  resource,
+  namespaced,
+});
+const clusterKinds: readonly ServedKind[] = [
+  core('ConfigMap', 'configmaps'),
+  core('Secret', 'secrets'),
+  core('PersistentVolumeClaim', 'persistentvolumeclaims'),
+  core('Namespace', 'namespaces', false),
+];
+const argo = { group: 'argoproj.io', version: 'v1alpha1', namespaced: true };
+const hubKinds: readonly ServedKind[] = [
+  ...clusterKinds,
+  core('Event', 'events'),
+  { group: 'apps', version: 'v1', kind: 'StatefulSet', resource: 'statefulsets', namespaced: true },
+  { ...argo, kind: 'Application', resource: 'applications' },
+  { ...argo, kind: 'AppProject', resource: 'appprojects' },
+];
+
+/** Small enough that clocks of any speed stay exact, large enough for clocks that jump back. */
+const beginMs = 1_000_000_000;
+/** How long a process that ended by itself is missing. */
+const restartMs = 2000;
+
+/** The simulated world: one hub, clusters, Git, replicas and their network, in virtual time. */
+export class World implements ObservedWorld {
+  readonly plan: WorldPlan;
+  readonly time = new VirtualTime();
+  readonly counts = new FaultCounts();
+  readonly hub: WorldApiServer;
+  readonly clusters: readonly WorldApiServer[];
+  readonly git: WorldGit;
+  readonly network: WorldNetwork;
+  readonly rules: JournalRules;
+  /** All processes so far. */
+  readonly replicas: WorldReplica[] = [];
+  /** Commits that Applications were to have, by name. */
+  readonly targets = new Map<string, Since<string>[]>();
+  readonly manners = new Map<string, Since<SyncManner>[]>();
+  /** Names of those who asked for a sync, with the Application. */
+  readonly asked = new Map<string, string>();
+  /** How the network and the fleet were when faults ceased. */
+  desired: number;
+  violation: string | undefined;
+  readonly log: string[] = [];
+  readonly #downUntil = new Map<number, number>();
+  readonly #start: number;
+
+  constructor(plan: WorldPlan) {
+    this.plan = plan;
+    this.desired = plan.replicas;
+    this.time.now = beginMs;
+    this.#start = this.time.now;
+    const now = (): number => this.time.now;
+    this.git = new WorldGit(now, this.counts);
+    this.hub = new WorldApiServer(hubUrl, hubKinds, now);
+    this.clusters = Array.from(
+      { length: plan.clusters },
+      (_, i) => new WorldApiServer(`https://c${i}.world`, clusterKinds, now),
+    );
+    this.rules = new JournalRules(this);
+    this.network = new WorldNetwork({
+      time: this.time,
+      random: seededRandom(plan.seed ^ 0x77),
+      counts: this.counts,
+      onServed: (served) => this.rules.served(served),
+    });
+    for (const server of [this.hub, ...this.clusters]) this.network.add(server);
+    for (const cluster of this.clusters) this.#prepareCluster(cluster);
+    this.#prepareHub();
+    for (let i = 0; i < this.desired; i += 1) this.startReplica(i);
+  }
+
+  get elapsedMs(): number {
+    return this.time.now - this.#start;
+  }
+
+  /** Plays until so long after the start, or until a violation. */
+  async playTo(elapsedMs: number): Promise<void> {
+    await this.time.play(this.#start + elapsedMs, () => this.violation !== undefined);
+  }
+
+  at(elapsedMs: number, run: () => void): void {
+    this.time.at(this.#start + elapsedMs, run);
+  }
+
+  break(what: string): void {
+    this.violation ??= `at ${this.elapsedMs}: ${what}`;
+  }
+
+  note(what: string): void {
+    this.log.push(`${this.elapsedMs} ${what}`);
+  }
+
+  /** The process of a replica that exists now. */
+  replica(index: number): WorldReplica | undefined {
+    return this.replicas.find((replica) => replica.index === index && replica.isAlive);
+  }
+
+  alive(): readonly WorldReplica[] {
+    return this.replicas.filter(({ isAlive }) => isAlive);
+  }
+
+  startReplica(index: number): void {
+    if (index >= this.desired || this.replica(index) !== undefined) return;
+    if ((this.#downUntil.get(index) ?? 0) > this.time.now) return;
+    this.note(`replica ${index} starts`);
+    this.replicas.push(
+      new WorldReplica({
+        time: this.time,
+        network: this.network,
+        git: this.git,
+        index,
+        birth: this.replicas.length,
+        seed: this.plan.seed,
+        onOutput: (where, text) => {
+          if (hasCanary(text)) this.break(`${where} of replica ${index} contains a secret value: ${text}`);
+        },
+        onGone: () => this.#restartLater(index, restartMs),
+      }),
+    );
+  }
+
+  /** A replica is missing for a time, after it was killed or stopped. */
+  restart(index: number, how: 'kill' | 'stop', downMs: number): void {
+    const replica = this.replica(index);
+    if (replica === undefined) return;
+    this.counts.add(how === 'kill' ? 'killed' : 'stopped in order');
+    this.#downUntil.set(index, this.time.now + downMs);
+    if (how === 'kill') replica.kill();
+    else replica.stop();
+    this.#restartLater(index, downMs);
+  }
+
+  scale(replicas: number): void {
+    this.desired = replicas;
+    this.writeWorkload();
+    for (const replica of this.alive()) if (replica.index >= replicas) replica.stop();
+    for (let i = 0; i < replicas; i += 1) this.startReplica(i);
+  }
+
+  #restartLater(index: number, afterMs: number): void {
+    this.time.at(this.time.now + afterMs, () => this.startReplica(index));
+  }
+
+  // ---------------------------------------------------------------- the hub
+
+  app(name: string): Application | undefined {
+    const object = this.hub.store.get('applications', 'argocd', name);
+    return object === undefined ? undefined : asApplication(object);
+  }
+
+  /** Changes an Application as a person. */
+  editApp(name: string, change: (app: Application) => object): void {
+    const app = this.app(name);
+    if (app === undefined) return;
+    this.hub.store.put('applications', { ...app, ...change(app) } as unknown as KubeObject);
+  }
+
+  get appNames(): readonly string[] {
+    return this.plan.apps.map((_, i) => `a${i}`);
+  }
+
+  clusterOf(app: string): WorldApiServer {
+    const index = this.plan.apps[Number(app.slice(1))]?.cluster ?? 0;
+    return this.clusters[index] ?? this.hub;
+  }
+
+  live(app: string, object: KubeObject): KubeObject | undefined {
+    return this.clusterOf(app).store.get(resourceOf[object.kind] ?? '', namespace, object.metadata.name ?? '');
+  }
+
+  /** All objects of the cluster that are named like those of the Application. */
+  objectsOf(app: string): readonly KubeObject[] {
+    return Object.values(resourceOf)
+      .flatMap((resource) => this.clusterOf(app).store.list(resource, namespace))
+      .filter(({ metadata }) => metadata.name?.startsWith(`${app}-`) === true);
+  }
+
+  /** The commit that an Application should have now. */
+  target(app: string): Commit | undefined {
+    return this.git.get(this.targets.get(app)?.at(-1)?.value ?? '');
+  }
+
+  setTarget(app: string): void {
+    const { targetRevision } = this.app(app)?.spec.source ?? {};
+    const sha = this.git.get(targetRevision ?? '')?.sha ?? this.git.head(app).sha;
+    const known = this.targets.get(app) ?? [];
+    if (known.at(-1)?.value !== sha) this.targets.set(app, [...known, { at: this.time.now, value: sha }]);
+  }
+
+  setManner(app: string, manner: SyncManner): void {
+    this.manners.set(app, [...(this.manners.get(app) ?? []), { at: this.time.now, value: manner }]);
+    this.editApp(app, ({ spec }) => ({ spec: { ...spec, syncPolicy: syncPolicyOf(manner) } }));
+  }
+
+  writeWorkload(): void {
+    const metadata = { name: workload, namespace: 'argocd' };
+    const spec = { replicas: this.desired };
+    this.hub.store.put('statefulsets', { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec });
+  }
+
+  #prepareCluster(cluster: WorldApiServer): void {
+    cluster.onCreate = (object) =>
+      object.kind === 'PersistentVolumeClaim' ? { ...object, status: { phase: 'Bound' } } : object;
+    cluster.store.put('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    const foreign = configMap('foreign', 'v0');
+    cluster.store.put('configmaps', { ...foreign, metadata: { ...foreign.metadata, namespace } });
+  }
+
+  #prepareHub(): void {
+    const { store } = this.hub;
+    this.writeWorkload();
+    store.put('configmaps', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } },
+      data: { 'cluster.inClusterEnabled': 'false' },
+    });
+    store.put('appprojects', {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'AppProject',
+      metadata: { name: 'default', namespace: 'argocd' },
+      spec: {
+        sourceRepos: ['*'],
+        destinations: [{ server: '*', namespace: '*' }],
+        clusterResourceWhitelist: [{ group: '*', kind: '*' }],
+      },
+    });
+    this.clusters.forEach(({ url }, i) => store.put('secrets', clusterSecret(`c${i}`, url)));
+  }
+}
+
+export function syncPolicyOf(manner: SyncManner): object {
+  const retry = { limit: -1, backoff: { duration: '1s', factor: 2, maxDuration: '8s' } };
+  if (manner === 'manual') return { retry };
+  return { automated: { prune: manner === 'automated', selfHeal: true }, retry };
+}
+
+function clusterSecret(name: string, server: string): KubeObject {
+  const config = JSON.stringify({ bearerToken: `${canary}-token-of-${name}` });
+  const texts = { name, server, config };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `cluster-${name}`, namespace: 'argocd', labels: { 'argocd.argoproj.io/secret-type': 'cluster' } },
+    data: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+  };
+}
