@@ -35,7 +35,7 @@ export const parts = {
   live: [['objects'], ['store'], ['bytes', 'discovery'], ['watch'], ['queries']],
 };
 
-export const beside = ['sim', 'dashboard', 'bench', 'test'];
+export const beside = ['sim', 'dashboard', 'engine', 'bench', 'test'];
 
 /** What the read API sends, and its words: they import nothing else. */
 const wireFiles = '^api/(?:(?:application-|view-)?types[.]ts$|words/)';

@@ -47,6 +47,7 @@ function buildIfStale() {
   run(process.execPath, [tsc, '-p', '.'], 'Building');
   run(process.execPath, [tsc, '-p', join('dashboard', 'ui')], 'Checking the types of the dashboard');
   run(process.execPath, [join(root, 'scripts', 'client-node.mjs')], 'Bundling client-node');
+  run(process.execPath, [join(root, 'scripts', 'engine', 'build.mjs')], 'Bundling the engine');
   run(process.execPath, [join(root, 'scripts', 'dashboard', 'build.mjs')], 'Building the dashboard');
   writeFileSync(built, '');
 }

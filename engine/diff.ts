@@ -1,0 +1,30 @@
+/**
+ * driftless/diff: how a live object differs from its target. Three-way as kubectl's client-side
+ * apply, or by the managed fields of server-side apply; normalization, ignore rules and masking of
+ * Secrets as in Argo CD. Pure: values in, values out.
+ */
+import type { DiffRules } from '#diff';
+import type { ResourceIgnoreDifferences } from '#model';
+import { parseSettings } from '#settings';
+
+export { diffObjects, maskSecrets } from '#diff';
+export type { DiffResult, DiffRules, ObjectPair, RuleFault } from '#diff';
+export type { KubeObject, ResourceIgnoreDifferences } from '#model';
+
+export interface DiffOptions {
+  /** Rules as in `spec.ignoreDifferences` of an Application. */
+  readonly ignoreDifferences?: readonly ResourceIgnoreDifferences[];
+  /** Keys of argocd-cm: `resource.customizations.ignoreDifferences.apps_Deployment`, … */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Predict server-side apply by our field manager instead of client-side apply. */
+  readonly serverSideApply?: boolean;
+}
+
+/** The rules of `diffObjects`. A malformed key of `settings` is ignored, as in the controller. */
+export function diffRules({
+  ignoreDifferences = [],
+  settings = {},
+  serverSideApply = false,
+}: DiffOptions = {}): DiffRules {
+  return { settings: parseSettings(settings).settings, ignoreDifferences, serverSideApply };
+}

@@ -1,0 +1,34 @@
+// Writes the type declarations of the doors of the engine, and of what they use, into dist/.
+import { spawnSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../root.mjs';
+
+const config = join(root, 'dist', 'tsconfig.types.json');
+const doors = ['diff', 'health', 'sharding', 'sim'];
+writeFileSync(
+  config,
+  JSON.stringify({
+    extends: '../tsconfig.json',
+    compilerOptions: {
+      declaration: true,
+      emitDeclarationOnly: true,
+      incremental: false,
+      tsBuildInfoFile: null,
+      sourceMap: false,
+      rootDir: '..',
+      outDir: '.',
+      paths: { '#*': ['../*/index.ts'] },
+    },
+    include: [],
+    files: [
+      ...doors.map((name) => `../engine/${name}.ts`),
+      '../model/hashing.d.ts',
+      '../sharding/distribution/hashing.d.ts',
+    ],
+  }),
+);
+const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
+const { status } = spawnSync(process.execPath, [tsc, '-p', config], { stdio: 'inherit' });
+rmSync(config);
+process.exit(status ?? 1);
