@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { omit } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { Logger, MetricRegistry, Tracer } from '#telemetry';
 import { ParseProcess } from './command/parse-process.ts';
@@ -38,6 +39,8 @@ import { PluginGenerator } from './generate/plugins/plugins.ts';
 import type { PluginConfig, PluginGeneratorDeps } from './generate/plugins/plugins.ts';
 import { RelatedFiles } from './generate/related-files.ts';
 import { RenderTools } from './generate/tools.ts';
+import { GitCommitter } from './hydrate/git-committer.ts';
+import type { HydrationCommitter } from './hydrate/types.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
 import { createFairRenderer, FairLimiter } from './render/fair.ts';
@@ -134,6 +137,12 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     failures: new PausedFailures(clock, limits),
     renderSlots: new FairLimiter(clock, limits.parallelism),
   });
+}
+
+/** Creates the committer of hydrated manifests, with git clients of its own. The caller runs it. */
+export function createGitCommitter(deps: DesiredSourceDeps): HydrationCommitter {
+  const wiring: Wiring = { ...deps, limits: { ...defaultLimits, ...deps.limits } };
+  return new GitCommitter({ ...wiring, git: remoteAccess(omit(wiring, 'metrics')).git });
 }
 
 interface Wiring extends DesiredSourceDeps {

@@ -37,6 +37,12 @@ export type { PublicKeys } from './fetch/signatures/keyring.ts';
 export type { GitTrust } from './fetch/git/git.ts';
 export { archiveFiles } from './fetch/files/archive.ts';
 export type { ArchiveFile } from './fetch/files/archive.ts';
+export { createCommitServerClient } from './hydrate/commit-server.ts';
+export type { CommitServerDeps } from './hydrate/commit-server.ts';
+export { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate } from './hydrate/commit-texts.ts';
+export { metadataOf } from './hydrate/dry-commit.ts';
+export type { DryCommit } from './hydrate/dry-commit.ts';
+export type { FencedCall, HydratedPath, HydrationCommit, HydrationCommitter } from './hydrate/types.ts';
 export { pluginConfigOf } from './generate/plugins/plugins.ts';
 export type { PluginConfig } from './generate/plugins/plugins.ts';
 export { azureWorkloadOf } from './fetch/credentials/cloud-tokens.ts';
@@ -69,7 +75,7 @@ export type { Renderer, RenderProgram, RenderRequest, RenderResult, RenderShare,
 export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
-export { createDesiredSource } from './assembly.ts';
+export { createDesiredSource, createGitCommitter } from './assembly.ts';
 export type { DesiredSourceDeps } from './assembly.ts';
 export type {
   TargetCapabilities,
@@ -77,6 +83,7 @@ export type {
   GeneratorOptions,
   KnownRepositories,
   CachePolicy,
+  CommitChange,
   Manifests,
   ManifestsRequest,
   RequestedSource,

@@ -22,6 +22,8 @@ export interface DesiredLimits {
    * (ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE, 10M). 0: no limit.
    */
   readonly maxManifestBytes: number;
+  /** Manifests of one hydrated commit. */
+  readonly maxCommitBytes: number;
   /** Output of one `git ls-tree`. */
   readonly maxListingBytes: number;
   /** Output of one `git ls-remote`. */
@@ -139,6 +141,7 @@ export const defaultLimits: DesiredLimits = {
   fetchTimeoutMs: 600_000,
   refsTtlMs: 180_000,
   maxManifestBytes: 10_000_000,
+  maxCommitBytes: 64 * 1024 * 1024,
   maxListingBytes: 128 * 1024 * 1024,
   maxRefsBytes: 16 * 1024 * 1024,
   maxTreeEntries: 500_000,

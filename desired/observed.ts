@@ -1,4 +1,4 @@
-import { isAbort, messageOf, outsideText, recordedText, splitUserInfo } from '#base';
+import { defined, isAbort, messageOf, outsideText, recordedText, splitUserInfo } from '#base';
 import type { Clock } from '#base';
 import {
   GenerationPaused,
@@ -77,6 +77,8 @@ export function observeSource(source: DesiredSource, clock: Clock): ObservedSour
     }
   };
   const verify = source.verify?.bind(source);
+  const dryCommit = source.dryCommit?.bind(source);
+  const hasChanges = source.hasChanges?.bind(source);
   return {
     source: {
       name: source.name,
@@ -88,6 +90,7 @@ export function observeSource(source: DesiredSource, clock: Clock): ObservedSour
         noted(request.sources, true, () => source.manifests(request, signal)),
       resolve: (one, revision, signal) => noted([one], false, () => source.resolve(one, revision, signal)),
       ...(verify === undefined ? {} : { verify: (request, signal) => verify(request, signal) }),
+      ...defined({ dryCommit, hasChanges }),
     },
     repositories: () =>
       [...reports.values()].map(({ paused, ...report }) => ({ ...report, paused: [...paused.values()] })),

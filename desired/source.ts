@@ -1,5 +1,6 @@
 import { hashJson, isAbort, Shutdown } from '#base';
 import type { Clock, Json } from '#base';
+import type { Repository } from '#model';
 import { isReferenceOnly } from '#policy';
 import { noTracer } from '#telemetry';
 import type { Logger, Tracer } from '#telemetry';
@@ -16,6 +17,8 @@ import type { Snapshot } from './fetch/files/snapshot.ts';
 import { checkRevision } from './fetch/shared/input-checks.ts';
 import type { Verifier } from './fetch/signatures/verifier.ts';
 import type { Generators } from './generate/generators.ts';
+import type { DryCommit } from './hydrate/dry-commit.ts';
+import { differsAt, readDryCommit } from './hydrate/read-dry.ts';
 import { withOverrideFiles } from './generate/override-files.ts';
 import type { RenderJob } from './generate/plan.ts';
 import { mustRerender, recencyOf } from './generate/related-files.ts';
@@ -27,6 +30,7 @@ import type { CachedManifests, RenderedCache } from './rendered.ts';
 import { traceSource } from './source-spans.ts';
 import type {
   CachePolicy,
+  CommitChange,
   DesiredSource,
   Manifests,
   ManifestsRequest,
@@ -116,6 +120,19 @@ export class EmbeddedSource implements DesiredSource {
   async resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     return this.#deps.remotes.resolve(at, recencyOf(revision), signal);
+  }
+
+  async dryCommit(repository: Repository, sha: string, signal: AbortSignal): Promise<DryCommit> {
+    const from = this.#deps.repositories.of(repository);
+    return this.#retryLostMirror(async () => readDryCommit(from, await from.ensureCommit(sha, signal), signal));
+  }
+
+  async hasChanges({ repository, from, to, paths }: CommitChange, signal: AbortSignal): Promise<boolean> {
+    const { repositories } = this.#deps;
+    const [before, after] = await Promise.all(
+      [from, to].map((sha) => repositories.snapshot(repository, sha, false, signal)),
+    );
+    return before === undefined || after === undefined || differsAt(before.tree, after.tree, paths);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<VerifiedRevision> {

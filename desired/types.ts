@@ -1,5 +1,6 @@
 import type { Runnable } from '#base';
 import type { ApplicationSource, KubeObject, Repository, TrackingSettings } from '#model';
+import type { DryCommit } from './hydrate/dry-commit.ts';
 
 /** One source of a request, with its repository and the credentials for it. */
 export interface RequestedSource {
@@ -174,6 +175,14 @@ export interface VerifiedRevision {
   readonly problems: readonly string[];
 }
 
+/** Two commits of a repository, and the paths from its root that matter. */
+export interface CommitChange {
+  readonly repository: Repository;
+  readonly from: string;
+  readonly to: string;
+  readonly paths: readonly string[];
+}
+
 /**
  * Renders sources. Concurrent equal requests share one render; a repository is fetched at most once
  * at a time; everything has a deadline. Errors (DriftlessError, codes DESIRED_*) have the text of
@@ -188,6 +197,13 @@ export interface DesiredSource extends Runnable {
    * request carry their `demand`, and the answer has the problems.
    */
   verify?(request: VerifyRequest, signal: AbortSignal): Promise<VerifiedRevision>;
+  /** The author, time and message of a Git commit, for the commit that hydrates it. */
+  dryCommit?(repository: Repository, sha: string, signal: AbortSignal): Promise<DryCommit>;
+  /**
+   * Whether a file at one of the paths differs between two commits. Absent: every new commit counts
+   * as a change.
+   */
+  hasChanges?(change: CommitChange, signal: AbortSignal): Promise<boolean>;
   /** Resolves a revision to its present target: a full commit SHA, or the version of a chart. */
   resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string>;
 }

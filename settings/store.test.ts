@@ -137,7 +137,7 @@ describe('createSettingsStore', () => {
     expect(store.repository('https://git/x', 'default').inheritedCreds).toBe(false);
     expect([store.problems(), changes]).toEqual([[], []]);
     expect(hub.asked.sort()).toEqual([
-      'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository)',
+      'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository,repo-write-creds,repository-write)',
       'argocd metadata.name=argocd-cm',
       'argocd metadata.name=argocd-gpg-keys-cm',
     ]);
@@ -183,6 +183,20 @@ describe('createSettingsStore', () => {
     expect(store.resolve({ name: 'c' })).toEqual({ error: 'there are no clusters with this name: c' });
     await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), { settings: true, clusters: true });
     expect(store.settings().version).toBe('default');
+    await stop();
+  });
+
+  it('writes with Secrets for writing only, and reads with the others only', async () => {
+    const { store, hub, clock, stop } = await world(() => undefined);
+    hub.put('Secret', 'read', { url: 'https://git/a', password: 'reads' }, 'repository');
+    hub.put('Secret', 'write', { url: 'https://git/b', password: 'writes', project: 'p' }, 'repository-write');
+    hub.put('Secret', 'write-all', { url: 'https://git', password: 'template' }, 'repo-write-creds');
+    await clock.settle();
+    const passwords = (url: string, project: string): readonly (string | undefined)[] =>
+      [store.repository(url, project), store.writeRepository(url, project)].map(({ password }) => password?.reveal());
+    expect(passwords('https://git/a', 'p')).toEqual(['reads', 'template']);
+    expect(passwords('https://git/b', 'p')).toEqual([undefined, 'writes']);
+    expect(passwords('https://git/b', '')).toEqual([undefined, 'template']);
     await stop();
   });
 

@@ -54,7 +54,10 @@ export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
 /** The parsed content of one Secret. */
 type SecretEntry =
   | { readonly kind: 'cluster'; readonly value: ParsedCluster | { readonly error: string } }
-  | { readonly kind: 'repository' | 'credentials'; readonly value: RepositoryEntry | { readonly error: string } };
+  | { readonly kind: RepositoryKind; readonly value: RepositoryEntry | { readonly error: string } };
+
+/** Secrets for reading sources, and those for writing hydrated manifests. */
+type RepositoryKind = 'repository' | 'credentials' | 'write-repository' | 'write-credentials';
 
 class WatchedSettings implements SettingsStore {
   readonly name = 'settings';
@@ -108,6 +111,15 @@ class WatchedSettings implements SettingsStore {
 
   repository(url: string, project: string): Repository {
     return findRepository(url, project, this.#repositories('repository'), this.#repositories('credentials'));
+  }
+
+  writeRepository(url: string, project: string): Repository {
+    return findRepository(
+      url,
+      project,
+      this.#repositories('write-repository'),
+      this.#repositories('write-credentials'),
+    );
   }
 
   chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] } {
@@ -169,7 +181,7 @@ class WatchedSettings implements SettingsStore {
       this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
     if (isSameEntry(before, entry)) return;
     const kinds = new Set([before?.kind, entry?.kind]);
-    const repositories = kinds.has('repository') || kinds.has('credentials');
+    const repositories = [...kinds].some((kind) => kind !== undefined && kind !== 'cluster');
     this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
   }
 
@@ -192,6 +204,10 @@ class WatchedSettings implements SettingsStore {
         return { kind: 'repository', value: parseRepositorySecret(secret) };
       case 'repo-creds':
         return { kind: 'credentials', value: parseRepositorySecret(secret) };
+      case 'repository-write':
+        return { kind: 'write-repository', value: parseRepositorySecret(secret) };
+      case 'repo-write-creds':
+        return { kind: 'write-credentials', value: parseRepositorySecret(secret) };
       case undefined:
       default:
         return undefined;
@@ -210,7 +226,7 @@ class WatchedSettings implements SettingsStore {
     return this.#clusters;
   }
 
-  #repositories(kind: 'repository' | 'credentials'): readonly RepositoryEntry[] {
+  #repositories(kind: RepositoryKind): readonly RepositoryEntry[] {
     const found: RepositoryEntry[] = [];
     for (const entry of this.#entries.values())
       if (entry.kind === kind && !('error' in entry.value)) found.push(entry.value);
@@ -283,7 +299,7 @@ function watchSettings(deps: SettingsStoreDeps): SettingsInformers {
     secrets: createInformer({
       ...common,
       resource: secretResource,
-      labelSelector: `${labels.secretType} in (cluster,repo-creds,repository)`,
+      labelSelector: `${labels.secretType} in (cluster,repo-creds,repository,repo-write-creds,repository-write)`,
     }),
   };
 }

@@ -30,6 +30,10 @@ export interface SettingsStore extends Runnable {
    */
   repository(url: string, project: string): Repository;
   /**
+   * The repository of a URL for writing hydrated manifests: only the Secrets for writing count.
+   */
+  writeRepository(url: string, project: string): Repository;
+  /**
    * Chart repositories named by Secrets (those of type helm also have a name), and credentials by
    * URL prefix. A project may not be permitted to use all of them.
    */

@@ -26,7 +26,7 @@ const argo: readonly (readonly [flag: string, env: string, fallback: string])[] 
     'ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_CLIENT_CERT_KEY_PATH',
     '/app/config/reposerver/mtls/client.key',
   ],
-  ['commit-server', 'ARGOCD_APPLICATION_CONTROLLER_COMMIT_SERVER', 'argocd-commit-server:8086'],
+  ['commit-server', 'ARGOCD_APPLICATION_CONTROLLER_COMMIT_SERVER', ''],
   ['status-processors', 'ARGOCD_APPLICATION_CONTROLLER_STATUS_PROCESSORS', '20'],
   ['operation-processors', 'ARGOCD_APPLICATION_CONTROLLER_OPERATION_PROCESSORS', '10'],
   ['hydration-processors', 'ARGOCD_APPLICATION_CONTROLLER_HYDRATION_PROCESSORS', '5'],

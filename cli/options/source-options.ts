@@ -73,11 +73,10 @@ export const sourceOptions = {
   commitServer: {
     flag: 'commit-server',
     kind: 'string',
-    default: 'argocd-commit-server:8086',
+    default: '',
     env: `${argocdPrefix}COMMIT_SERVER`,
     key: 'P:commit.server',
-    help: 'Address of the commit server.',
-    noEffect: 'the source hydrator is out of scope',
+    help: "Address of Argo CD's commit server, which then makes the hydrated commits; empty: this process makes them.",
   },
   hydrationProcessors: {
     flag: 'hydration-processors',
@@ -86,7 +85,6 @@ export const sourceOptions = {
     env: `${argocdPrefix}HYDRATION_PROCESSORS`,
     key: 'P:controller.hydration.processors',
     help: 'Number of hydrations run concurrently.',
-    noEffect: 'the source hydrator is out of scope',
   },
   hydratorEnabled: {
     flag: 'hydrator-enabled',
@@ -95,7 +93,6 @@ export const sourceOptions = {
     env: 'ARGOCD_HYDRATOR_ENABLED',
     key: 'P:hydrator.enabled',
     help: 'Enable the source hydrator.',
-    noEffect: 'the source hydrator is out of scope',
   },
   grpcTxtServiceConfig: {
     flag: 'grpc-enable-txt-service-config',

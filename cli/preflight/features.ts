@@ -44,9 +44,9 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
   if (app.spec.sourceHydrator !== undefined)
     found.push({
       feature:
-        'source hydrator: hydration itself is not done here; what is in the hydrated branch is compared and synced',
+        'source hydrator: enable it with hydrator.enabled; without commit.server, commits are made by the controller itself',
       where: 'spec.sourceHydrator',
-      severity: 'differs',
+      severity: 'info',
       row: rows.hydrator,
     });
   const sources = sourcesOf(app.spec);

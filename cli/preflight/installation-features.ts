@@ -107,6 +107,10 @@ function customizations({ settings }: InstallationFacts): readonly UsedFeature[]
 /** Options whose effect is worth knowing when the installation sets them. */
 const reportedEffects: Readonly<Record<string, Pick<UsedFeature, 'feature' | 'row'>>> = {
   serverSideDiff: { feature: localDiff, row: rows.serverSideDiff },
+  hydratorEnabled: {
+    feature: 'the source hydrator: commits are made by the controller itself, unless commit.server is set',
+    row: rows.hydrator,
+  },
   retryLatestRevision: { feature: 'retries of automated syncs take the latest revision', row: rows.retries },
 };
 
@@ -119,18 +123,8 @@ function flagFeatures(installation: InstallationFacts): readonly UsedFeature[] {
     if (where === undefined) return [];
     if (effect !== undefined) return [{ ...effect, where, severity: 'info' }];
     const feature = `--${spec.flag} has no effect: ${spec.noEffect ?? ''}`;
-    return [{ feature, where, severity: severityOfFlag(name), row: rowOfFlag(name) }];
+    return [{ feature, where, severity: 'info', row: rows.inert }];
   });
-}
-
-const hydratorFlags: ReadonlySet<string> = new Set(['hydratorEnabled', 'commitServer', 'hydrationProcessors']);
-
-function rowOfFlag(name: string): UsedFeature['row'] {
-  return hydratorFlags.has(name) ? rows.hydrator : rows.inert;
-}
-
-function severityOfFlag(name: string): UsedFeature['severity'] {
-  return name === 'hydratorEnabled' ? 'differs' : 'info';
 }
 
 /** Location of the setting; undefined if it is not set, or set to its default. */

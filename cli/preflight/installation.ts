@@ -73,7 +73,10 @@ class InstallationReader {
       this.#optional(() => this.#find('argocd-ssh-known-hosts-cm'), 'ConfigMap argocd-ssh-known-hosts-cm'),
       this.#optional(() => this.#find('argocd-tls-certs-cm'), 'ConfigMap argocd-tls-certs-cm'),
       this.#needed('list', secrets, () =>
-        this.#list(secrets, { namespace, labelSelector: `${labels.secretType} in (cluster,repo-creds,repository)` }),
+        this.#list(secrets, {
+          namespace,
+          labelSelector: `${labels.secretType} in (cluster,repo-creds,repository,repo-write-creds,repository-write)`,
+        }),
       ),
       this.#needed('list', projects, () => this.#list(projects, { namespace })),
       this.#optional(() => this.#workload(), `StatefulSet and Deployment ${workloadName}`),

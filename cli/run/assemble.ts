@@ -4,7 +4,13 @@ import { createMemoryPublisher, createRedisPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { createOwnership, clusterWeightings } from '#sharding';
 import type { Ownership } from '#sharding';
-import { shardingAlgorithm, controllerConfig, createInfrastructure, startOrder } from './infrastructure.ts';
+import {
+  shardingAlgorithm,
+  controllerConfig,
+  createInfrastructure,
+  hydrationCommitter,
+  startOrder,
+} from './infrastructure.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
 import { readApi } from './read-api.ts';
 import { machineOf } from './process-location.ts';
@@ -19,7 +25,14 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
   const ownership = ownershipOf(inputs, infrastructure);
   const publisher = publisherOf(inputs, infrastructure);
   const controller = createController(
-    { ...neighbours, ownership, publisher, hub: infrastructure.client, clients: infrastructure.clients },
+    {
+      ...neighbours,
+      ownership,
+      publisher,
+      hub: infrastructure.client,
+      clients: infrastructure.clients,
+      committer: hydrationCommitter(inputs, neighbours),
+    },
     controllerConfig(inputs.config, namespace),
   );
   return startOrder(inputs, infrastructure, {

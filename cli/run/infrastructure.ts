@@ -3,11 +3,19 @@ import { getHeapStatistics } from 'node:v8';
 import { defined, untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
-import { createDesiredSource, createRemoteSource, observeSource } from '#desired';
+import {
+  createCommitServerClient,
+  createDesiredSource,
+  createGitCommitter,
+  createRemoteSource,
+  observeSource,
+} from '#desired';
 import type {
   AzureWorkload,
   CommandHelper,
   DesiredSource,
+  DesiredSourceDeps,
+  HydrationCommitter,
   PluginConfig,
   ProxySettings,
   Renderer,
@@ -151,7 +159,7 @@ function desiredSource(
   settings: Pick<SettingsStore, 'gpgKeys'>,
   metrics: MetricRegistry,
 ): DesiredSource {
-  const { config, commands, logger } = inputs;
+  const { config, logger } = inputs;
   const remote = repoServerSettings(config);
   if (remote !== undefined) {
     logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
@@ -163,7 +171,28 @@ function desiredSource(
       readOnly: config.shadow,
     });
   }
-  return createDesiredSource({
+  return createDesiredSource(embeddedSource(inputs, settings, metrics));
+}
+
+/** Makes hydrated commits; undefined if the hydrator is off. */
+export function hydrationCommitter(
+  inputs: WireInputs,
+  { settings, metrics }: Pick<WatchDeps, 'settings' | 'metrics'>,
+): HydrationCommitter | undefined {
+  const { config, logger } = inputs;
+  if (!config.hydratorEnabled) return undefined;
+  if (config.commitServer === '') return createGitCommitter(embeddedSource(inputs, settings, metrics));
+  logger.info('Hydrated commits are made by the commit server', { address: config.commitServer });
+  return createCommitServerClient({ clock: systemClock, address: config.commitServer, userAgent: userAgentOf(config) });
+}
+
+function embeddedSource(
+  inputs: WireInputs,
+  settings: Pick<SettingsStore, 'gpgKeys'>,
+  metrics: MetricRegistry,
+): DesiredSourceDeps {
+  const { config, commands, logger } = inputs;
+  return {
     clock: systemClock,
     random: systemRandom,
     logger,
@@ -183,7 +212,7 @@ function desiredSource(
     metrics,
     localRepositories: config.allowLocalRepositories,
     keys: (signal) => settings.gpgKeys(signal),
-  });
+  };
 }
 
 /** All runnables in start groups, including the endpoints. */
@@ -369,6 +398,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
     serverSideDiff: config.serverSideDiff,
+    ...(config.hydratorEnabled ? { hydration: { processors: config.hydrationProcessors } } : {}),
     retryLatestRevision: config.retryLatestRevision,
     jqLimitMs: config.jqTimeout,
     clusterInfoMs: config.clusterInfoInterval,

@@ -40,8 +40,11 @@ export const markEffects: Readonly<Record<string, ProvenElsewhere | ReadElsewher
     names: 'argocd.argoproj.io/hook-delete-policy',
   },
   'argocd.argoproj.io/hook-finalizer': { test: 'sync/run.test.ts', names: 'argocd.argoproj.io/hook-finalizer' },
-  'argocd.argoproj.io/hydrate': { row: 'source hydrator' },
-  'argocd.argoproj.io/hydrate-timestamp': { row: 'source hydrator' },
+  'argocd.argoproj.io/hydrate': { test: 'controller/hydration/hydrator.test.ts', names: 'argocd.argoproj.io/hydrate' },
+  'argocd.argoproj.io/hydrate-timestamp': {
+    test: 'controller/hydration/hydrator.test.ts',
+    names: 'argocd.argoproj.io/hydrate-timestamp',
+  },
   'argocd.argoproj.io/ignore-default-links': { test: 'live/objects/networking.test.ts', names: 'ignore-default-links' },
   'argocd.argoproj.io/ignore-differences': {
     test: 'diff/ignore/annotated-rules.test.ts',

@@ -19,7 +19,6 @@ export type ArgoOption = Exclude<
 >;
 
 const inert = 'variables with nothing to change';
-const hydrator = 'source hydrator';
 
 const limiterDelays = (config: RunConfig, adds: readonly number[]): readonly number[] => {
   const limiter = createRateLimiter<string>(controllerConfig(config, 'argocd').rateLimiter);
@@ -306,9 +305,20 @@ export const optionEffects: Readonly<Record<ArgoOption, OptionEffect | WithoutEf
         return world.app.status?.conditions?.some(({ type }) => type === 'ComparisonError') === true;
       }),
   },
-  commitServer: { given: 'c:1', row: hydrator },
-  hydrationProcessors: { given: '9', row: hydrator },
-  hydratorEnabled: { given: 'true', row: hydrator },
+  commitServer: { test: 'desired/hydrate/commit-server.test.ts', names: 'commit server' },
+  hydrationProcessors: {
+    given: '9',
+    beside: ['--hydrator-enabled'],
+    usual: 5,
+    changed: 9,
+    observe: (config) => controllerConfig(config, 'argocd').hydration?.processors,
+  },
+  hydratorEnabled: {
+    given: 'true',
+    usual: false,
+    changed: true,
+    observe: (config) => controllerConfig(config, 'argocd').hydration !== undefined,
+  },
   pauseAfterFailures: { test: 'desired/keeping.test.ts', names: 'pauseAfterFailures' },
   pauseMinutes: { test: 'desired/keeping.test.ts', names: 'paused for an hour' },
   pauseRequests: { test: 'desired/keeping.test.ts', names: 'pauseRequests' },

@@ -21,7 +21,7 @@ export interface SettingEffect {
 }
 
 const usualConfig = readArgs(runOptions, [], {}).config;
-const hydrator: WithoutEffect = { given: 'x', row: 'source hydrator' };
+const hydrated = (names: string): ProvenElsewhere => ({ test: 'controller/hydration/hydrator.test.ts', names });
 const byOptions = (names: string): ProvenElsewhere => ({ test: 'cli/options/run-options.test.ts', names });
 
 const labelled: KubeObject = {
@@ -295,10 +295,10 @@ export const settingEffects: Readonly<Record<string, SettingEffect | WithoutEffe
     changed: ['s3'],
     observe: (settings) => requested(settings, 'valuesFileSchemes'),
   },
-  'sourceHydrator.commitMessageTemplate': hydrator,
-  'sourceHydrator.readmeMessageTemplate': hydrator,
-  'commit.author.name': hydrator,
-  'commit.author.email': hydrator,
+  'sourceHydrator.commitMessageTemplate': hydrated('sourceHydrator.commitMessageTemplate'),
+  'sourceHydrator.readmeMessageTemplate': hydrated('sourceHydrator.readmeMessageTemplate'),
+  'commit.author.name': hydrated('commit.author.name'),
+  'commit.author.email': hydrated('commit.author.email'),
   'timeout.reconciliation': byOptions('ARGOCD_RECONCILIATION_TIMEOUT'),
   'timeout.hard.reconciliation': byOptions('ARGOCD_HARD_RECONCILIATION_TIMEOUT'),
   'timeout.reconciliation.jitter': byOptions('ARGOCD_RECONCILIATION_JITTER'),

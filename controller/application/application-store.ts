@@ -417,6 +417,20 @@ export class ApplicationStore {
     return body === undefined ? app : this.#patchExisting(app, { type: 'merge', body });
   }
 
+  /**
+   * Patches an Application for the owner of its hydration group, which is that of `leader`; the
+   * owner of the Application itself may be another replica. Undefined if it is deleted.
+   */
+  async patchHydration(app: Application, patch: Patch, leader: Application): Promise<Application | undefined> {
+    const expected = patch.type === 'merge' ? withMergePatch(app, patch.body as JsonObject) : app;
+    try {
+      return await this.#patch(app, patch, { expected, fence: leader });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
   #announce(app: Application, event: AppEvent): void {
     void this.#deps.events.record(app, event, this.#deps.signal);
   }
@@ -461,13 +475,13 @@ export class ApplicationStore {
   #locked(
     app: Application,
     send: FencedSend<KubeObject>,
-    { expected, check }: ApplicationWriteTerms,
+    { expected, fence = app, check }: ApplicationWriteTerms,
   ): Promise<Application> {
     const { signal, fenced } = this.#deps;
     const key = appKeyOf(app);
     return this.#locks.run(key, signal, async () => {
       check?.();
-      const sent = fenced(app, signal, send);
+      const sent = fenced(fence, signal, send);
       this.#inFlight.set(
         key,
         sent.then(

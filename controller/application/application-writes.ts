@@ -22,6 +22,8 @@ export interface StatusWrite {
 export interface ApplicationWriteTerms {
   /** The Application after the write if no other client changes it. */
   readonly expected: Application;
+  /** The Application whose owner may write; the written one by default. */
+  readonly fence?: Application;
   /** Called after the preceding writes have completed; throws to prevent this one. */
   readonly check?: () => void;
 }

@@ -85,6 +85,8 @@ export interface FreshnessFacts {
    * When this process last compared at level 2 or deeper; may be newer than `status.reconciledAt`.
    */
   readonly comparedAt: number | undefined;
+  /** Hydration is on: no warning is needed. */
+  readonly hydrates?: boolean | undefined;
   /** 0: never. */
   readonly softMs: number;
   /** 0: never. */
@@ -131,7 +133,7 @@ function matchRule(app: Application, facts: FreshnessFacts): DueRefresh | undefi
     return { level: compareLevel.latest, hard: false, reason: 'an operation completed', cause: 'operation' };
   const change = specChange(app);
   if (change !== undefined) return { level: compareLevel.latest, hard: false, reason: change, cause: 'application' };
-  if (!isHydrationWarningOutdated(app)) return undefined;
+  if (!isHydrationWarningOutdated(app, facts.hydrates === true)) return undefined;
   return { level: compareLevel.recent, hard: false, reason: 'the request for hydration changed', cause: 'application' };
 }
 

@@ -23,6 +23,7 @@ import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
 import { CostBook } from '../report/costs.ts';
 import { exposeMetrics } from './expose-metrics.ts';
+import { makeHydration } from './make-hydration.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { OperationProcessor } from '../operation/operation.ts';
 import {
@@ -116,28 +117,34 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   const mine = exposeMetrics(deps, config, { memories, guard, triggers, apps });
-  const pools = makePools(deps, config, shared, {
-    ...handlers,
-    project: (taken, signal) => cleanup.handle(taken, signal),
-  });
+  const hydration = makeHydration(deps, config, { apps, guard, projects, store, memories });
+  const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
+  const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
   return {
     apps,
     projects: projectInformer,
     triggers,
-    watchers: [
-      jqEnd,
-      recompareLostPublications(deps, config, queues.refresh),
-      makeClusterReports(deps, config, { apps, guard, projects }),
-      makeUnownedWarnings(deps, config, { apps, guard }),
-    ],
+    watchers: [...hydration.watchers, jqEnd, ...makeWatchers(deps, config, { apps, guard, projects, queues })],
     pools: pools.map(({ pool }) => pool),
-    queues: [queues.refresh, queues.operation, queues.project],
+    queues: [queues.refresh, queues.operation, queues.project, ...hydration.queues],
     report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools, costs }),
     memories,
     loop,
     guard,
     mine,
   };
+}
+
+function makeWatchers(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  { apps, guard, projects, queues }: Pick<SharedParts, 'guard' | 'projects' | 'queues'> & { readonly apps: Informer },
+): ControllerParts['watchers'] {
+  return [
+    recompareLostPublications(deps, config, queues.refresh),
+    makeClusterReports(deps, config, { apps, guard, projects }),
+    makeUnownedWarnings(deps, config, { apps, guard }),
+  ];
 }
 
 function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: ProjectPolicies): EventRecorder {
@@ -302,7 +309,7 @@ function makeHandlers(
       policyFacts: (app) => projects.facts(app),
       peek: (server) => live.peek(server),
     },
-    config,
+    { ...config, hydrates: config.hydration !== undefined },
   );
   const operator = new OperationProcessor(
     {

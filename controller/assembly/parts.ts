@@ -321,9 +321,10 @@ export function makeReport(
 /** The options that decisions of passes depend on. */
 function recordedConfig(config: ControllerConfig): RecordedConfig {
   const { namespace, appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal } = config;
-  const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs } = config;
+  const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs, hydration } = config;
+  const hydrates = hydration === undefined ? {} : { hydrates: true };
   const passes = { appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal };
-  return { namespace, ...passes, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs };
+  return { namespace, ...passes, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs, ...hydrates };
 }
 
 /** False also while the project cannot be used. */

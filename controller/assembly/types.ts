@@ -1,5 +1,5 @@
 import type { Clock, RandomSource, Runnable } from '#base';
-import type { DesiredSource } from '#desired';
+import type { DesiredSource, HydrationCommitter } from '#desired';
 import type { ClusterClients, KubeClient, KubeReader } from '#kube';
 import type { ClusterInfo, LiveClusters } from '#live';
 import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#model';
@@ -36,6 +36,8 @@ export interface ControllerDeps extends WatchDeps {
   /** Write access to the managed clusters. */
   readonly clients: ClusterClients;
   readonly publisher: Publisher;
+  /** Commits hydrated manifests; required for `hydration`. */
+  readonly committer?: HydrationCommitter | undefined;
 }
 
 /** Argo CD's flags as values; durations in milliseconds. */
@@ -88,6 +90,8 @@ export interface ControllerConfig {
   readonly gpgEnabled?: boolean;
   /** --wq-*. */
   readonly rateLimiter: RateLimiterConfig;
+  /** --hydrator-enabled: hydrates sources, `processors` groups at once. Undefined: off. */
+  readonly hydration?: { readonly processors: number };
   /** Options of the metrics; by default nothing optional is exposed. */
   readonly metrics?: {
     /** --metrics-application-labels. */

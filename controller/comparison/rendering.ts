@@ -10,6 +10,7 @@ import type {
   KnownRepositories,
   Manifests,
   RequestedSource,
+  SourceManifests,
   VerifiedRevision,
   WatchedPaths,
 } from '#desired';
@@ -38,8 +39,9 @@ export interface RendererConfig {
   readonly gpgEnabled?: boolean;
 }
 
-export interface RenderRequest {
-  readonly bound: BoundApplication;
+/** A request that needs no destination cluster. */
+export interface SourceRequest {
+  readonly bound: Pick<BoundApplication, 'app' | 'key' | 'project' | 'settings'>;
   readonly sources: readonly ApplicationSource[];
   /** One per source. */
   readonly revisions: readonly string[];
@@ -48,6 +50,12 @@ export interface RenderRequest {
   readonly localManifests: readonly string[];
   /** The worker slot of this pass, lent to others while its sources are slow. Absent: kept. */
   readonly place?: WorkerSlot | undefined;
+  /** The dry source of a hydrator: the Application's status is about another one. */
+  readonly isDry?: true;
+}
+
+export interface RenderRequest extends SourceRequest {
+  readonly bound: BoundApplication;
 }
 
 /** How long a pass keeps its worker slot while rendering; cached results take less. */
@@ -143,6 +151,21 @@ export class Renderer {
   }
 
   /**
+   * Renders the dry source of a hydrator, without the capabilities of a cluster.
+   * @throws every error
+   */
+  async dry(request: SourceRequest, signal: AbortSignal): Promise<Pick<SourceManifests, 'objects' | 'revision'>> {
+    const checked = await this.#check(request, 0, signal);
+    if (checked.problems.length > 0) throw new DriftlessError('SOURCE_INTEGRITY', checked.problems.join('\n'));
+    const answer = await this.#manifests(request, [checked], { kubeVersion: '', apiVersions: [] }, signal);
+    const [only] = answer.sources;
+    if (only === undefined) throw new DriftlessError('SOURCE_UNAVAILABLE', 'the dry source was not rendered');
+    if ((only.problems ?? []).length > 0)
+      throw new DriftlessError('SOURCE_INTEGRITY', (only.problems ?? []).join('\n'));
+    return only;
+  }
+
+  /**
    * Whether the output depends on the API versions of the cluster. Sources that are verified while
    * rendering are rendered by a repo-server.
    */
@@ -156,7 +179,7 @@ export class Renderer {
    * Verifies one source and pins it to the verified commit, the only one that may be rendered.
    * Without a signature requirement, pins it to the requested revision.
    */
-  async #check(request: RenderRequest, index: number, signal: AbortSignal): Promise<CheckedSource> {
+  async #check(request: SourceRequest, index: number, signal: AbortSignal): Promise<CheckedSource> {
     const source = request.sources[index] ?? { repoURL: '' };
     const project = projectOf(request.bound.app);
     const denied = sourceDenied(request.bound.project, source.repoURL, project);
@@ -172,7 +195,7 @@ export class Renderer {
   }
 
   async #verify(
-    request: RenderRequest,
+    request: SourceRequest,
     of: RequestedSource,
     signal: AbortSignal,
   ): Promise<VerifiedRevision & Pick<RequestedSource, 'demand'>> {
@@ -198,7 +221,7 @@ export class Renderer {
   }
 
   /** @throws IntegrityRulesUnusable */
-  #demandOf(request: RenderRequest, source: ApplicationSource): GitIntegrity | undefined {
+  #demandOf(request: SourceRequest, source: ApplicationSource): GitIntegrity | undefined {
     return this.#usableDemand(gitIntegrity(request.bound.project, source));
   }
 
@@ -229,13 +252,13 @@ export class Renderer {
   }
 
   async #manifests(
-    request: RenderRequest,
+    request: SourceRequest,
     sources: readonly RequestedSource[],
     cluster: TargetCapabilities,
     signal: AbortSignal,
   ): Promise<Manifests> {
     const { app, key, project, settings } = request.bound;
-    const watched = watchedPaths(app, request.sources);
+    const watched = request.isDry === true ? undefined : watchedPaths(app, request.sources);
     const order = {
       sources,
       cluster,
@@ -268,7 +291,7 @@ export class Renderer {
   }
 
   /** Lends the worker slot to other keys while a repository is slow. */
-  async #lendingSlot<T>({ place }: RenderRequest, work: Promise<T>): Promise<T> {
+  async #lendingSlot<T>({ place }: SourceRequest, work: Promise<T>): Promise<T> {
     if (place === undefined) return work;
     let timer: ClockTimer | undefined;
     const isLong = new Promise<true>((resolve) => {
@@ -413,14 +436,24 @@ function watchedPaths(app: Application, sources: readonly ApplicationSource[]): 
     .filter((entry) => entry !== '');
   // With a hydrator only the path of the sync source counts, which has the hydrated manifests.
   const isHydrated = hydratorOf(app.spec) !== undefined;
-  const paths = sources.map(({ path = '' }) =>
-    isHydrated
-      ? [path]
-      : entries.map((entry) =>
-          entry.startsWith('/') ? entry.slice(1) : posix.join(path, entry).replace(/(?<=.)\/$/, ''),
-        ),
-  );
+  const paths = sources.map(({ path = '' }) => (isHydrated ? [path] : pathsBelow(path, entries)));
   return { annotation, paths, synced: syncedRevisions(app) };
+}
+
+/** The watched paths of a dry source; empty if the Application has no such annotation. */
+export function watchedDryPaths(app: Application, { path = '' }: ApplicationSource): readonly string[] {
+  const annotation = app.metadata.annotations?.[annotations.manifestGeneratePaths] ?? '';
+  const entries = annotation.split(';').map((entry) => entry.trim());
+  return pathsBelow(
+    path,
+    entries.filter((entry) => entry !== ''),
+  );
+}
+
+function pathsBelow(path: string, entries: readonly string[]): readonly string[] {
+  return entries.map((entry) =>
+    entry.startsWith('/') ? entry.slice(1) : posix.join(path, entry).replace(/(?<=.)\/$/, ''),
+  );
 }
 
 /** The revisions in the status, one per source. */

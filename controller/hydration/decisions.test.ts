@@ -48,13 +48,6 @@ describe('whether an Application is hydrated', () => {
       'hydration operation already in progress',
     ],
     [
-      'again after its worker was lost',
-      { currentOperation: { ...done, phase: 'Hydrating', startedAt: minutesAgo(4) } },
-      {},
-      'hydrate',
-      'hydration operation already in progress',
-    ],
-    [
       'on a hard request',
       { currentOperation: done },
       { 'argocd.argoproj.io/hydrate': 'hard' },
@@ -86,7 +79,15 @@ describe('whether an Application is hydrated', () => {
     ['if no revision was compared', { currentOperation: done }, {}, 'hydrate', 'new revision may have changes'],
   ])('%s', (_what, status, annotations, action, reason) => {
     const one = hydratedApp(spec, { ...(status === undefined ? {} : { status }), annotations });
-    expect(decideHydration(one, { now, staleAfterMs: 180_000 })).toMatchObject({ do: action, reason });
+    expect(decideHydration(one, { now, isRunning: true })).toMatchObject({ do: action, reason });
+  });
+
+  it('goes on if the process that hydrated is gone', () => {
+    const one = hydratedApp(spec, { status: { currentOperation: { ...done, phase: 'Hydrating' } } });
+    expect(decideHydration(one, { now, isRunning: false })).toEqual({
+      do: 'hydrate',
+      reason: 'hydration operation was interrupted',
+    });
   });
 
   it.each([
@@ -94,7 +95,7 @@ describe('whether an Application is hydrated', () => {
     ['soon after a failure', failed],
   ])('depends on the dry revision %s', (_what, currentOperation) => {
     const one = hydratedApp(spec, { status: { currentOperation, lastComparedDryRevision: 'a1' } });
-    expect(decideHydration(one, { now, staleAfterMs: 180_000 })).toEqual({ do: 'compare', last: 'a1' });
+    expect(decideHydration(one, { now, isRunning: true })).toEqual({ do: 'compare', last: 'a1' });
   });
 
   it('is looked at again after the resync, and after a failure once its pause is over', () => {

@@ -1,4 +1,4 @@
-import { valueAt } from '#base';
+import { splitUserInfo, valueAt } from '#base';
 import type { JsonObject } from '#base';
 import { appKeyOf, hydratorOf, normalizeGitUrl } from '#model';
 import type { AppKey, Application, ApplicationSource } from '#model';
@@ -56,13 +56,12 @@ export function hydrationSpec(spec: JsonObject): HydrationSpec {
 /** The key of the Applications that are hydrated by one commit. */
 export type HydrationKey = string;
 
-/** Argo CD: getHydrationQueueKey. */
+/** Argo CD: getHydrationQueueKey. Without the credentials of URLs: keys are shown. */
 export function hydrationKeyOf({ dry, target }: HydrationSpec): HydrationKey {
-  const parts = [
-    normalizeGitUrl(dry.repoURL),
-    dry.targetRevision ?? '',
-    normalizeGitUrl(target.repoURL),
-    target.branch,
-  ];
-  return JSON.stringify(parts);
+  return JSON.stringify([plainUrl(dry.repoURL), dry.targetRevision ?? '', plainUrl(target.repoURL), target.branch]);
+}
+
+/** The form in which two spellings of one repository are equal, without user and password. */
+export function plainUrl(url: string): string {
+  return normalizeGitUrl(splitUserInfo(url.trim()).url);
 }

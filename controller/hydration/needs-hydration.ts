@@ -16,19 +16,19 @@ export const failureCooldownMs = 120_000;
 
 /**
  * Decides whether an Application must be hydrated (Argo CD: appNeedsHydration). The first rule that
- * applies wins. `staleAfterMs`: a hydration that began so long ago has lost its worker.
+ * applies wins. `isRunning`: this process has a hydration of the group; otherwise one in progress
+ * was interrupted, since no other process may hydrate the group.
  */
 export function decideHydration(
   { app, spec }: HydratedApplication,
-  { now, staleAfterMs }: { readonly now: number; readonly staleAfterMs: number },
+  { now, isRunning }: { readonly now: number; readonly isRunning: boolean },
 ): HydrationDecision {
   const { currentOperation: current, lastComparedDryRevision: last = '' } = hydrationStatusOf(app);
   const asked = hydrateAnnotation(app);
   if (current === undefined) return { do: 'hydrate', reason: 'no previous hydrate operation' };
   if (current.phase === 'Hydrating') {
-    const isStale = (ageMs(current.startedAt, now) ?? Infinity) > staleAfterMs;
-    const reason = 'hydration operation already in progress';
-    return isStale ? { do: 'hydrate', reason } : { do: 'skip', reason, inProgress: true };
+    if (!isRunning) return { do: 'hydrate', reason: 'hydration operation was interrupted' };
+    return { do: 'skip', reason: 'hydration operation already in progress', inProgress: true };
   }
   if (asked?.type === 'hard') return { do: 'hydrate', reason: 'hard hydrate requested' };
   if (!equalLoosely(spec, current.sourceHydrator)) return { do: 'hydrate', reason: 'spec.sourceHydrator differs' };

@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
 import { splitUserInfo } from '#base';
-import { normalizeGitUrl, projectOf } from '#model';
+import { projectOf } from '#model';
 import type { Application, AppProject } from '#model';
 import { isSourcePermitted } from '#policy';
+import { plainUrl } from './hydrator-spec.ts';
 import type { HydratedApplication, HydrationTarget } from './hydrator-spec.ts';
 
 /** The project of an Application, or why it cannot be used. */
@@ -39,7 +40,7 @@ function faultOf({ app, dry, target }: HydratedApplication, projectFor: ProjectL
   if (misplaced !== undefined) return misplaced;
   if (!isSourcePermitted(project, target.repoURL))
     return `destination repo ${shownUrl(target.repoURL)} is not permitted in project '${name}'`;
-  if (normalizeGitUrl(dry.repoURL) !== normalizeGitUrl(target.repoURL)) return undefined;
+  if (plainUrl(dry.repoURL) !== plainUrl(target.repoURL)) return undefined;
   if (branchOf(dry.targetRevision ?? '') !== target.branch) return undefined;
   return `app is configured to hydrate to its own dry source (branch ${JSON.stringify(target.branch)}): hydrate to another branch`;
 }
@@ -73,7 +74,7 @@ function usersOfPlaces(all: readonly HydratedApplication[]): ReadonlyMap<string,
 
 function placeOf({ repoURL, branch, path }: HydrationTarget): string {
   const clean = posix.normalize(path).replace(/\/+$/, '');
-  return JSON.stringify([normalizeGitUrl(repoURL), branch, clean]);
+  return JSON.stringify([plainUrl(repoURL), branch, clean]);
 }
 
 function branchOf(revision: string): string {

@@ -15,6 +15,8 @@ export interface RecordedConfig {
   readonly retryLatestRevision: boolean;
   readonly syncTimeoutMs: number;
   readonly syncWaveDelayMs: number;
+  /** Absent: false. */
+  readonly hydrates?: boolean;
 }
 
 /**

@@ -27,6 +27,8 @@ export interface RefreshConfig {
   readonly persistResourceHealth: boolean;
   readonly selfHeal: SelfHealBackoff;
   readonly retryLatestRevision?: boolean;
+  /** Hydration is on. */
+  readonly hydrates?: boolean;
 }
 
 export interface RefreshPass {

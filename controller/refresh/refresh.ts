@@ -230,7 +230,7 @@ export class RefreshProcessor {
     }
     const conditions = [
       ...(verdict.ok ? conflictConditions(verdict.bound.cluster) : verdict.conditions),
-      ...hydrationConditions(pass.before),
+      ...hydrationConditions(pass.before, this.#config.hydrates),
     ];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
     if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
@@ -432,6 +432,7 @@ export class RefreshProcessor {
     return {
       now: this.#now(),
       comparedAt: memory.comparedAt,
+      hydrates: this.#config.hydrates,
       softMs: this.#config.appResyncMs,
       hardMs: this.#config.hardResyncMs,
     };

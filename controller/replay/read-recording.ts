@@ -151,6 +151,7 @@ function readHeader(line: JsonObject): ReadHeader {
       retryLatestRevision: config['retryLatestRevision'] === true,
       syncTimeoutMs: numberOf(config, 'syncTimeoutMs'),
       syncWaveDelayMs: numberOf(config, 'syncWaveDelayMs'),
+      hydrates: config['hydrates'] === true,
     },
   };
 }

@@ -182,6 +182,6 @@ function makeRefresher(
       policyFacts: (app) => projects.facts(app),
       peek: (server) => live.peek(server),
     },
-    config,
+    { ...config, hydrates: config.hydration !== undefined },
   );
 }

@@ -24,6 +24,9 @@ export class FakeGit {
   /** Runs while manifests are requested. */
   meanwhile: () => void = () => undefined;
 
+  /** Whether a commit touches watched paths. */
+  watchedChange: (from: string, to: string) => boolean = () => true;
+
   sourceType: SourceManifests['sourceType'] = 'Directory';
 
   push(sha: string, objects: readonly KubeObject[]): void {
@@ -43,6 +46,9 @@ export class FakeGit {
       name: 'desired',
       run: (signal) => untilAborted(signal),
       resolve: ({ revision }) => Promise.resolve(resolve(revision)),
+      dryCommit: (_repository, sha) =>
+        Promise.resolve({ author: 'a <a@x>', authoredAt: 0, message: `change ${sha.slice(0, 4)}`, references: [] }),
+      hasChanges: ({ from, to }) => Promise.resolve(this.watchedChange(from, to)),
       ...(this.verifiesBefore ? { verify } : {}),
       manifests: async (request): Promise<Manifests> => {
         if (this.takes !== undefined) await this.takes(request);

@@ -1,5 +1,6 @@
 import { untilAborted, defined, newAbortController, OwnershipLost, runGroups, seededRandom, Shutdown } from '#base';
 import type { Clock } from '#base';
+import type { HydrationCommitter } from '#desired';
 import { apiResource, findResource } from '#kube';
 import type { KubeClient } from '#kube';
 import type { ClusterInfo, DegradedKinds, KindState, LiveCluster, LiveClusters, UnreadObject } from '#live';
@@ -213,6 +214,7 @@ export class FakeWorld {
       readonly logger?: Logger;
       readonly publisher?: Publisher;
       readonly tracer?: Tracer;
+      readonly committer?: HydrationCommitter;
     } = {},
   ): { readonly controller: Controller; stop(): Promise<void> } {
     const { hub, index = 0, dest = {}, others = {} } = options;
@@ -225,6 +227,7 @@ export class FakeWorld {
       hub: this.hub.client(hub),
       clients: { of: clientOf },
       publisher: options.publisher ?? createMemoryPublisher(),
+      committer: options.committer,
       ...defined({ metrics: options.metrics, logger: options.logger, tracer: options.tracer }),
     };
     return this.#started(createController(deps, { ...config, ...options.config }));
@@ -309,6 +312,7 @@ export class FakeWorld {
           : { error: `error getting cluster by server "${destination.server ?? ''}"` };
       },
       repository: (url) => bareRepository(url),
+      writeRepository: (url) => bareRepository(url),
       chartRepositories: () => ({ repositories: this.charts, credentials: [] }),
       gpgKeys: () => Promise.resolve({}),
       onChange: () => () => undefined,

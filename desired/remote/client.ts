@@ -135,7 +135,7 @@ function metadataOf({ traceparent }: Span): Metadata {
 }
 
 /** Go's names of the codes. */
-const codeNames: Readonly<Record<number, string>> = Object.fromEntries(
+export const codeNames: Readonly<Record<number, string>> = Object.fromEntries(
   Object.entries(status)
     .filter((entry): entry is [string, status] => typeof entry[1] === 'number')
     .map(([name, code]) => [

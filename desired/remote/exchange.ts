@@ -1,6 +1,7 @@
 import { isReferenceOnly } from '#policy';
 import { DesiredError, WrongRevision } from '../errors.ts';
 import { isFullSha, mayBeShortSha } from '../fetch/git/refs.ts';
+import type { DryCommit, RelatedCommit } from '../hydrate/dry-commit.ts';
 import type { CachePolicy, ManifestsRequest, RequestedSource, SourceManifests, SourceType } from '../types.ts';
 import type { ParsedAnswers } from './answers.ts';
 import type { RepoServerClient } from './client.ts';
@@ -69,6 +70,23 @@ export class RepoServerExchange {
     const resolved = await this.#call<{ readonly revision: string }>('ResolveRevision', message, signal);
     checkRevision(at, at.revision, resolved.revision);
     return resolved.revision;
+  }
+
+  /** What the repo-server knows about a commit. */
+  async dryCommit({ repository, revision }: RequestedSource, signal: AbortSignal): Promise<DryCommit> {
+    const message = { repo: repositoryMessage(repository), revision };
+    const {
+      author,
+      date,
+      message: text,
+      references,
+    } = await this.#call<RevisionAnswer>('GetRevisionMetadata', message, signal);
+    return {
+      author,
+      authoredAt: date?.seconds,
+      message: text,
+      references: references.flatMap(({ commit }) => (commit === null ? [] : [relatedCommit(commit)])),
+    };
   }
 
   /** @param request with every referenced source pinned to its commit */
@@ -181,6 +199,18 @@ export class RepoServerExchange {
   #call<T>(name: MethodName, message: ProtoMessage, signal: AbortSignal): Promise<T> {
     return this.#client.call<T>(name, message, () => secretsOf(this.#request), signal);
   }
+}
+
+interface RevisionAnswer {
+  readonly author: string;
+  readonly date: { readonly seconds: number } | null;
+  readonly message: string;
+  readonly references: readonly { readonly commit: Readonly<Record<string, string>> | null }[];
+}
+
+/** Empty fields count as missing. */
+function relatedCommit({ repoUrl = '', ...others }: Readonly<Record<string, string>>): RelatedCommit {
+  return Object.fromEntries(Object.entries({ ...others, repoURL: repoUrl }).filter(([, text]) => text !== ''));
 }
 
 /** Returns the signature problems. A missing result counts as a problem. */

@@ -242,7 +242,42 @@ const messages: Readonly<Record<string, MessageFields>> = {
     checkSignature: [3, 'bool'],
     sourceIntegrity: [4, 'SourceIntegrity'],
   },
-  RevisionMetadata: { sourceIntegrityResult: [7, 'CheckResult'] },
+  RevisionMetadata: {
+    author: [1, 'string'],
+    date: [2, 'Time'],
+    message: [4, 'string'],
+    references: [6, 'RevisionReference[]'],
+    sourceIntegrityResult: [7, 'CheckResult'],
+  },
+  RevisionReference: { commit: [1, 'CommitMetadata'] },
+  CommitMetadata: {
+    author: [1, 'string'],
+    date: [2, 'string'],
+    subject: [3, 'string'],
+    body: [4, 'string'],
+    sha: [5, 'string'],
+    repoUrl: [6, 'string'],
+  },
+  Time: { seconds: [1, 'int64'], nanos: [2, 'int32'] },
+};
+
+/** The messages of Argo CD's commit server (commitserver/commit/commit.proto). */
+const commitMessages: Readonly<Record<string, MessageFields>> = {
+  CommitHydratedManifestsRequest: {
+    repo: [1, 'Repository'],
+    syncBranch: [2, 'string'],
+    targetBranch: [3, 'string'],
+    drySha: [4, 'string'],
+    commitMessage: [5, 'string'],
+    paths: [6, 'PathDetails[]'],
+    dryCommitMetadata: [7, 'RevisionMetadata'],
+    authorName: [8, 'string'],
+    authorEmail: [9, 'string'],
+    readmeMessage: [10, 'string'],
+  },
+  PathDetails: { path: [1, 'string'], manifests: [2, 'HydratedManifestDetails[]'], commands: [3, 'string[]'] },
+  HydratedManifestDetails: { manifestJSON: [1, 'string'] },
+  CommitHydratedManifestsResponse: { hydratedSha: [1, 'string'] },
 };
 
 const methods = {
@@ -283,6 +318,31 @@ const described = {
     },
   },
 };
+
+const commitService = {
+  nested: {
+    ...Object.fromEntries(
+      Object.entries({ ...messages, ...commitMessages }).map(([name, members]) => [name, typeOf(members)]),
+    ),
+    CommitService: {
+      methods: {
+        CommitHydratedManifests: {
+          requestType: 'CommitHydratedManifestsRequest',
+          responseType: 'CommitHydratedManifestsResponse',
+        },
+      },
+    },
+  },
+};
+
+/** The service of Argo CD's commit server; also for servers in tests. */
+export const commitServerMethods = fromJSON(commitService as Parameters<typeof fromJSON>[0], {
+  longs: Number,
+  defaults: true,
+})['CommitService'] as ServiceDefinition;
+
+/** Its only method. */
+export const commitMethod = commitServerMethods['CommitHydratedManifests'] as MethodDefinition<object, object>;
 
 const definition = fromJSON(described as Parameters<typeof fromJSON>[0], { longs: Number, defaults: true });
 

@@ -1,9 +1,11 @@
 import { untilAborted, isAbort, omit, Shutdown } from '#base';
 import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
+import type { Repository } from '#model';
 import type { Tracer } from '#telemetry';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
+import type { DryCommit } from '../hydrate/dry-commit.ts';
 import { defaultLimits } from '../limits.ts';
 import { traceSource } from '../source-spans.ts';
 import type {
@@ -71,6 +73,11 @@ class RemoteSource implements DesiredSource {
       revision,
       signal,
     );
+  }
+
+  async dryCommit(repository: Repository, sha: string, signal: AbortSignal): Promise<DryCommit> {
+    const at = { repository, source: { repoURL: repository.url }, revision: sha };
+    return new RepoServerExchange(this.#exchangeDeps, { sources: [at], repositories: none }).dryCommit(at, signal);
   }
 
   async manifests(request: ManifestsRequest, signal: AbortSignal): Promise<Manifests> {

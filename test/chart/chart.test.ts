@@ -107,7 +107,7 @@ describe('the conditions of ownership', () => {
 describe('parameters of Argo CD', () => {
   it('are in the table of the README, even if they have no effect', () => {
     const readme = read(chart, 'README.md');
-    const silent = ['self.heal.backoff.cooldown.seconds', 'hydration.processors'];
+    const silent = ['self.heal.backoff.cooldown.seconds'];
     for (const key of silent)
       expect(readme).toMatch(new RegExp(`configs.params."controller.${key}"\`.*No effect yet: `));
     expect(readme).toContain('`controller.profile.enabled` in `configs.params` | allowed, of no use');

@@ -1,0 +1,112 @@
+import { defined } from '#base';
+import type { Runnable } from '#base';
+import type { Informer } from '#kube';
+import type { AppKey } from '#model';
+import { createWorkQueue } from '#queues';
+import type { WorkQueue } from '#queues';
+import type { OwnershipGuard } from '../admission/ownership-guard.ts';
+import type { ProjectPolicies } from '../admission/projects.ts';
+import type { ApplicationStore } from '../application/application-store.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import { Renderer } from '../comparison/rendering.ts';
+import { HydrationIndex } from '../hydration/hydration-index.ts';
+import { HydrationTriggers } from '../hydration/hydration-triggers.ts';
+import { HydrationWrites } from '../hydration/hydration-writes.ts';
+import { Hydrator } from '../hydration/hydrator.ts';
+import type { HydrationKey } from '../hydration/hydrator-spec.ts';
+import { isWatched, limiters, makePool } from './parts.ts';
+import type { MadePool } from './parts.ts';
+import type { ControllerConfig, ControllerDeps } from './types.ts';
+
+export interface HydrationParts {
+  readonly pools: readonly MadePool[];
+  readonly queues: readonly WorkQueue<string, undefined>[];
+  readonly watchers: readonly Runnable[];
+}
+
+/**
+ * Builds the source hydrator with its two queues. The queues exist also while hydration is off, so
+ * that their metrics do, as in Argo CD.
+ */
+export function makeHydration(
+  deps: ControllerDeps,
+  config: ControllerConfig,
+  parts: {
+    readonly apps: Informer;
+    readonly guard: OwnershipGuard;
+    readonly projects: ProjectPolicies;
+    readonly store: ApplicationStore;
+    readonly memories: AppMemories;
+  },
+): HydrationParts {
+  const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };
+  const looks = createWorkQueue<AppKey>({ ...common, name: 'app_hydration_queue', ...limiters(config) });
+  const groups = createWorkQueue<HydrationKey>({ ...common, name: 'manifest_hydration_queue', ...limiters(config) });
+  const queues = [looks, groups];
+  const { hydration } = config;
+  if (hydration === undefined) return { pools: [], queues, watchers: [] };
+  const { committer } = deps;
+  if (committer === undefined) throw new TypeError('hydration needs a committer');
+  const index = new HydrationIndex();
+  const hydrator = makeHydrator({ ...deps, committer }, config, { ...parts, index, groups });
+  const triggers = new HydrationTriggers({
+    apps: parts.apps,
+    index,
+    ownership: deps.ownership,
+    queue: looks,
+    isWatched: (namespace) => isWatched(config, namespace),
+    leads: (key) => hydrator.leads(key),
+  });
+  const { activity } = parts.memories;
+  const workers = Math.max(1, hydration.processors);
+  const pools = [
+    makePool(deps, config, { queue: looks, handler: hydrator.look, workers: 1, activity }),
+    makePool(deps, config, { queue: groups, handler: hydrator.hydrate, workers, activity }),
+  ];
+  return { pools, queues, watchers: [triggers, committer] };
+}
+
+function makeHydrator(
+  deps: ControllerDeps & Required<Pick<ControllerDeps, 'committer'>>,
+  config: ControllerConfig,
+  parts: Parameters<typeof makeHydration>[2] & {
+    readonly index: HydrationIndex;
+    readonly groups: WorkQueue<HydrationKey, undefined>;
+  },
+): Hydrator {
+  const { settings, clock, logger, desired, committer } = deps;
+  const { guard, projects, store, index, groups } = parts;
+  if (committer === undefined) throw new TypeError('hydration needs a committer');
+  const renderer = new Renderer(
+    {
+      desired,
+      clock,
+      repository: (url, project) => settings.repository(url, project),
+      chartRepositories: () => settings.chartRepositories(),
+    },
+    config,
+  );
+  const writes = new HydrationWrites({
+    get: (key) => store.get(key),
+    patch: (app, patch, leader) => store.patchHydration(app, patch, leader),
+    now: () => clock.now(),
+  });
+  return new Hydrator(
+    {
+      index,
+      writes,
+      groups,
+      committer,
+      renderer,
+      desired,
+      settings,
+      lookup: (key) => store.get(key),
+      isMine: (app) => guard.isMine(app),
+      projectFor: (app) => projects.of(app),
+      fenced: (leader, signal, send) => guard.toApplication(leader, signal, send),
+      clock,
+      logger,
+    },
+    { resyncMs: config.appResyncMs },
+  );
+}
