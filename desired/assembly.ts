@@ -20,6 +20,7 @@ import type { PublicKeys } from './fetch/signatures/keyring.ts';
 import { Lfs } from './fetch/git/lfs.ts';
 import { DeniedNetworks } from './fetch/network/denied-networks.ts';
 import type { SourceReach } from './fetch/network/denied-networks.ts';
+import { Unpacker } from './fetch/files/unpacker.ts';
 import { HostGate } from './fetch/network/host-gate.ts';
 import { GitRedirects } from './fetch/git/git-redirects.ts';
 import { OciClient } from './fetch/oci/oci-client.ts';
@@ -231,6 +232,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser }: GeneratorsW
     reader,
     limits,
     inputs,
+    unpacker: new Unpacker({ clock, limits }),
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
     plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, withToken }),

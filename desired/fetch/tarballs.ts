@@ -8,7 +8,6 @@ import { digestOf } from './files/archive-cache.ts';
 import { repositoryKey } from './shared/repository-key.ts';
 import { FreshJobs } from './shared/fresh-jobs.ts';
 import { Lru } from './shared/lru.ts';
-import { readFromMemory } from './files/snapshot.ts';
 import type { Snapshot } from './files/snapshot.ts';
 import { checkUrl } from './shared/input-checks.ts';
 import { expectOk } from './network/web-client.ts';
@@ -71,15 +70,16 @@ export class TarballSources {
     const owner = repositoryKey(repository);
     const digest = revision.slice('sha256:'.length);
     const { archives, limits } = this.#deps;
-    let kept = again ? undefined : await archives.open(owner, digest, limits.maxCheckoutBytes);
+    const id = { owner, digest, maxBytes: limits.maxCheckoutBytes };
+    let kept = again ? undefined : await archives.open(id, signal);
     if (kept === undefined) {
       const found = await this.#download(repository, again, signal);
       if (found.digest !== digest)
         throw new DesiredError('DESIRED_ARCHIVE', `the archive has the digest sha256:${found.digest}, not ${revision}`);
-      kept = await archives.open(owner, digest, limits.maxCheckoutBytes);
+      kept = await archives.open(id, signal);
     }
     if (kept === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the archive could not be kept on disk');
-    return { key: hashJson([owner, digest]), revision, tree: kept.tree, read: readFromMemory(kept.contents) };
+    return { key: hashJson([owner, digest]), revision, ...kept };
   }
 
   #download(repository: Repository, mustBegin: boolean, signal: AbortSignal): Promise<KnownArchive> {
@@ -91,15 +91,14 @@ export class TarballSources {
     return this.#downloads.run(job, signal, async (work) => {
       const known = this.#known.get(owner);
       // Send the ETag only if the archive is still on disk.
-      const kept = known === undefined ? undefined : await archives.open(owner, known.digest, limits.maxCheckoutBytes);
-      const headers =
-        known === undefined || kept === undefined || known.etag === '' ? {} : { 'if-none-match': known.etag };
+      const isKept = known !== undefined && (await archives.has(owner, known.digest));
+      const headers = known === undefined || !isKept || known.etag === '' ? {} : { 'if-none-match': known.etag };
       const at = clock.monotonic();
       const asked = { url: access.at.url, headers, maxBytes: limits.maxArchiveBytes, signal: work };
       const answer = await web.get(asked, access);
       const isSame = answer.status === 304 && known !== undefined;
       const body = isSame ? undefined : expectOk(answer, 'failed to download the archive');
-      if (body !== undefined) await archives.keep(owner, body, limits.maxCheckoutBytes);
+      if (body !== undefined) await archives.store(owner, body);
       const found =
         body === undefined && known !== undefined
           ? { ...known, at }

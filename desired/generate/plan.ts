@@ -1,6 +1,7 @@
 import type { ApplicationSource, KubeObject, Repository } from '#model';
 import type { Snapshot } from '../fetch/files/snapshot.ts';
 import type { DirectoryNode } from '../fetch/files/tree.ts';
+import type { Unpacker } from '../fetch/files/unpacker.ts';
 import type { InputBudget } from '../inputs/input-budget.ts';
 import type { DesiredLimits } from '../limits.ts';
 import type { ManifestsRequest } from '../types.ts';
@@ -71,4 +72,5 @@ export interface GeneratorDeps {
   readonly limits: DesiredLimits;
   readonly reader: ManifestReader;
   readonly inputs: InputBudget;
+  readonly unpacker: Unpacker;
 }

@@ -5,8 +5,7 @@ import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
-import type { UnpackedArchive } from '../files/archive.ts';
-import type { ArchiveCache } from '../files/archive-cache.ts';
+import type { ArchiveCache, KeptArchive } from '../files/archive-cache.ts';
 import { digestOf } from '../files/archive-cache.ts';
 import type { ChartIndexReader, ChartVersion } from './chart-index.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
@@ -14,7 +13,6 @@ import { FreshJobs } from '../shared/fresh-jobs.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { Lru } from '../shared/lru.ts';
 import { compareVersions, highestMatch, parseConstraint, parseVersion } from '../shared/semver.ts';
-import { readFromMemory } from '../files/snapshot.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import { Tree, walk } from '../files/tree.ts';
 import { checkUrl } from '../shared/input-checks.ts';
@@ -103,13 +101,12 @@ export class ChartRepositories {
     const what = `downloading version ${version} of the chart ${at.chart}`;
     return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
       const known = again ? undefined : this.#digests.get(key);
-      const kept =
-        known === undefined ? undefined : await this.#deps.archives.open(owner, known, this.#deps.limits.maxChartBytes);
+      const kept = known === undefined ? undefined : await this.#open(owner, known, work);
       if (known !== undefined && kept !== undefined)
         return snapshotOf(at.chart, version, hashJson([owner, known]), kept);
-      const { digest, unpacked } = await this.#download(at, version, again, work);
+      const { digest, archive } = await this.#download(at, version, again, work);
       this.#digests.set(key, digest, 1);
-      return snapshotOf(at.chart, version, hashJson([owner, digest]), unpacked);
+      return snapshotOf(at.chart, version, hashJson([owner, digest]), archive);
     });
   }
 
@@ -118,13 +115,25 @@ export class ChartRepositories {
     version: string,
     again: boolean,
     signal: AbortSignal,
-  ): Promise<{ readonly digest: string; readonly unpacked: UnpackedArchive }> {
+  ): Promise<{ readonly digest: string; readonly archive: KeptArchive }> {
     const owner = repositoryKey(at.repository);
-    const { maxArchiveBytes, maxChartBytes } = this.#deps.limits;
     const entry = pickEntry(at, await this.#versions(at, again, signal), version);
-    const kept =
-      again || entry.digest === '' ? undefined : await this.#deps.archives.open(owner, entry.digest, maxChartBytes);
-    if (kept !== undefined) return { digest: entry.digest, unpacked: kept };
+    const kept = again || entry.digest === '' ? undefined : await this.#open(owner, entry.digest, signal);
+    if (kept !== undefined) return { digest: entry.digest, archive: kept };
+    const digest = await this.#store(at, entry, version, signal);
+    const archive = await this.#open(owner, digest, signal);
+    if (archive === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the chart could not be kept on disk');
+    return { digest, archive };
+  }
+
+  #open(owner: string, digest: string, signal: AbortSignal): Promise<KeptArchive | undefined> {
+    const { maxChartBytes: maxBytes } = this.#deps.limits;
+    return this.#deps.archives.open({ owner, digest, maxBytes }, signal);
+  }
+
+  /** Downloads a chart to the disk, and returns its digest. */
+  async #store(at: ChartLocation, entry: ChartVersion, version: string, signal: AbortSignal): Promise<string> {
+    const { maxArchiveBytes } = this.#deps.limits;
     const access = this.#access(at);
     const url = urlInRepository(access.at.url, entry.urls[0] ?? '');
     const answer = await this.#deps.web.get({ url, maxBytes: maxArchiveBytes, signal }, access);
@@ -135,7 +144,7 @@ export class ChartRepositories {
         `version ${version} of the chart ${at.chart}: the downloaded file does not have the digest that the index of the repository gives for it (sha256:${entry.digest})`,
         { fields: { repository: access.at.url } },
       );
-    return this.#deps.archives.keep(owner, packed, maxChartBytes);
+    return this.#deps.archives.store(repositoryKey(at.repository), packed);
   }
 
   async #versions(at: ChartLocation, noCache: boolean, signal: AbortSignal): Promise<readonly ChartVersion[]> {
@@ -287,7 +296,7 @@ export function snapshotOf(
   chart: string,
   revision: string,
   key: string,
-  { tree, contents }: UnpackedArchive,
+  { tree, read, measure }: KeptArchive,
 ): Snapshot {
   const name = chart.split('/').at(-1) ?? '';
   const top = [...tree.root.children.entries()].filter(([, node]) => node.kind === 'directory');
@@ -299,5 +308,5 @@ export function snapshotOf(
     node.kind === 'submodule' ? [] : [{ path, node }],
   );
   const inner = Tree.of(nodes);
-  return { key, revision, tree: 'tree' in inner ? inner.tree : tree, read: readFromMemory(contents) };
+  return { key, revision, tree: 'tree' in inner ? inner.tree : tree, read, measure };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { normalize } from 'node:path';
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { createGunzip, gunzip } from 'node:zlib';
 import { messageOf, yieldToLoop } from '#base';
 import { DesiredError, SizeLimitExceeded, UnsafeInput } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
@@ -16,7 +16,14 @@ export interface UnpackedArchive {
   readonly tree: Tree;
   /** By object id, which is the digest of the content. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
+  /** Where each content lies in the unpacked archive, by object id. */
+  readonly positions: ReadonlyMap<string, ContentPosition>;
   readonly bytes: number;
+}
+
+export interface ContentPosition {
+  readonly from: number;
+  readonly size: number;
 }
 
 /**
@@ -33,6 +40,7 @@ export async function unpack(
   const bytes = await inflated(packed, limits.maxCheckoutBytes);
   const nodes = new Map<string, FileNode | LinkNode>();
   const contents = new Map<string, Uint8Array>();
+  const positions = new Map<string, ContentPosition>();
   let count = 0;
   for (const entry of entriesOf(bytes)) {
     count += 1;
@@ -47,12 +55,51 @@ export async function unpack(
     else {
       const oid = createHash('sha256').update(entry.content).digest('hex');
       contents.set(oid, entry.content);
+      positions.set(oid, { from: entry.content.byteOffset - bytes.byteOffset, size: entry.content.length });
       nodes.set(path, { kind: 'file', oid, size: entry.content.length });
     }
   }
   const built = Tree.of([...nodes].map(([path, node]) => ({ path, node })));
   if ('fault' in built) throw new UnsafeInput(`illegal filepath in archive: ${built.fault}`);
-  return { tree: built.tree, contents, bytes: bytes.length };
+  return { tree: built.tree, contents, positions, bytes: bytes.length };
+}
+
+/** Reads single files of a known archive. Nothing but these is in memory unpacked. */
+export async function contentsAt(
+  packed: Uint8Array,
+  positions: ReadonlyMap<string, ContentPosition>,
+  signal: AbortSignal,
+): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  for (const [oid, { size }] of positions) found.set(oid, new Uint8Array(size));
+  const sorted = [...positions].sort(([, a], [, b]) => a.from - b.from);
+  let start = 0;
+  let next = 0;
+  for await (const chunk of unpackedChunks(packed)) {
+    signal.throwIfAborted();
+    const end = start + chunk.length;
+    for (let one = sorted[next]; one !== undefined && one[1].from < end; one = sorted[next]) {
+      const [oid, { from, size }] = one;
+      const [a, b] = [Math.max(from, start), Math.min(from + size, end)];
+      if (a < b) found.get(oid)?.set(chunk.subarray(a - start, b - start), a - from);
+      if (from + size > end) break;
+      next += 1;
+    }
+    if (next === sorted.length) break;
+    start = end;
+  }
+  if (next < sorted.length) throw damagedArchive('it ends before its last file');
+  return found;
+}
+
+async function* unpackedChunks(packed: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (packed[0] !== 0x1f || packed[1] !== 0x8b) {
+    yield packed;
+    return;
+  }
+  const stream = createGunzip({ chunkSize: 256 * 1024 });
+  stream.end(packed);
+  for await (const chunk of stream) yield chunk as Buffer;
 }
 
 /** A file of an archive, or a link with its target as content. */

@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, RevisionNotFound } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
-import type { ArchiveCache } from '../files/archive-cache.ts';
+import type { ArchiveCache, KeptArchive } from '../files/archive-cache.ts';
 import { checkChartName, pickVersion, snapshotOf } from '../charts/chart-repositories.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { FreshJobs } from '../shared/fresh-jobs.ts';
@@ -12,9 +12,7 @@ import { Lru } from '../shared/lru.ts';
 import { isDigest, isTag, ociRepositoryOf } from './oci-client.ts';
 import type { OciClient, OciLayer, OciManifest, OciRepository } from './oci-client.ts';
 import { parseConstraint, parseVersion } from '../shared/semver.ts';
-import { readFromMemory } from '../files/snapshot.ts';
 import type { Snapshot } from '../files/snapshot.ts';
-import type { UnpackedArchive } from '../files/archive.ts';
 
 export interface OciSourcesDeps {
   readonly clock: Clock;
@@ -87,9 +85,8 @@ export class OciSources {
     const at = ociRepositoryOf(repository);
     const { maxArtifactBytes: maxBytes } = this.#deps.limits;
     return this.#download({ repository, at, reference: digest, again, maxBytes }, signal, (found, key) => {
-      const { tree, contents } = found.unpacked;
-      if (found.isChart) return snapshotOf('', digest, key, found.unpacked);
-      return { key, revision: digest, tree, read: readFromMemory(contents) };
+      if (found.isChart) return snapshotOf('', digest, key, found.archive);
+      return { key, revision: digest, ...found.archive };
     });
   }
 
@@ -98,7 +95,7 @@ export class OciSources {
     const { repository, chart } = at;
     const { maxChartBytes: maxBytes } = this.#deps.limits;
     const wanted = { repository, at: ociRepositoryOf(repository, chart), reference: tagOf(version), again, maxBytes };
-    return this.#download(wanted, signal, ({ unpacked }, key) => snapshotOf(chart, version, key, unpacked));
+    return this.#download(wanted, signal, ({ archive }, key) => snapshotOf(chart, version, key, archive));
   }
 
   #download(
@@ -113,20 +110,24 @@ export class OciSources {
     const what = `downloading ${reference} of ${at.host}/${at.name}`;
     return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
       const known = again ? undefined : this.#layers.get(key);
-      const kept = known === undefined ? undefined : await this.#deps.archives.open(owner, known.digest, maxBytes);
+      const open = (digest: string): Promise<KeptArchive | undefined> =>
+        archives.open({ owner, digest, maxBytes }, work);
+      const kept = known === undefined ? undefined : await open(known.digest);
       if (known !== undefined && kept !== undefined)
-        return made({ unpacked: kept, isChart: known.isChart }, hashJson([owner, known.digest]));
+        return made({ archive: kept, isChart: known.isChart }, hashJson([owner, known.digest]));
       const manifest = await this.#deps.client.manifest(repository, at, reference, work);
       if (manifest === undefined) throw notFound(at, reference);
       const layer = contentLayerOf(manifest, limits.ociMediaTypes);
       const hex = layer.digest.replace(/^sha256:/, '');
       const isChart = layer.mediaType === chartContent;
-      const onDisk = again ? undefined : await this.#deps.archives.open(owner, hex, maxBytes);
-      const unpacked =
-        onDisk ??
-        (await archives.keep(owner, await client.blob(repository, at, layer.digest, work), maxBytes)).unpacked;
+      let archive = again ? undefined : await open(hex);
+      if (archive === undefined) {
+        await archives.store(owner, await client.blob(repository, at, layer.digest, work));
+        archive = await open(hex);
+      }
+      if (archive === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the layer could not be kept on disk');
       this.#layers.set(key, { digest: hex, isChart }, 1);
-      return made({ unpacked, isChart }, hashJson([owner, hex]));
+      return made({ archive, isChart }, hashJson([owner, hex]));
     });
   }
 
@@ -174,7 +175,7 @@ interface LayerDownload {
 }
 
 interface LayerContent {
-  readonly unpacked: UnpackedArchive;
+  readonly archive: KeptArchive;
   readonly isChart: boolean;
 }
 

@@ -179,7 +179,9 @@ async function runTemplate(job: RenderJob, templating: HelmTemplateRun, signal: 
     readInput: async (inner) => {
       const { files, links } = await unread.read(inner);
       const staged = { files: [...files, ...downloads.files], links };
-      if (!isOn(templating.options, 'skipSchemaValidation')) await checkSchemas(staged, templating.limits);
+      if (isOn(templating.options, 'skipSchemaValidation')) return staged;
+      const { limits, unpacker } = templating;
+      await checkSchemas(staged, { limits, unpacker, owner: job.request.project, signal: inner });
       return staged;
     },
     steps: [{ tool, args: ['template', '.', ...flags, ...args], cwd: folder }],

@@ -3,8 +3,10 @@ import { isObject, JsonSyntaxError, JsonTooDeepError, messageOf, ownMember, pars
 import type { Json, JsonObject } from '#base';
 import { DesiredError, UnsafeInput } from '../../errors.ts';
 import { unpack } from '../../fetch/files/archive.ts';
+import type { UnpackedArchive } from '../../fetch/files/archive.ts';
 import type { StagedFiles } from '../../fetch/files/staged-files.ts';
 import { walk } from '../../fetch/files/tree.ts';
+import type { Unpacker } from '../../fetch/files/unpacker.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { checkoutFolder } from '../../render/types.ts';
 
@@ -18,14 +20,16 @@ const maxHops = 40;
  * itself would read it. Other servers are out of helm's reach anyway. Also checks packed charts.
  * @throws UnsafeInput, DesiredError
  */
-export async function checkSchemas({ files, links }: StagedFiles, limits: DesiredLimits): Promise<void> {
+export async function checkSchemas({ files, links }: StagedFiles, check: SchemaCheck): Promise<void> {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
   const targets = new Map(links.map(({ path, target }) => [path, posix.join(posix.dirname(path), target)]));
   for (const path of [...contents.keys(), ...targets.keys()]) {
     if (!isChecked(path)) continue;
     const content = contents.get(target(path, targets));
     if (content === undefined) throw new UnsafeInput(`${shownPath(path)} is refused: it is a link through other links`);
-    await checkContent(shownPath(path), content, { limits, depth: 0 });
+    const shown = shownPath(path);
+    if (path.endsWith('.tgz')) await checkArchive(shown, content, check);
+    else checkSchema(shown, Buffer.from(content).toString('utf8'));
   }
 }
 
@@ -47,22 +51,41 @@ function target(path: string, targets: ReadonlyMap<string, string>): string {
   return at;
 }
 
-interface SchemaSearch {
+/** How archives of a source are unpacked, and until when. */
+export interface SchemaCheck {
+  readonly unpacker: Unpacker;
   readonly limits: DesiredLimits;
+  /** The source's project, whose turn a big archive takes. */
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
+async function checkArchive(path: string, content: Uint8Array, check: SchemaCheck): Promise<void> {
+  const { unpacker, limits, owner, signal } = check;
+  const { maxCheckoutBytes: maxBytes } = limits;
+  const packed = { owner, bytes: content.length, read: () => Promise.resolve(content), maxBytes };
+  await unpacker.run(packed, signal, (unpacked) => checkUnpacked(path, unpacked, { limits, depth: 1 }));
+}
+
+interface NestedSearch {
+  readonly limits: Pick<DesiredLimits, 'maxCheckoutBytes' | 'maxCheckoutFiles'>;
   readonly depth: number;
 }
 
-async function checkContent(path: string, content: Uint8Array, { limits, depth }: SchemaSearch): Promise<void> {
-  if (!path.endsWith('.tgz')) {
-    checkSchema(path, Buffer.from(content).toString('utf8'));
-    return;
-  }
-  if (depth === maxNestedArchives) throw new UnsafeInput(`${path} is refused: it is packed too deeply`);
-  const { tree, contents } = await unpack(content, limits);
+/** Nested archives share one limit, because those around them are in memory too. */
+async function checkUnpacked(
+  path: string,
+  { tree, contents, bytes }: UnpackedArchive,
+  { limits, depth }: NestedSearch,
+): Promise<void> {
+  const left = { ...limits, maxCheckoutBytes: limits.maxCheckoutBytes - bytes };
   for (const entry of walk(tree.root, true)) {
     if (!isChecked(entry.path) || entry.node.kind !== 'file') continue;
+    const shown = `${path}: ${entry.path}`;
     const inner = contents.get(entry.node.oid) ?? new Uint8Array();
-    await checkContent(`${path}: ${entry.path}`, inner, { limits, depth: depth + 1 });
+    if (!entry.path.endsWith('.tgz')) checkSchema(shown, Buffer.from(inner).toString('utf8'));
+    else if (depth === maxNestedArchives) throw new UnsafeInput(`${shown} is refused: it is packed too deeply`);
+    else await checkUnpacked(shown, await unpack(inner, left), { limits: left, depth: depth + 1 });
   }
 }
 

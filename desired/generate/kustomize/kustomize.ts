@@ -65,7 +65,8 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
           inputBytes: unread.bytes,
           readInput: async (work) => {
             const staged = await unread.read(work);
-            if (scope.helm) await checkSchemas(staged, deps.limits);
+            const { limits, unpacker } = deps;
+            if (scope.helm) await checkSchemas(staged, { limits, unpacker, owner: request.project, signal: work });
             return staged;
           },
           steps: stepsOf(job, { tool, scope, options, args }),
