@@ -47,6 +47,17 @@ describe('memory for inputs', () => {
     expect(startAll(shares, 2)).toEqual([b[1], c2]);
   });
 
+  it('goes to another project next, even if the first one has waited since before', () => {
+    const shares = sharesOf(100);
+    const [a1, a2] = [shares.add('a', 50, 0), shares.add('a', 50, 0)];
+    const b = shares.add('b', 50, 0);
+    expect(startAll(shares, 0)).toEqual([a1]);
+    shares.end(a1);
+    expect(startAll(shares, 1)).toEqual([b]);
+    shares.end(b);
+    expect(startAll(shares, 2)).toEqual([a2]);
+  });
+
   it('is claimed by an input that others overtake for too long', () => {
     const shares = sharesOf(100);
     const old = shares.add('old', 40, 0);
@@ -87,6 +98,22 @@ describe('memory for inputs', () => {
     shares.end(first);
     shares.end(small);
     expect(startAll(shares, 60_001)).toEqual([second]);
+  });
+
+  it('leaves the bytes of a second claim free, whatever started beside the first', () => {
+    const shares = sharesOf(100);
+    const old = shares.add('old', 40, 0);
+    expect(startAll(shares, 0)).toEqual([old]);
+    const first = shares.add('first', 50, 0);
+    const beside = shares.add('beside', 30, claimAfterMs);
+    expect(startAll(shares, claimAfterMs)).toEqual([beside]);
+    shares.drop(first);
+    const second = shares.add('second', 50, claimAfterMs);
+    const small = shares.add('small', 15, 2 * claimAfterMs);
+    expect(startAll(shares, 2 * claimAfterMs)).toEqual([small]);
+    shares.end(old);
+    shares.end(beside);
+    expect(startAll(shares, 2 * claimAfterMs)).toEqual([second]);
   });
 
   it('is free for others again when a claim is dropped', () => {
