@@ -285,7 +285,9 @@ export class ApplicationStore {
         lastRunId(fresh) !== lastRunId(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
       if (isBusy || isChanged)
         return { result: isBusy ? 'busy' : 'changed', app: (await this.settle(app, change, undefined)).app };
-      const begun = { operation, operationState: initialOperationState(operation, this.#deps.clock.now()) };
+      const now = this.#deps.clock.now();
+      const operationState = initialOperationState(operation, now, fresh.status?.operationState);
+      const begun = { operation, operationState };
       try {
         const stored = await this.#replace(fresh, begun, patch);
         if (patch !== undefined) this.#announceStatus(app, change.status);

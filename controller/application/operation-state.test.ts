@@ -32,7 +32,19 @@ describe('startPass', () => {
       startedAt,
     };
     expect(startPass(application(), now, 0)).toEqual({ do: 'begin', timedOut: false, state });
-    expect(startPass(application({ phase: 'Failed', message: 'x' }), now, 0)).toMatchObject({ do: 'begin', state });
+    const failed = application({ phase: 'Failed', message: 'x', startedAt: kubeTime(now - 5000) });
+    expect(startPass(failed, now, 0)).toMatchObject({ do: 'begin', state });
+  });
+
+  it.each([
+    ['in the same second', 0, 1000],
+    ['two operations before, in the same second', 1000, 2000],
+    ['by a clock that is a minute ahead', 59_000, 60_000],
+    ['by a clock that was set back since', 600_000, 0],
+    ['long before', -600_000, 0],
+  ])('begins later than the last operation, which began %s', (_when, lastMs, expectedMs) => {
+    const app = application({ phase: 'Succeeded', startedAt: kubeTime(now + lastMs) });
+    expect(startPass(app, now + 999, 0)).toMatchObject({ state: { startedAt: kubeTime(now + expectedMs) } });
   });
 
   it('resumes a running operation as recorded', () => {

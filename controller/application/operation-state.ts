@@ -3,6 +3,9 @@ import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
 
+/** How far clocks of replicas may differ. */
+const believedSkewMs = 60_000;
+
 /**
  * The state machine of `status.operationState`. The object is the only memory of an operation
  * (decision D8): each pass reads it, runs one step and writes what the next pass needs, here, after
@@ -30,7 +33,7 @@ export type PassStart =
 export function startPass(app: Application, now: number, syncTimeoutMs: number): PassStart {
   const current = app.status?.operationState;
   if (current === undefined || isCompleted(current.phase))
-    return { do: 'begin', timedOut: false, state: initialOperationState(app.operation ?? {}, now) };
+    return { do: 'begin', timedOut: false, state: initialOperationState(app.operation ?? {}, now, current) };
   if (current.phase === 'Terminating') return { do: 'resume', state: current };
   const started = parseTime(current.startedAt) ?? now;
   if (syncTimeoutMs > 0 && now > started + syncTimeoutMs)
@@ -47,11 +50,25 @@ export function attemptOf({ startedAt, retryCount = 0 }: OperationState): string
   return `${startedAt}/${retryCount}`;
 }
 
-/** The initial state of an operation. */
-export function initialOperationState(operation: Operation, now: number): OperationState {
+/** The initial state of an operation. `last`: that of the Application's last one. */
+export function initialOperationState(
+  operation: Operation,
+  now: number,
+  last: OperationState | undefined,
+): OperationState {
   // Argo CD's structs always include these two, even when empty.
   const shown = { ...operation, initiatedBy: operation.initiatedBy ?? {}, retry: operation.retry ?? {} };
-  return { operation: shown, phase: 'Running', startedAt: kubeTime(now) };
+  return { operation: shown, phase: 'Running', startedAt: kubeTime(startTime(now, last)) };
+}
+
+/**
+ * Later than that of the last operation, in whole seconds: hooks, and writes that arrive late, are
+ * recognized by it. A clock that was set back by more than a minute is believed.
+ */
+function startTime(now: number, last: OperationState | undefined): number {
+  const before = parseTime(last?.startedAt);
+  const aheadMs = before === undefined ? -1 : before - Math.floor(now / 1000) * 1000;
+  return before !== undefined && aheadMs >= 0 && aheadMs < believedSkewMs ? before + 1000 : now;
 }
 
 function startRetry(current: OperationState, now: number): PassStart {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
 import { configMap } from '../testing/fake-world.ts';
+import { hook } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one'), configMap('two')]));
@@ -13,6 +14,20 @@ describe('an operation', () => {
     await at.start();
     expect(at.world.app.operation).toBeUndefined();
     expect(at.world.app.status?.operationState).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  it('runs its hooks although another one began in the same second', async () => {
+    at.world.git.push('a'.repeat(40), [configMap('one'), configMap('done', '1', hook('PostSync'))]);
+    at.world.application({}, operation);
+    at.world.replica();
+    await at.clock.advance(300);
+    const first = at.world.app.status?.operationState;
+    at.world.edit(() => operation);
+    await at.clock.advance(300);
+    const second = at.world.app.status?.operationState;
+    expect([first?.phase, second?.phase, at.world.app.operation]).toEqual(['Succeeded', 'Succeeded', undefined]);
+    expect(at.world.dest.calls.filter((call) => call === 'create ConfigMap done')).toHaveLength(2);
+    expect(second?.startedAt).not.toBe(first?.startedAt);
   });
 
   it('uses the settings from its start throughout a step', async () => {
