@@ -413,6 +413,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #notFresh(): ReadonlyMap<string, KindState> {
+    if (this.#watch.watches().every((watch) => watch.state().state === 'synced')) return noKinds;
     const kinds = this.#kinds().filter((kind) => kind.state !== 'synced');
     return new Map(kinds.map((kind) => [kindText(kind), kind]));
   }
@@ -424,6 +425,8 @@ export class WatchedCluster implements LiveCluster {
     });
   }
 }
+
+const noKinds: ReadonlyMap<string, KindState> = new Map();
 
 /** Several watches of a kind in one place are as good as the worst of them. */
 function trustIn(watches: readonly KindWatch[], { group, kind }: GroupKind, namespace: string): KindTrust | undefined {

@@ -31,14 +31,18 @@ const change: fc.Arbitrary<CacheEvent> = fc.oneof(
       on: fc.constant('put' as const),
       version: fc.nat(3),
       spec: fc
-        .record({ kind, name, uid: fc.nat(1), owner: fc.option(fc.tuple(kind, name, fc.nat(1))), isOurs: fc.boolean() })
-        .map(({ kind, name, uid, owner, isOurs }): NodeSpec => ({
+        .record({
+          kind,
+          name,
+          uid: fc.nat(1),
+          owners: fc.array(fc.tuple(kind, name, fc.nat(1)), { maxLength: 2 }),
+          isOurs: fc.boolean(),
+        })
+        .map(({ kind, name, uid, owners, isOurs }): NodeSpec => ({
           kind,
           name,
           uid: `${kind}-${name}-${uid}`,
-          ...(owner === null
-            ? {}
-            : { owners: [{ kind: owner[0], name: owner[1], uid: `${owner[0]}-${owner[1]}-${owner[2]}` }] }),
+          owners: owners.map(([kind, name, uid]) => ({ kind, name, uid: `${kind}-${name}-${uid}` })),
           ...(isOurs ? { app } : {}),
           rest: restOf(kind),
         })),
@@ -139,10 +143,24 @@ describe('evidence', () => {
         'a new version',
         (cache) => after(cache, { on: 'put', version: 2, spec: { kind: 'ConfigMap', name: 'a', app } }),
       ],
-      ['a target appears', (cache) => after(cache, { on: 'put', version: 1, spec: { kind: 'Secret', name: 'b' } })],
+      [
+        'a target appears',
+        (cache) => after(cache, { on: 'put', version: 1, spec: { kind: 'Secret', name: 'b', app: 'other' } }),
+      ],
       ['a root disappears', (cache) => after(cache, { on: 'gone', kind: 'ConfigMap', name: 'a' })],
       ['a new root', (cache) => after(cache, { on: 'put', version: 1, spec: { kind: 'ConfigMap', name: 'b', app } })],
       ['a child disappears', (cache) => after(cache, { on: 'gone', kind: 'Pod', name: 'a' })],
+      [
+        'an owner outside of the tree',
+        (cache) => {
+          const outer = { kind: 'Secret', name: 'out', uid: 'uid-out' };
+          const owners = [{ kind: 'ConfigMap', name: 'a', uid: 'uid-a' }, outer];
+          cache.apply({ on: 'put', version: 1, spec: { kind: 'Secret', name: 'child', owners } });
+          const before = cache.evidence();
+          const outside = after(cache, { on: 'put', version: 1, spec: { kind: 'Secret', name: 'out' } });
+          return before === outside ? base().evidence() : outside;
+        },
+      ],
       ['its machine', (cache) => after(cache, { on: 'put', version: 1, spec: machine })],
       ['a list', (cache) => after(cache, { on: 'listed', kind: 'ConfigMap' })],
       ['kinds that are not fresh', (cache) => cache.evidence({ degradedVersion: 2 })],
@@ -160,9 +178,13 @@ describe('evidence', () => {
     expect(after(base(), { on: 'doubt', kind: 'Secret' })).toBeUndefined();
     expect(after(base(), { on: 'doubt', kind: 'Node' })).toBeDefined();
     expect(base().evidence({ trustOf: () => undefined })).toBeUndefined();
-    const bodyless = base();
-    bodyless.store.dropBodies('/ConfigMap');
-    expect(bodyless.evidence()).toBeUndefined();
+    // Only tracked objects are kept whole.
+    expect(after(base(), { on: 'put', version: 1, spec: { kind: 'Secret', name: 'b' } })).toBeUndefined();
+    const cache = base();
+    cache.apply({ on: 'put', version: 1, spec: { kind: 'PersistentVolumeClaim', name: 'a', app } });
+    expect(cache.evidence()).toBeDefined();
+    cache.store.dropBodies('/PersistentVolumeClaim');
+    expect(cache.evidence()).toBeUndefined();
   });
 });
 

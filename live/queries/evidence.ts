@@ -37,7 +37,7 @@ export function evidenceOf(query: ManagedQuery, sources: EvidenceSources): strin
     if (key === undefined || roots.has(key)) continue;
     roots.add(key);
     const node = store.get(key);
-    reader.addKind(refOf(target), node);
+    reader.addKind(refOf(target));
     if (!isWhole(node)) return undefined;
   }
   for (const node of store.ofApp(query.app)) {
@@ -46,7 +46,7 @@ export function evidenceOf(query: ManagedQuery, sources: EvidenceSources): strin
   }
   const pods: ResourceKey[] = [];
   store.walk(roots, (node, parents) => {
-    reader.addKind(node, node);
+    reader.addKind(node);
     reader.addNode(node, parents);
     if (node.details?.pod !== undefined) pods.push(node.key);
     return true;
@@ -83,9 +83,8 @@ class EvidenceReader {
     return this.#isInDoubt;
   }
 
-  /** Records the kind of an object, and whether the object exists. */
-  addKind(at: GroupKind & { readonly namespace: string }, node: StoredNode | undefined): void {
-    if (node === undefined) this.#stamps.push('-');
+  /** Also for an object that does not exist: its kind must be current. */
+  addKind(at: GroupKind & { readonly namespace: string }): void {
     const place = `${at.group}/${at.kind}/${at.namespace}`;
     if (this.#generations.has(place)) return;
     const { generation, isTrusted } = this.#sources.trustOf(at, at.namespace) ?? untrusted;

@@ -80,7 +80,7 @@ export class KindWatch {
   #suspendReason: string | undefined;
   /** When the server last confirmed the cache, by a complete list or an audit (monotonic clock). */
   #confirmedAt: number | undefined;
-  /** Number of complete lists, recoveries, suspensions, and audits that found differences. */
+  /** Number of complete lists, recoveries and suspensions. */
   #generation = 0;
   /**
    * Round of the audit. The first one is random, so that kinds are not all read whole in the same
@@ -322,7 +322,6 @@ export class KindWatch {
 
   /** Differences put the cache in doubt until it was listed again. */
   #noteAudit(isConfirmed: boolean): void {
-    if (!isConfirmed) this.#generation += 1;
     this.#confirmedAt = isConfirmed ? this.#deps.clock.monotonic() : undefined;
   }
 
