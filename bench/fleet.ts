@@ -3,7 +3,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base';
 import type { ControllerConfig } from '#controller';
-import { median, quantile, measureUsage } from './fleet/measure.ts';
+import { measureCpuMs, median, quantile, measureUsage } from './fleet/measure.ts';
 import type { ResourceUsage } from './fleet/measure.ts';
 import { firstSyncOnRealServer } from './fleet/real.ts';
 import { startReplica } from './fleet/replica.ts';
@@ -28,6 +28,8 @@ interface FleetContext {
 const appsNamespace = 'apps';
 /** Longer than any wait for a follow-up. */
 const quietMs = 700;
+/** Waiting must cost less than what is measured. */
+const idlePollMs = 200;
 
 /** @param applications number of objects of each Application, by name */
 async function withFleet<T>(
@@ -72,10 +74,15 @@ async function waitUntilQuiet({ replica }: FleetContext): Promise<void> {
 }
 
 /** Runs `body` and waits until `count` more passes have ended. */
-async function waitForPasses({ replica }: FleetContext, count: number, body: () => Promise<void>): Promise<void> {
+async function waitForPasses(
+  { replica }: FleetContext,
+  count: number,
+  body: () => Promise<void>,
+  pollMs = 2,
+): Promise<void> {
   const goal = replica.passes() + count;
   await body();
-  while (replica.passes() < goal) await systemClock.sleep(2);
+  while (replica.passes() < goal) await systemClock.sleep(pollMs);
 }
 
 /** Apply gate hits and misses of syncs, and the time of their steps. */
@@ -158,7 +165,7 @@ async function measureFleet({ smoke, random }: BenchContext): Promise<BenchMetri
   });
 }
 
-/** An idle fleet, over two resyncs. */
+/** An idle fleet, over two resyncs, and a third one for the delay of the event loop. */
 async function measureIdleFleet({ smoke }: BenchContext): Promise<BenchMetrics> {
   const [size, objects, appResyncMs] = smoke ? [3, 10, 3000] : [1000, 10, 60_000];
   return withFleet(numberedApplications(size, objects), { appResyncMs }, async (world) => {
@@ -168,10 +175,14 @@ async function measureIdleFleet({ smoke }: BenchContext): Promise<BenchMetrics> 
     await waitForPasses(world, size, async () => undefined);
     const before = await servers.requests();
     const commands = replica.commands();
-    const resyncs = await measureUsage(() => waitForPasses(world, 2 * size, async () => undefined));
+    const compared = await replica.metric('driftless_compare_rows_made_total');
+    const cpuMs = await measureCpuMs(() => waitForPasses(world, 2 * size, async () => undefined, idlePollMs));
     const after = await servers.requests();
+    const rows = (await replica.metric('driftless_compare_rows_made_total')) - compared;
+    const resyncs = await measureUsage(() => waitForPasses(world, size, async () => undefined));
     return {
-      idle_cpu_ms: resyncs.cpuMs / (2 * size),
+      idle_cpu_ms: cpuMs / (2 * size),
+      idle_compared_resources_count: rows / (2 * size),
       idle_writes_count: after.applications - before.applications + after.writes - before.writes,
       idle_destination_requests_count: after.destination - before.destination,
       idle_render_commands_count: replica.commands() - commands,
