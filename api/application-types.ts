@@ -1,5 +1,5 @@
 import type { ApplicationReport } from '#controller';
-import type { ApiResponse, CostRow, Degradation, RecentEvent, Time } from './types.ts';
+import type { ApiResponse, CostRow, Degradation, Link, RecentEvent, Time } from './types.ts';
 
 export type {
   ApplicationHealth,
@@ -15,6 +15,8 @@ export type {
   Pass,
   PassCause,
   PassStages,
+  ReportedCommit,
+  ReportedSource,
   ResourceCounts,
   ResourceDifference,
   Waiting,
@@ -85,6 +87,8 @@ export interface Application extends ApplicationSummary, Omit<ApplicationReport,
   /** Its passes, syncs and faults within the last hour, the newest first. */
   readonly recent: readonly RecentEvent[];
   readonly cost: CostRow;
+  /** Pages about it in other programs, such as Grafana. */
+  readonly links: readonly Link[];
 }
 
 export interface ApplicationOwnership {

@@ -4,6 +4,7 @@ import type { RepositoryReport } from '#desired';
 import type { ClusterReport } from '#live';
 import type { Cluster } from '#model';
 import type { Ownership } from '#sharding';
+import type { LinkTemplate } from './links.ts';
 import type { ReplicaHistory } from './view-types.ts';
 
 /** The process of a replica. */
@@ -36,4 +37,6 @@ export interface ReplicaFacts {
   readonly process: () => ProcessFacts;
   /** Figures of the last hour; absent: none are kept. */
   readonly history?: () => Omit<ReplicaHistory, 'replica'>;
+  /** Links to pages about an Application or a cluster in other programs. */
+  readonly links?: readonly LinkTemplate[];
 }

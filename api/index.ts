@@ -15,6 +15,8 @@ export { createCertificate, fingerprintOf } from './http/certificate.ts';
 export type { ApiCertificate } from './http/certificate.ts';
 export { createApiHandler } from './http/handler.ts';
 export type { StaticFile, StaticFiles } from './http/handler.ts';
+export { parseLinkTemplate } from './links.ts';
+export type { LinkTemplate } from './links.ts';
 export { ReplicaHistoryRecorder } from './history/history.ts';
 export { ApiSocket } from './http/api-socket.ts';
 export type { ApiSocketOptions } from './http/api-socket.ts';
@@ -45,6 +47,7 @@ export type {
   HandOver,
   HandOverReason,
   IncompletePart,
+  Link,
   NoisyObject,
   ObjectName,
   OwnedCluster,
@@ -85,6 +88,8 @@ export type {
   Pass,
   PassCause,
   PassStages,
+  ReportedCommit,
+  ReportedSource,
   RecordingPiece,
   RecordingResponse,
   ResourceCounts,

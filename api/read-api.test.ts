@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Shutdown, systemClock } from '#base';
 import type { Controller } from '#controller';
 import { automated, configMap, stage } from '../controller/testing/index.ts';
-import type { SlotRecord } from '#sharding';
+import type { NextTableFacts, SlotRecord } from '#sharding';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
 import { fullViewer } from './access/viewer.ts';
@@ -14,6 +14,7 @@ import { ApiFault } from './fault.ts';
 import { createCertificate } from './http/certificate.ts';
 import type { ApiCertificate } from './http/certificate.ts';
 import { ApiServer, tokenOf } from './http/tls-server.ts';
+import { parseLinkTemplate } from './links.ts';
 import { PeerDirectory } from './peers/directory.ts';
 import type { Peers } from './peers/types.ts';
 import { ReadApi } from './read-api.ts';
@@ -115,6 +116,15 @@ async function drifted(): Promise<Controller> {
 }
 
 describe('the page of an Application', () => {
+  it('links the configured pages, as does its cluster', async () => {
+    const link = parseLinkTemplate('--flag', 'Grafana', 'https://grafana.example/?app={application}&cluster={cluster}');
+    const api = apiOf({ ...factsOf(await drifted()), links: [link] });
+    const { application } = await page(api, '/api/v1/applications/argocd/demo');
+    expect(application).toMatchObject({
+      links: [{ name: 'Grafana', url: expect.stringMatching(/^https:\/\/grafana\.example\/\?app=demo&cluster=/) }],
+    });
+  });
+
   it('says which fields differ, who changed them and when, and shows no secret', async () => {
     const body = await page(apiOf(factsOf(await drifted())), '/api/v1/applications/argocd/demo');
     const { application } = body as unknown as { readonly application: Record<string, never> };
@@ -128,6 +138,8 @@ describe('the page of an Application', () => {
       lastPass: { cause: { type: 'object' }, result: 'completed' },
       lastOperation: { type: 'sync', phase: 'Succeeded' },
       automatedSync: { decision: 'skip', reason: 'automated sync is off' },
+      sources: [{ repository: 'https://git/x', path: 'p' }],
+      links: [],
     });
     const [changed] = application['differences'] as unknown as readonly Record<string, unknown>[];
     expect(changed).toMatchObject({
@@ -647,5 +659,98 @@ describe('over the network', () => {
     });
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+});
+
+describe('the pages of the dashboard', () => {
+  const tree = '/api/v1/applications/argocd/demo/tree';
+
+  it('draw the tree of an Application, without contents, for those who may read it', async () => {
+    const api = apiOf(factsOf(await drifted()));
+    const body = await page(api, tree, onlyIn('argocd'));
+    expect(body).toMatchObject({ kind: 'Tree', total: 2 });
+    expect(body['nodes']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: 'ConfigMap', name: 'one', parents: [], sync: 'OutOfSync', isMissing: false }),
+        expect.objectContaining({ kind: 'Secret', name: 'key', parents: [] }),
+      ]),
+    );
+    expect(JSON.stringify(body)).not.toContain(canary);
+    await expect(page(api, tree, onlyIn('elsewhere'))).rejects.toMatchObject({ status: 403 });
+    await expect(page(api, '/api/v1/applications/argocd/none/tree')).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('take the tree from the owner, and without an answer say what is missing', async () => {
+    const controller = await drifted();
+    at.world.owner = 1;
+    const holders = new Map<number, SlotRecord>([[1, { holder: 'other' } as SlotRecord]]);
+    const facts = factsOf(controller, 'replica-0', holders);
+    const node = { group: '', version: 'v1', kind: 'Pod', namespace: 'apps', name: 'p', parents: [] };
+    const full = { ...node, isHook: false, isMissing: false, images: [], details: [] };
+    const asked: string[] = [];
+    const ask = (target: string): Promise<unknown> => {
+      asked.push(target);
+      return Promise.resolve({ apiVersion: 'driftless.io/v1', kind: 'Tree', nodes: [full], total: 1 });
+    };
+    const isMine = (): boolean => false;
+    const away = { ...facts, controller: { ...facts.controller, isMine } };
+    expect(
+      await page(
+        apiOf(away, () => [{ name: 'other', ask }]),
+        tree,
+      ),
+    ).toMatchObject({
+      nodes: [{ name: 'p' }],
+      incomplete: [],
+    });
+    expect(asked).toEqual([tree]);
+    const fail = (): Promise<unknown> => Promise.reject(new ApiFault(502, 'no connection'));
+    expect(
+      await page(
+        apiOf(away, () => [{ name: 'other', ask: fail }]),
+        tree,
+      ),
+    ).toMatchObject({
+      incomplete: [{ replica: 'other', reason: 'no connection' }],
+    });
+  });
+
+  it('plan a change without asking other replicas, and refuse one that is no number', async () => {
+    const ask = (): Promise<unknown> => Promise.reject(new Error('asked'));
+    const facts = factsOf(await drifted());
+    const current = { replicas: 2, algorithm: 'legacy' as const, shards: new Map(), movedAt: new Map() };
+    const next = (): NextTableFacts => ({ current, clusters: [], weights: new Map() });
+    const ownership = { ...facts.ownership, facts: () => ({ ...facts.ownership.facts(), next }) };
+    const api = apiOf({ ...facts, ownership }, () => [{ name: 'other', ask }]);
+    expect(await page(api, '/api/v1/plan?replicas=5&algorithm=round-robin')).toMatchObject({
+      kind: 'Plan',
+      from: { algorithm: 'legacy', replicas: 2 },
+      to: { algorithm: 'round-robin', replicas: 5 },
+      incomplete: [],
+    });
+    for (const query of ['replicas=0', 'replicas=many', 'replicas=1e9', 'algorithm=dice', 'clusters=1'])
+      expect(() => parseApiRequest(`/api/v1/plan?${query}`)).toThrow(ApiFault);
+    await expect(page(api, '/api/v1/plan', onlyIn('elsewhere'))).rejects.toMatchObject({ status: 403 });
+  });
+
+  it('have the last hour of each replica under its own name', async () => {
+    const sample = { at: '2026-01-02T03:04:05.000Z', queueDepth: 3 };
+    const own = { intervalMs: 10_000, samples: [sample] } as unknown as ReturnType<
+      NonNullable<ReplicaFacts['history']>
+    >;
+    const facts = { ...factsOf(await drifted()), history: () => own };
+    const items = [{ replica: 'replica-0', intervalMs: 10_000, samples: [sample] }];
+    const answer = { apiVersion: 'driftless.io/v1', kind: 'History', items };
+    const peers: Peers = () => [
+      { name: 'liar', ask: () => Promise.resolve(answer) },
+      { name: 'odd', ask: () => Promise.resolve({ ...answer, items: [{ samples: 'all' }] }) },
+    ];
+    const body = await page(apiOf(facts, peers), '/api/v1/history');
+    expect(body).toMatchObject({ kind: 'History', incomplete: [{ replica: 'odd' }] });
+    expect((body['items'] as unknown as readonly { replica: string }[]).map(({ replica }) => replica).sort()).toEqual([
+      'liar',
+      'replica-0',
+    ]);
+    await expect(page(apiOf(facts), '/api/v1/history', onlyIn('elsewhere'))).rejects.toMatchObject({ status: 403 });
   });
 });

@@ -8,6 +8,12 @@ export const apiVersion = 'driftless.io/v1';
 /** RFC 3339 in UTC with milliseconds. */
 export type Time = string;
 
+/** A link to a page of another program. */
+export interface Link {
+  readonly name: string;
+  readonly url: string;
+}
+
 /** The head of every answer. */
 export interface ApiResponse<Kind extends string> {
   readonly apiVersion: typeof apiVersion;
@@ -219,6 +225,8 @@ export interface ClusterOwner extends ClusterSummary {
   readonly watched: readonly ClusterKind[];
   /** The objects that change most often, the noisiest first. */
   readonly noisiest: readonly NoisyObject[];
+  /** Pages about the cluster in other programs, such as Grafana. */
+  readonly links: readonly Link[];
 }
 
 export interface ClusterKind {

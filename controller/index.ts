@@ -45,6 +45,8 @@ export type { ReplayItem } from './replay/replay.ts';
 export type { AutosyncCheck } from './application/autosync-checks.ts';
 export type {
   ApplicationHealth,
+  ReportedCommit,
+  ReportedSource,
   ApplicationOperation,
   ApplicationReport,
   AutomatedSync,

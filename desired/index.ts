@@ -78,6 +78,7 @@ export type { RepoServerTls } from './remote/connections.ts';
 export { createDesiredSource, createGitCommitter } from './assembly.ts';
 export type { DesiredSourceDeps } from './assembly.ts';
 export type {
+  CommitFacts,
   TargetCapabilities,
   DesiredSource,
   GeneratorOptions,

@@ -79,6 +79,7 @@ export function observeSource(source: DesiredSource, clock: Clock): ObservedSour
   const verify = source.verify?.bind(source);
   const dryCommit = source.dryCommit?.bind(source);
   const hasChanges = source.hasChanges?.bind(source);
+  const describe = source.describe?.bind(source);
   return {
     source: {
       name: source.name,
@@ -90,7 +91,7 @@ export function observeSource(source: DesiredSource, clock: Clock): ObservedSour
         noted(request.sources, true, () => source.manifests(request, signal)),
       resolve: (one, revision, signal) => noted([one], false, () => source.resolve(one, revision, signal)),
       ...(verify === undefined ? {} : { verify: (request, signal) => verify(request, signal) }),
-      ...defined({ dryCommit, hasChanges }),
+      ...defined({ describe, dryCommit, hasChanges }),
     },
     repositories: () =>
       [...reports.values()].map(({ paused, ...report }) => ({ ...report, paused: [...paused.values()] })),

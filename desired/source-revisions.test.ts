@@ -41,6 +41,25 @@ describe('revisions', () => {
     expect(await resolve(first.slice(0, 8))).toBe(first);
   });
 
+  it('describes a commit that was fetched, and asks the remote for no other', async () => {
+    const repo = new GitFixture();
+    const fetched = repo.write({ 'a.yaml': configMapYaml('a') }).commit();
+    const { source, render } = sourceBench();
+    const describeAt = (revision: string): Promise<unknown> =>
+      source.describe?.(gitSource(repo.path, revision), neverAborted) ?? Promise.resolve('not supported');
+    expect(await describeAt(fetched)).toBeUndefined();
+    await render(repo.path, { revision: fetched });
+    expect(await describeAt(fetched)).toEqual({
+      author: expect.stringMatching(/^\S+ <\S+@\S+>$/),
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+Z$/),
+      subject: expect.stringMatching(/\S/),
+    });
+    const later = repo.write({ 'a.yaml': configMapYaml('a', '2') }).commit();
+    expect(await describeAt(later)).toBeUndefined();
+    expect(await describeAt('main')).toBeUndefined();
+    expect(await describeAt('--output=/tmp/x')).toBeUndefined();
+  });
+
   it('reports unresolvable revisions with Argo CD’s messages', async () => {
     const repo = new GitFixture();
     repo.write({ 'a.yaml': configMapYaml('a') }).commit();

@@ -31,6 +31,7 @@ import { traceSource } from './source-spans.ts';
 import type {
   CachePolicy,
   CommitChange,
+  CommitFacts,
   DesiredSource,
   Manifests,
   ManifestsRequest,
@@ -133,6 +134,11 @@ export class EmbeddedSource implements DesiredSource {
       [from, to].map((sha) => repositories.snapshot(repository, sha, false, signal)),
     );
     return before === undefined || after === undefined || differsAt(before.tree, after.tree, paths);
+  }
+
+  async describe(at: RequestedSource, signal: AbortSignal): Promise<CommitFacts | undefined> {
+    signal.throwIfAborted();
+    return this.#deps.remotes.describe(at, at.revision, signal);
   }
 
   async verify(request: VerifyRequest, signal: AbortSignal): Promise<VerifiedRevision> {

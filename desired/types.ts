@@ -1,6 +1,9 @@
 import type { Runnable } from '#base';
 import type { ApplicationSource, KubeObject, Repository, TrackingSettings } from '#model';
 import type { DryCommit } from './hydrate/dry-commit.ts';
+import type { CommitFacts } from './fetch/git/commit-facts.ts';
+
+export type { CommitFacts } from './fetch/git/commit-facts.ts';
 
 /** One source of a request, with its repository and the credentials for it. */
 export interface RequestedSource {
@@ -204,6 +207,11 @@ export interface DesiredSource extends Runnable {
    * as a change.
    */
   hasChanges?(change: CommitChange, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Describes the commit of a Git source, if it was fetched; never asks the remote. Absent: a
+   * repo-server has the commits.
+   */
+  describe?(at: RequestedSource, signal: AbortSignal): Promise<CommitFacts | undefined>;
   /** Resolves a revision to its present target: a full commit SHA, or the version of a chart. */
   resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string>;
 }

@@ -22,6 +22,7 @@ export function clusterOwner(facts: ReplicaFacts, index: ApplicationIndex, wante
     ...summaryOf(facts, report, count),
     watched: report.kinds.map(kindOf),
     noisiest: report.noisiest.map(({ key, changes }) => ({ ...parseResourceKey(key), changes })),
+    links: (facts.links ?? []).map((link) => link({ cluster: report.name, server: report.info.server })),
   };
 }
 

@@ -87,6 +87,14 @@ export async function applicationPage(
     degraded: applicationDegradations(facts, summary),
     recent: recentOf(facts, summary.namespace, summary.name),
     cost: costOf(facts, key),
+    links: (facts.links ?? []).map((link) =>
+      link({
+        namespace: summary.namespace,
+        application: summary.name,
+        cluster: summary.clusterName,
+        server: summary.server,
+      }),
+    ),
   };
 }
 

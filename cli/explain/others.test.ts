@@ -22,6 +22,7 @@ const owner: ClusterOwner = {
   eventsPerSecond: 0.25,
   watched: [],
   noisiest: [],
+  links: [],
 };
 const handOver = {
   at: before(90),

@@ -154,6 +154,13 @@ export const driftlessOptions = {
     env: 'DRIFTLESS_DASHBOARD',
     help: 'Serve the dashboard on the port of the read API. Callers need a Kubernetes token to see anything in it.',
   },
+  dashboardGrafanaUrl: {
+    flag: 'dashboard-grafana-url',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_DASHBOARD_GRAFANA_URL',
+    help: 'http or https URL that the dashboard links from an Application and a cluster, with the placeholders {namespace}, {application}, {cluster} and {server}. Empty: no link.',
+  },
   debugSocket: {
     flag: 'debug-socket',
     kind: 'string',

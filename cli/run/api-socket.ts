@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { ApiSocket, createApiHandler, fullViewer, ReadApi, ReplicaHistoryRecorder } from '#api';
-import type { Caller, Peers, ProcessFacts } from '#api';
+import { ApiSocket, createApiHandler, fullViewer, parseLinkTemplate, ReadApi, ReplicaHistoryRecorder } from '#api';
+import type { Caller, LinkTemplate, Peers, ProcessFacts } from '#api';
 import { systemClock } from '#base';
 import { packageVersion } from '../process/root.ts';
 import { debugSocketOf } from '../process/replica-paths.ts';
@@ -49,6 +49,7 @@ export function localApi(
       watched: () => live.reports(),
       repositories,
       history: () => recorder.history(),
+      links: grafanaLinks(config.dashboardGrafanaUrl),
       process: processFacts,
     },
   });
@@ -68,6 +69,10 @@ function localCaller({ headers }: IncomingMessage): Promise<Caller> {
     isPeer: false,
     wantsFresh: headers['cache-control'] === 'no-cache',
   });
+}
+
+function grafanaLinks(template: string): readonly LinkTemplate[] {
+  return template === '' ? [] : [parseLinkTemplate('--dashboard-grafana-url', 'Grafana', template)];
 }
 
 function watchEventsOf(reports: ReturnType<WatchedClusters['reports']>): number {

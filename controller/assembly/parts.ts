@@ -273,7 +273,7 @@ export function makePool<K extends string, P extends ReasonedPayload>(
 
 /** Parts of the controller that are shown. */
 export function makeReport(
-  { clock, settings, live, random }: WatchDeps,
+  { clock, settings, live, random, desired }: WatchDeps,
   config: ControllerConfig,
   parts: {
     readonly apps: Informer;
@@ -298,6 +298,12 @@ export function makeReport(
     syncHold: (app) => projects.syncHold(app),
     permits: (app, ref) => isPermitted(projects, app, ref),
     syncTimeoutMs: config.syncTimeoutMs,
+    commitOf: async (app, source, revision, signal) => {
+      // A project that forbids the repository also hides its commits.
+      if (!projects.validate(app).ok) return undefined;
+      const repository = settings.repository(source.repoURL, projectOf(app));
+      return desired.describe?.({ source, repository, revision }, signal);
+    },
     rootsOf: (key) => memories.peek(key)?.roots,
     treeScope: (app) => {
       const verdict = projects.validate(app);

@@ -27,6 +27,29 @@ export interface ApplicationReport {
   readonly healthDetails: ApplicationHealth;
   readonly lastOperation?: ApplicationOperation;
   readonly automatedSync: AutomatedSync;
+  /** In the order of the spec, at most 20. */
+  readonly sources: readonly ReportedSource[];
+}
+
+/** One source, and the commit that was compared last. */
+export interface ReportedSource {
+  /** Without user and password. */
+  readonly repository: string;
+  /** The path, or the name of the chart. */
+  readonly path: string;
+  readonly targetRevision: string;
+  /** "" before the first comparison. */
+  readonly revision: string;
+  /** Absent: no commit, or one that this replica has not fetched. */
+  readonly commit?: ReportedCommit;
+}
+
+export interface ReportedCommit {
+  /** Name and e-mail address, at most 200 characters. */
+  readonly author: string;
+  readonly at: string;
+  /** The first line of the message, at most 500 characters. */
+  readonly subject: string;
 }
 
 /** Its present wait. */

@@ -23,6 +23,8 @@ import type {
 } from './application-facts.ts';
 import { isoTime, isoTimeOf } from './iso-time.ts';
 import { reportOperation } from './operation-report.ts';
+import { reportSources } from './source-report.ts';
+import type { CommitLookup } from './source-report.ts';
 import { describeDifference, isDifferent } from './resource-differences.ts';
 
 export interface ApplicationReportDeps {
@@ -40,6 +42,8 @@ export interface ApplicationReportDeps {
   /** Whether the project lets an Application have an object; the tree shows no other. */
   readonly permits: (app: Application, ref: ResourceRef) => boolean;
   readonly syncTimeoutMs: number;
+  /** The commit of a source; undefined if it is unknown, or the project forbids the repository. */
+  readonly commitOf: CommitLookup;
 }
 
 /** No object is tracked by it: only the targets are read. */
@@ -70,7 +74,8 @@ export async function reportApplication(
     waveOf: ({ group, kind, namespace, name }) => waves.get(keyOfStatus({ group, kind, namespace, name })),
   });
   const health = healthOf(app, rows);
-  const [blockedBy, decidedBy] = await Promise.all([
+  const [sources, blockedBy, decidedBy] = await Promise.all([
+    reportSources(app, deps.commitOf, signal),
     withCulprit(lastOperation?.blockedBy, lastOperation?.blockedBy?.object, { app, deps }, signal),
     withCulprit(health.decidedBy, health.decidedBy, { app, deps }, signal),
   ]);
@@ -85,6 +90,7 @@ export async function reportApplication(
     ignored: ignoredResources(app, rows, settings),
     healthDetails: { ...health, ...defined({ decidedBy }) },
     automatedSync: autosyncOf(memory, hold),
+    sources,
   };
 }
 

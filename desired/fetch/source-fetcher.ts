@@ -4,6 +4,7 @@ import type { ChartLocation, ChartRepositories } from './charts/chart-repositori
 import type { Lfs } from './git/lfs.ts';
 import type { OciSources } from './oci/oci-sources.ts';
 import type { Submodules } from './git/submodules.ts';
+import type { CommitFacts } from './git/commit-facts.ts';
 import type { FreshnessBound } from './git/git-repository.ts';
 import type { GitRepositories } from './git/git-repositories.ts';
 import { refuseOutsideLinks } from './files/snapshot.ts';
@@ -97,6 +98,11 @@ export class SourceFetcher {
     const snapshot = await this.#fetched(at, revision, again, signal);
     refuseOutsideLinks(snapshot, shownKinds[kind]);
     return snapshot;
+  }
+
+  /** Who made the commit of a Git source; undefined for other kinds, and if no mirror has it. */
+  async describe(at: SourceLocation, revision: string, signal: AbortSignal): Promise<CommitFacts | undefined> {
+    return kindOf(at) === 'git' ? this.#git.describe(at.repository, revision, signal) : undefined;
   }
 
   async #fromGit(

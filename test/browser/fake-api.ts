@@ -205,6 +205,7 @@ export class FakeApi {
         },
       ],
       noisiest: [{ group: '', kind: 'ConfigMap', namespace: 'kube-system', name: 'leader', changes: 340 }],
+      links: [{ name: 'Grafana', url: 'https://grafana.example/d/driftless?var-cluster=c' }],
     };
   }
 
@@ -310,6 +311,14 @@ export class FakeApi {
       },
       conditions: [],
       degraded: [],
+      links: [{ name: 'Grafana', url: `https://grafana.example/d/driftless?var-app=${app.name}` }],
+      sources: app.repositories.map((repository) => ({
+        repository,
+        path: 'prod',
+        targetRevision: 'main',
+        revision: app.revisions[0] ?? '',
+        commit: { author: 'Ada Lovelace <ada@example.com>', at: this.ago(7200), subject: 'raise the replicas of web' },
+      })),
       recent: [
         {
           at: this.ago(30),

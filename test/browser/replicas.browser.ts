@@ -54,6 +54,7 @@ describe('the dashboard of running replicas', () => {
     const badges = page.locator('.badges');
     await badges.getByText('Synced').waitFor();
     await badges.getByText('Healthy').waitFor();
+    await page.locator('.source').getByText('a <a@example.com>').waitFor();
     const app = ['argoproj.io', 'Application', 'argocd', 'shop'] as const;
     scene.edit(scene.hub, app, { syncPolicy: {} }, 'kubectl-edit');
     await page.getByText('automated sync is switched off').first().waitFor();

@@ -14,6 +14,9 @@ shadow writes nothing.
 - --api-port={{ include "driftless.apiPort" . }}
 {{- if and .Values.dashboard.enabled (ne (include "driftless.apiPort" .) "0") }}
 - --dashboard
+{{- with .Values.dashboard.grafanaUrl }}
+- {{ printf "--dashboard-grafana-url=%s" . | quote }}
+{{- end }}
 {{- end }}
 {{- if $controller.shadow.enabled }}
 - --shadow

@@ -55,6 +55,8 @@ const calm: Application = {
   differencesTotal: 0,
   ignored: [],
   healthDetails: { status: 'Healthy', message: '' },
+  sources: [],
+  links: [],
   automatedSync: { decision: 'skip', reason: 'it is Synced', checks: [] },
   conditions: [],
   degraded: [],

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { Application, ApplicationResponse } from '../../../api/application-types.ts';
+import type { Application, ApplicationResponse, ReportedSource } from '../../../api/application-types.ts';
 import { explainApplication, objectText } from '../../../api/words/index.ts';
 import { lastChanges, ownershipVersion } from '../data/applications.ts';
 import { replaceQuery, route } from '../data/location.ts';
@@ -14,7 +14,7 @@ import { Explained } from '../parts/explained.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Operation } from '../parts/operation.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Incomplete, Problem, State } from '../parts/state.tsx';
+import { Incomplete, OutsideLinks, Problem, State } from '../parts/state.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 
 /** The layout of graphs is loaded when it is needed. */
@@ -44,6 +44,7 @@ export function ApplicationPage({ namespace, name }: { namespace: string; name: 
           {isStarred ? '★' : '☆'}
         </button>
         {page !== undefined && <Badges app={page.application} />}
+        {page !== undefined && <OutsideLinks links={page.application.links} />}
       </PageTitle>
       <Problem text={problem} />
       {page !== undefined && (
@@ -82,7 +83,7 @@ function Badges({ app }: { app: Application }): JSX.Element {
 }
 
 function Where({ app }: { app: Application }): JSX.Element {
-  const { namespace, project, server, clusterName, destinationNamespace, repositories, revisions, owner, shard } = app;
+  const { namespace, project, server, clusterName, destinationNamespace, sources, owner, shard } = app;
   const cluster = clusterName === '' ? server : clusterName;
   return (
     <dl class="facts">
@@ -98,14 +99,31 @@ function Where({ app }: { app: Application }): JSX.Element {
         label="Owner"
         value={owner === '' ? 'no replica' : `${owner}${shard === undefined ? '' : `, shard ${shard}`}`}
       />
-      {repositories.map((url, i) => (
-        <Fact
-          key={url}
-          label="Source"
-          value={`${shortUrl(url)} @ ${shortRevision(revisions[i] ?? revisions[0] ?? '')}`}
-        />
+      {sources.map((source, i) => (
+        <SourceFact key={`${source.repository} ${i}`} source={source} />
       ))}
     </dl>
+  );
+}
+
+/** A source with the commit that was compared last, whose texts are those of tenants. */
+function SourceFact({ source }: { source: ReportedSource }): JSX.Element {
+  const { repository, path, targetRevision, revision, commit } = source;
+  const target = targetRevision === '' || targetRevision === revision ? '' : ` (${targetRevision})`;
+  return (
+    <div class="source">
+      <dt>Source</dt>
+      <dd>
+        {shortUrl(repository)}
+        {path !== '' && path !== '.' && ` ${path}`} @{' '}
+        {revision === '' ? targetRevision : shortRevision(revision) + target}
+        {commit !== undefined && (
+          <small>
+            <q>{commit.subject}</q> {commit.author}, <Ago time={commit.at} />
+          </small>
+        )}
+      </dd>
+    </div>
   );
 }
 

@@ -16,7 +16,7 @@ import { clusterLink } from '../logic/routes.ts';
 import { Ago } from '../parts/ago.tsx';
 import { HandOvers } from '../parts/hand-overs.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Empty, Incomplete, Panel, Problem, State } from '../parts/state.tsx';
+import { Empty, Incomplete, OutsideLinks, Panel, Problem, State } from '../parts/state.tsx';
 
 const pollMs = 3000;
 
@@ -119,6 +119,7 @@ export function ClusterPage({ cluster }: { cluster: string }): JSX.Element {
         {page !== undefined && (
           <a href={`#/applications?view=all&cluster=${encodeURIComponent(name)}`}>Its Applications</a>
         )}
+        <OutsideLinks links={page?.owners[0]?.links ?? []} />
       </PageTitle>
       <Problem text={problem} />
       <Incomplete parts={page?.incomplete ?? []} />

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import type { Link } from '../../../api/types.ts';
 import { glyphs, toneOf } from '../logic/tones.ts';
 import type { Tone } from '../logic/tones.ts';
 
@@ -38,6 +39,21 @@ export function Panel(props: {
       </header>
       {props.children}
     </section>
+  );
+}
+
+/** Links to pages of other programs, which open in a tab of their own. */
+export function OutsideLinks({ links }: { links: readonly Link[] }): JSX.Element {
+  return (
+    <>
+      {links
+        .filter(({ url }) => /^https?:/i.test(url))
+        .map(({ name, url }) => (
+          <a key={name} href={url} target="_blank" rel="noopener noreferrer">
+            {name} <span aria-hidden="true">↗</span>
+          </a>
+        ))}
+    </>
   );
 }
 

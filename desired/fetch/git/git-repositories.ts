@@ -1,13 +1,18 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConcurrencyLimiter, KeyedMutex, newAbortController } from '#base';
 import type { Repository } from '#model';
+import type { CommandResult } from '../../command/types.ts';
 import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { describeArgs, DescribedCommits, maxCommitBytes } from './commit-facts.ts';
+import type { CommitFacts } from './commit-facts.ts';
 import { GitRepository } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
 import type { KnownRefs } from './listing-caches.ts';
 import { Lru } from '../shared/lru.ts';
 import { MirrorStore } from './mirrors.ts';
+import { isFullSha } from './refs.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import type { Tree } from '../files/tree.ts';
@@ -26,6 +31,7 @@ export class GitRepositories {
   readonly #deps: GitRepositoryDeps;
   readonly #known = new Map<string, GitRepository>();
   readonly #mirrors: MirrorStore;
+  readonly #described = new DescribedCommits();
 
   constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'>) {
     this.#mirrors = new MirrorStore(deps);
@@ -81,6 +87,16 @@ export class GitRepositories {
     const revision = await from.ensureCommit(sha, signal);
     const tree = await from.tree(revision, again, signal);
     return { key: from.key, revision, tree, read: (blobs, inner) => from.read(blobs, inner) };
+  }
+
+  /** Describes a commit; undefined if no mirror has it. Never asks the remote. */
+  async describe(repository: Repository, commit: string, signal: AbortSignal): Promise<CommitFacts | undefined> {
+    const from = this.of(repository);
+    if (!isFullSha(commit) || !existsSync(from.key)) return undefined;
+    const more = { signal, maxBytes: maxCommitBytes };
+    const read = (): Promise<CommandResult> =>
+      this.#deps.trees.reading.run(signal, () => from.inspect(describeArgs(commit), more));
+    return this.#described.of(`${from.key} ${commit}`, read);
   }
 
   stop(reason: Error): void {

@@ -252,7 +252,7 @@ export class GitRepository {
   /** Runs a read-only git command on the mirror. Returns the result even if it failed. */
   inspect(
     args: readonly string[],
-    more: { readonly signal: AbortSignal; readonly keyring?: string },
+    more: { readonly signal: AbortSignal; readonly keyring?: string; readonly maxBytes?: number },
   ): Promise<CommandResult> {
     const { signal, ...rest } = more;
     return this.#git(args, signal, { ...rest, timeoutMs: this.#deps.limits.deadlineMs });
