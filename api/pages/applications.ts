@@ -171,5 +171,5 @@ export function attentionOf({ metadata, status = {}, spec }: KubeApplication): s
   if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
   if (['Running', 'Terminating'].includes(phase)) return `an operation is ${phase}`;
   if (status.sync?.status !== 'OutOfSync') return undefined;
-  return isAutomated(spec) ? 'OutOfSync although automated sync is on' : 'OutOfSync';
+  return isAutomated(spec) ? 'OutOfSync although automated sync is on' : 'OutOfSync: automated sync is off';
 }

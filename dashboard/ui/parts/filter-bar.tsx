@@ -1,5 +1,5 @@
 import type { JSX, RefObject } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { facets, optionsOf } from '../logic/filters.ts';
 import type { Facet, ListedApplication, ListFilters, ListView } from '../logic/filters.ts';
 import { shortUrl } from '../logic/format.ts';
@@ -19,6 +19,7 @@ const views: readonly (readonly [ListView, string])[] = [
 
 export function FilterBar({ filters, all, change, search }: FilterBarProps): JSX.Element {
   const chosen = Object.keys(filters.facets).length;
+  const [opened, setOpened] = useState(0);
   return (
     <div class="filters">
       <div class="choice" role="group" aria-label="View">
@@ -38,30 +39,22 @@ export function FilterBar({ filters, all, change, search }: FilterBarProps): JSX
           onInput={(event) => change({ text: event.currentTarget.value })}
         />
       </label>
-      <details class="facets" open={chosen > 0}>
+      <details class="facets" open={chosen > 0} onToggle={() => setOpened(opened + 1)}>
         <summary>
           Filters
           {chosen > 0 && <span class="count">{chosen}</span>}
         </summary>
-        <Facets filters={filters} all={all} change={change} />
+        <Facets filters={filters} all={all} change={change} opened={opened} />
       </details>
     </div>
   );
 }
 
-/** The options of ten thousand Applications are not collected again for each change. */
-function useOptions(all: readonly ListedApplication[]): Readonly<Record<Facet, readonly string[]>> {
-  const [opened, setOpened] = useState(0);
-  const length = useRef(0);
-  if (length.current !== all.length) {
-    length.current = all.length;
-    queueMicrotask(() => setOpened(opened + 1));
-  }
-  return useMemo(() => optionsOf(all), [opened]);
-}
+type FacetsProps = Omit<FilterBarProps, 'search'> & { readonly opened: number };
 
-function Facets({ filters, all, change }: Omit<FilterBarProps, 'search'>): JSX.Element {
-  const options = useOptions(all);
+function Facets({ filters, all, change, opened }: FacetsProps): JSX.Element {
+  // The options of ten thousand Applications are not collected again for each change.
+  const options = useMemo(() => optionsOf(all), [opened, all.length]);
   const set = (name: Facet, value: string): void => {
     const others = Object.entries(filters.facets).filter(([other]) => other !== name);
     change({ facets: Object.fromEntries(value === '' ? others : [...others, [name, value]]) });

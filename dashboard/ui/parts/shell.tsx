@@ -33,7 +33,7 @@ export function Shell({ onHelp, children }: { onHelp: () => void; children: Comp
         <nav aria-label="Pages">
           {places.map(({ page, link, text }) => (
             <a key={page} href={link} aria-current={here === page ? 'page' : undefined}>
-              {text}
+              {text}{' '}
               {page === 'applications' && urgent.value > 0 && (
                 <span class="count" title="Applications that need attention">
                   {urgent.value}

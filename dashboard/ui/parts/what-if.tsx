@@ -40,6 +40,7 @@ export function WhatIf({ ownership }: { ownership: OwnershipResponse }): JSX.Ele
         </button>
       }
     >
+      <p class="muted">What another number of replicas, algorithm or pin would move. Nothing is changed.</p>
       <Controls change={change} now={now} ownership={ownership} set={(next) => setChange({ ...change, ...next })} />
       <Problem text={problem} />
       {plan !== undefined && <Outcome plan={plan} names={namesOf(ownership)} />}
