@@ -27,6 +27,10 @@ afterAll(async () => {
 
 interface Figures {
   readonly framesMs: readonly number[];
+  /** From the begin of each frame until it was drawn. */
+  readonly drawnMs: readonly number[];
+  /** Tasks of more than 50 ms. */
+  readonly longTasksMs: readonly number[];
   readonly firstPaintMs: number;
 }
 
@@ -42,9 +46,24 @@ it('keeps drawing while 10,000 Applications change 100 times a second', async ()
   await session.send('Performance.enable');
   const taskSeconds = async (): Promise<number> =>
     (await session.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0;
-  await page.evaluate(`window.frames_ = []; (function frame(before) {
-    requestAnimationFrame((now) => { window.frames_.push(now - before); frame(now); });
-  })(performance.now())`);
+  // A message that is sent in a frame is received when the frame was drawn.
+  await page.evaluate(`(() => {
+    const { port1, port2 } = new MessageChannel();
+    window.frames_ = [];
+    window.work_ = [];
+    window.longTasks_ = [];
+    port1.onmessage = ({ data }) => window.work_.push(performance.now() - data);
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) window.longTasks_.push(duration);
+    }).observe({ type: 'longtask' });
+    (function frame(before) {
+      requestAnimationFrame((now) => {
+        window.frames_.push(now - before);
+        port2.postMessage(performance.now());
+        frame(now);
+      });
+    })(performance.now());
+  })()`);
   const before = await taskSeconds();
   for (let batch = 0; batch < batches; batch += 1) {
     const changed = Array.from({ length: changesPerBatch }, (_, i) => {
@@ -57,8 +76,10 @@ it('keeps drawing while 10,000 Applications change 100 times a second', async ()
     await page.waitForTimeout(batchMs);
   }
   const busy = (await taskSeconds()) - before;
-  const { framesMs, firstPaintMs } = await page.evaluate<Figures>(`({
+  const { framesMs, drawnMs, longTasksMs, firstPaintMs } = await page.evaluate<Figures>(`({
     framesMs: window.frames_,
+    drawnMs: window.work_,
+    longTasksMs: window.longTasks_,
     firstPaintMs: performance.getEntriesByName('first-contentful-paint')[0].startTime,
   })`);
   const outOfSync = [...api.applications.values()].filter(({ sync }) => sync === 'OutOfSync').length;
@@ -69,6 +90,10 @@ it('keeps drawing while 10,000 Applications change 100 times a second', async ()
       frames: framesMs.length,
       frameP50Ms: percentile(framesMs, 0.5),
       frameP95Ms: percentile(framesMs, 0.95),
+      drawnP50Ms: percentile(drawnMs, 0.5),
+      drawnP95Ms: percentile(drawnMs, 0.95),
+      longTasks: longTasksMs.length,
+      longestTaskMs: Math.max(0, ...longTasksMs),
       workPerFrameMs: Math.round((10_000 * busy) / framesMs.length) / 10,
       busyShare: Math.round((100 * busy * 1000) / (batches * batchMs)) / 100,
     })}\n`,

@@ -4,6 +4,7 @@ import { dashboardFiles, startDashboard } from '#dashboard';
 import type { RunningDashboard } from '#dashboard';
 import { eventually } from '#support';
 import { startBrowser, WatchedPage } from './browser.ts';
+import { drifted } from './drifted.ts';
 import { FakeApi, treeOf } from './fake-api.ts';
 
 let browser: Browser;
@@ -40,46 +41,6 @@ const hostile = [
   'javascript:window.hacked=1',
   `\u202e${'long'.repeat(200)}`,
 ];
-
-const drifted = {
-  isAutomated: false,
-  automatedSync: { decision: 'skip' as const, reason: 'automated sync is off', checks: [] },
-  differencesTotal: 1,
-  resources: { synced: 11, outOfSync: 1, unknown: 0 },
-  differences: [
-    {
-      group: 'apps',
-      version: 'v1',
-      kind: 'Deployment',
-      namespace: 'web',
-      name: 'web',
-      state: 'modified' as const,
-      faults: [],
-      ignored: [],
-      fields: [
-        {
-          path: '/spec/replicas',
-          desired: '3',
-          live: '5',
-          isMasked: false,
-          changedBy: {
-            manager: 'kubectl-scale',
-            operation: 'Update',
-            subresource: 'scale',
-            time: new Date(Date.now() - 120_000).toISOString(),
-            isOurs: false,
-          },
-        },
-        {
-          path: '/spec/template/spec/containers/0/image',
-          desired: '"web:1.4"',
-          live: '"web:1.5-hotfix"',
-          isMasked: false,
-        },
-      ],
-    },
-  ],
-};
 
 describe('each page', () => {
   const places = [
@@ -260,6 +221,18 @@ describe('the list of Applications', () => {
   });
 });
 
+describe('the filters', () => {
+  it('offer the values of the moment at which they are opened', async () => {
+    const { page } = await open('#/applications?view=all');
+    await page.getByText('60 shown of 60').waitFor();
+    api.change('shop-07', { sync: 'OutOfSync', labels: { team: 'new' } });
+    await page.getByRole('row', { name: /shop-07.*OutOfSync/ }).waitFor();
+    await page.getByText('Filters', { exact: true }).click();
+    await page.getByRole('combobox', { name: 'label', exact: true }).selectOption('team=new');
+    await page.getByText('1 shown of 60').waitFor();
+  });
+});
+
 describe('an Application', () => {
   it('shows what differs, who changed it and when', async () => {
     api.change('shop-03', { sync: 'OutOfSync' });
@@ -308,6 +281,13 @@ describe('an Application', () => {
     const { page } = await open('#/applications/argocd/shop-03');
     await page.getByRole('list', { name: 'Phases of the sync' }).getByText('wave 2').waitFor();
     await page.getByText(/^Blocked by Job web\/migrate: is Progressing/).waitFor();
+  });
+
+  it('shows each source with its revision, the author and the message', async () => {
+    const { page } = await open('#/applications/argocd/shop-03');
+    const source = page.locator('.source');
+    await source.getByText('git.example/team/web prod @ 8f14e45 (main)').waitFor();
+    expect(await source.textContent()).toMatch(/raise the replicas of web.*Ada Lovelace <ada@example.com>, 2h/);
   });
 
   it('draws its tree; a group opens, and an object shows its details', async () => {
@@ -368,6 +348,15 @@ describe('hostile texts', () => {
       },
     ];
     api.details = {
+      sources: [
+        {
+          repository: text,
+          path: text,
+          targetRevision: text,
+          revision: text,
+          commit: { author: text, at: api.ago(60), subject: text },
+        },
+      ],
       conditions: [{ type: text, message: text }],
       differencesTotal: 1,
       differences: [
