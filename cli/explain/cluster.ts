@@ -1,4 +1,4 @@
-import { counted, joined, objectText, RelativeTimes, shortDuration } from '#api';
+import { counted, joined, objectText, RelativeTimes, shortDuration } from '../../api/words/index.ts';
 import type { ClusterKind, ClusterOwner, ClusterResponse, Explanation, HandOver, Verdict } from '#api';
 
 const maxKinds = 8;

@@ -1,4 +1,4 @@
-import { counted, joined, RelativeTimes, shortDuration } from '#api';
+import { counted, joined, RelativeTimes, shortDuration } from '../../api/words/index.ts';
 import type { Explanation, Queue, QueuesResponse, ReplicaInfo, ReplicaResponse, Verdict } from '#api';
 
 const maxClusters = 10;

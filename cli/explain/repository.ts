@@ -1,4 +1,4 @@
-import { counted, joined, RelativeTimes, shortDuration } from '#api';
+import { counted, joined, RelativeTimes, shortDuration } from '../../api/words/index.ts';
 import type { Explanation, RepositoriesResponse, Repository, Verdict } from '#api';
 import { normalizeGitUrl } from '#model';
 

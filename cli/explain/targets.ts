@@ -1,4 +1,4 @@
-import { explainApplication } from '#api';
+import { explainApplication } from '../../api/words/index.ts';
 import type {
   ApplicationResponse,
   ApplicationsResponse,

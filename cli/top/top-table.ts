@@ -1,4 +1,4 @@
-import { shortDuration } from '#api';
+import { shortDuration } from '../../api/words/index.ts';
 import type { CostsResponse, UpdateRule } from '#api';
 import { outsideText } from '#base';
 import { paint, table } from '../process/output.ts';

@@ -1,4 +1,4 @@
-import { costSubjects } from '#api';
+import { costSubjects } from '../../api/types.ts';
 import type { CostsResponse, CostSubject } from '#api';
 import { systemClock, UsageError } from '#base';
 import { describe, readArgs } from '../options/args.ts';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -190,6 +190,21 @@ describe('commands', () => {
     for (const name of ['run', 'preflight', 'demo', 'sim', 'health', 'diff', 'manifests'])
       expect(help.stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     expect((await driftless(['run', '--help'])).stdout).toContain('--status-processors INT');
+  });
+
+  it.each([
+    ['explain', 'demo'],
+    ['top', 'apps'],
+  ])('%s starts without loading the controller', async (...words) => {
+    const coverage = join(folder, `coverage-${words.join('-')}`);
+    const { stderr } = await driftless([...words, '--socket', '/nonexistent'], { env: { NODE_V8_COVERAGE: coverage } });
+    expect(stderr).toContain('no controller answers at /nonexistent');
+    const loaded = readdirSync(coverage)
+      .map((name) => readFileSync(join(coverage, name), 'utf8'))
+      .join();
+    expect(loaded).toContain('/dist/kube/index.js');
+    for (const module of ['api', 'controller', 'desired', 'live'])
+      expect(loaded).not.toContain(`/dist/${module}/index.js`);
   });
 
   it('sim reports that it is ready, writes contexts, and ends on SIGTERM', async () => {
