@@ -14,6 +14,7 @@ import { newServers } from '../fleet/servers-process.ts';
 import type { ServersApi } from '../fleet/servers-process.ts';
 import { collectGarbage } from '../harness.ts';
 import type { BenchContext, Benchmark, BenchMetrics } from '../harness.ts';
+import { commandMs } from './command.ts';
 import { PageReader } from './reader.ts';
 import { ServedReplicas } from './replicas.ts';
 
@@ -139,6 +140,21 @@ async function measureHeap(reader: PageReader, served: ServedReplicas, { applica
   };
 }
 
+/** The whole command, asked of a replica that does not own the Application and asks its owner. */
+async function measureExplain(socket: string, { rounds }: Sizes): Promise<BenchMetrics> {
+  const [explain, start]: [number[], number[]] = [[], []];
+  for (let round = 0; round < rounds; round += 1) {
+    await systemClock.sleep(freshMs);
+    explain.push(await commandMs('explain', 'argocd/detailed', '--socket', socket));
+    start.push(await commandMs('version'));
+  }
+  return {
+    explain_p50_ms: median(explain),
+    explain_max_ms: Math.max(...explain),
+    explain_of_which_start_of_node_p50_ms: median(start),
+  };
+}
+
 async function measureApi({ smoke }: BenchContext): Promise<BenchMetrics> {
   const sizes = smoke ? smokeSizes : fullSizes;
   const root = mkdtempSync(join(tmpdir(), 'driftless-api-'));
@@ -168,6 +184,7 @@ async function measureApi({ smoke }: BenchContext): Promise<BenchMetrics> {
         assembled_of_5_p50_ms: median(assembled.flat()),
         assembled_of_5_p95_ms: quantile(assembled.flat(), 0.95),
         assembled_of_5_max_ms: Math.max(...assembled.flat()),
+        ...(await measureExplain(await served.socketIn(root), sizes)),
         load_average_1min_count: loadavg()[0] ?? 0,
       };
     } finally {
@@ -185,6 +202,6 @@ async function measureApi({ smoke }: BenchContext): Promise<BenchMetrics> {
 export const apiBenchmark: Benchmark = {
   name: 'api',
   about:
-    'the read API of a replica with 10,000 Applications, over HTTPS: a page of 100 (goal: 50 ms), one Application, answers of 5 replicas, CPU of 10 reads a second (goal: 1 %), heap',
+    'the read API of a replica with 10,000 Applications, over HTTPS: a page of 100 (goal: 50 ms), one Application, answers of 5 replicas, `driftless explain` as a process (goal: 1 s), CPU of 10 reads a second (goal: 1 %), heap',
   run: measureApi,
 };

@@ -1,6 +1,8 @@
-import { ApiServer, createCertificate, fullViewer, PeerDirectory, ReadApi } from '#api';
+import { join } from 'node:path';
+import { ApiServer, ApiSocket, createApiHandler, createCertificate, fullViewer, PeerDirectory, ReadApi } from '#api';
 import type { ReplicaFacts } from '#api';
 import { newAbortController, Shutdown, systemClock } from '#base';
+import type { Runnable } from '#base';
 import type { SlotRecord } from '#sharding';
 import { createLogger } from '#telemetry';
 
@@ -17,6 +19,7 @@ export class ServedReplicas {
   readonly #facts: ReplicaFacts;
   readonly #holders = new Map<number, SlotRecord>();
   readonly #stops: (() => Promise<void>)[] = [];
+  #last: ReadApi | undefined;
 
   constructor(facts: ReplicaFacts) {
     this.#facts = facts;
@@ -29,10 +32,33 @@ export class ServedReplicas {
     const certificate = await createCertificate(name, systemClock.now());
     const directory = new PeerDirectory({ name, ownership: facts.ownership, certificate });
     const api = new ReadApi({ facts, clock: systemClock, peers: directory.peers });
+    this.#last = api;
     const server = new ApiServer(
       { api, access, certificate, logger, peerFingerprints: () => directory.fingerprints() },
       { host: '127.0.0.1', port: 0 },
     );
+    const ended = this.#run(server);
+    while (server.port === undefined) await Promise.race([systemClock.sleep(pollIntervalMs), ended]);
+    this.ports.push(server.port);
+    const address = { address: `127.0.0.1:${server.port}`, fingerprint: certificate.fingerprint };
+    const times = { renewals: 1, acked: 1, heartbeat: 0 };
+    this.#holders.set(slot, { slot, holder: name, incarnation: `bench/${slot}`, ...times, api: address });
+  }
+
+  /** Serves the read API of the last replica on a Unix socket in a folder; returns its path. */
+  async socketIn(folder: string): Promise<string> {
+    const api = this.#last;
+    if (api === undefined) throw new Error('no replica serves its API');
+    const path = join(folder, 'api', 'state.sock');
+    const caller = { viewer: fullViewer, isPeer: false };
+    const answer = createApiHandler({ api, logger, identify: () => Promise.resolve(caller) });
+    const socket = new ApiSocket({ path, logger, uid: process.getuid?.(), answer });
+    void this.#run(socket);
+    await socket.ready();
+    return path;
+  }
+
+  #run(server: Runnable): Promise<void> {
     const stop = newAbortController();
     const ended = server.run(stop.signal);
     ended.catch(() => undefined);
@@ -40,11 +66,7 @@ export class ServedReplicas {
       stop.abort(new Shutdown());
       await ended;
     });
-    while (server.port === undefined) await Promise.race([systemClock.sleep(pollIntervalMs), ended]);
-    this.ports.push(server.port);
-    const address = { address: `127.0.0.1:${server.port}`, fingerprint: certificate.fingerprint };
-    const times = { renewals: 1, acked: 1, heartbeat: 0 };
-    this.#holders.set(slot, { slot, holder: name, incarnation: `bench/${slot}`, ...times, api: address });
+    return ended;
   }
 
   async stop(): Promise<void> {
