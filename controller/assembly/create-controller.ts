@@ -117,7 +117,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   const mine = exposeMetrics(deps, config, { memories, guard, triggers, apps });
-  const hydration = makeHydration(deps, config, { apps, guard, projects, store, memories });
+  const hydration = makeHydration(deps, config, { apps, guard, projects, store, memories, triggers });
   const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
   const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
   return {

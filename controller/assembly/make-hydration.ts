@@ -14,6 +14,7 @@ import { HydrationTriggers } from '../hydration/hydration-triggers.ts';
 import { HydrationWrites } from '../hydration/hydration-writes.ts';
 import { Hydrator } from '../hydration/hydrator.ts';
 import type { HydrationKey } from '../hydration/hydrator-spec.ts';
+import type { EventTriggers } from '../triggers/triggers.ts';
 import { isWatched, limiters, makePool } from './parts.ts';
 import type { MadePool } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
@@ -37,6 +38,7 @@ export function makeHydration(
     readonly projects: ProjectPolicies;
     readonly store: ApplicationStore;
     readonly memories: AppMemories;
+    readonly triggers: Pick<EventTriggers, 'look'>;
   },
 ): HydrationParts {
   const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };
@@ -48,8 +50,8 @@ export function makeHydration(
   const { committer } = deps;
   if (committer === undefined) throw new TypeError('hydration needs a committer');
   const index = new HydrationIndex();
-  const hydrator = makeHydrator({ ...deps, committer }, config, { ...parts, index, groups });
-  const triggers = new HydrationTriggers({
+  const hydrator = makeHydrator({ ...deps, committer }, config, { ...parts, index, looks, groups });
+  const routes = new HydrationTriggers({
     apps: parts.apps,
     index,
     ownership: deps.ownership,
@@ -63,7 +65,7 @@ export function makeHydration(
     makePool(deps, config, { queue: looks, handler: hydrator.look, workers: 1, activity }),
     makePool(deps, config, { queue: groups, handler: hydrator.hydrate, workers, activity }),
   ];
-  return { pools, queues, watchers: [triggers, committer] };
+  return { pools, queues, watchers: [routes, committer] };
 }
 
 function makeHydrator(
@@ -71,11 +73,12 @@ function makeHydrator(
   config: ControllerConfig,
   parts: Parameters<typeof makeHydration>[2] & {
     readonly index: HydrationIndex;
+    readonly looks: WorkQueue<AppKey, undefined>;
     readonly groups: WorkQueue<HydrationKey, undefined>;
   },
 ): Hydrator {
   const { settings, clock, logger, desired, committer } = deps;
-  const { guard, projects, store, index, groups } = parts;
+  const { guard, projects, store, index, looks, groups, triggers } = parts;
   if (committer === undefined) throw new TypeError('hydration needs a committer');
   const renderer = new Renderer(
     {
@@ -89,12 +92,14 @@ function makeHydrator(
   const writes = new HydrationWrites({
     get: (key) => store.get(key),
     patch: (app, patch, leader) => store.patchHydration(app, patch, leader),
+    refresh: (key) => triggers.look(key, 'the source was hydrated'),
     now: () => clock.now(),
   });
   return new Hydrator(
     {
       index,
       writes,
+      looks,
       groups,
       committer,
       renderer,

@@ -13,6 +13,8 @@ import type { HydrationStatus } from './hydration-status.ts';
 export interface HydrationWritesDeps {
   readonly get: (key: AppKey) => Application | undefined;
   readonly patch: (app: Application, patch: Patch, leader: Application) => Promise<Application | undefined>;
+  /** Our own write has made a refresh necessary: no event reports it. */
+  readonly refresh: (key: AppKey) => void;
   readonly now: () => number;
 }
 
@@ -42,6 +44,7 @@ export class HydrationWrites {
       [annotations.refreshTimestamp]: new Date(this.#deps.now()).toISOString(),
     };
     await this.#write(key, leader, next, { metadata: { annotations: requested } });
+    this.#deps.refresh(key);
   }
 
   async #write(

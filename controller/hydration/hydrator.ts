@@ -26,6 +26,7 @@ import { validateGroup } from './validate-group.ts';
 export interface HydratorDeps {
   readonly index: HydrationIndex;
   readonly writes: HydrationWrites;
+  readonly looks: Pick<WorkQueue<AppKey, undefined>, 'add'>;
   readonly groups: Pick<WorkQueue<HydrationKey, undefined>, 'add'>;
   readonly committer: HydrationCommitter;
   readonly renderer: Pick<Renderer, 'dry'>;
@@ -70,19 +71,19 @@ export class Hydrator {
   /** Whether this replica hydrates the group of an Application. */
   leads(key: AppKey): boolean {
     const group = this.#deps.index.groupOf(key);
-    return group !== undefined && this.#groupOf(group) !== undefined;
+    return group !== undefined && this.#leaderOf(group) !== undefined;
   }
 
   /** Decides whether one Application needs hydration; its group is then hydrated. */
   readonly look: ItemHandler<AppKey, undefined> = async ({ key }, signal) => {
     const group = this.#deps.index.groupOf(key);
-    const found = group === undefined ? undefined : this.#groupOf(group);
-    const one = found?.members.find((member) => member.key === key);
-    if (group === undefined || found === undefined || one === undefined) return 'done';
-    const { needed, reason, inProgress } = await this.#decide(one, found.leader, { group, signal });
+    const leader = group === undefined ? undefined : this.#leaderOf(group);
+    const one = this.#member(key);
+    if (group === undefined || leader === undefined || one === undefined) return 'done';
+    const { needed, reason, inProgress } = await this.#decide(one, leader, { group, signal });
     this.#deps.logger.debug(needed ? 'Hydrating app' : 'Skipping hydration', { application: key, reason });
     if (needed) this.#start(group);
-    else if (!inProgress) await this.#deps.writes.answer(key, found.leader, hydrateAnnotation(one.app));
+    else if (!inProgress) await this.#deps.writes.answer(key, leader, hydrateAnnotation(one.app));
     return this.#nextLook(key);
   };
 
@@ -175,6 +176,8 @@ export class Hydrator {
         await writes.status(key, leader, (status) => hydrationFailed(status, errorFor(key, outcome.errors), failed));
       else await writes.statusAndRefresh(key, leader, (status) => hydrated(status, result, clock.now()));
       await writes.answer(key, leader, asked.get(key));
+      // Plans the next look: after a failure it is earlier.
+      this.#deps.looks.add(key, { delayMs: 1000 });
     }
     this.#deps.logger.info(outcome.result === undefined ? 'Failed to hydrate apps' : 'Successfully hydrated apps', {
       application: members[0]?.key ?? '',
@@ -293,10 +296,16 @@ export class Hydrator {
 
   /** Undefined: another replica hydrates the group, or it is gone. */
   #groupOf(group: HydrationKey): HydrationGroup | undefined {
-    const keys = this.#deps.index.members(group);
-    const leader = keys[0] === undefined ? undefined : this.#deps.lookup(keys[0]);
-    if (leader === undefined || !this.#deps.isMine(leader)) return undefined;
-    return { leader, members: keys.flatMap((key) => this.#member(key) ?? []) };
+    const leader = this.#leaderOf(group);
+    if (leader === undefined) return undefined;
+    return { leader, members: this.#deps.index.members(group).flatMap((key) => this.#member(key) ?? []) };
+  }
+
+  /** The first Application of a group, if this replica owns it. */
+  #leaderOf(group: HydrationKey): Application | undefined {
+    const [first] = this.#deps.index.members(group);
+    const leader = first === undefined ? undefined : this.#deps.lookup(first);
+    return leader !== undefined && this.#deps.isMine(leader) ? leader : undefined;
   }
 
   #member(key: AppKey): HydratedApplication | undefined {
