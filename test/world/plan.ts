@@ -73,10 +73,23 @@ export function planOf(seed: number): WorldPlan {
   const acts: Act[] = [];
   for (let n = 8 + draw.below(16); n > 0; n -= 1) {
     const at = 3000 + draw.below(troubleMs - 3000);
-    acts.push(draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world));
+    const act = draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world);
+    acts.push(act);
+    if (isLong(act)) acts.push(laterEdit(at, world));
   }
   acts.sort((a, b) => a.at - b.at);
   return { seed, replicas, clusters, troubleMs, apps, acts };
+}
+
+/** Whether a fault may outlast a lease. */
+function isLong(act: Act): boolean {
+  return act.do === 'cut' || act.do === 'freeze' || (act.do === 'request' && act.fault.is.startsWith('frozen'));
+}
+
+/** Makes both the former and the next owner write while the former one is away, or comes back. */
+function laterEdit(at: number, { draw, apps }: PlanWorld): Act {
+  const app = draw.below(apps);
+  return { at: at + 25_000 + draw.below(50_000), do: 'edit', app, change: 'set', item: draw.below(8) };
 }
 
 interface PlanWorld {
@@ -94,11 +107,11 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
       return { at, do: 'restart', by, how: draw.pick(['kill', 'kill', 'stop']), downMs: 500 + draw.below(12_000) };
     case 1:
     case 2:
-      return { at, do: 'freeze', by, how: draw.pick(['stop', 'suspend']), ms: 1000 + draw.below(60_000) };
+      return { at, do: 'freeze', by, how: draw.pick(['stop', 'suspend']), ms: 1000 + draw.below(80_000) };
     case 3:
       return { at, do: 'jump', by, ms: draw.below(1_200_000) - 600_000 };
     case 4:
-      return { at, do: 'cut', from: to, by, ms: 1000 + draw.below(45_000) };
+      return { at, do: 'cut', from: to, by, ms: 1000 + draw.below(70_000) };
     case 5:
       return { at, do: 'restore', cluster: draw.below(clusters), agoMs: 1000 + draw.below(15_000) };
     case 6:
@@ -151,8 +164,9 @@ function someRequestFault(draw: Draw): RequestFault {
     { is: 'duplicated' },
     { is: 'killed before' },
     { is: 'killed after' },
-    { is: 'frozen before', ms: 1000 + draw.below(60_000) },
-    { is: 'frozen after', ms: 1000 + draw.below(60_000) },
+    { is: 'frozen before', ms: 1000 + draw.below(80_000) },
+    { is: 'frozen before', ms: 1000 + draw.below(80_000) },
+    { is: 'frozen after', ms: 1000 + draw.below(80_000) },
   ]);
 }
 

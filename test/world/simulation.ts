@@ -7,6 +7,8 @@ import { World } from './world.ts';
 /** How long everything may take to settle once faults have ceased. */
 const settleMs = 600_000;
 const quietMs = 20_000;
+/** How long a change of a person may stay unseen by the status. */
+const reactionMs = 5000;
 
 export interface Outcome {
   /** The first violation; undefined: there is none. */
@@ -27,6 +29,9 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   world.network.calm();
   world.git.calm();
   const calmAt = world.elapsedMs;
+  // People go on for a while.
+  const lastActAt = Math.max(0, ...plan.acts.map(({ at }) => at));
+  await world.playTo(Math.max(calmAt, lastActAt + reactionMs));
   let wrong = unfinished(world);
   while (world.violation === undefined && wrong !== undefined && world.elapsedMs < calmAt + settleMs) {
     await world.playTo(world.elapsedMs + 3000);
