@@ -15,7 +15,7 @@ import {
   observeSource,
   programsFrom,
 } from '#desired';
-import type { DesiredSource } from '#desired';
+import type { DesiredSource, HydrationCommitter } from '#desired';
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClientInstruments, KubeClient, RunCommand } from '#kube';
 import { ApiVersionFiles, createLiveClusters } from '#live';
@@ -144,6 +144,8 @@ export class World {
   });
   /** Labels of cluster Secrets that metrics show. */
   clusterLabels: readonly string[] = [];
+  /** Commits hydrated manifests; without it, hydration is off. */
+  committer: ((cacheDir: string) => HydrationCommitter) | undefined;
   /** Runs the credential plugins of clusters. Without it they are refused. */
   plugins: RunCommand | undefined;
   /** The publisher of a replica; its own MemoryPublisher unless a test replaces it. */
@@ -274,6 +276,7 @@ export class World {
         publisher: written,
         metrics,
         queueMetrics: new QueueMetrics(metrics),
+        committer: this.committer?.(cacheDir),
       },
       { ...controllerConfig, ...over },
     );
