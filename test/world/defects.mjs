@@ -1,6 +1,7 @@
 /**
  * Deliberate defects of the product for scripts/world-gate.mjs, one for each promise: `from` occurs
- * exactly once in `file`. The simulated world must find each.
+ * exactly once in `file`. The simulated world finds those with a number within so many schedules;
+ * for the others its schedules are too weak, or were not tried.
  */
 export const defects = [
   // The hand-over.
@@ -15,6 +16,7 @@ export const defects = [
     'sharding/ownership/ownership.ts',
     'if (!this.#wasSuspended() && this.#rights.mayWriteTo(server, app)) return;',
     'return;',
+    1,
   ),
   d(
     'the lease counts from the answer, three times as long',
@@ -29,7 +31,7 @@ export const defects = [
     '.every(() => true)) return false',
   ),
   // Pruning and deletion.
-  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {"),
+  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {", 28),
   d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),
   d(
     'a deletion names no version',
@@ -54,6 +56,7 @@ export const defects = [
     'controller/operation/deletion.ts',
     'return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);',
     'return this.#without(app, cascadeNames);',
+    11,
   ),
   // Operations.
   d(
@@ -61,6 +64,7 @@ export const defects = [
     'controller/application/autosync.ts',
     "if (!isAutomated(app.spec)) return 'automated sync is off';",
     '',
+    1,
   ),
   d(
     'a failed operation is not retried',
@@ -73,6 +77,7 @@ export const defects = [
     'controller/application/status-patch.ts',
     "...(final ? [{ op: 'add', path: '/operation', value: null }] : []),",
     '',
+    4,
   ),
   d(
     'all waves are applied at once',
@@ -85,12 +90,14 @@ export const defects = [
     'controller/application/operation-state.ts',
     'return `${startedAt}/${retryCount}`;',
     'return `${startedAt.length}/${retryCount}`;',
+    1,
   ),
   d(
     'a sync that succeeded is not in the history',
     'controller/operation/operation.ts',
     'history: nextHistory(begun, next, endedAt) };',
     'history: undefined };',
+    1,
   ),
   // Reading clusters.
   d(
@@ -117,6 +124,7 @@ export const defects = [
     'compare/targets.ts',
     'return withTracking(object, rules.instance, rules.destinationNamespace, rules.tracking);',
     'return object;',
+    1,
   ),
   // Secrets.
   d(
@@ -124,6 +132,7 @@ export const defects = [
     'compare/managed.ts',
     'const sides = maskSecrets(target, live, settings.sensitiveAnnotations);',
     'const sides = { target, live };',
+    1,
   ),
   d(
     'a refusal that quotes a Secret is shown',
@@ -141,6 +150,6 @@ export const defects = [
   d('the client of a cluster is not closed', 'kube/shared-clients.ts', 'await client.close();', ''),
 ];
 
-function d(name, file, from, to) {
-  return { name, file, from, to };
+function d(name, file, from, to, foundWithin) {
+  return { name, file, from, to, foundWithin };
 }
