@@ -9,14 +9,8 @@ export { apiResource } from './discovery/api-resource.ts';
 export { createKubeClient } from './client.ts';
 export { answerMessage, PodProxy } from './pod-proxy.ts';
 export type { PodProxyAnswer, ProxiedPod } from './pod-proxy.ts';
-export type {
-  CommandRequest,
-  CommandResult,
-  KubeClientDeps,
-  KubeClientLimits,
-  RequestRecord,
-  RunCommand,
-} from './client-types.ts';
+export type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-types.ts';
+export type { CommandRequest, CommandResult, RunCommand } from './credentials/command-types.ts';
 export { defaultByteLimits } from './bytes/byte-limits.ts';
 export type { ByteLimits } from './bytes/byte-limits.ts';
 export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from './config/config.ts';

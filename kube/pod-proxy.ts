@@ -2,7 +2,7 @@ import { isObject, outsideText, parseJson, SecretValue, withDeadline } from '#ba
 import type { Clock, Json } from '#base';
 import type { ClusterConnection } from '#model';
 import type { Logger } from '#telemetry';
-import type { RunCommand } from './client-types.ts';
+import type { RunCommand } from './credentials/command-types.ts';
 import { credentialSource } from './credentials/credentials.ts';
 import type { Credential, CredentialSource } from './credentials/credentials.ts';
 import { runChild } from './credentials/run-command.ts';

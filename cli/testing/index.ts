@@ -1,3 +1,4 @@
 /** Parts of cli that acceptance tests use. Imported by tests only. */
+export { freePorts } from '../demo/free-ports.ts';
 export { createMetrics } from '../run/telemetry/metrics.ts';
 export { runCommandLine } from '../driftless.ts';

@@ -20,6 +20,13 @@ export interface ComparisonBasis {
   readonly schemas: string;
 }
 
+/** A pass that left nothing to do: another one with the same inputs would do nothing either. */
+export interface RestingPass {
+  readonly basis: ComparisonBasis;
+  readonly rowsCount: number;
+  readonly isOutOfSync: boolean;
+}
+
 /** The facts of a comparison that are known before it reads the live objects. */
 export interface BasisFacts {
   readonly app: Application;

@@ -8,7 +8,7 @@ import type { AutosyncObservation } from '../application/autosync-checks.ts';
 import { PassLog } from '../recorder/pass-log.ts';
 import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
-import type { RestingPass } from '../refresh/resync.ts';
+import type { RestingPass } from './basis.ts';
 import type { ContestMemory } from './contest.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';

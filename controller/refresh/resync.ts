@@ -3,7 +3,7 @@ import type { Comparison } from '#compare';
 import { isAutomated, isCompleted } from '#model';
 import type { Application, ResourceKey } from '#model';
 import { syncedLine } from '../application/autosync-log.ts';
-import type { ComparisonBasis } from '../comparison/basis.ts';
+import type { RestingPass } from '../comparison/basis.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
 import type { Decisions, PassAssessment, RefreshPass } from './pass.ts';
 
@@ -11,13 +11,6 @@ import type { Decisions, PassAssessment, RefreshPass } from './pass.ts';
 const fullComparisonMs = 86_400_000;
 /** The jitter shortens it by up to this share, so that Applications do not compare at once. */
 const fullComparisonSpread = 0.25;
-
-/** A pass that left nothing to do: another one with the same inputs would do nothing either. */
-export interface RestingPass {
-  readonly basis: ComparisonBasis;
-  readonly rowsCount: number;
-  readonly isOutOfSync: boolean;
-}
 
 /**
  * Resources that a pass has to compare; undefined: all. A timed refresh reuses the rows whose input

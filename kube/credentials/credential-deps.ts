@@ -1,6 +1,6 @@
 import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
-import type { RunCommand } from '../client-types.ts';
+import type { RunCommand } from './command-types.ts';
 import type { ClientInstruments } from '../instruments/client-instruments.ts';
 
 export interface CredentialDeps {

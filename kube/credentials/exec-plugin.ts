@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { valueAt, DeadlineExceeded, isObject, outsideText, parseJson, SecretValue, withDeadline } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials } from '#model';
-import type { CommandRequest, CommandResult } from '../client-types.ts';
+import type { CommandRequest, CommandResult } from './command-types.ts';
 import type { CredentialDeps } from './credential-deps.ts';
 import { KubeCredentialError } from '../errors.ts';
 

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
-import type { CommandRequest, CommandResult } from '../client-types.ts';
+import type { CommandRequest, CommandResult } from './command-types.ts';
 
 const maxOutputBytes = 1024 * 1024;
 

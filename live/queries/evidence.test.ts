@@ -9,7 +9,8 @@ import { tracked, world } from '../testing/world.ts';
 import type { LiveWorld } from '../testing/world.ts';
 import { rowOf } from '../objects/stored-node.ts';
 import { evidenceOf } from './evidence.ts';
-import type { EvidenceSources, KindTrust } from './evidence.ts';
+import type { EvidenceSources } from './evidence.ts';
+import type { KindTrust } from '../watch/kind-watch.ts';
 import { machinesOf } from './machines.ts';
 
 const app = 'shop';

@@ -4,15 +4,8 @@ import type { GroupKind, ObjectName, ResourceKey } from '#model';
 import type { NodeStore } from '../store/node-store.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import type { ManagedQuery } from '../types.ts';
+import type { KindTrust } from '../watch/kind-watch.ts';
 import { machinesOf } from './machines.ts';
-
-/** What the cache knows about one kind in one namespace. */
-export interface KindTrust {
-  /** Increases whenever the server was listed again or the watch recovered. */
-  readonly generation: number;
-  /** The cache is current, and the server has confirmed it lately. */
-  readonly isTrusted: boolean;
-}
 
 export interface EvidenceSources {
   readonly store: NodeStore;

@@ -16,11 +16,18 @@ import { CacheAudit, fullReadInterval } from './cache-audit.ts';
 import { afterEvent, nextHistory } from './kind-activity.ts';
 import type { HeardEvents, KindActivity, KindHistory } from './kind-activity.ts';
 import { KindFaults } from './kind-faults.ts';
-import type { KindTrust } from '../queries/evidence.ts';
 import { hasSameFacts } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { forgetRows } from './forget-rows.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
+
+/** What the cache knows about one kind in one namespace. */
+export interface KindTrust {
+  /** Increases whenever the server was listed again or the watch recovered. */
+  readonly generation: number;
+  /** The cache is current, and the server has confirmed it lately. */
+  readonly isTrusted: boolean;
+}
 
 export interface KindWatchDeps {
   readonly client: KubeClient;

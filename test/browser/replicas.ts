@@ -8,7 +8,7 @@ import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { eventually, Program } from '#support';
-import { freePorts } from '../../cli/demo/free-ports.ts';
+import { freePorts } from '../../cli/testing/index.ts';
 import { argoCrds, GitFixture } from '../acceptance/world.ts';
 
 const replicaCount = 2;
