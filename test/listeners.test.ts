@@ -36,6 +36,7 @@ describe('listeners', () => {
     expect(having(openers).sort()).toEqual([
       'api/http/api-socket.ts',
       'api/http/tls-server.ts',
+      'cli/demo/free-ports.ts',
       'dashboard/server.ts',
       'desired/render/server.ts',
       'sim/git/server.ts',
@@ -53,13 +54,13 @@ describe('listeners', () => {
     expect(having(/\blisten\(server, /).sort()).toEqual(configurable);
     // `sim/server/cluster.ts` calls `sim/server/http/server.ts`.
     const listening = [
-      ...['api/http/api-socket.ts', 'desired/render/server.ts', 'sim/git/server.ts', 'sim/server/cluster.ts'],
-      ...['sim/server/http/server.ts', 'telemetry/http.ts'],
+      ...['api/http/api-socket.ts', 'cli/demo/free-ports.ts', 'desired/render/server.ts', 'sim/git/server.ts'],
+      ...['sim/server/cluster.ts', 'sim/server/http/server.ts', 'telemetry/http.ts'],
     ];
     expect(having(/\.listen\(/).sort()).toEqual(listening);
-    for (const path of ['sim/git/server.ts', 'sim/server/http/server.ts'])
+    for (const path of ['cli/demo/free-ports.ts', 'sim/git/server.ts', 'sim/server/http/server.ts'])
       expect([...textOf(path).matchAll(/\.listen\((.*)\);/g)].map(([, args]) => args)).toEqual([
-        expect.stringMatching(/, '127\.0\.0\.1', resolve$/),
+        expect.stringMatching(/, '127\.0\.0\.1', (?:resolve|\(\) => resolve\(server\))$/),
       ]);
     const dashboards = having(/\bstartDashboard\(\{/).map(
       (path) => /startDashboard\(\{ host: ('[^']*')/.exec(textOf(path))?.[1],

@@ -87,6 +87,8 @@ describe('the lease of a folder', () => {
     const first = lease('a');
     expect(await after(0, first.acquire(stop.signal))).toBe('done');
     expect(store.holder).toBe('a');
+    // A MicroTime has six fractional digits: the API server refuses others.
+    expect(store.lease?.['spec']).toMatchObject({ renewTime: expect.stringMatching(/T\d\d:\d\d:\d\d\.\d{6}Z$/) });
     await first.release(stop.signal);
     expect(store.holder).toBe('');
     expect(await after(0, lease('b').acquire(stop.signal))).toBe('done');
