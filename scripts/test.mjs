@@ -24,6 +24,7 @@ const slow = [
   'desired/fetch/git/git-addresses.test.ts',
   'desired/fetch/signatures/verifier.test.ts',
   'desired/generate/plugins/plugins.test.ts',
+  'desired/hydrate/git-committer.test.ts',
   'desired/render/server.test.ts',
   'desired/thousand-applications.test.ts',
   'diff/comparison/mutations.test.ts',
