@@ -421,7 +421,7 @@ describe('get', () => {
     ['another namespace', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'other' } }],
   ])('refuses an object of %s', async (_what, answer) => {
     const server = await serve((turn) => turn.reply(200, answer));
-    await expect(connect(server).get(configMaps, at, { signal: noSignal })).rejects.toMatchObject({
+    await expect(connect(server).get(configMaps, at, { signal: noSignal, attempts: 1 })).rejects.toMatchObject({
       code: 'KUBE_PROTOCOL',
       message: expect.stringContaining('the answer is about ConfigMap "default/a" but is'),
     });
@@ -459,7 +459,7 @@ describe('list', () => {
     ['group', { apiVersion: 'example.com/v1', kind: 'ConfigMap', metadata: { name: 'a' } }],
   ])('is refused if it has an object of another %s', async (_name, item) => {
     const server = await serve((turn) => turn.reply(200, page([item])));
-    await expect(connect(server).list(configMaps, { signal: noSignal })).rejects.toMatchObject({
+    await expect(connect(server).list(configMaps, { signal: noSignal, attempts: 1 })).rejects.toMatchObject({
       code: 'KUBE_PROTOCOL',
       message: expect.stringContaining('the answer is about ConfigMap but holds an object of kind'),
     });
@@ -473,7 +473,7 @@ describe('list', () => {
     ['a refusal', { apiVersion: 'v1', kind: 'Status', metadata: { resourceVersion: '99' }, status: 'Failure' }],
   ])('is refused if it is %s', async (_what, answer) => {
     const server = await serve((turn) => turn.reply(200, answer));
-    await expect(connect(server).list(configMaps, { signal: noSignal })).rejects.toMatchObject({
+    await expect(connect(server).list(configMaps, { signal: noSignal, attempts: 1 })).rejects.toMatchObject({
       code: 'KUBE_PROTOCOL',
       message: expect.stringContaining('the answer is about ConfigMap but is an object of kind'),
     });

@@ -137,7 +137,8 @@ describe('the stream of changes', () => {
     expect(reader.text).not.toContain('hidden');
     put('theirs', 'later');
     readable.add('theirs');
-    await eventually(() => expect(reader.text.match(/^event: reset$/gm)).toHaveLength(2));
+    // Rights are read again with each heartbeat.
+    await eventually(() => expect(reader.text.match(/^event: reset$/gm)).toHaveLength(2), 18_000);
   });
 
   it('shows no credentials of addresses', async () => {
