@@ -213,6 +213,28 @@ describe('the resources named by a request', () => {
   });
 });
 
+describe('a comparison in the future', () => {
+  const clockSetBack = {
+    level: 2,
+    reason: 'comparison expired: the last one is in the future, so the clock was set back',
+  };
+  it.each([
+    ['counts if clocks of replicas may differ by as much', '2026-01-01T12:01:00Z', undefined, undefined],
+    ['counts as none if the clock was set back', '2026-01-01T12:01:01Z', undefined, clockSetBack],
+    ['gives way to a later one of this process', '2026-01-01T12:09:00Z', now - 1000, undefined],
+    ['counts as none in the memory of this process, too', '2026-01-01T12:09:00Z', now + 540_000, clockSetBack],
+  ])('%s', (_title, reconciledAt, comparedAt, expected) => {
+    const due = refreshDue(app({ status: { reconciledAt } }), undefined, { ...facts, comparedAt });
+    if (expected === undefined) expect(due).toBeUndefined();
+    else expect(due).toMatchObject(expected);
+  });
+
+  it('is not waited for', () => {
+    const future = app({ status: { reconciledAt: '2026-01-01T12:09:00Z' } });
+    expect(msUntilExpiry(future, { ...facts, comparedAt: now - 1000 })).toBe(119_001);
+  });
+});
+
 it('computes when the next timed refresh is due', () => {
   expect(msUntilExpiry(app(), facts)).toBe(90_001);
   expect(msUntilExpiry(app(), { ...facts, hardMs: 40_000 })).toBe(10_001);

@@ -163,11 +163,21 @@ function specChange(app: Application): string | undefined {
   return undefined;
 }
 
-/** When the Application was last compared, by its status or this process's memory. */
-export function lastComparedAt(app: Application, facts: Pick<FreshnessFacts, 'comparedAt'>): number | undefined {
-  const stored = parseTime(app.status?.reconciledAt);
-  if (stored === undefined) return facts.comparedAt;
-  return Math.max(stored, facts.comparedAt ?? 0);
+/** Clocks of replicas differ by less; a comparison later than this was made before a set-back. */
+const maxClockLeadMs = 60_000;
+
+/**
+ * When the Application was last compared, by its status or this process's memory. A time in the
+ * future counts as none: the clock was set back, and waiting for that time would stop resyncs.
+ */
+export function lastComparedAt(
+  app: Application,
+  { comparedAt, now }: Pick<FreshnessFacts, 'comparedAt' | 'now'>,
+): number | undefined {
+  const times = [parseTime(app.status?.reconciledAt), comparedAt].filter(
+    (time) => time !== undefined && time <= now + maxClockLeadMs,
+  );
+  return times.length === 0 ? undefined : Math.max(...(times as number[]));
 }
 
 function isExpired(app: Application, facts: FreshnessFacts, limitMs: number): boolean {
@@ -177,6 +187,8 @@ function isExpired(app: Application, facts: FreshnessFacts, limitMs: number): bo
 
 function expiredReason(app: Application, facts: FreshnessFacts, hard: boolean): string {
   const last = lastComparedAt(app, facts);
+  if (last === undefined && app.status?.reconciledAt !== undefined)
+    return 'comparison expired: the last one is in the future, so the clock was set back';
   if (last === undefined) return 'comparison expired: the application was never compared';
   const limitMs = hard ? facts.hardMs : facts.softMs;
   return `comparison expired: last compared ${Math.round((facts.now - last) / 1000)} s ago, limit ${limitMs / 1000} s`;

@@ -128,7 +128,7 @@ export function exposeOverdue(metrics: MetricRegistry, facts: OverdueFacts): voi
 
 function isOverdue(app: Application, { comparedAt, now, resyncMs }: OverdueFacts): boolean {
   if (resyncMs <= 0 || app.metadata.deletionTimestamp !== undefined) return false;
-  const compared = lastComparedAt(app, { comparedAt: comparedAt(appKeyOf(app)) });
+  const compared = lastComparedAt(app, { comparedAt: comparedAt(appKeyOf(app)), now: now() });
   const since = compared ?? parseTime(app.metadata.creationTimestamp) ?? 0;
   return now() - since > overdueResyncs * resyncMs;
 }
