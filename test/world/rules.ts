@@ -250,15 +250,16 @@ export class JournalRules {
       this.#world.break(`a sync of ${name} succeeded, but its history does not end with it`);
   }
 
-  /** A hook is created once for each sync. */
+  /**
+   * A sync creates its hooks, or takes over one that a terminated sync left behind and that no
+   * BeforeHookCreation removes: then it marks it as its own.
+   */
   #ranHook(app: string, hook: KubeObject): void {
     const since = this.#operationSince.get(app) ?? 0;
     const states = this.#statesOf(app, hook);
-    const made = states.filter(
-      ({ at, value }, i) => at >= since && value?.metadata.uid !== states[i - 1]?.value?.metadata.uid,
-    );
-    const uids = new Set(made.flatMap(({ value }) => value?.metadata.uid ?? []));
-    if (uids.size === 0) this.#world.break(`a sync of ${app} succeeded, but its hook ${nameOf(hook)} did not run`);
+    const isRun = ({ at, value }: Since<KubeObject | undefined>, i: number): boolean =>
+      at >= since && value !== undefined && runOf(value) !== runOf(states[i - 1]?.value);
+    if (!states.some(isRun)) this.#world.break(`a sync of ${app} succeeded, but its hook ${nameOf(hook)} did not run`);
   }
 
   #wasLive(app: string, wanted: KubeObject, since: number): boolean {
@@ -298,4 +299,9 @@ export function operationKey(name: string, { status }: Application): string {
   const { startedAt = '', operation } = status?.operationState ?? {};
   const by = operation?.initiatedBy?.username ?? 'automated';
   return `${name} ${by} ${startedAt} ${JSON.stringify(operation?.sync ?? {})}`;
+}
+
+/** Identifies one run of a hook: the object, and the operation that applied it last. */
+function runOf(hook: KubeObject | undefined): string {
+  return `${hook?.metadata.uid ?? ''} ${hook?.metadata.annotations?.['driftless.io/operation'] ?? ''}`;
 }
