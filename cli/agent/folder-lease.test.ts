@@ -9,17 +9,23 @@ function refusal(code: number, reason: string): KubeApiError {
   return new KubeApiError({ code, reason, message: reason }, 'the lease');
 }
 
+function takenBy(holder: string, lease: KubeObject): KubeObject {
+  return { ...lease, metadata: { ...lease.metadata, resourceVersion: '99' }, spec: { holderIdentity: holder } };
+}
+
 /** One Lease, as an API server stores it. */
 class LeaseStore {
   lease: KubeObject | undefined;
   failure: Error | undefined;
+  readFailure: Error | undefined;
   /** Stores the write, and loses its answer. */
   losesAnswer = false;
   #version = 0;
 
   readonly client = {
     get: (): Promise<KubeObject> => {
-      if (this.failure !== undefined) return Promise.reject(this.failure);
+      const failure = this.failure ?? this.readFailure;
+      if (failure !== undefined) return Promise.reject(failure);
       return this.lease === undefined ? Promise.reject(refusal(404, 'NotFound')) : Promise.resolve(this.lease);
     },
     create: (_resource: unknown, object: KubeObject): Promise<KubeObject> => {
@@ -114,7 +120,7 @@ describe('the lease of a folder', () => {
     expect(store.holder).toBe('b');
   });
 
-  it('refuses a name that belongs to another folder, even if nobody holds it', async () => {
+  it('refuses a name that belongs to another folder, even if no process holds it', async () => {
     const first = lease('a');
     await first.acquire(stop.signal);
     await first.release(stop.signal);
@@ -127,11 +133,7 @@ describe('the lease of a folder', () => {
     const first = lease('a');
     await first.acquire(stop.signal);
     const keeping = first.keep(stop.signal);
-    store.lease = {
-      ...store.lease!,
-      metadata: { ...store.lease!.metadata, resourceVersion: '99' },
-      spec: { holderIdentity: 'b' },
-    };
+    store.lease = takenBy('b', store.lease!);
     expect(await after(10_000, keeping)).toContain('lost lease/driftless-agent-shop (another process has it)');
   });
 
@@ -145,6 +147,17 @@ describe('the lease of a folder', () => {
     expect(await after(40_000, keeping)).toBe('waits');
     stop.abort();
     await keeping;
+  });
+
+  it('goes on after a conflict while the lease cannot be read, and ends when it was taken', async () => {
+    const first = lease('a');
+    await first.acquire(stop.signal);
+    const keeping = first.keep(stop.signal);
+    store.lease = takenBy('b', store.lease!);
+    store.readFailure = new Error('unreachable');
+    expect(await after(10_000, keeping)).toBe('waits');
+    store.readFailure = undefined;
+    expect(await after(10_000, keeping)).toContain('another process has it');
   });
 
   it('ends the agent before the lease expires while the API server does not answer', async () => {

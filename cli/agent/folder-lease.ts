@@ -1,4 +1,4 @@
-import { DriftlessError, isAbort, sleepOn } from '#base';
+import { DriftlessError, sleepOn } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { apiResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
 import type { KubeClient } from '#kube';
@@ -20,7 +20,7 @@ export interface FolderLeaseDeps {
   readonly holder: string;
   /** The folder, as one text without credentials. */
   readonly source: string;
-  /** Called when another process holds the lease, once for each holder. */
+  /** Called once for each other process that holds the lease. */
   readonly onHeld: (holder: string) => void;
 }
 
@@ -60,7 +60,7 @@ export class FolderLease {
         renewedAt = sentAt;
       } catch (error) {
         if (isNotFound(error)) throw this.#lost('it was deleted', error);
-        if (isConflict(error) && !(await this.#isStillOurs(signal))) throw this.#lost('another process has it', error);
+        if (isConflict(error) && (await this.#isTaken(signal))) throw this.#lost('another process has it', error);
         if (clock.monotonic() - renewedAt > (leaseSeconds - 10) * 1000)
           throw this.#lost('it could not be renewed in time', error);
       }
@@ -70,14 +70,8 @@ export class FolderLease {
   /** Gives the lease up, so that the next agent need not wait for its expiry. */
   async release(signal: AbortSignal): Promise<void> {
     if (this.#held === undefined) return;
-    try {
-      await this.#write('', signal);
-    } catch (error) {
-      // The lease expires by itself.
-      if (isAbort(error)) return;
-    } finally {
-      this.#held = undefined;
-    }
+    // If this fails, the lease expires by itself.
+    await this.#write('', signal).finally(() => (this.#held = undefined));
   }
 
   async #tryAcquire(signal: AbortSignal): Promise<boolean> {
@@ -102,13 +96,18 @@ export class FolderLease {
     }
   }
 
-  /** After a conflict: an earlier write of ours may have landed without its answer. */
-  async #isStillOurs(signal: AbortSignal): Promise<boolean> {
+  /**
+   * After a conflict. Not taken: an earlier write of ours landed without its answer, or the lease
+   * cannot be read now.
+   */
+  async #isTaken(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, holder } = this.#deps;
-    const found = await client.get(leases, { namespace, name: this.#name }, { signal, deadlineMs: renewMs });
-    if (specOf(found)['holderIdentity'] !== holder) return false;
+    const at = { namespace, name: this.#name };
+    const found = await client.get(leases, at, { signal, deadlineMs: renewMs }).catch(() => undefined);
+    if (found === undefined) return false;
+    if (specOf(found)['holderIdentity'] !== holder) return true;
     this.#held = found;
-    return true;
+    return false;
   }
 
   get #name(): string {
