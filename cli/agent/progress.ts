@@ -1,7 +1,7 @@
 import { asApplication } from '#model';
 import type { Application } from '#model';
 import type { SimStore } from '#sim';
-import { isSettled, reasonOf } from '../demo/progress.ts';
+import { isSettled, reasonOf } from '../process/application-state.ts';
 import { agentNamespace } from './hub-objects.ts';
 
 /** The state of the folder, as the agent reports it. */
