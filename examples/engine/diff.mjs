@@ -1,4 +1,4 @@
-// What applying a manifest would change, and a rule that ignores it.
+// Shows the paths that applying a manifest would change, and a rule that ignores one.
 import { diffObjects, diffRules } from 'driftless/diff';
 
 const target = {

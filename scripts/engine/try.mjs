@@ -5,6 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../root.mjs';
+import { doors } from './doors.mjs';
 
 const run = (command, args, cwd) =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
@@ -28,12 +29,7 @@ try {
     if (output !== expected) throw new Error(`${name} printed:\n${output}\ninstead of:\n${expected}`);
     process.stdout.write(`engine: ${name}: ok\n`);
   }
-  const doors = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).exports).filter(
-    (name) => !name.endsWith('.json'),
-  );
-  const uses = doors
-    .map((door, i) => `import * as d${i} from 'driftless${door.slice(1)}';\nconsole.log(d${i});`)
-    .join('\n');
+  const uses = doors.map((door, i) => `import * as d${i} from 'driftless/${door}';\nconsole.log(d${i});`).join('\n');
   writeFileSync(
     join(folder, 'user.ts'),
     `${uses}\nimport { healthOf } from 'driftless/health';\nconst status: string | undefined = healthOf({ apiVersion: 'v1', kind: 'Pod', metadata: {} })?.status;\nconsole.log(status);\n`,
