@@ -35,7 +35,7 @@ import { argoCrds } from '../simulation/fleet.ts';
 import { FolderLease } from './folder-lease.ts';
 import { agentNamespace, defaultName, hubObjects, sourceText } from './hub-objects.ts';
 import type { AgentPlan, RepositoryCredentials } from './hub-objects.ts';
-import { commitFiles, download, readArchive, readDirectory } from './local-source.ts';
+import { commitFiles, download, readArchive, readDirectory, shownUrl } from './local-source.ts';
 import type { SourceFile } from './local-source.ts';
 import { agentOptions } from './options.ts';
 import type { AgentConfig } from './options.ts';
@@ -63,19 +63,26 @@ export async function agent({ argv, env, output, signal }: CommandContext): Prom
   return new Agent({ config, env, output, plan, source, target }).run(signal);
 }
 
-/** Where the files come from. */
+/** The origin of the files. */
 type AgentSource =
   | { readonly kind: 'git'; readonly url: string }
   | { readonly kind: 'directory'; readonly url: string }
   | { readonly kind: 'archive'; readonly url: string; readonly digest: string };
 
+/** The origin as it is recorded and shown: an archive may have another address for each version. */
+function originOf(source: AgentSource): string {
+  return source.kind === 'archive' ? 'archive' : source.url;
+}
+
 /** @throws UsageError unless exactly one source is named */
-function sourceOf({ repo, archive, digest, revision }: AgentConfig): AgentSource {
+function sourceOf({ repo, archive, digest, revision, name }: AgentConfig): AgentSource {
   if ((repo === '') === (archive === ''))
     throw new UsageError('agent needs --repo URL or DIRECTORY, or --archive URL with --digest');
   if (archive !== '') {
     if (digest === '') throw new UsageError('--archive needs --digest sha256:HEX');
-    if (!/^https?:\/\//.test(archive)) throw new UsageError(`--archive ${archive}: only http and https are supported`);
+    if (!/^https?:\/\//.test(archive)) throw new UsageError('--archive: only http and https are supported');
+    // Its address usually names a version, so it cannot identify the objects of the next version.
+    if (name === '') throw new UsageError('--archive needs --name: pruning goes by it');
     return { kind: 'archive', url: archive, digest };
   }
   if (digest !== '') throw new UsageError('--digest belongs to --archive; a commit is a --revision');
@@ -243,7 +250,7 @@ class Agent {
       namespace: plan.namespace,
       name: plan.name,
       holder: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
-      source: sourceText(source.url, plan.path),
+      source: sourceText(originOf(source), plan.path),
       onHeld: (holder) => output.err(`driftless: waiting: agent ${holder} keeps this folder`),
     });
   }
@@ -254,7 +261,7 @@ class Agent {
     await withDeadline(signal, deadline, (own) => lease.release(own)).catch(() => undefined);
   }
 
-  /** Only this process knows the token, so that nobody else on the machine can use the hub. */
+  /** Only this process knows the token, so other users of the machine cannot use the hub. */
   async #startHub(token: string): Promise<SimCluster> {
     const hub = await startSimCluster({
       name: 'agent',
@@ -314,6 +321,6 @@ async function archiveOf(
   { url, digest }: { readonly url: string; readonly digest: string },
   signal: AbortSignal,
 ): Promise<readonly SourceFile[]> {
-  const deadline = { clock: systemClock, limitMs: downloadMs, what: `downloading ${url}` };
+  const deadline = { clock: systemClock, limitMs: downloadMs, what: `downloading ${shownUrl(url)}` };
   return readArchive(await withDeadline(signal, deadline, (own) => download(url, own)), digest);
 }

@@ -17,7 +17,7 @@ export interface RepositoryCredentials {
   readonly sshKey: SecretValue | undefined;
 }
 
-/** What one agent keeps equal. */
+/** The folder, the cluster and the options of one agent. */
 export interface AgentPlan {
   /** Name under which the objects are tracked. */
   readonly name: string;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { commitFiles, readArchive, readDirectory } from './local-source.ts';
+import { commitFiles, readArchive, readDirectory, shownUrl } from './local-source.ts';
 
 let root: string;
 let folder: string;
@@ -101,11 +101,15 @@ describe('an archive', () => {
     await expect(refused).rejects.toThrow(`the archive has the digest ${digestOf(bytes)}, not ${other}`);
   });
 
+  it('has an address that is shown without its credentials', () => {
+    expect(shownUrl('https://me:canary@host/app.tgz?X-Signature=canary#canary')).toBe('https://host/app.tgz');
+  });
+
   it('that leads out of itself is refused', async () => {
     writeFileSync(join(root, 'outside'), 'x');
     const bytes = execFileSync('tar', ['-C', folder, '-cPf', '-', '../outside'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    await expect(readArchive(bytes, digestOf(bytes))).rejects.toThrow();
+    await expect(readArchive(bytes, digestOf(bytes))).rejects.toThrow('illegal filepath in archive');
   });
 });

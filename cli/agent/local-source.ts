@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DriftlessError, messageOf, outsideText, UsageError } from '#base';
+import { EnvHttpProxyAgent, interceptors, request } from 'undici';
+import { DriftlessError, messageOf, outsideText, splitUserInfo, UsageError } from '#base';
 import { archiveFiles } from '#desired';
 
 /** One file of a local source. */
@@ -18,6 +19,8 @@ export interface SourceBounds {
   readonly bytes: number;
   readonly files: number;
 }
+
+const maxRedirects = 10;
 
 export const sourceBounds: SourceBounds = { bytes: 256 * 1024 * 1024, files: 100_000 };
 
@@ -82,17 +85,36 @@ export async function readArchive(packed: Uint8Array, digest: string): Promise<r
   return files.map(({ path, isLink, content }) => ({ path, mode: isLink ? '120000' : '100644', content }));
 }
 
-/** Downloads an archive of at most `sourceBounds.bytes`. */
+/** An address without user, password and query, which may hold a signature. */
+export function shownUrl(url: string): string {
+  return splitUserInfo(url).url.replace(/[?#].*$/, '');
+}
+
+/** Downloads an archive of at most `sourceBounds.bytes`, through the proxy of the environment. */
 export async function download(url: string, signal: AbortSignal): Promise<Uint8Array> {
-  const response = await fetch(url, { signal, redirect: 'follow' });
-  if (!response.ok || response.body === null)
-    throw new DriftlessError('AGENT_ARCHIVE', `${url} answered ${response.status}`, { retry: 'backoff' });
+  const dispatcher = new EnvHttpProxyAgent();
+  try {
+    const { statusCode, body } = await request(url, {
+      signal,
+      dispatcher: dispatcher.compose(interceptors.redirect({ maxRedirections: maxRedirects })),
+    });
+    if (statusCode !== 200)
+      throw new DriftlessError('AGENT_ARCHIVE', `${shownUrl(url)} answered ${statusCode}`, { retry: 'backoff' });
+    return await boundedBody(url, body);
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function boundedBody(url: string, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > sourceBounds.bytes)
-      throw new DriftlessError('AGENT_ARCHIVE', `${url} has more than ${sourceBounds.bytes} bytes`, { retry: 'never' });
+      throw new DriftlessError('AGENT_ARCHIVE', `${shownUrl(url)} has more than ${sourceBounds.bytes} bytes`, {
+        retry: 'never',
+      });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -87,6 +87,7 @@ describe('driftless agent', () => {
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name: 'foreign', namespace: 'default' },
+        data: { key: 'theirs' },
       });
       start('--prune', '--self-heal', ...folder());
       await eventually(() => expect(valueOf('two')).toBe('1'));
@@ -96,7 +97,7 @@ describe('driftless agent', () => {
       await eventually(() => expect(valueOf('two')).toBe('1'));
       repo.commit({ 'app/one.yaml': manifest('one', '2'), 'app/two.yaml': null });
       await eventually(() => expect([valueOf('one'), get('two')]).toEqual(['2', undefined]));
-      expect(get('foreign')).toBeDefined();
+      expect(valueOf('foreign')).toBe('theirs');
     },
     testTimeoutMs,
   );
@@ -110,7 +111,7 @@ describe('driftless agent', () => {
       repo.commit({ 'app/two.yaml': null, 'app/three.yaml': manifest('three', '1') });
       await eventually(() => expect(valueOf('three')).toBe('1'));
       await eventually(() => expect(program.stdout).toContain('ConfigMap default/two: OutOfSync'));
-      expect(get('two')).toBeDefined();
+      expect(valueOf('two')).toBe('1');
     },
     testTimeoutMs,
   );
@@ -129,17 +130,23 @@ describe('driftless agent', () => {
   );
 
   it(
-    'applies an archive with the right digest, and nothing of one with another',
+    'applies an archive with the right digest, nothing of one with another, and the next version',
     async () => {
       archive = execFileSync('tar', ['-C', join(repo.path, 'app'), '-czf', '-', '.']);
       const digest = `sha256:${createHash('sha256').update(archive).digest('hex')}`;
       const url = `http://127.0.0.1:${(archives.address() as AddressInfo).port}/app.tgz`;
-      const wrong = await driftless(flags('--once', '--archive', url, '--digest', `sha256:${'0'.repeat(64)}`));
+      const given = ['--once', '--name=shop', '--archive'];
+      const wrong = await driftless(flags(...given, url, '--digest', `sha256:${'0'.repeat(64)}`));
       expect(wrong.code).toBe(1);
       expect(wrong.stderr).toContain(`the archive has the digest ${digest}, not sha256:000`);
       expect(get('one')).toBeUndefined();
-      const right = await driftless(flags('--once', '--archive', url, '--digest', digest));
+      const right = await driftless(flags(...given, url, '--digest', digest));
       expect([right.code, valueOf('one')]).toEqual([0, '1']);
+      repo.commit({ 'app/one.yaml': manifest('one', '2'), 'app/two.yaml': null });
+      archive = execFileSync('tar', ['-C', join(repo.path, 'app'), '-czf', '-', '.']);
+      const next = `sha256:${createHash('sha256').update(archive).digest('hex')}`;
+      const later = await driftless(flags('--prune', ...given, `${url}?version=2`, '--digest', next));
+      expect([later.code, valueOf('one'), get('two')]).toEqual([0, '2', undefined]);
     },
     testTimeoutMs,
   );
@@ -188,6 +195,11 @@ describe('driftless agent', () => {
     ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL with --digest'],
     ['two sources', ['--repo=a', '--archive=https://a'], 'agent needs --repo URL or DIRECTORY'],
     ['an archive without a digest', ['--archive=https://a'], '--archive needs --digest sha256:HEX'],
+    [
+      'an archive without a name',
+      ['--archive=https://a', `--digest=sha256:${'0'.repeat(64)}`],
+      '--archive needs --name: pruning goes by it',
+    ],
     ['an archive on disk', ['--archive=file:///a', `--digest=sha256:${'0'.repeat(64)}`], 'only http and https'],
     ['a digest that is none', ['--archive=https://a', '--digest=md5:1'], '--digest'],
     ['a revision of a directory', ['--repo=/a', '--revision=main'], '--revision needs a Git repository'],
