@@ -37,7 +37,7 @@ export const parts = {
 
 export const beside = ['sim', 'dashboard', 'engine', 'bench', 'test'];
 
-/** What the read API sends, and its words: they import nothing else. */
+/** The responses of the read API, and its words: they import nothing else. */
 const wireFiles = '^api/(?:(?:application-|view-)?types[.]ts$|words/)';
 const any = (names) => `^(?:${names.join('|')})/`;
 const production = layers.flat();

@@ -96,7 +96,7 @@ function neverFires(text: string): boolean {
   return !('error' in schedule) && nextActivation(schedule, 0) === undefined;
 }
 
-/** What an entry denies; undefined: it denies nothing. */
+/** The pattern that an entry denies; undefined: it denies nothing. */
 function deniedPattern(entry: unknown): string | undefined {
   return typeof entry === 'string' && entry.startsWith('!') ? entry.slice(1) : undefined;
 }

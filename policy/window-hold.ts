@@ -19,7 +19,7 @@ const maxBegins = 200;
 const maxShownWindows = 3;
 const maxShownLength = 100;
 
-/** What keeps {@link canSync} from permitting a sync, and until when; undefined: nothing. */
+/** The windows for which {@link canSync} forbids a sync, and until when; undefined: none. */
 export function windowHold(
   windows: readonly SyncWindow[] | undefined,
   app: WindowFacts,

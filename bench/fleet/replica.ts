@@ -48,7 +48,7 @@ export interface BenchReplica {
   readonly passes: () => number;
   /** The sum of all series of a metric; 0 if there are none. */
   readonly metric: (name: string, label?: string) => Promise<number>;
-  /** What its read API reads. */
+  /** The facts behind its read API. */
   readonly facts: ReplicaFacts;
   stop(): Promise<void>;
 }

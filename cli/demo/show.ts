@@ -43,7 +43,7 @@ export async function runShow(deps: ShowDeps, signal: AbortSignal): Promise<void
   }
 }
 
-/** Somebody scales a Deployment; self-heal repairs it. */
+/** Scales a Deployment, as a user would; self-heal repairs it. */
 function scale({ clusters, say }: ShowDeps, round: number): void {
   const cluster = clusters[round % clusters.length];
   if (cluster === undefined) return;

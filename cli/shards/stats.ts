@@ -8,7 +8,7 @@ import type { TableLayout } from './layout.ts';
 import { distinctParts } from './source.ts';
 import type { FleetSource } from './source.ts';
 
-/** What a replica reports of a cluster. */
+/** The report of a replica about a cluster. */
 export interface WatchedCluster {
   readonly server: string;
   readonly replica: string;
@@ -119,7 +119,7 @@ export interface ShardSum {
   readonly percentOfAverage: number | null;
 }
 
-/** What each shard works on: a cluster whose shard has no replica counts for the stand-in. */
+/** Clusters by shard: one whose shard has no replica counts for the stand-in. */
 export function shardSums(rows: readonly StatsRow[], replicas: number): readonly ShardSum[] {
   const sums = new Array<number>(replicas).fill(0);
   for (const { shard, standIn, resources = 0 } of rows) {

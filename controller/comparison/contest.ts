@@ -147,7 +147,7 @@ function undone(entry: ContestEntry, pair: LivePair, facts: ContestFacts): Conte
   return { ...entry, isUndone: true, undos, rival, contest };
 }
 
-/** Of two controllers, one stops first: the other finds its third undo ten minutes later. */
+/** One of two controllers stops first; the other finds its third undo ten minutes later. */
 function isFastEnough(rival: Rival, afterMs: number): boolean {
   return isController(rival) || afterMs <= contestRules.reactionMs;
 }

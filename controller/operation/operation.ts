@@ -38,7 +38,7 @@ export interface OperationDeps {
   readonly metrics: AppMetrics;
   /** Resolves project and cluster; throws with the message that the operation shows. */
   readonly bind: (app: Application) => BoundApplication;
-  /** What `bind` decides from. */
+  /** Inputs of `bind`. */
   readonly policyFacts: (app: Application) => PolicyFacts;
   /** Whether its cluster stopped answering writes. */
   readonly isStalled: (app: Application) => boolean;

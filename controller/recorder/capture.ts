@@ -10,7 +10,7 @@ import type { PassStart } from '../application/operation-state.ts';
 import type { ContestMemory } from '../comparison/contest.ts';
 import type { RenderedSources } from '../comparison/rendering.ts';
 
-/** What one comparison read. References only: nothing is copied. */
+/** Inputs of one comparison. References only: nothing is copied. */
 export interface ComparisonCapture {
   rendered?: RenderedSources;
   facts?: CompareFacts;

@@ -16,7 +16,7 @@ export interface RecordingRequest {
   readonly after: string;
 }
 
-/** Who answers, for the header of a part. */
+/** The answering replica, for the header of a part. */
 export type Recorder = Pick<PartHeader, 'version' | 'replica'>;
 
 /** Lines of a recording, in order. */

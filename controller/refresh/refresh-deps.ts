@@ -31,7 +31,7 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
   readonly claims: Pick<ManifestClaims, 'claimants'>;
   readonly validate: (app: Application) => SpecVerdict;
-  /** What `validate` decides from. */
+  /** Inputs of `validate`. */
   readonly policyFacts: (app: Application) => PolicyFacts;
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly clock: Clock;

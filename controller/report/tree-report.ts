@@ -28,7 +28,7 @@ export interface ReportedTree {
   readonly message?: string;
 }
 
-/** What an Application may show of its tree. */
+/** The part of its tree that an Application may show. */
 export interface TreeScope {
   readonly project: AppProject;
   readonly permitted: (ref: ResourceRef) => boolean;

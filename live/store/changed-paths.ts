@@ -13,7 +13,7 @@ export interface ChangeSet {
   readonly changesHealth: boolean;
 }
 
-/** What changed in one object over the last hour: paths, never values. */
+/** Changed paths of one object over the last hour, never values. */
 export interface ChangedObject {
   readonly key: ResourceKey;
   readonly sets: readonly ChangeSet[];

@@ -1,4 +1,4 @@
-// What a node changes outside its namespaces: cgroups, settings of the kernel, a mount point.
+// Changes that a node makes outside its namespaces: cgroups, kernel settings, a mount point.
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 
 const megabyte = 1_000_000;
-/** What the image may have at most. */
+/** Maximum sizes of the image. */
 export const sizeLimitsMb = { unpacked: 300, packed: 110 };
 
 /** Sizes in MB of an archive whose layers are not compressed, and of one whose layers are. */

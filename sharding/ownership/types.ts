@@ -113,7 +113,7 @@ export interface OwnershipFacts {
   readonly handOvers: readonly HandOver[];
   /** Milliseconds without an owner, by server. */
   readonly unowned: ReadonlyMap<string, number>;
-  /** What the next table is built from; undefined before the first list. Absent: no table. */
+  /** Inputs of the next table; undefined before the first list. Absent: no table. */
   readonly next?: () => NextTableFacts | undefined;
 }
 

@@ -42,7 +42,7 @@ export class LandingTracker {
     return false;
   }
 
-  /** What the next record of a slot must say. */
+  /** The content that the next record of a slot must have. */
   remaining(slot: number, now: number): LandingWrites {
     const until = [...(this.#tracked.get(slot)?.until ?? [])];
     return new Map(until.flatMap(([server, at]) => (at > now ? [[server, Math.ceil(at - now)]] : [])));

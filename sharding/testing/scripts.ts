@@ -2,7 +2,7 @@ import { splitAnnotation } from '../distribution/parts.ts';
 import type { SimulatedFleet } from './scenario.ts';
 import { makeTrouble } from './trouble.ts';
 
-/** What happens to a fleet during a schedule, beside the faults of its network. */
+/** Events in a fleet during a schedule, beside the faults of its network. */
 export interface FleetScript {
   /** Longest pause between two acts. */
   readonly pauseMs: number;

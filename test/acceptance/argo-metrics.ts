@@ -92,7 +92,7 @@ export interface DashboardQuery {
   readonly where?: Readonly<Record<string, RegExp>>;
 }
 
-/** What the panels of Argo CD's dashboard that show its controller read. */
+/** Queries of the panels of Argo CD's dashboard that show its controller. */
 export const dashboardQueries: readonly DashboardQuery[] = [
   { panel: 'Clusters', metric: 'argocd_cluster_info', labels: ['server'] },
   { panel: 'Applications', metric: 'argocd_app_info', labels: ['dest_server', 'health_status', 'sync_status'] },

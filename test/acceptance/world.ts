@@ -114,7 +114,7 @@ export interface Replica {
   readonly controller: Controller;
   readonly publisher: MemoryPublisher;
   readonly metrics: PromMetrics;
-  /** What its read API reads. */
+  /** The facts behind its read API. */
   readonly facts: ReplicaFacts;
   stop(): Promise<void>;
 }

@@ -100,7 +100,7 @@ function commands(heading: string): string {
   return documentedCommands(heading, 'migrate-from-argocd.md').replaceAll('-n argocd ', `-n ${namespace} `);
 }
 
-/** What neither controller may change for the other. */
+/** Objects that neither controller may change for the other. */
 async function facts(app: NodeApplication): Promise<object> {
   const { operationState, sync, health } = (await app.status()) ?? {};
   return { deployed: await app.deployed(), operationState, sync, health };

@@ -13,7 +13,7 @@ import { Release } from '../support/release.ts';
 /** Files that hold a token of Kubernetes: its header begins so. */
 const tokenFiles = 'grep -rlsE ^eyJhbGciOi /run /home /tmp /etc /proc/self/environ';
 
-/** What the plugin runs: it reports about its container beside what it renders. */
+/** The command of the plugin: it renders, and reports about its container. */
 const plugin = {
   apiVersion: 'argoproj.io/v1alpha1',
   kind: 'ConfigManagementPlugin',

@@ -3,7 +3,7 @@ import type { Cluster } from '../support/cluster.ts';
 import { runShell } from '../support/documented.ts';
 import { ControllerPod, procFile } from '../support/pod.ts';
 
-/** What the kernel knows about the processes in the pod. */
+/** The kernel's view of the processes in the pod. */
 export function security(cluster: Cluster): void {
   it('refuses other pods in the namespace, because it enforces the restricted standard', async () => {
     const refused = runShell(cluster.world, 'kubectl -n argocd run other --image=localhost/pause:e2e --privileged\n');

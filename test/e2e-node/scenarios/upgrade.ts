@@ -63,7 +63,7 @@ export function upgrade(cluster: Cluster): void {
   }
 }
 
-/** What an upgrade must not change. */
+/** The state that an upgrade must not change. */
 async function facts(app: NodeApplication): Promise<object> {
   const { operationState, sync, health } = (await app.status()) ?? {};
   return { deployed: await app.deployed(), operationState, sync, health };

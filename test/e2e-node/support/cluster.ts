@@ -1,7 +1,7 @@
 import type { NodeApplication } from './application.ts';
 import type { World } from './world.ts';
 
-/** What the scenarios of one cluster share, in their order. */
+/** State that the scenarios of one cluster share, in their order. */
 export class Cluster {
   #world: World | undefined;
   #app: NodeApplication | undefined;

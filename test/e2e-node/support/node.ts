@@ -8,7 +8,7 @@ import { toolPath } from '../../e2e/support/index.ts';
 import type { Server } from '../../e2e/support/index.ts';
 import { nodeAddress, podNetwork } from './network.ts';
 
-/** What scripts/e2e-node/run.mjs prepared. */
+/** Files and programs that scripts/e2e-node/run.mjs prepared. */
 export interface PreparedNode {
   readonly image: string;
   readonly pause: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runShell } from './documented.ts';
 import type { World } from './world.ts';
 
-/** What docs/install.md sets for a second installation, and drift as often as tests like. */
+/** Values of docs/install.md for a second installation, without a limit of drift repairs. */
 const common = (namespace: string): object => ({
   crds: { install: false },
   configs: {

@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 /** Application controllers whose worlds play the scenario. */
 export type ControllerUnderTest = 'Argo CD' | 'Driftless';
 
-/** What each world prints at a step. */
+/** The output of each world at a step. */
 export type Readings = Readonly<Record<ControllerUnderTest, string>>;
 
 interface WaitingReader {
