@@ -291,7 +291,12 @@ function inputsOf(request: ManifestsRequest): string {
   const { appName, namespace, project, cluster, options } = request;
   let versions = versionHashes.get(cluster.apiVersions);
   if (versions === undefined) versionHashes.set(cluster.apiVersions, (versions = hashJson(cluster.apiVersions)));
-  const others = request.sources.map(({ source, revision }) => [source.ref, source.repoURL, revision]);
+  const others = request.sources.map(({ source: { ref, repoURL }, revision, repository }) => [
+    ref,
+    repoURL,
+    revision,
+    repository.lfs === true,
+  ]);
   return JSON.stringify([...[appName, namespace, project, cluster.kubeVersion, versions], options, others]);
 }
 
