@@ -121,6 +121,8 @@ describe('what is written', () => {
     bench = await new PublisherBench({ appStateTtlMs: undefined }).start();
     await bench.publisher.setTree('web', tree('a'), ownerTerms);
     expect(bench.writes()).toEqual([]);
+    // Publishing again would change nothing.
+    expect(bench.publisher.stands('web')).toBe(true);
     expect([ttlOf(0, 86_400_000), ttlOf(0, 0), ttlOf(500, 1), ttlOf(-1, 1), ttlOf(0, -1), ttlOf(7000, 1)]).toEqual([
       86_400_000,
       hourMs,
@@ -212,6 +214,37 @@ describe('a store that loses data', () => {
     await bench.clock.advance(hourMs);
     expect(bench.lines.filter((line) => line.includes('NOPERM'))).toHaveLength(1);
     expect(bench.writes().filter((command) => command === setTree)).toHaveLength(2);
+  });
+});
+
+describe('the state of an Application', () => {
+  it('stands while tree and managed resources are published, and ends with a removal', async () => {
+    bench = await new PublisherBench().start();
+    const { publisher } = bench;
+    const stands = [publisher.stands('web')];
+    await publisher.setTree('web', tree('a'), ownerTerms);
+    stands.push(publisher.stands('web'));
+    await publisher.setManagedResources('web', [], ownerTerms);
+    stands.push(publisher.stands('web'));
+    // The publisher itself renews and restores what it holds.
+    bench.store.values.clear();
+    await bench.clock.advance(3 * hourMs);
+    stands.push(publisher.stands('web'));
+    await publisher.setManagedResources('web', undefined, ownerTerms);
+    stands.push(publisher.stands('web'));
+    expect(stands).toEqual([false, false, true, true, false]);
+  });
+
+  it('stands for half of its lifetime after it was evicted from memory', async () => {
+    bench = await new PublisherBench({ maxBytes: 200 }).start();
+    const { publisher, clock } = bench;
+    await publisher.setTree('web', tree('a'), ownerTerms);
+    await publisher.setManagedResources('web', [], ownerTerms);
+    for (const name of ['other', 'third']) await publisher.setTree(name, tree(name), ownerTerms);
+    await clock.advance(hourMs / 2 - 2000);
+    expect(publisher.stands('web')).toBe(true);
+    await clock.advance(2000);
+    expect(publisher.stands('web')).toBe(false);
   });
 });
 
