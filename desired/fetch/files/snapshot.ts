@@ -30,12 +30,6 @@ export async function bytesToRead(
   return bytes + blobs.length * listedFileBytes;
 }
 
-/** Returns a `read` for contents that are in memory. */
-export function readFromMemory(contents: ReadonlyMap<string, Uint8Array>): Snapshot['read'] {
-  return (blobs) =>
-    Promise.resolve(new Map(blobs.map(({ oid }) => [oid, contents.get(oid) ?? new Uint8Array()] as const)));
-}
-
 /**
  * Refuses the whole snapshot if a link leads out of it, as Argo CD does (CheckOutOfBoundsSymlinks).
  * @throws DesiredError

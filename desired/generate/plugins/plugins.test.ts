@@ -10,7 +10,6 @@ import { bareRepository } from '#model';
 import { eventually } from '#support';
 import { DesiredError } from '../../errors.ts';
 import { unpack } from '../../fetch/files/archive.ts';
-import { readFromMemory } from '../../fetch/files/snapshot.ts';
 import { InputBudget } from '../../inputs/input-budget.ts';
 import { defaultLimits } from '../../limits.ts';
 import { tgz } from '../../testing/archive.ts';
@@ -208,7 +207,7 @@ describe('config management plugins', () => {
       maxCheckoutBytes: 100_000,
       maxCheckoutFiles: 10,
     });
-    const snapshot = { key: 'k', revision: 'r', tree, read: readFromMemory(contents) };
+    const snapshot = { key: 'k', revision: 'r', tree, read: () => Promise.resolve(contents) };
     const repository = bareRepository('https://git.example.com/a.git');
     const generator = new PluginGenerator({
       clock: systemClock,
