@@ -122,7 +122,8 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     limits,
     localRepositories,
   });
-  const remotes = createRemotes(wiring, { ...access, repositories, parser });
+  const unpacker = new Unpacker({ clock, limits });
+  const remotes = createRemotes(wiring, { ...access, repositories, parser, unpacker });
   return new EmbeddedSource({
     clock,
     logger: deps.logger,
@@ -132,7 +133,7 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     repositories,
     remotes,
     relatedFiles: new RelatedFiles({ web: access.web, remotes, cacheDir, limits }),
-    generators: createGenerators(wiring, { ...access, renderer, parser }),
+    generators: createGenerators(wiring, { ...access, renderer, parser, unpacker }),
     verifier: createVerifier(wiring),
     rendered: new RenderedCache(wiring),
     failures: new PausedFailures(clock, limits),
@@ -191,11 +192,12 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
 interface RemotesWiring extends RemoteAccess {
   readonly repositories: GitRepositories;
   readonly parser: ParseProcess | undefined;
+  readonly unpacker: Unpacker;
 }
 
-function createRemotes(wiring: Wiring, { web, git, repositories, parser }: RemotesWiring): SourceFetcher {
+function createRemotes(wiring: Wiring, { web, git, repositories, parser, unpacker }: RemotesWiring): SourceFetcher {
   const { clock, cacheDir, random, limits } = wiring;
-  const archives = new ArchiveCache({ cacheDir, clock, random, limits });
+  const archives = new ArchiveCache({ cacheDir, clock, random, limits, unpacker });
   const indexes = new ChartIndexReader(parser);
   const { helmUserAgent: userAgent } = wiring;
   const client = new OciClient({ clock, web, limits, userAgent });
@@ -219,9 +221,10 @@ function createLfs({ clock, cacheDir, random, limits }: Wiring, { web, git }: Re
 interface GeneratorsWiring extends RemoteAccess {
   readonly renderer: Renderer;
   readonly parser: ParseProcess | undefined;
+  readonly unpacker: Unpacker;
 }
 
-function createGenerators(wiring: Wiring, { git, renderer, parser }: GeneratorsWiring): Generators {
+function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: GeneratorsWiring): Generators {
   const { clock, random, logger, limits, cacheDir } = wiring;
   const reader = new ManifestReader(parser);
   const inputs = new InputBudget(clock, limits.inputBytes);
@@ -232,7 +235,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser }: GeneratorsW
     reader,
     limits,
     inputs,
-    unpacker: new Unpacker({ clock, limits }),
+    unpacker,
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
     plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, withToken }),

@@ -17,6 +17,7 @@ import { failureOf } from '../../testing/repository.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { ArchiveCache, digestOf } from '../files/archive-cache.ts';
+import { Unpacker } from '../files/unpacker.ts';
 import { ParseProcess } from '../../command/parse-process.ts';
 import { ChartIndexReader, versionsIn } from './chart-index.ts';
 import { ChartRepositories } from './chart-repositories.ts';
@@ -41,7 +42,13 @@ const charts = (
     userAgent,
     indexes: new ChartIndexReader(parser),
     web: new WebClient({ tlsCertificates: join(root, 'tls'), proxies: {} }),
-    archives: new ArchiveCache({ clock, cacheDir: root, random: systemRandom, limits }),
+    archives: new ArchiveCache({
+      clock,
+      cacheDir: root,
+      random: systemRandom,
+      limits,
+      unpacker: new Unpacker({ clock, limits }),
+    }),
   });
 };
 const at = (over: Partial<Repository> = {}, passCredentials = false): ChartLocation => ({

@@ -25,13 +25,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-const cacheWith = (limits: Partial<DesiredLimits> = {}): ArchiveCache =>
-  new ArchiveCache({
-    cacheDir: root,
-    clock: new FakeClock(),
-    random: systemRandom,
-    limits: { ...defaultLimits, ...limits },
-  });
+function cacheWith(over: Partial<DesiredLimits> = {}): ArchiveCache {
+  const clock = new FakeClock();
+  const limits = { ...defaultLimits, ...over };
+  const unpacker = new Unpacker({ clock, limits });
+  return new ArchiveCache({ cacheDir: root, clock, random: systemRandom, limits, unpacker });
+}
 
 const filesOf = ({ tree }: Pick<KeptArchive, 'tree'>): ReadonlyMap<string, FileNode> =>
   new Map([...walk(tree.root, true)].flatMap(({ path, node }) => (node.kind === 'file' ? [[path, node]] : [])));

@@ -9,14 +9,14 @@ import type { ContentPosition, UnpackedArchive } from './archive.ts';
 import { Lru } from '../shared/lru.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Tree } from './tree.ts';
-import { Unpacker } from './unpacker.ts';
-import type { PackedArchive } from './unpacker.ts';
+import type { PackedArchive, Unpacker } from './unpacker.ts';
 
 export interface ArchiveCacheDeps {
   readonly cacheDir: string;
   readonly clock: Clock;
   readonly random: RandomSource;
-  readonly limits: DesiredLimits;
+  readonly limits: Pick<DesiredLimits, 'archiveCacheBytes' | 'archiveDiskBytes'>;
+  readonly unpacker: Unpacker;
 }
 
 /** An archive on disk, and the list of its files. */
@@ -48,14 +48,12 @@ export class ArchiveCache {
   readonly #root: string;
   readonly #unpacked: Lru<UnpackedArchive>;
   readonly #lists: Lru<ArchiveFiles>;
-  readonly #unpacker: Unpacker;
 
   constructor(deps: ArchiveCacheDeps) {
     this.#deps = deps;
     this.#root = join(deps.cacheDir, 'archives');
     this.#unpacked = new Lru(deps.limits.archiveCacheBytes);
     this.#lists = new Lru(deps.limits.archiveCacheBytes);
-    this.#unpacker = new Unpacker(deps);
   }
 
   /** Returns the files of a cached archive; undefined on a miss. */
@@ -68,7 +66,7 @@ export class ArchiveCache {
     if (known !== undefined) return this.#kept(id, known);
     const packed: PackedArchive = { ...id, bytes, read: () => this.#packed(id) };
     try {
-      return await this.#unpacker.run(packed, signal, (found) => this.#kept(id, this.#remember(id, found)));
+      return await this.#deps.unpacker.run(packed, signal, (found) => this.#kept(id, this.#remember(id, found)));
     } catch (error) {
       if (error instanceof ArchiveMissing) return undefined;
       throw error;
@@ -114,7 +112,7 @@ export class ArchiveCache {
     if (positions.size === 0) return new Map();
     const bytes = await this.#sizeOf(id);
     if (bytes === undefined) throw new ArchiveMissing();
-    return this.#unpacker.inTurn({ owner: id.owner, bytes }, signal, async () =>
+    return this.#deps.unpacker.inTurn({ owner: id.owner, bytes }, signal, async () =>
       contentsAt(await this.#packed(id), positions, signal),
     );
   }

@@ -25,7 +25,7 @@ export interface UnpackerDeps {
 
 /**
  * Unpacks archives. A big one fills much memory for a moment, so big ones take turns, and each may
- * fill half of the memory for inputs.
+ * fill half of the memory for inputs. A process has only one, or those of several add up.
  */
 export class Unpacker {
   readonly #deps: UnpackerDeps;

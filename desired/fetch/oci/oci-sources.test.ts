@@ -14,6 +14,7 @@ import { renderOne, requestOf } from '../../testing/request.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { CachePolicy, SourceManifests } from '../../types.ts';
 import { ArchiveCache } from '../files/archive-cache.ts';
+import { Unpacker } from '../files/unpacker.ts';
 import { ociRepositoryOf } from './oci-client.ts';
 import type { OciClient } from './oci-client.ts';
 import { OciSources } from './oci-sources.ts';
@@ -99,7 +100,13 @@ describe('OCI artifacts', () => {
     const lists: ((tags: readonly string[]) => void)[] = [];
     const tags = (): Promise<readonly string[]> => new Promise((resolve) => lists.push(resolve));
     const clock = new FakeClock();
-    const archives = new ArchiveCache({ clock, cacheDir: bench.root, random: systemRandom, limits: defaultLimits });
+    const archives = new ArchiveCache({
+      clock,
+      cacheDir: bench.root,
+      random: systemRandom,
+      limits: defaultLimits,
+      unpacker: new Unpacker({ clock, limits: defaultLimits }),
+    });
     const client = { tags } as unknown as OciClient;
     const sources = new OciSources({ clock, client, archives, limits: defaultLimits });
     const chart = { repository: at('charts'), chart: 'web' };
