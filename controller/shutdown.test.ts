@@ -56,6 +56,33 @@ describe('a replica that is shut down', () => {
     await clock.advance(2000);
     await over;
   });
+
+  it('ends in order although the API server answers no status write', async () => {
+    world.git.push('a'.repeat(40), [configMap('first')]);
+    let hasAnswers = true;
+    const before = (call: string): Promise<void> | undefined =>
+      !hasAnswers && call === 'patch Application demo' ? new Promise(() => undefined) : undefined;
+    const replica = world.replica({ hub: { before }, config: { graceMs: 5000 } });
+    world.application(automated);
+    await clock.advance(10_000);
+    expect(statuses().at(-1)).toBe('Synced Healthy');
+    hasAnswers = false;
+    world.git.push('b'.repeat(40), [configMap('first', '2'), configMap('second')]);
+    world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    await clock.advance(1000);
+    expect(replica.controller.report.activity().passes[0]).toMatchObject({ key: 'argocd/demo', result: 'running' });
+    const end: { failure?: unknown; isReached?: true } = {};
+    void replica
+      .stop()
+      .catch((failure: unknown) => (end.failure = failure))
+      .then(() => (end.isReached = true));
+    // The grace period, and a second for the last writes.
+    await clock.advance(5900);
+    expect(end).toEqual({});
+    await clock.advance(200);
+    expect(end).toEqual({ isReached: true });
+    expect(clock.pending).toBe(0);
+  });
 });
 
 // T-START-1

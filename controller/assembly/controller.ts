@@ -1,17 +1,18 @@
-import { abortable, untilAborted, defined, newAbortController, runGroups } from '#base';
-import type { Runnable } from '#base';
+import { abortable, untilAborted, defined, newAbortController, runGroups, Shutdown } from '#base';
+import type { ClockTimer, Runnable } from '#base';
 import { appKeyOf, groupKindName, projectOf } from '#model';
 import type { Application } from '#model';
 import type { ClusterInfo, KindState } from '#live';
 import { describeStall } from '#queues';
 import type { ControllerReport } from '../report/controller-report.ts';
 import type { PassRecord } from '../report/activity.ts';
+import { lastWritesMs } from './parts.ts';
 import type { ControllerParts } from './parts.ts';
 import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
 
 export interface ArgoControllerDeps extends Pick<WatchDeps, 'clock' | 'live' | 'logger' | 'ownership' | 'settings'> {
   readonly parts: ControllerParts;
-  /** Aborted last, so that finished passes can still write. */
+  /** Aborted after the passes, so that they can still write their results. */
   readonly persist: AbortController;
   /** How long running passes may take to finish after a stop. */
   readonly graceMs: number;
@@ -23,7 +24,8 @@ const poolStalledMs = 600_000;
 /**
  * Starts and stops queues, informers and pools in order. Fills the informers first, then lets the
  * triggers assign ownership and fill the queues, then starts the pools. Stops in reverse: takes no
- * new work, lets running passes finish within the grace period, and lets them write their results.
+ * new work, lets running passes finish within the grace period, and lets them write their results
+ * for a little longer.
  */
 export class ArgoController implements Controller {
   readonly name = 'controller';
@@ -46,10 +48,19 @@ export class ArgoController implements Controller {
         return untilAborted(stop);
       },
     };
-    const groups = [[apps, projects], [triggers], pools, [announce, ...watchers]];
+    let timer: ClockTimer | undefined;
+    const lastWrites: Runnable = {
+      name: 'last writes',
+      run: async (stop) => {
+        await untilAborted(stop);
+        timer = clock.timer(graceMs + lastWritesMs, () => persist.abort(new Shutdown('the last writes took too long')));
+      },
+    };
+    const groups = [[apps, projects], [triggers], [...pools, lastWrites], [announce, ...watchers]];
     try {
       await runGroups(groups, signal, { clock, graceMs: graceMs + 5000 });
     } finally {
+      timer?.cancel();
       for (const queue of queues) queue.shutDown();
       persist.abort(signal.reason);
     }

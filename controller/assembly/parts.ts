@@ -240,6 +240,9 @@ export interface MadePool {
   readonly reported: ReportedPool;
 }
 
+/** Time for the writes of a pass that the end of the grace period has aborted. */
+export const lastWritesMs = 1000;
+
 type ReasonedPayload = { readonly reason?: string; readonly cause?: RefreshCause } | undefined;
 
 export function makePool<K extends string, P extends ReasonedPayload>(
@@ -259,7 +262,8 @@ export function makePool<K extends string, P extends ReasonedPayload>(
       throw error;
     }
   };
-  const pool = new Processors<K, P>({ queue, handler: counted, clock, logger, ...metrics }, { workers, graceMs });
+  const limits = { workers, graceMs, settleMs: lastWritesMs + 1000 };
+  const pool = new Processors<K, P>({ queue, handler: counted, clock, logger, ...metrics }, limits);
   const reported = {
     name: queue.name,
     delayed: () => queue.delayed,

@@ -1,4 +1,4 @@
-import { applyMergePatch, cloneJson, deepEqual, omit, parsePointer, removeAt, setOwnMember } from '#base';
+import { abortable, applyMergePatch, cloneJson, deepEqual, omit, parsePointer, removeAt, setOwnMember } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type {
@@ -149,7 +149,8 @@ export class FakeApi {
   /** A separate client, whose calls a test may interfere with. */
   client(interference: CallInterference = {}, user?: string): KubeClient {
     const call = async <T>(text: string, act: () => T, options?: CallOptions): Promise<T> => {
-      await interference.before?.(text, user);
+      const held = Promise.resolve(interference.before?.(text, user));
+      await (options === undefined ? held : abortable(held, options.signal));
       options?.beforeSend?.();
       this.calls.push(text);
       this.callers.push(user);
