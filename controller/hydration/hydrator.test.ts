@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { untilAborted } from '#base';
-import type { HydrationCommit, HydrationCommitter } from '#desired';
+import type { HydrationCommit, HydrationCommitter, ManifestsRequest } from '#desired';
 import { defaultSettings } from '#model';
 import type { Application, ApplicationSpec } from '#model';
 import { FakeClock } from '#support';
@@ -138,6 +138,18 @@ describe('hydration', () => {
     await at.pass(5);
     expect(branch.commits.map(({ paths }) => paths.length)).toEqual([1, 2]);
     expect(current('a')).toMatchObject({ hydratedSHA: branch.tip });
+  });
+
+  it('hydrates once more if an Application joins during a hydration, and then rests', async () => {
+    application('a');
+    branch = new FakeBranch();
+    const isDry = ({ sources }: ManifestsRequest): boolean => sources[0]?.source.path === 'app';
+    at.world.git.takes = (request) => (isDry(request) ? at.clock.sleep(5000) : Promise.resolve());
+    await at.start({ committer: branch, config });
+    application('b');
+    await at.pass(60);
+    expect(branch.commits.map(({ paths }) => paths.length)).toEqual([1, 2]);
+    expect(at.world.git.requests.filter(isDry).map(({ appName }) => appName)).toEqual(['a', 'a', 'b']);
   });
 
   it('uses the templates and the author of argocd-cm', async () => {

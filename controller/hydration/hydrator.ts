@@ -151,6 +151,8 @@ export class Hydrator {
 
   /** Hydrates a group, and writes the result to the status of each of its Applications. */
   readonly hydrate: ItemHandler<HydrationKey, undefined> = async ({ key }, signal) => {
+    // The end of the previous run has removed the group, even if it was queued again meanwhile.
+    this.#running.add(key);
     try {
       const group = this.#groupOf(key);
       if (group !== undefined) await this.#hydrateGroup(group, signal);
