@@ -92,10 +92,19 @@ describe('whether an Application is hydrated', () => {
 
   it.each([
     ['after a success', done],
-    ['soon after a failure', failed],
+    ['soon after a failure', { ...failed, drySHA: 'a1' }],
   ])('depends on the dry revision %s', (_what, currentOperation) => {
     const one = hydratedApp(spec, { status: { currentOperation, lastComparedDryRevision: 'a1' } });
     expect(decideHydration(one, { now, isRunning: true })).toEqual({ do: 'compare', last: 'a1' });
+  });
+
+  it('waits after a failure that has no dry revision, whatever was hydrated before', () => {
+    const one = hydratedApp(spec, { status: { currentOperation: failed, lastComparedDryRevision: 'a1' } });
+    expect(decideHydration(one, { now, isRunning: true })).toEqual({
+      do: 'skip',
+      reason: 'previous hydrate operation failed',
+      inProgress: false,
+    });
   });
 
   it('is looked at again after the resync, and after a failure once its pause is over', () => {

@@ -246,6 +246,24 @@ describe('a failed hydration', () => {
     expect(current()).toMatchObject({ phase: 'Hydrated' });
   });
 
+  it('of a dry commit that cannot be rendered rests for two minutes, also after a success', async () => {
+    application();
+    await start();
+    at.world.git.push(second, [configMap('two')]);
+    at.world.git.failure = new Error('no chart');
+    at.world.git.fails = ({ path }) => path === 'app';
+    annotate({ 'argocd.argoproj.io/hydrate': 'normal' });
+    await at.pass(5);
+    expect(current()).toMatchObject({ phase: 'Failed' });
+    expect(status()).toMatchObject({ lastComparedDryRevision: first });
+    const tries = at.world.git.requests.length;
+    await at.pass(100);
+    expect(at.world.git.requests).toHaveLength(tries);
+    at.world.git.failure = undefined;
+    await at.pass(30);
+    expect(current()).toMatchObject({ phase: 'Hydrated', drySHA: second });
+  });
+
   it('of one Application blocks its group', async () => {
     at.world.project('strict', { sourceRepos: ['https://other'] });
     application('a', {}, { project: 'strict' });

@@ -11,8 +11,11 @@ export type HydrationDecision =
   /** Compare the dry revision with the last one. */
   | { readonly do: 'compare'; readonly last: string };
 
-/** A failed hydration is not repeated earlier, unless the dry revision changes or a user asks. */
-export const failureCooldownMs = 120_000;
+/**
+ * A failed hydration is not repeated earlier, unless a user asks or the dry revision is newer than
+ * the one that failed, if that is known.
+ */
+const failureCooldownMs = 120_000;
 
 /**
  * Decides whether an Application must be hydrated (Argo CD: appNeedsHydration). The first rule that
@@ -36,8 +39,9 @@ export function decideHydration(
     if (asked !== undefined) return { do: 'hydrate', reason: 'retrying previous failed hydration' };
     if (!isCoolingDown(current.finishedAt, now))
       return { do: 'hydrate', reason: 'previous hydrate operation failed more than 2 minutes ago' };
-    // Without a revision to compare with, each look would repeat the failure.
-    if (last === '') return { do: 'skip', reason: 'previous hydrate operation failed', inProgress: false };
+    // Without the revision that failed, each look would repeat the failure.
+    if (last === '' || current.drySHA === undefined)
+      return { do: 'skip', reason: 'previous hydrate operation failed', inProgress: false };
   }
   if (last === '') return { do: 'hydrate', reason: 'new revision may have changes' };
   return { do: 'compare', last };
