@@ -1,5 +1,5 @@
 import type { JsonObject } from '#base';
-import { defined, isObject, parseJson } from '#base';
+import { defined, parseJson } from '#base';
 
 /** A commit that a trailer of the dry commit names, such as the code change behind it. */
 export interface RelatedCommit {
@@ -21,7 +21,7 @@ export interface DryCommit {
   readonly references: readonly RelatedCommit[];
 }
 
-/** What a hydrated commit records about its dry commit (file hydrator.metadata). */
+/** The record of the dry commit in a hydrated one (file hydrator.metadata). */
 export interface HydratorMetadata {
   readonly repoURL: string;
   readonly drySha: string;
@@ -152,7 +152,7 @@ function goTime(value: string): string | undefined {
 function jsonText(value: string): string | undefined {
   try {
     const parsed = parseJson(value);
-    return typeof parsed === 'string' && !isObject(parsed) ? parsed : undefined;
+    return typeof parsed === 'string' ? parsed : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { BranchFile } from './branch-files.ts';
 
-/** Who made a commit, and when. */
+/** The author and committer of a commit, and its time. */
 export interface CommitIdentity {
   readonly name: string;
   readonly email: string;

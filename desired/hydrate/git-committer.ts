@@ -12,10 +12,9 @@ import { blobIdOf, checkBranch, filesOf, foldersOf, gitAttributes } from './bran
 import type { BranchFile, PathFiles } from './branch-files.ts';
 import { cleanMessage } from './commit-texts.ts';
 import { identityText, markOf } from './fast-import.ts';
-import type { ImportedCommit } from './fast-import.ts';
+import type { CommitIdentity, ImportedCommit } from './fast-import.ts';
 import { BranchMoved } from './push-result.ts';
 import { WorkRepository } from './work-repository.ts';
-import type { RemoteRefs } from './work-repository.ts';
 import type { HydrationCommit, HydrationCommitter } from './types.ts';
 
 export interface GitCommitterDeps {
@@ -31,11 +30,10 @@ export interface GitCommitterDeps {
 /** A branch that others keep moving is left to the next hydration. */
 const maxAttempts = 5;
 /** Argo CD's namespace of the notes that name the dry commit. */
-export const notesRef = 'refs/notes/hydrator.metadata';
+const notesRef = 'refs/notes/hydrator.metadata';
 
-/** What the destination branch has now, and the commits that are missing. */
+/** The state of the destination branch, and the paths that must be written. */
 interface BranchPlan {
-  readonly refs: RemoteRefs;
   /** The present tip of the target branch; undefined: it must be created. */
   readonly tip: string | undefined;
   /** The commit to build on; undefined: the sync branch must be created too. */
@@ -58,7 +56,7 @@ export class GitCommitter implements HydrationCommitter {
     this.#deps = deps;
   }
 
-  /** Removes what a killed process has left, and at the end its own. */
+  /** Removes what a killed process has left; each commit removes its own folder. */
   async run(signal: AbortSignal): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
     await untilAborted(signal);
@@ -149,7 +147,7 @@ export class GitCommitter implements HydrationCommitter {
       signal,
     );
     const changed = base === undefined ? paths : await this.#changedPaths(work, base, { paths, signal });
-    return { refs, tip, base, changed };
+    return { tip, base, changed };
   }
 
   /** The paths whose manifests differ. @throws UnsafeInput if a folder of a path is none */
@@ -182,13 +180,7 @@ export class GitCommitter implements HydrationCommitter {
 
   /** The empty first commit of a new sync branch, if there is none, and the hydrated commit. */
   #commitsOf(request: HydrationCommit, plan: BranchPlan, root: readonly BranchFile[]): readonly ImportedCommit[] {
-    const seconds = Math.floor(this.#deps.clock.now() / 1000);
-    const { author } = request;
-    const identity = {
-      name: identityText(author.name, 'Argo CD'),
-      email: identityText(author.email, 'argo-cd@example.com'),
-      seconds,
-    };
+    const identity = this.#identityOf(request);
     const initial = {
       ref: 'refs/driftless/initial',
       identity,
@@ -198,6 +190,14 @@ export class GitCommitter implements HydrationCommitter {
     const files = [...root, ...plan.changed.flatMap(({ manifest, others }) => [manifest, ...others])];
     const commit = { ref: 'refs/driftless/hydrated', identity, files, message: cleanMessage(request.message) };
     return plan.base === undefined ? [initial, { ...commit, from: markOf(0) }] : [{ ...commit, from: plan.base }];
+  }
+
+  #identityOf({ author }: HydrationCommit): CommitIdentity {
+    return {
+      name: identityText(author.name, 'Argo CD'),
+      email: identityText(author.email, 'argo-cd@example.com'),
+      seconds: Math.floor(this.#deps.clock.now() / 1000),
+    };
   }
 
   /** Pushes one commit, and looks up the branch if the outcome is unknown. @throws BranchMoved */
@@ -224,15 +224,9 @@ export class GitCommitter implements HydrationCommitter {
       const tip = (await work.refs(signal)).tips.get(notesRef);
       if (tip !== undefined) await work.fetch([tip], signal);
       if (tip !== undefined && (await work.noteOf(tip, sha, signal)) === text.trim()) return;
-      const seconds = Math.floor(this.#deps.clock.now() / 1000);
-      const identity = {
-        name: identityText(request.author.name, 'Argo CD'),
-        email: identityText(request.author.email, 'argo-cd@example.com'),
-        seconds,
-      };
       const commit = {
         ref: 'refs/driftless/notes',
-        identity,
+        identity: this.#identityOf(request),
         from: tip,
         message: "Notes added by 'git notes add'\n",
         note: { commit: sha, text },

@@ -40,7 +40,7 @@ function writeEntry(key: string, value: Json, at: YamlWriter, start: string): vo
   const isSimple = !hasBreak(key) && Buffer.byteLength(key) <= 128;
   const name = scalarText(key, { isKey: true, indent: at.indent });
   if (isSimple) {
-    writeValue(value, { ...at, indent: at.indent }, `${before}${name}:`);
+    writeValue(value, at, `${before}${name}:`);
     return;
   }
   at.lines.push(`${before}? ${name}`);
@@ -72,7 +72,7 @@ function writeSequence(items: readonly Json[], at: YamlWriter, prefix: string): 
   for (const item of items) {
     const dash = `${start === '' ? ' '.repeat(at.indent) : start}- `;
     start = '';
-    const inner = { ...at, indent: at.indent + 2 };
+    const inner = { ...at, indent: at.indent + indentWidth };
     if (Array.isArray(item) && item.length > 0) writeSequence(item, inner, dash);
     else if (isObject(item) && Object.keys(item).length > 0) writeMapping(item, inner, dash);
     else at.lines.push(`${dash}${leafText(item, nextIndent(at.indent))}`);
@@ -103,7 +103,7 @@ export function goFloat(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 1e19) return Object.is(value, -0) ? '-0' : BigInt(value).toString();
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (power >= -4 && power < 21 && power < 6) return plainDecimal(value, digits, power);
+  if (power >= -4 && power < 6) return plainDecimal(value, digits, power);
   const size = String(Math.abs(power)).padStart(2, '0');
   return `${digits}e${power < 0 ? '-' : '+'}${size}`;
 }

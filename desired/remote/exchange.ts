@@ -72,7 +72,7 @@ export class RepoServerExchange {
     return resolved.revision;
   }
 
-  /** What the repo-server knows about a commit. */
+  /** Describes a commit of the repository (GetRevisionMetadata). */
   async dryCommit({ repository, revision }: RequestedSource, signal: AbortSignal): Promise<DryCommit> {
     const message = { repo: repositoryMessage(repository), revision };
     const {

@@ -15,7 +15,7 @@ export interface TemplateToken {
     | 'leftParen'
     | 'rightParen';
   readonly text: string;
-  /** Of a literal. */
+  /** Set for a literal. */
   readonly value?: string | number;
   /** White space stands before it. */
   readonly isSpaced: boolean;
