@@ -37,6 +37,7 @@ export type { PublicKeys } from './fetch/signatures/keyring.ts';
 export type { GitTrust } from './fetch/git/git.ts';
 export { archiveFiles } from './fetch/files/archive.ts';
 export type { ArchiveFile } from './fetch/files/archive.ts';
+export { branchFolder } from './hydrate/branch-files.ts';
 export { createCommitServerClient } from './hydrate/commit-server.ts';
 export type { CommitServerDeps } from './hydrate/commit-server.ts';
 export { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate } from './hydrate/commit-texts.ts';

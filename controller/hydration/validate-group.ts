@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { splitUserInfo } from '#base';
+import { branchFolder } from '#desired';
 import { projectOf } from '#model';
 import type { Application, AppProject } from '#model';
 import { isSourcePermitted } from '#policy';
@@ -7,7 +8,7 @@ import { plainUrl } from './hydrator-spec.ts';
 import type { HydratedApplication, HydrationTarget } from './hydrator-spec.ts';
 
 /** The project of an Application, or why it cannot be used. */
-export type ProjectLookup = (app: Application) => AppProject | { readonly error: string };
+type ProjectLookup = (app: Application) => AppProject | { readonly error: string };
 
 /**
  * Checks the Applications of a group; one error blocks all of them (Argo CD: validateApplications).
@@ -46,12 +47,9 @@ function faultOf({ app, dry, target }: HydratedApplication, projectFor: ProjectL
 }
 
 function pathFault({ branch, path }: HydrationTarget): string | undefined {
-  const clean = posix.normalize(path);
-  if (['', '.', './', '/'].includes(path === '' ? '' : clean))
+  if (['.', './', '/'].includes(posix.normalize(path)))
     return `app is configured to hydrate to the repository root (branch ${JSON.stringify(branch)}, path ${JSON.stringify(path)}) which is not allowed`;
-  const parts = path.split('/');
-  const isRefused = path.startsWith('/') || parts.includes('..') || parts.some((part) => /^\.git$/i.test(part));
-  if (!isRefused && !/[\u0000-\u001f\u007f\\]/.test(path)) return undefined;
+  if (branchFolder(path) !== undefined) return undefined;
   return `app is configured to hydrate to the path ${JSON.stringify(path)}, which is not allowed: use a relative path without "..", ".git", backslashes and control characters`;
 }
 
@@ -73,14 +71,13 @@ function usersOfPlaces(all: readonly HydratedApplication[]): ReadonlyMap<string,
 }
 
 function placeOf({ repoURL, branch, path }: HydrationTarget): string {
-  const clean = posix.normalize(path).replace(/\/+$/, '');
-  return JSON.stringify([plainUrl(repoURL), branch, clean]);
+  return JSON.stringify([plainUrl(repoURL), branch, branchFolder(path) ?? path]);
 }
 
 function branchOf(revision: string): string {
   return revision.replace(/^refs\/heads\//, '');
 }
 
-export function shownUrl(url: string): string {
+function shownUrl(url: string): string {
   return splitUserInfo(url).url;
 }

@@ -67,16 +67,23 @@ function metadataFile(prefix: string, metadata: HydratorMetadata): BranchFile {
   return { path: `${prefix}hydrator.metadata`, mode: '100644', content };
 }
 
-/** The path without `.` and double slashes. @throws UnsafeInput for one that leaves the branch. */
+/**
+ * The path of a folder without `.` and double slashes. Undefined if it is refused: the root, a path
+ * out of the branch or into `.git`, and characters that other systems read differently.
+ */
+export function branchFolder(path: string): string | undefined {
+  const clean = posix.normalize(path).replace(/\/+$/, '');
+  const isRoot = clean === '' || clean === '.' || path.startsWith('/');
+  const isRefused = path.split('/').some((part) => part === '..' || /^\.git$/i.test(part));
+  return isRoot || isRefused || /[\u0000-\u001f\u007f\\]/.test(path) ? undefined : clean;
+}
+
 function checkedPath(path: string): string {
-  const clean = posix.normalize(path).replace(/^\.\//, '').replace(/\/+$/, '');
-  const parts = clean.split('/');
-  const isRefused = ['', '.', '..'].includes(clean) || path.startsWith('/') || parts.includes('..');
-  if (isRefused || parts.some((part) => /^\.git$/i.test(part)) || /[\u0000-\u001f\u007f\\]/.test(path))
-    throw new UnsafeInput(
-      `the path ${JSON.stringify(path)} is refused: hydrate to a folder below the root of the branch`,
-    );
-  return clean;
+  const folder = branchFolder(path);
+  if (folder !== undefined) return folder;
+  throw new UnsafeInput(
+    `the path ${JSON.stringify(path)} is refused: hydrate to a folder below the root of the branch`,
+  );
 }
 
 /** The folders above a path: `a`, `a/b` for `a/b`. */
