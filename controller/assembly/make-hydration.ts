@@ -1,5 +1,6 @@
 import { defined } from '#base';
 import type { Runnable } from '#base';
+import type { HydrationCommitter } from '#desired';
 import type { Informer } from '#kube';
 import type { AppKey } from '#model';
 import { createWorkQueue } from '#queues';
@@ -50,7 +51,7 @@ export function makeHydration(
   const { committer } = deps;
   if (committer === undefined) throw new TypeError('hydration needs a committer');
   const index = new HydrationIndex();
-  const hydrator = makeHydrator({ ...deps, committer }, config, { ...parts, index, looks, groups });
+  const hydrator = makeHydrator(deps, config, { ...parts, committer, index, looks, groups });
   const routes = new HydrationTriggers({
     apps: parts.apps,
     index,
@@ -69,17 +70,17 @@ export function makeHydration(
 }
 
 function makeHydrator(
-  deps: ControllerDeps & Required<Pick<ControllerDeps, 'committer'>>,
+  deps: ControllerDeps,
   config: ControllerConfig,
   parts: Parameters<typeof makeHydration>[2] & {
+    readonly committer: HydrationCommitter;
     readonly index: HydrationIndex;
     readonly looks: WorkQueue<AppKey, undefined>;
     readonly groups: WorkQueue<HydrationKey, undefined>;
   },
 ): Hydrator {
-  const { settings, clock, logger, desired, committer } = deps;
-  const { guard, projects, store, index, looks, groups, triggers } = parts;
-  if (committer === undefined) throw new TypeError('hydration needs a committer');
+  const { settings, clock, logger, desired } = deps;
+  const { guard, projects, store, committer, index, looks, groups, triggers } = parts;
   const renderer = new Renderer(
     {
       desired,

@@ -20,7 +20,7 @@ export interface HydrationTriggersDeps {
 
 /**
  * Routes events to the queue of Applications that may need hydration: those of the groups that this
- * replica leads, whoever owns the Applications.
+ * replica leads, whichever replica owns the Applications.
  */
 export class HydrationTriggers implements Runnable {
   readonly name = 'hydration triggers';

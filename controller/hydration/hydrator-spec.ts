@@ -3,14 +3,14 @@ import type { JsonObject } from '#base';
 import { appKeyOf, hydratorOf, normalizeGitUrl } from '#model';
 import type { AppKey, Application, ApplicationSource } from '#model';
 
-/** Where the hydrated manifests of an Application are written. */
+/** The destination of the hydrated manifests of an Application. */
 export interface HydrationTarget {
   readonly repoURL: string;
   readonly branch: string;
   readonly path: string;
 }
 
-/** What `spec.sourceHydrator` names. */
+/** The parts of `spec.sourceHydrator`. */
 export interface HydrationSpec {
   /** As in the Application, for the status. */
   readonly spec: JsonObject;
@@ -33,7 +33,7 @@ export function hydratedApplication(app: Application): HydratedApplication | und
 }
 
 /** Argo CD: SourceHydrator.GetDrySource, GetHydrateToSource. */
-export function hydrationSpec(spec: JsonObject): HydrationSpec {
+function hydrationSpec(spec: JsonObject): HydrationSpec {
   const text = (...path: readonly string[]): string => {
     const value = valueAt(spec, ...path);
     return typeof value === 'string' ? value : '';

@@ -316,7 +316,7 @@ export class Hydrator {
   }
 }
 
-/** What one run has found out about a group. */
+/** The findings of one run about a group. */
 class GroupOutcome {
   readonly errors: Map<string, string>;
   readonly rendered = new Map<AppKey, HydratedPath>();

@@ -3,7 +3,7 @@ import type { HydratedApplication } from './hydrator-spec.ts';
 import { ageMs, hydrationStatusOf } from './hydration-status.ts';
 import { hydrateAnnotation } from './hydrate-annotation.ts';
 
-/** What to do about the hydration of one Application. */
+/** The decision about the hydration of one Application. */
 export type HydrationDecision =
   | { readonly do: 'hydrate'; readonly reason: string }
   /** `inProgress`: its end answers the request in the annotation. */

@@ -375,7 +375,7 @@ describe('over HTTP', () => {
     expect(await commit(request({ repository }))).toBe(git('rev-parse', 'env/prod'));
   });
 
-  it.each([403, 401])('says that credentials may only read (HTTP %d)', async (code) => {
+  it.each([403, 401])('reports credentials that may only read (HTTP %d)', async (code) => {
     const url = await serve((incoming) => (isPush(incoming) ? code : undefined));
     await expect(commit(request({ url }))).rejects.toThrow(
       /failed to push: refs\/heads\/env\/prod: .*(403|401|Authentication|could not read Username|terminal prompts)/i,
