@@ -34,15 +34,19 @@ export class DownloadedValues {
     let left = this.#limitBytes;
     const files: RenderFile[] = [];
     for (const { path, url } of this.#wanted) {
-      const content = await this.#job.downloadFile(url, left + 1, signal);
+      const content = await this.#job.downloadFile(url, left, signal).catch((error: unknown) => {
+        throw error instanceof SizeLimitExceeded ? this.#tooMany() : error;
+      });
       left -= content.length;
-      if (left < 0)
-        throw new SizeLimitExceeded(
-          `the values files by URL have more than ${this.#limitBytes} bytes together: put big ones into the repository`,
-        );
       files.push({ path, content });
     }
     this.files = files;
+  }
+
+  #tooMany(): SizeLimitExceeded {
+    return new SizeLimitExceeded(
+      `the values files by URL have more than ${this.#limitBytes} bytes together: put big ones into the repository`,
+    );
   }
 
   /** Frees the memory of the files, when it no longer counts as held. */
