@@ -1,7 +1,7 @@
-import type { Clock, ClockTimer } from '#base';
+import type { Clock } from '#base';
 import { SizeLimitExceeded } from '../errors.ts';
 import { InputShares } from './input-shares.ts';
-import { WaitingStarts } from './waiting-starts.ts';
+import { ScheduledStarts } from './scheduled-starts.ts';
 
 /** Longer than reading nearly all sources takes, and a fraction of an answer's deadline. */
 const claimAfterMs = 5000;
@@ -19,17 +19,12 @@ export interface InputWanted {
 export class InputBudget {
   readonly #clock: Clock;
   readonly #shares: InputShares;
-  readonly #waiting = new WaitingStarts();
-  #timer: ClockTimer | undefined;
+  readonly #starts: ScheduledStarts;
 
   constructor(clock: Clock, totalBytes: number) {
     this.#clock = clock;
     this.#shares = new InputShares({ totalBytes, claimAfterMs });
-  }
-
-  /** The largest input of one source. */
-  get maxInputBytes(): number {
-    return this.#shares.maxInputBytes;
+    this.#starts = new ScheduledStarts(clock, this.#shares);
   }
 
   get heldBytes(): number {
@@ -52,25 +47,12 @@ export class InputBudget {
         `the source needs ${bytes} bytes of files, more than the ${shares.maxInputBytes} bytes that one source may hold in memory: split the source, or raise --render-input-mb of the controller`,
       );
     const id = shares.add(project, bytes, this.#clock.monotonic());
-    const started = this.#waiting.wait(id, signal, () => {
-      shares.drop(id);
-      this.#startNext();
-    });
-    this.#startNext();
-    await started;
+    await this.#starts.wait(id, signal);
     try {
       return await body();
     } finally {
       shares.end(id);
-      this.#startNext();
+      this.#starts.startNext();
     }
-  }
-
-  #startNext(): void {
-    const now = this.#clock.monotonic();
-    for (let id = this.#shares.next(now); id !== undefined; id = this.#shares.next(now)) this.#waiting.start(id);
-    this.#timer?.cancel();
-    const at = this.#shares.nextChangeAt(now);
-    this.#timer = at === undefined ? undefined : this.#clock.timer(at - now, () => this.#startNext());
   }
 }

@@ -1,3 +1,6 @@
+import type { StartSchedule } from './scheduled-starts.ts';
+import { Turns } from './turns.ts';
+
 /** The parameters of the schedule. All times are monotonic milliseconds. */
 export interface InputRules {
   /** Bytes of all inputs in memory together. */
@@ -20,22 +23,18 @@ interface HeldInput {
   isAfterClaim: boolean;
 }
 
-const maxRemembered = 1000;
-
 /**
  * Assigns memory for inputs to projects. A project may hold as much as stays free, so the first one
  * gets half, two get a third each, and some is always free for the next one. The project that holds
  * least goes first; among equals, the one that waited longest for its turn. Inside a project, first
  * in, first out. A pure decision: the caller passes the time.
  */
-export class InputShares {
+export class InputShares implements StartSchedule {
   readonly #rules: InputRules;
   readonly #waiting: InputEntry[] = [];
   readonly #held = new Map<number, HeldInput>();
-  /** The last turn of each project. */
-  readonly #turns = new Map<string, number>();
+  readonly #turns = new Turns();
   #claim: InputEntry | undefined;
-  #turn = 0;
   #lastId = 0;
 
   constructor(rules: InputRules) {
@@ -82,9 +81,7 @@ export class InputShares {
     const { id, project, bytes } = others.reduce((a, b) => (this.#comesBefore(b, a) ? b : a), first);
     this.drop(id);
     this.#held.set(id, { project, bytes, isAfterClaim: this.#claim !== undefined });
-    this.#turn += 1;
-    this.#turns.set(project, this.#turn);
-    if (this.#turns.size > maxRemembered) this.#forgetTurns();
+    this.#turns.take([project], () => this.#activeProjects());
     return id;
   }
 
@@ -144,14 +141,12 @@ export class InputShares {
 
   #comesBefore(a: InputEntry, b: InputEntry): boolean {
     const held = this.heldBy(a.project) - this.heldBy(b.project);
-    const turns = (this.#turns.get(a.project) ?? 0) - (this.#turns.get(b.project) ?? 0);
+    const turns = this.#turns.of(a.project) - this.#turns.of(b.project);
     return (held || turns || a.id - b.id) < 0;
   }
 
-  /** Forgets the turns of projects that neither hold nor wait. */
-  #forgetTurns(): void {
-    const kept = new Set([...this.#waiting, ...this.#held.values()].map(({ project }) => project));
-    for (const key of this.#turns.keys()) if (!kept.has(key)) this.#turns.delete(key);
+  #activeProjects(): readonly string[] {
+    return [...this.#waiting, ...this.#held.values()].map(({ project }) => project);
   }
 }
 

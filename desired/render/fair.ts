@@ -1,9 +1,9 @@
 import { DeadlineExceeded, hashText } from '#base';
-import type { Clock, ClockTimer } from '#base';
+import type { Clock } from '#base';
 import { CommandError } from '../errors.ts';
 import { Lru } from '../fetch/shared/lru.ts';
 import type { InputBudget } from '../inputs/input-budget.ts';
-import { WaitingStarts } from '../inputs/waiting-starts.ts';
+import { ScheduledStarts } from '../inputs/scheduled-starts.ts';
 import { shortenedLimit, ShareSchedule } from './shares.ts';
 import type { Renderer, RenderResult, RenderShare, WaitingRender } from './types.ts';
 
@@ -19,25 +19,24 @@ const minTimeOutRunMs = 4000;
 /** A limiter that shares its slots fairly between projects and repositories. */
 export class FairLimiter {
   readonly #clock: Clock;
-  readonly #schedule: ShareSchedule | undefined;
-  readonly #waiting = new WaitingStarts();
-  #timer: ClockTimer | undefined;
+  readonly #schedule: ShareSchedule;
+  /** Undefined: no limit. */
+  readonly #starts: ScheduledStarts | undefined;
 
   /** `slots` 0: no limit. */
   constructor(clock: Clock, slots: number) {
     this.#clock = clock;
-    this.#schedule = slots < 1 ? undefined : new ShareSchedule({ slots, slowAfterMs, rememberMs });
+    this.#schedule = new ShareSchedule({ slots, slowAfterMs, rememberMs });
+    this.#starts = slots < 1 ? undefined : new ScheduledStarts(clock, this.#schedule);
   }
 
   /** Runs `body` when it is its share's turn. @throws the reason of `signal` while waiting */
   async run<T>(share: RenderShare, signal: AbortSignal, body: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const schedule = this.#schedule;
-    if (schedule === undefined) return body();
-    const id = schedule.add(share, this.#clock.monotonic());
-    const started = this.#waiting.wait(id, signal, () => schedule.drop(id));
-    this.#startNext(schedule);
-    await started;
+    const starts = this.#starts;
+    if (starts === undefined) return body();
+    const id = this.#schedule.add(share, this.#clock.monotonic());
+    await starts.wait(id, signal);
     let timedOut: boolean | undefined = false;
     try {
       return await body();
@@ -46,17 +45,9 @@ export class FairLimiter {
       else if (signal.aborted) timedOut = undefined;
       throw error;
     } finally {
-      schedule.end(id, timedOut, this.#clock.monotonic());
-      this.#startNext(schedule);
+      this.#schedule.end(id, timedOut, this.#clock.monotonic());
+      starts.startNext();
     }
-  }
-
-  #startNext(schedule: ShareSchedule): void {
-    const now = this.#clock.monotonic();
-    for (let id = schedule.next(now); id !== undefined; id = schedule.next(now)) this.#waiting.start(id);
-    this.#timer?.cancel();
-    const at = schedule.nextChangeAt(now);
-    this.#timer = at === undefined ? undefined : this.#clock.timer(at - now, () => this.#startNext(schedule));
   }
 }
 

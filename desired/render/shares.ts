@@ -1,3 +1,5 @@
+import type { StartSchedule } from '../inputs/scheduled-starts.ts';
+import { Turns } from '../inputs/turns.ts';
 import type { RenderShare } from './types.ts';
 
 /** The parameters of the schedule. All times are monotonic milliseconds. */
@@ -23,14 +25,13 @@ const maxRemembered = 1000;
  * longest for its turn. Repositories inside a project take turns by the same rule. A pure decision:
  * the caller passes the time.
  */
-export class ShareSchedule {
+export class ShareSchedule implements StartSchedule {
   readonly #rules: ShareRules;
   readonly #waiting: ShareEntry[] = [];
   readonly #running = new Map<number, ShareEntry>();
-  /** The last turn of each project and repository. */
-  readonly #turns = new Map<string, number>();
+  /** Of projects and repositories. */
+  readonly #turns = new Turns();
   readonly #timedOut = new Map<string, number>();
-  #turn = 0;
   #lastId = 0;
 
   constructor(rules: ShareRules) {
@@ -67,9 +68,7 @@ export class ShareSchedule {
     const best = others.reduce((a, b) => (this.#comesBefore(b, a) ? b : a), first);
     this.drop(best.id);
     this.#running.set(best.id, { ...best, since: now });
-    this.#turn += 1;
-    for (const key of keysOf(best.share)) this.#turns.set(key, this.#turn);
-    if (this.#turns.size > maxRemembered) this.#forgetTurns();
+    this.#turns.take(keysOf(best.share), () => this.#activeKeys());
     return best.id;
   }
 
@@ -130,13 +129,11 @@ export class ShareSchedule {
     const [project, repository] = keysOf(share);
     const running = [...this.#running.values()].filter((entry) => entry.share.project === share.project);
     const ofRepository = running.filter((entry) => entry.share.repository === share.repository);
-    return [running.length, this.#turns.get(project) ?? 0, ofRepository.length, this.#turns.get(repository) ?? 0, id];
+    return [running.length, this.#turns.of(project), ofRepository.length, this.#turns.of(repository), id];
   }
 
-  /** Forgets the turns of shares that neither run nor wait. */
-  #forgetTurns(): void {
-    const kept = new Set([...this.#waiting, ...this.#running.values()].flatMap(({ share }) => keysOf(share)));
-    for (const key of this.#turns.keys()) if (!kept.has(key)) this.#turns.delete(key);
+  #activeKeys(): readonly string[] {
+    return [...this.#waiting, ...this.#running.values()].flatMap(({ share }) => keysOf(share));
   }
 }
 
