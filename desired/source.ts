@@ -66,7 +66,7 @@ interface SourceFiles {
   readonly segments: readonly string[];
 }
 
-/** What is rendered, and the plugins present when it was requested. */
+/** A source to render, and the plugins present when it was requested. */
 interface RenderOrder {
   readonly key: string;
   readonly segments: readonly string[];

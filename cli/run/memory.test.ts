@@ -31,8 +31,8 @@ describe('memory of the files that are held for programs', () => {
     ['a quarter of a small limit', 0, 512, 128],
     ['a minimum, however small the limit is', 0, 128, 64],
     ['a maximum without a limit', 0, 0, 1024],
-    ['a maximum if the system says a huge limit', 0, 2 ** 43, 1024],
-    ['what the flag says', 300, 512, 300],
+    ['a maximum with a huge limit', 0, 2 ** 43, 1024],
+    ['the value of the flag', 300, 512, 300],
   ])('is %s', (_name, flag, limit, bytes) => {
     expect(inputMemory(flag, limit * mebibyte)).toEqual({ inputBytes: bytes * mebibyte });
   });

@@ -26,7 +26,7 @@ export function revisionsToCompare(app: Application, refresh: DueRefresh): reado
   });
 }
 
-/** What a comparison found, for the status; `namespace` is the controller's own. */
+/** The result of a comparison, for the status; `namespace` is the controller's own. */
 interface FoundState {
   readonly comparison: Comparison;
   readonly built: BuiltTree;

@@ -79,7 +79,7 @@ function mayStartLater({ spec }: Application, { comparison, decision }: Decision
   return decision?.do !== 'skip' || (comparison.syncStatus.status !== 'Synced' && isAutomated(spec));
 }
 
-/** What a pass remembers and logs when its inputs are still those of the resting pass. */
+/** Remembers and logs a pass whose inputs are still those of the resting pass. */
 export function rest(pass: RefreshPass, { isOutOfSync }: RestingPass): void {
   const { memory, before, now, logger } = pass;
   if (isOutOfSync) memory.driftSeenAt = now;

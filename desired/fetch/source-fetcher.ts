@@ -30,7 +30,7 @@ function kindOf({ source, repository }: SourceLocation): SourceKind {
     : 'chart';
 }
 
-/** Whether a revision names the same files forever. */
+/** Reports whether the source is a Git repository, whose commits never change. */
 export function isGitSource(at: SourceLocation): boolean {
   return kindOf(at) === 'git';
 }
@@ -100,7 +100,7 @@ export class SourceFetcher {
     return snapshot;
   }
 
-  /** Who made the commit of a Git source; undefined for other kinds, and if no mirror has it. */
+  /** Describes the commit of a Git source; undefined for other kinds, and if no mirror has it. */
   async describe(at: SourceLocation, revision: string, signal: AbortSignal): Promise<CommitFacts | undefined> {
     return kindOf(at) === 'git' ? this.#git.describe(at.repository, revision, signal) : undefined;
   }

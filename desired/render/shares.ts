@@ -29,7 +29,7 @@ export class ShareSchedule implements StartSchedule {
   readonly #rules: ShareRules;
   readonly #waiting: ShareEntry[] = [];
   readonly #running = new Map<number, ShareEntry>();
-  /** Of projects and repositories. */
+  /** Turns of projects and of their repositories. */
   readonly #turns = new Turns();
   readonly #timedOut = new Map<string, number>();
   #lastId = 0;

@@ -88,7 +88,7 @@ class Cache {
     return evidenceOf({ app, targets }, { store: this.store, degradedVersion: 1, trustOf, ...over });
   }
 
-  /** What a comparison and its tree read. */
+  /** Everything that a comparison and its tree read. */
   answers(): string {
     const roots = new Set<ResourceKey>(targets.map(keyOf));
     for (const node of this.store.ofApp(app)) roots.add(node.key);

@@ -21,7 +21,7 @@ import type { StoredNode } from '../objects/stored-node.ts';
 import { forgetRows } from './forget-rows.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
 
-/** What the cache knows about one kind in one namespace. */
+/** Whether the cache of one kind in one namespace can be relied on. */
 export interface KindTrust {
   /** Increases whenever the server was listed again or the watch recovered. */
   readonly generation: number;

@@ -2,7 +2,7 @@ import { outsideText } from '#base';
 import type { CommandResult } from '../../command/types.ts';
 import { CommandError } from '../../errors.ts';
 
-/** Who made a commit, when, and the first line of its message. Their authors may write anything. */
+/** Author, time and first line of the message of a commit. Tenants may write anything there. */
 export interface CommitFacts {
   /** Name and e-mail address; at most 200 characters. */
   readonly author: string;
