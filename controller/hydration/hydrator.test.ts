@@ -20,6 +20,7 @@ class FakeBranch implements HydrationCommitter {
   readonly commits: HydrationCommit[] = [];
   readonly asked: HydrationCommit[] = [];
   readonly notes: string[] = [];
+  maxBytes = 1_000_000;
   failure: Error | undefined;
   #content = new Map<string, string>();
 
@@ -278,6 +279,21 @@ describe('a failed hydration', () => {
     });
   });
 
+  it('of a group with more manifests than a commit may have keeps none beyond the limit', async () => {
+    for (const name of ['a', 'b', 'c']) application(name);
+    branch = new FakeBranch();
+    branch.maxBytes = 50;
+    await at.start({ committer: branch, config });
+    await at.pass(5);
+    expect(branch.asked).toEqual([]);
+    expect(['a', 'b', 'c'].map((name) => (current(name) as { message: string }).message)).toEqual([
+      'Failed to hydrate: cannot hydrate because application argocd/b and 1 more have errors',
+      ...['b', 'c'].map(
+        () => 'Failed to hydrate: the manifests of the group have more than 50 bytes: hydrate to several branches',
+      ),
+    ]);
+  });
+
   it('names both Applications that write to one path', async () => {
     application('a', { path: 'same' });
     application('b', { path: 'same' });
@@ -398,6 +414,7 @@ describe('a crash', () => {
     const life = death(limit, moment);
     const guarded: HydrationCommitter = {
       name: 'guarded',
+      maxBytes: one.maxBytes,
       run: (signal) => one.run(signal),
       commit: async (request) => {
         await life.before();

@@ -1,4 +1,4 @@
-import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
+import { isAbort, mapLimit, messageOf, OwnershipLost, stringifyJson } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
 import type { DesiredSource, DryCommit, HydratedPath, HydrationCommit, HydrationCommitter } from '#desired';
@@ -169,7 +169,8 @@ export class Hydrator {
       await writes.status(key, leader, (status) => hydrating(status, spec, clock.now()));
     const [first] = members;
     const sharing = first === undefined ? [] : index.sharingBranch(first);
-    const outcome = new GroupOutcome(validateGroup(members, sharing, (app) => this.#projectOrError(app)));
+    const errors = validateGroup(members, sharing, (app) => this.#projectOrError(app));
+    const outcome = new GroupOutcome(errors, this.#deps.committer.maxBytes);
     if (outcome.errors.size === 0) await this.#commitGroup({ leader, members }, outcome, signal);
     for (const { key } of members) {
       const { drySha, result } = outcome;
@@ -204,7 +205,7 @@ export class Hydrator {
     if (first === undefined) return;
     try {
       outcome.drySha = await this.#render(first, first.dry.targetRevision ?? '', signal).then((rendered) => {
-        outcome.rendered.set(first.key, rendered.path);
+        outcome.add(first.key, rendered.path);
         return rendered.revision;
       });
     } catch (error) {
@@ -219,7 +220,7 @@ export class Hydrator {
     await mapLimit(members.slice(1), maxRenders, async (one) => {
       try {
         const { path } = await this.#render(one, outcome.drySha, signal);
-        outcome.rendered.set(one.key, path);
+        outcome.add(one.key, path);
       } catch (error) {
         outcome.fail(one.key, `failed to get manifests: ${reasonOf(error)}`);
       }
@@ -322,9 +323,20 @@ class GroupOutcome {
   readonly rendered = new Map<AppKey, HydratedPath>();
   drySha = '';
   result: HydrationResult | undefined;
+  readonly #maxBytes: number;
+  #bytes = 0;
 
-  constructor(errors: ReadonlyMap<string, string>) {
+  constructor(errors: ReadonlyMap<string, string>, maxBytes: number) {
     this.errors = new Map(errors);
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Keeps manifests for the commit. JSON has less than twice the bytes of YAML. */
+  add(key: AppKey, path: HydratedPath): void {
+    this.#bytes += Buffer.byteLength(stringifyJson(path.objects));
+    if (this.#bytes <= 2 * this.#maxBytes) this.rendered.set(key, path);
+    else
+      this.fail(key, `the manifests of the group have more than ${this.#maxBytes} bytes: hydrate to several branches`);
   }
 
   fail(key: AppKey, error: string): void {

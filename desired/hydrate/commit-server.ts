@@ -34,6 +34,7 @@ export function createCommitServerClient(deps: CommitServerDeps): HydrationCommi
 
 class CommitServerClient implements HydrationCommitter {
   readonly name = 'commit server';
+  readonly maxBytes = maxMessageBytes;
   readonly #deps: CommitServerDeps;
   readonly #connections: ConnectionPool;
 

@@ -62,6 +62,10 @@ export class GitCommitter implements HydrationCommitter {
     await untilAborted(signal);
   }
 
+  get maxBytes(): number {
+    return this.#deps.limits.maxCommitBytes;
+  }
+
   get #folder(): string {
     return join(this.#deps.cacheDir, 'hydrator');
   }
@@ -84,7 +88,7 @@ export class GitCommitter implements HydrationCommitter {
     checkBranch(request.syncBranch);
     checkBranch(request.targetBranch);
     if (cleanMessage(request.message) === '') throw new DesiredError('DESIRED_TEMPLATE', 'the commit message is empty');
-    const files = filesOf(request, this.#deps.limits.maxCommitBytes);
+    const files = filesOf(request, this.maxBytes);
     const work = new WorkRepository({ ...this.#deps, folder, remote: this.#remoteOf(request.repository) });
     await work.init(signal);
     for (let attempt = 1; ; attempt += 1) {

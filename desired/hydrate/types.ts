@@ -40,6 +40,8 @@ export interface HydrationCommit {
 
 /** Writes hydrated manifests to a branch. */
 export interface HydrationCommitter extends Runnable {
+  /** A commit with more bytes of manifests is refused. */
+  readonly maxBytes: number;
   /**
    * Returns the commit that has the manifests: a new one, or the present one if it has them.
    * @throws DesiredError with the text for `status.sourceHydrator`
