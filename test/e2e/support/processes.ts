@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -55,6 +55,17 @@ function isFree(port: number): Promise<boolean> {
     const server = createServer();
     server.once('error', () => done(false));
     server.listen(port, '127.0.0.1', () => server.close(() => done(true)));
+  });
+}
+
+/** Resolves if a server accepts connections at a port on loopback or at a Unix socket. */
+export function isListening(at: number | string): Promise<void> {
+  return new Promise((done, failed) => {
+    const socket = connect(typeof at === 'number' ? { port: at, host: '127.0.0.1' } : { path: at }, () => {
+      socket.destroy();
+      done();
+    });
+    socket.once('error', failed);
   });
 }
 

@@ -1,8 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { connect } from 'node:net';
 import { eventually } from '#support';
-import { ServerProcess, freePort } from './processes.ts';
+import { ServerProcess, freePort, isListening } from './processes.ts';
 import { toolPath, toolsPath } from './tools.ts';
 
 export interface RepoServerOptions {
@@ -71,7 +70,7 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
     },
   );
   server.start();
-  await eventually(() => listening(port), 60_000).catch((error: unknown) => {
+  await eventually(() => isListening(port), 60_000).catch((error: unknown) => {
     throw new Error(`argocd-repo-server does not listen: ${server.tail()}`, { cause: error });
   });
   return {
@@ -82,14 +81,4 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
       await redis.stop();
     },
   };
-}
-
-function listening(port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve();
-    });
-    socket.once('error', reject);
-  });
 }
