@@ -63,7 +63,9 @@ export interface FaultTarget {
 
 export interface ArmedFault extends FaultTarget {
   readonly fault: RequestFault;
+  /** Requests that it still hits, and until when. */
   left: number;
+  readonly until: number;
 }
 
 /** Counts injected faults by kind. */

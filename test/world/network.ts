@@ -262,8 +262,9 @@ export class WorldNetwork {
   #take(process: NetworkProcess, url: string, { verb, kind }: RequestTarget): RequestFault | undefined {
     const isRead = verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'discover' || verb === 'other';
     const found = this.armed.find(
-      ({ to, verbs, by, resource, left }) =>
+      ({ to, verbs, by, resource, left, until }) =>
         left > 0 &&
+        until > this.#deps.time.now &&
         to === url &&
         (verbs === 'any' || (verbs === 'read') === isRead) &&
         (by ?? process.index) === process.index &&

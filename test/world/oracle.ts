@@ -106,10 +106,12 @@ export async function checkEnd(world: World): Promise<void> {
   const ending = world.alive();
   for (const replica of ending) replica.stop();
   await world.playTo(world.elapsedMs + graceMs + 5000);
-  for (const replica of ending) {
-    if (replica.state !== 'ended') world.break(`${replica.name} has not ended`);
-    else if (replica.failure !== undefined) world.break(`${replica.name} failed: ${messageOf(replica.failure)}`);
-    else if (replica.clock.pending > 0) world.break(`${replica.name} left ${replica.clock.pending} timers`);
+  for (const replica of ending) if (replica.state !== 'ended') world.break(`${replica.name} has not ended`);
+  // Also of those that ended while faults were injected.
+  for (const replica of world.replicas) {
+    if (replica.state !== 'ended') continue;
+    if (replica.failure !== undefined) world.break(`${replica.name} failed: ${messageOf(replica.failure)}`);
+    else if (replica.leftTimers > 0) world.break(`${replica.name} left ${replica.leftTimers} timers`);
     else if (world.network.openOf(replica) > 0)
       world.break(`${replica.name} left ${world.network.openOf(replica)} requests or watches`);
   }

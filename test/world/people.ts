@@ -4,6 +4,7 @@ import { nameOf } from './git.ts';
 import type { Act } from './plan.ts';
 import type { World } from './world.ts';
 
+const forEver = Number.POSITIVE_INFINITY;
 const cascade = 'resources-finalizer.argocd.argoproj.io';
 
 /** Creates the Applications and their first commits. */
@@ -32,7 +33,14 @@ export function perform(world: World, act: Act): void {
   switch (act.do) {
     case 'request': {
       const { to, verbs, by, resource, fault, times } = act;
-      world.network.armed.push({ to: urlOf(world, to), verbs, by, resource, fault, left: times });
+      world.network.armed.push({ to: urlOf(world, to), verbs, by, resource, fault, left: times, until: forEver });
+      return;
+    }
+    case 'outage': {
+      const { to, verbs, by, resource, fault, ms } = act;
+      world.counts.add('outage');
+      const until = world.time.now + ms;
+      world.network.armed.push({ to: urlOf(world, to), verbs, by, resource, fault, left: forEver, until });
       return;
     }
     case 'watch':

@@ -24,6 +24,15 @@ export type Act = { readonly at: number } & (
       readonly fault: RequestFault;
       readonly times: number;
     }
+  | {
+      readonly do: 'outage';
+      readonly to: number | 'hub';
+      readonly verbs: 'read' | 'write' | 'any';
+      readonly by?: number;
+      readonly resource?: string;
+      readonly fault: RequestFault;
+      readonly ms: number;
+    }
   | { readonly do: 'watch'; readonly to: number | 'hub'; readonly fault: WatchFault; readonly by?: number }
   | { readonly do: 'cut'; readonly from: number | 'hub'; readonly by: number; readonly ms: number }
   | { readonly do: 'restart'; readonly by: number; readonly how: 'kill' | 'stop'; readonly downMs: number }
@@ -54,6 +63,8 @@ export interface WorldPlan {
   readonly replicas: number;
   readonly clusters: number;
   readonly troubleMs: number;
+  /** Requests that a replica sends to one cluster in a second. */
+  readonly clusterQps: number;
   readonly apps: readonly AppPlan[];
   readonly acts: readonly Act[];
 }
@@ -64,6 +75,7 @@ export function planOf(seed: number): WorldPlan {
   const replicas = 1 + draw.below(3);
   const clusters = 1 + draw.below(2);
   const troubleMs = 40_000 + draw.below(40_000);
+  const clusterQps = draw.pick([500, 500, 500, 3]);
   const apps = Array.from({ length: 2 + draw.below(2) }, (): AppPlan => ({
     cluster: draw.below(clusters),
     manner: draw.pick(['automated', 'automated', 'automated without prune', 'manual']),
@@ -76,14 +88,26 @@ export function planOf(seed: number): WorldPlan {
     const act = draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world);
     acts.push(act);
     if (isLong(act)) acts.push(laterEdit(at, world));
+    if (isOfHub(act) && draw.below(2) === 0) acts.push(stopMeanwhile(at, world));
   }
   acts.sort((a, b) => a.at - b.at);
-  return { seed, replicas, clusters, troubleMs, apps, acts };
+  return { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
 }
 
 /** Whether a fault may outlast a lease. */
 function isLong(act: Act): boolean {
-  return act.do === 'cut' || act.do === 'freeze' || (act.do === 'request' && act.fault.is.startsWith('frozen'));
+  if (act.do === 'cut' || act.do === 'freeze' || act.do === 'outage') return true;
+  return act.do === 'request' && act.fault.is.startsWith('frozen');
+}
+
+function isOfHub(act: Act): boolean {
+  return (act.do === 'cut' && act.from === 'hub') || (act.do === 'outage' && act.to === 'hub');
+}
+
+/** Stops a replica while it may be unable to give its shard back. */
+function stopMeanwhile(at: number, { draw, replicas }: PlanWorld): Act {
+  const downMs = 500 + draw.below(12_000);
+  return { at: at + 1000 + draw.below(4000), do: 'restart', by: draw.below(replicas), how: 'stop', downMs };
 }
 
 /** Makes both the former and the next owner write while the former one is away, or comes back. */
@@ -102,7 +126,7 @@ interface PlanWorld {
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
   const by = draw.below(replicas);
   const to = draw.below(3) === 0 ? 'hub' : draw.below(clusters);
-  switch (draw.below(16)) {
+  switch (draw.below(19)) {
     case 0:
       return { at, do: 'restart', by, how: draw.pick(['kill', 'kill', 'stop']), downMs: 500 + draw.below(12_000) };
     case 1:
@@ -122,13 +146,41 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
     case 9:
     case 10:
       return { at, do: 'watch', to, fault: draw.pick(to === 'hub' ? hubWatchFaults : watchFaults) };
+    case 11:
+    case 12:
+    case 13: {
+      const which = someRequests(by, to, draw);
+      return { at, do: 'outage', to, ...which, fault: someOutage(draw), ms: 5000 + draw.below(75_000) };
+    }
     default: {
-      const verbs = draw.pick(['read', 'write', 'write', 'any'] as const);
-      const resource = to === 'hub' ? draw.pick(['applications', 'configmaps', undefined]) : undefined;
-      const which = { ...(draw.below(2) === 0 ? {} : { by }), ...(resource === undefined ? {} : { resource }) };
-      return { at, do: 'request', to, verbs, ...which, fault: someRequestFault(draw), times: 1 + draw.below(4) };
+      const which = someRequests(by, to, draw);
+      return { at, do: 'request', to, ...which, fault: someRequestFault(draw), times: 1 + draw.below(4) };
     }
   }
+}
+
+function someRequests(by: number, to: number | 'hub', draw: Draw): Pick<Extract<Act, { do: 'outage' }>, 'verbs'> {
+  const verbs = draw.pick(['read', 'write', 'write', 'any'] as const);
+  const resource = to === 'hub' ? draw.pick(['applications', 'configmaps', undefined]) : undefined;
+  return { verbs, ...(draw.below(2) === 0 ? {} : { by }), ...(resource === undefined ? {} : { resource }) };
+}
+
+/** What lasts: a hub or cluster that is slow, refuses, throttles or does not answer. */
+function someOutage(draw: Draw): RequestFault {
+  const ms = 500 + draw.below(8500);
+  return draw.pick<RequestFault>([
+    { is: 'refused' },
+    { is: 'reset' },
+    { is: 'committed and reset' },
+    { is: 'no answer' },
+    { is: 'committed, no answer' },
+    { is: 'slow', ms },
+    { is: 'slow', ms },
+    { is: 'late answer', ms },
+    { is: 'late answer', ms: 2 * ms },
+    { is: 'status', code: draw.pick([403, 409, 500]) },
+    { is: 'status', code: draw.pick([429, 503]), retryAfterS: 1 + draw.below(10) },
+  ]);
 }
 
 /** A lost event of the hub is found by an audit after half an hour, which is too long here. */

@@ -41,6 +41,8 @@ const config: ControllerConfig = {
   graceMs: 5000,
 };
 
+const hubLimits = { qps: 500, burst: 500 };
+
 export interface ReplicaDeps {
   readonly time: VirtualTime;
   readonly network: WorldNetwork;
@@ -49,6 +51,7 @@ export interface ReplicaDeps {
   /** Distinguishes the processes that follow each other under one name. */
   readonly birth: number;
   readonly seed: number;
+  readonly clusterQps: number;
   /** Each text that leaves the process by a log line or a published value. */
   readonly onOutput: (where: string, text: string) => void;
   readonly onGone: () => void;
@@ -70,6 +73,8 @@ export class WorldReplica implements NetworkProcess {
   #state: 'running' | 'stopping' | 'ended' | 'killed' = 'running';
   /** How `run` ended, other than in order. */
   failure: unknown;
+  /** Timers that were pending when `run` ended. */
+  leftTimers = 0;
 
   constructor(deps: ReplicaDeps) {
     this.#deps = deps;
@@ -88,7 +93,7 @@ export class WorldReplica implements NetworkProcess {
       createKubeClient(connection, {
         ...common,
         userAgent: this.name,
-        limits: { qps: 500, burst: 500 },
+        limits: connection.server === hubUrl ? hubLimits : { qps: deps.clusterQps, burst: deps.clusterQps },
         openTransport: ({ server }) => network.transport(this, server),
         ...(connection.server === hubUrl ? { onRequest: hubTimeListener(hubTime, clock) } : {}),
       });
@@ -154,6 +159,7 @@ export class WorldReplica implements NetworkProcess {
     if (!this.isAlive) return;
     this.failure = error;
     this.#state = 'ended';
+    this.leftTimers = this.clock.pending;
     this.#deps.onGone();
   }
 }

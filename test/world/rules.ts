@@ -72,6 +72,7 @@ export class JournalRules {
     const { server, process, request, changes } = served;
     if (server.url === hubUrl && hasCanary(request.body ?? ''))
       this.#world.break(`${process.name} writes a secret value to the hub: ${request.path} ${request.body ?? ''}`);
+    if (server.url !== hubUrl && isWrite(served)) this.#clusterRequest(served);
     for (const change of changes) {
       if (server.url !== hubUrl) this.#clusterWrite(served, change);
       else if (change.resource === 'applications') this.#onlyWriter(process, change.object.metadata.name ?? '');
@@ -100,21 +101,27 @@ export class JournalRules {
 
   // ---------------------------------------------------------------- clusters
 
+  /** Every write must be allowed, also one that changes nothing or is refused. */
+  #clusterRequest({ process, server, target, request }: ServedRequest): void {
+    const { metadata } = JSON.parse(request.body ?? '{}') as Partial<KubeObject>;
+    const name = target.name ?? metadata?.name ?? '';
+    const what = `${target.kind?.kind ?? ''} ${name}`;
+    this.#world.note(`${process.name} ${request.method} ${what} ${request.body ?? ''}`);
+    const app = appOfName(name);
+    if (app === undefined || !this.#world.appNames.includes(app)) {
+      this.#world.break(`${process.name} writes the foreign ${what}`);
+      return;
+    }
+    if (this.#world.clusterOf(app) !== server) this.#world.break(`${process.name} writes ${what} to the wrong cluster`);
+    this.#onlyWriter(process, app);
+  }
+
   #clusterWrite(served: ServedRequest, change: StoreEvent): void {
     const { process, request } = served;
     const { object } = change;
     this.clusterWrites += 1;
-    this.#world.note(
-      `${process.name} ${request.method} ${object.kind} ${object.metadata.name ?? ''} ${request.body ?? ''}`,
-    );
     const app = appOfName(object.metadata.name);
-    if (app === undefined || !this.#world.appNames.includes(app)) {
-      this.#world.break(`${process.name} writes the foreign ${nameOf(object)}`);
-      return;
-    }
-    if (this.#world.clusterOf(app) !== served.server)
-      this.#world.break(`${process.name} writes ${nameOf(object)} to the wrong cluster`);
-    this.#onlyWriter(process, app);
+    if (app === undefined) return;
     if (request.method === 'DELETE') this.#deletion(process, app, change);
     else this.#value(process, app, served, change);
     if (request.method === 'POST') this.#wave(process, app, object);
@@ -278,6 +285,11 @@ export class JournalRules {
     const stale = ['watch', 'cut', 'restore', 'freeze', 'request'];
     return this.#world.plan.acts.some((act) => stale.includes(act.do)) ? 300_000 : 2000;
   }
+}
+
+function isWrite({ target: { verb, kind, query } }: ServedRequest): boolean {
+  const isRead = verb === 'get' || verb === 'list' || verb === 'watch';
+  return kind !== undefined && !isRead && !query.has('dryRun');
 }
 
 /** The values that held at some moment since then. */

@@ -132,6 +132,7 @@ export class World implements ObservedWorld {
         index,
         birth: this.replicas.length,
         seed: this.plan.seed,
+        clusterQps: this.plan.clusterQps,
         onOutput: (where, text) => {
           if (hasCanary(text)) this.break(`${where} of replica ${index} contains a secret value: ${text}`);
         },
