@@ -13,7 +13,13 @@ export type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-t
 export type { CommandRequest, CommandResult, RunCommand } from './credentials/command-types.ts';
 export { defaultByteLimits } from './bytes/byte-limits.ts';
 export type { ByteLimits } from './bytes/byte-limits.ts';
-export { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from './config/config.ts';
+export {
+  connectionFromConfig,
+  connectionFromFlags,
+  connectionFromKubeconfig,
+  inClusterConnection,
+} from './config/config.ts';
+export type { ConfiguredCluster, ConfiguredUser, KubeConfigReader } from './config/config-reader.ts';
 export type { LoadedConnection } from './config/config.ts';
 export type { ConnectionOverrides } from './config/overrides.ts';
 export {

@@ -24,7 +24,7 @@ import { changedObjects, managedObjects } from './queries/managed-objects.ts';
 import type { ManagedSources, NamespacedKind } from './queries/managed-objects.ts';
 import { NodeStore } from './store/node-store.ts';
 import { createNodeReader, rowOf } from './objects/stored-node.ts';
-import type { StoredNode } from './objects/stored-node.ts';
+import type { NodeReader, NodeReaderOptions, StoredNode } from './objects/stored-node.ts';
 import { ChangedPaths } from './store/changed-paths.ts';
 import { ClusterCache } from './store/cluster-cache.ts';
 import { kindText } from './discovery/discovery.ts';
@@ -42,8 +42,10 @@ import type {
   LiveRow,
   LiveSchemas,
   LiveChangesSince,
+  ListQuery,
   ManagedObjects,
   ManagedQuery,
+  RowChange,
   TreeQuery,
 } from './types.ts';
 import { ClusterSchemas } from './queries/cluster-schemas.ts';
@@ -67,6 +69,8 @@ export interface LiveClusterDeps {
   readonly budget: LiveBudget;
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
+  readonly onRow?: ((change: RowChange) => void) | undefined;
+  readonly keep?: NodeReaderOptions['keep'];
   readonly onEvent: (resource: ApiResource) => void;
   /** Called after each batch of watch events. */
   readonly onProcessed: (durationMs: number, events: number) => void;
@@ -115,7 +119,8 @@ export class WatchedCluster implements LiveCluster {
     this.#cache = new ClusterCache({
       store: this.#store,
       changes: this.#changes,
-      readNode: createNodeReader(settings, (gk) => this.isNamespaced(gk), bodies),
+      readNode: this.#reader({ settings, bodies }),
+      onRow: deps.onRow === undefined ? undefined : (change) => deps.onRow?.({ server: this.server, ...change }),
     });
     this.#watch = new ClusterWatch(cluster, settings, {
       client: deps.client,
@@ -212,7 +217,7 @@ export class WatchedCluster implements LiveCluster {
   reconfigure({ cluster, settings, bodies }: ClusterConfiguration, readAgain: boolean): void {
     // A new object, because incremental answers compare it by identity to detect reconfigurations.
     this.#cluster = { ...cluster };
-    if (readAgain) this.#cache.useReader(createNodeReader(settings, (gk) => this.isNamespaced(gk), bodies));
+    if (readAgain) this.#cache.useReader(this.#reader({ settings, bodies }));
     this.#watch.reconfigure(cluster, settings);
     if (readAgain) this.#watch.readAgain();
     this.#settings = settings;
@@ -224,6 +229,10 @@ export class WatchedCluster implements LiveCluster {
     if (fingerprint === undefined || !this.#changes.isThrottled(key)) return;
     const content = updateContent(object, this.#settings);
     this.#changedPaths.observe(key, content, health?.status ?? '', this.#deps.clock.monotonic());
+  }
+
+  #reader({ settings, bodies }: Pick<ClusterConfiguration, 'settings' | 'bodies'>): NodeReader {
+    return createNodeReader(settings, (gk) => this.isNamespaced(gk), { bodies, keep: this.#deps.keep });
   }
 
   info(): ClusterInfo {
@@ -356,8 +365,8 @@ export class WatchedCluster implements LiveCluster {
     });
   }
 
-  topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]> {
-    return answer(signal, () => this.#store.topLevel(namespace).map((node) => this.#row(node)));
+  list(query: ListQuery, signal: AbortSignal): Promise<readonly LiveRow[]> {
+    return answer(signal, () => [...this.#store.select(query)].map((node) => this.#row(node)));
   }
 
   machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {

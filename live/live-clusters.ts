@@ -1,8 +1,8 @@
-import type { Clock, RandomSource, Runnable } from '#base';
+import type { Clock, Json, RandomSource, Runnable } from '#base';
 import { Shutdown, withChild } from '#base';
 import { Reflector } from '#kube';
 import type { ReflectorOptions, SharedClients } from '#kube';
-import type { Cluster, Settings } from '#model';
+import type { Cluster, KubeObject, Settings } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
 import { planReconfiguration } from './reconfiguration.ts';
 import type { ClusterConfiguration } from './reconfiguration.ts';
@@ -17,7 +17,15 @@ import { registerMetrics } from './metrics.ts';
 import type { LiveInstruments, MeasuredCluster } from './metrics.ts';
 import { SchemaStore } from './queries/cluster-schemas.ts';
 import { VersionCounter } from './content-versions.ts';
-import type { BodyFilter, ClusterInfo, ClusterReport, LiveChange, LiveCluster, LiveClusters } from './types.ts';
+import type {
+  BodyFilter,
+  ClusterInfo,
+  ClusterReport,
+  LiveChange,
+  LiveCluster,
+  LiveClusters,
+  RowChange,
+} from './types.ts';
 
 export interface LiveClustersDeps {
   /** Clients are opened once per cluster and connection, and closed when the watches have ended. */
@@ -33,6 +41,16 @@ export interface LiveClustersDeps {
   readonly apiVersions?: ApiVersionLists;
   /** Memory limits for live state. The default suits a heap of 2 GiB. */
   readonly limits?: LiveLimits;
+  /**
+   * Facts of an object that its row has as `kept`. Called for every version of every object; must
+   * not throw.
+   */
+  readonly keep?: (object: KubeObject) => Json | undefined;
+  /**
+   * Called synchronously for every change of an object after the first fill of its cache, relevant
+   * to Applications or not. Must not throw.
+   */
+  readonly onRow?: (change: RowChange) => void;
   /** Watches one kind; the reflector of #kube, except in tests. */
   readonly reflect?: (options: ReflectorOptions) => Runnable;
 }
@@ -168,7 +186,7 @@ class WatchedClusters implements LiveClusters {
     { isSpare, earlier }: { readonly isSpare: boolean; readonly earlier?: ReturnType<WatchedCluster['tracked']> },
   ): void {
     const { cluster } = configuration;
-    const { clock, random, logger, clients, tuning, reflect, apiVersions } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, onRow } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
       clock,
@@ -185,6 +203,8 @@ class WatchedClusters implements LiveClusters {
       emit: (change) => {
         if (!kept.isSpare) this.#notify(change);
       },
+      keep,
+      onRow,
       onProcessed: (ms, events) => this.#instruments.processed(cluster.server, ms, events),
       onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),
       onAudit: ({ group, kind }, differing) => this.#instruments.countAudit(cluster.server, { group, kind }, differing),

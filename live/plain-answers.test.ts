@@ -29,7 +29,7 @@ describe('answers', () => {
       managed: await cluster.managed({ app: 'shop', targets: [{ apiVersion: 'v1', ...tracked('b') }] }, w.signal),
       rows: await cluster.rows([configMap('a'), pod, configMap('missing')], w.signal),
       tree: await cluster.tree({ roots: [configMap('a')], excluded: [] }, w.signal),
-      topLevel: await cluster.topLevel('ns', w.signal),
+      topLevel: await cluster.list({ namespaces: ['ns'], topLevelOnly: true }, w.signal),
       changes: w.changes,
     };
     expect(structuredClone(answers)).toStrictEqual(answers);

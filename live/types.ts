@@ -1,4 +1,4 @@
-import type { Runnable } from '#base';
+import type { Json, Runnable } from '#base';
 import type { KindSchema } from '#diff';
 import type { ChangedObject } from './store/changed-paths.ts';
 
@@ -42,6 +42,27 @@ export interface LiveRow extends ResourceRef {
   /** Details that the UI shows. */
   readonly info?: readonly InfoItem[];
   readonly networkingInfo?: NetworkingInfo;
+  /** Result of `keep` of the caches, if they have one. */
+  readonly kept?: Json;
+}
+
+/** Selects rows. Each member restricts the others; without members, all rows. */
+export interface ListQuery {
+  readonly kinds?: readonly GroupKind[];
+  /** Leaves out cluster-scoped objects. */
+  readonly namespaces?: readonly string[];
+  /** Only objects without owners. */
+  readonly topLevelOnly?: boolean;
+}
+
+/**
+ * A change of one row, for consumers that follow every object. `created` and `deleted` also report
+ * an object that was replaced by another one of its name.
+ */
+export interface RowChange extends ResourceRef {
+  readonly server: string;
+  readonly key: ResourceKey;
+  readonly change: 'created' | 'updated' | 'deleted';
 }
 
 /**
@@ -292,8 +313,7 @@ export interface LiveCluster {
    * Get the version before reading rows, so that concurrent changes are not missed.
    */
   changesSince(version: number | undefined, signal: AbortSignal): Promise<LiveChangesSince>;
-  /** Objects of a namespace without owners, for orphan monitoring. */
-  topLevel(namespace: string, signal: AbortSignal): Promise<readonly LiveRow[]>;
+  list(query: ListQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
   /**
    * The Nodes of these pods, sorted by name. Empty if Nodes are not cached (excluded, forbidden, or
    * a cluster limited to namespaces).

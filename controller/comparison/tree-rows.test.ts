@@ -91,7 +91,7 @@ async function built(
             : [one, ...(children[one.name] ?? []).flatMap((child) => below(ownedBy(one, child)))];
         return Promise.resolve(all.filter(({ key: root }) => roots.includes(root)).flatMap(below));
       },
-      topLevel: () =>
+      list: () =>
         Promise.resolve([
           node('Deployment', 'web', { app: 'demo' }),
           node('ConfigMap', 'orphan'),
@@ -196,7 +196,7 @@ describe('buildTree', () => {
     const service = node('Service', 'web');
     const cluster = {
       tree: () => Promise.resolve([service, pod]),
-      topLevel: () => Promise.resolve([]),
+      list: () => Promise.resolve([]),
       machines: () => Promise.resolve([]),
     };
     const { tree } = await built({ cluster, roots: [{ key: service.key, version: 'v1', live: true }] });

@@ -8,7 +8,7 @@ export interface TreeRowsQuery {
   readonly app: Application;
   readonly project: AppProject;
   readonly roots: readonly TreeRoot[];
-  readonly cluster: Pick<LiveCluster, 'tree' | 'topLevel' | 'machines'>;
+  readonly cluster: Pick<LiveCluster, 'tree' | 'list' | 'machines'>;
   /** Whether the project permits a resource; a forbidden one is left out with its subtree. */
   readonly permitted: (ref: ResourceRef) => boolean;
   /**
@@ -72,7 +72,7 @@ async function orphanRoots(
   const namespace = destinationNamespaceOf(app);
   if (project.spec.orphanedResources === undefined || namespace === '') return [];
   const managed = new Set(roots.map((root) => root.key));
-  const rows = await cluster.topLevel(namespace, signal);
+  const rows = await cluster.list({ namespaces: [namespace], topLevelOnly: true }, signal);
   return rows
     .filter((row) => !managed.has(row.key) && permitted(row))
     .filter((row) => row.app === undefined || !isApplication(row.app))

@@ -90,7 +90,7 @@ class SmallCluster {
       for (const root of roots) visit(root);
       return Promise.resolve([...found.values()]);
     },
-    topLevel: () => Promise.resolve([]),
+    list: () => Promise.resolve([]),
     machines: () => Promise.resolve([]),
     rows: (keys) => {
       const found = [...this.objects.values()].filter(({ name }) => keys.includes(keyOf(name)));

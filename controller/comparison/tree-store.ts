@@ -20,7 +20,7 @@ export interface StoredTreeQuery extends TreeRowsQuery {
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
-type TreeCluster = Pick<LiveCluster, 'tree' | 'topLevel' | 'machines' | 'changesSince' | 'rows'>;
+type TreeCluster = Pick<LiveCluster, 'tree' | 'list' | 'machines' | 'changesSince' | 'rows'>;
 
 /** The last tree of an application, and its inputs. */
 interface RememberedTree {

@@ -428,10 +428,10 @@ export class FakeWorld {
         const found = roots.filter((key) => !excluded.includes(key)).map((key) => api.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      topLevel: (namespace) =>
+      list: ({ namespaces = [] }) =>
         Promise.resolve(
           all()
-            .filter((o) => o.metadata.namespace === namespace)
+            .filter((o) => namespaces.includes(o.metadata.namespace ?? ''))
             .map(rowOf),
         ),
       machines: () => Promise.resolve([]),

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
 import { UsageError } from '#base';
-import { connectionFromKubeconfig, inClusterConnection } from '../index.ts';
+import { connectionFromConfig, connectionFromKubeconfig, inClusterConnection } from '../index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -172,6 +173,47 @@ clusters: [{name: c1, cluster: {server: "https://first"}}]
     expect(error).toBeInstanceOf(UsageError);
     expect(error.message).toMatch(message);
     expect(error.message).not.toContain('\n');
+  });
+});
+
+describe('connectionFromConfig', () => {
+  const loaded = (text: string): KubeConfig => {
+    const config = new KubeConfig();
+    config.loadFromString(text);
+    return config;
+  };
+  const text = `
+apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- {name: c1, cluster: {server: 'https://c1:6443/', certificate-authority-data: Y2E=, tls-server-name: c1.example}}
+users:
+- {name: u1, user: {token: abc, as: deployer}}
+contexts:
+- {name: one, context: {cluster: c1, user: u1, namespace: apps}}
+- {name: lost, context: {cluster: gone, user: u1}}
+- {name: userless, context: {cluster: c1, user: gone}}
+`;
+
+  it('reads a KubeConfig that the library has loaded', async () => {
+    const { connection, context, namespace } = await connectionFromConfig(loaded(text));
+    expect([context, namespace]).toEqual(['one', 'apps']);
+    expect(connection).toMatchObject({
+      server: 'https://c1:6443',
+      caData: 'ca',
+      tlsServerName: 'c1.example',
+      impersonate: { user: 'deployer' },
+    });
+    expect(connection.credentials.bearerToken?.reveal()).toBe('abc');
+  });
+
+  it.each([
+    ['gone', 'the KubeConfig has no context "gone"'],
+    ['lost', 'context "lost" names cluster "gone", which does not exist'],
+    ['userless', 'context "userless" names user "gone", which does not exist'],
+  ])('refuses context %s', async (context, message) => {
+    await expect(connectionFromConfig(loaded(text), context)).rejects.toThrow(message);
   });
 });
 

@@ -3,6 +3,7 @@ import { valueAt, defined, isObject, outsideText, parseYamlDocuments, SecretValu
 import type { Json, JsonObject } from '#base';
 import type { ClusterConnection, ClusterCredentials, ImpersonatedUser } from '#model';
 import type { KubeConfig } from './client-node.ts';
+import type { ConfiguredCluster, ConfiguredUser, KubeConfigReader } from './config-reader.ts';
 import { checkedImpersonation, applyOverrides } from './overrides.ts';
 import type { ConnectionOverrides } from './overrides.ts';
 import { oneLine, readText } from './read-text.ts';
@@ -16,9 +17,8 @@ export interface LoadedConnection {
   readonly namespace: string;
 }
 
-/** The library's type, plus a field that it ignores. */
-type KubeConfigUser = NonNullable<ReturnType<KubeConfig['getUser']>> & { readonly acting?: ImpersonatedUser };
-type KubeConfigCluster = NonNullable<ReturnType<KubeConfig['getCluster']>>;
+/** A user, plus a field that the library ignores. */
+type KubeConfigUser = ConfiguredUser & { readonly acting?: ImpersonatedUser };
 
 async function emptyConfig(): Promise<KubeConfig> {
   const library = await import('./client-node.ts');
@@ -78,7 +78,7 @@ function contextOf(
 }
 
 /** A placeholder, if no cluster is named and a flag gives the server. */
-function clusterFromFlags(name: string, { server }: ConnectionOverrides): KubeConfigCluster | undefined {
+function clusterFromFlags(name: string, { server }: ConnectionOverrides): ConfiguredCluster | undefined {
   const named = nonEmptyString(server);
   return name !== '' || named === undefined
     ? undefined
@@ -92,6 +92,28 @@ function clusterFromFlags(name: string, { server }: ConnectionOverrides): KubeCo
 export async function connectionFromFlags(overrides: ConnectionOverrides): Promise<LoadedConnection> {
   const nowhere = { server: 'http://unset', insecure: false, credentials: {} };
   return { connection: await applyOverrides(nowhere, overrides), context: '--server', namespace: 'default' };
+}
+
+/**
+ * The connection of a kubeconfig that a program has loaded with `@kubernetes/client-node`.
+ * @throws UsageError in one line, as {@link connectionFromKubeconfig}.
+ */
+export async function connectionFromConfig(config: KubeConfigReader, context?: string): Promise<LoadedConnection> {
+  const name = context ?? nonEmptyString(config.getCurrentContext());
+  if (name === undefined) throw new UsageError('the KubeConfig has no current context: name one');
+  const found = config.getContextObject(name);
+  if (found === null) throw new UsageError(`the KubeConfig has no context "${name}"`);
+  const cluster = config.getCluster(found.cluster);
+  if (cluster === null)
+    throw new UsageError(`context "${name}" names cluster "${found.cluster}", which does not exist`);
+  const userName = nonEmptyString(found.user);
+  const user = userName === undefined ? null : config.getUser(userName);
+  if (user === null && userName !== undefined)
+    throw new UsageError(`context "${name}" names user "${userName}", which does not exist`);
+  const acting = nonEmptyString(user?.impersonateUser);
+  const actor = acting === undefined ? {} : { acting: { user: acting, groups: [], extra: {} } };
+  const connection = await toConnection(cluster, user === null ? null : { ...user, ...actor }, 'the KubeConfig');
+  return { connection, context: name, namespace: nonEmptyString(found.namespace) ?? 'default' };
 }
 
 /**
@@ -191,7 +213,7 @@ function impersonatedUser(entry: JsonObject | undefined): ImpersonatedUser {
 }
 
 async function toConnection(
-  cluster: KubeConfigCluster,
+  cluster: ConfiguredCluster,
   user: KubeConfigUser | null,
   source: string,
 ): Promise<ClusterConnection> {

@@ -23,6 +23,7 @@ interface ObjectFacts {
   readonly health: HealthStatus | null;
   readonly fingerprint: string | undefined;
   readonly details: ObjectDetails | undefined;
+  readonly kept: Json | undefined;
   readonly fault: string | undefined;
 }
 
@@ -31,6 +32,7 @@ interface RareFields {
   readonly images: readonly string[];
   readonly claims: readonly string[];
   readonly details: ObjectDetails | undefined;
+  readonly kept: Json | undefined;
   readonly fault: string | undefined;
   readonly deleting: boolean;
 }
@@ -47,7 +49,7 @@ interface NodeKind {
  * An object as the store keeps it. There may be a million, so equal values are shared, derived
  * fields are computed, and rare fields are grouped. Whole objects are kept as text.
  */
-export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app'> {
+export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 'kept'> {
   /** The same string instance as the key in the store. */
   key: ResourceKey;
   readonly #kind: NodeKind;
@@ -92,11 +94,11 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app'> {
     this.fingerprint = reading.fingerprint;
     this.#extras = extrasOf(reading, shared);
     this.body = app !== undefined && keepsBody ? new ObjectBody(object) : undefined;
-    const { images, claims, details, fault } = this;
+    const { images, claims, details, kept, fault } = this;
     this.rowBytes = sizeOfRow({
       texts: [this.key, this.uid, this.resourceVersion],
       owners: this.ownerRefs,
-      values: [this.app, images, claims, details, fault, this.health?.message],
+      values: [this.app, images, claims, details, kept, fault, this.health?.message],
     });
   }
 
@@ -155,6 +157,11 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app'> {
     return this.#extras?.details;
   }
 
+  /** Facts that the owner of the caches keeps of the object. */
+  get kept(): Json | undefined {
+    return this.#extras?.kept;
+  }
+
   /**
    * Why the object cannot be fully read. Such a node has no body; queries read it from the server.
    */
@@ -168,17 +175,18 @@ function kindOf({ apiVersion, kind }: KubeObject, shared: SharedValues): NodeKin
   return shared.value({ group, kind, version: versionOf(apiVersion), kindText: `${group}/${kind}` });
 }
 
-function extrasOf({ object, details, fault }: ObjectFacts, shared: SharedValues): RareFields | undefined {
+function extrasOf({ object, details, kept, fault }: ObjectFacts, shared: SharedValues): RareFields | undefined {
   const extras = {
     images: imagesOf(object),
     claims: claimTemplates(object),
     details,
+    kept,
     fault,
     deleting: object.metadata.deletionTimestamp !== undefined,
   };
   const { images, claims, deleting } = extras;
-  if (images.length + claims.length === 0 && details === undefined && fault === undefined && !deleting)
-    return undefined;
+  const isEmpty = images.length + claims.length === 0 && details === undefined && kept === undefined;
+  if (isEmpty && fault === undefined && !deleting) return undefined;
   return {
     ...extras,
     images: shared.value(images),
@@ -239,6 +247,7 @@ export function rowOf(node: StoredNode, parents: readonly ResourceKey[]): LiveRo
     images: node.images,
   };
   if (node.app !== undefined) row.app = node.app;
+  if (node.kept !== undefined) row.kept = node.kept;
   if (node.details !== undefined) {
     const info = infoOf(node.details);
     if (info.length > 0) row.info = info;
@@ -255,11 +264,17 @@ export type NodeReader = (object: KubeObject) => StoredNode;
 
 const none: readonly never[] = [];
 
+export interface NodeReaderOptions {
+  readonly bodies?: BodyFilter | undefined;
+  /** Facts to keep of an object. Must not throw. */
+  readonly keep?: ((object: KubeObject) => Json | undefined) | undefined;
+}
+
 /** @param isNamespaced decides whether owners of a kind have the object's namespace or none. */
 export function createNodeReader(
   settings: Settings,
   isNamespaced: (gk: GroupKind) => boolean | undefined,
-  bodies?: BodyFilter,
+  { bodies, keep }: NodeReaderOptions = {},
 ): NodeReader {
   const keepsBodyOf = bodyRule(bodies);
   const customLabels = customLabelsOf(settings);
@@ -277,6 +292,7 @@ export function createNodeReader(
         health: healthOf(object, settings),
         fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
         details: detailsOf(object, customLabels),
+        kept: keep?.(object),
         fault: undefined,
       };
       return new StoredNode(reading, shared);
@@ -297,7 +313,7 @@ function unreadableNode(
 ): StoredNode {
   const health: HealthStatus = { status: 'Unknown', message: `the object cannot be read: ${fault}` };
   return new StoredNode(
-    { ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, fault },
+    { ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, kept: undefined, fault },
     shared,
   );
 }
@@ -314,8 +330,8 @@ export function hasSameFacts(before: StoredNode, after: StoredNode): boolean {
 }
 
 function factsOf(node: StoredNode): Json {
-  const { version, createdAt, health, deleting, images, claims, app, details, fingerprint, fault } = node;
-  return jsonOf([version, createdAt, health, deleting, images, claims, { app, details, fingerprint, fault }]);
+  const { version, createdAt, health, deleting, images, claims, app, details, kept, fingerprint, fault } = node;
+  return jsonOf([version, createdAt, health, deleting, images, claims, { app, details, kept, fingerprint, fault }]);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { ChangeBatch } from './change-batch.ts';
 import { isRepeated, isNoopForApps, isSameVersion } from '../objects/stored-node.ts';
 import type { NodeReader, StoredNode } from '../objects/stored-node.ts';
 import type { NodeStore } from './node-store.ts';
+import type { RowChange } from '../types.ts';
 
 /**
  * Orders updates from lists, watches and our own writes. Older state from a list or watch may
@@ -29,10 +30,17 @@ export class ClusterCache {
   /** Cached versions that were newer than the last response of our own write; see `observe`. */
   readonly #lateVersions = new Map<ResourceKey, string>();
   #isSilent = true;
+  readonly #onRow: ((change: Omit<RowChange, 'server'>) => void) | undefined;
   #lists = 0;
 
-  constructor(parts: { readonly store: NodeStore; readonly changes: ChangeBatch; readonly readNode: NodeReader }) {
+  constructor(parts: {
+    readonly store: NodeStore;
+    readonly changes: ChangeBatch;
+    readonly readNode: NodeReader;
+    readonly onRow?: ((change: Omit<RowChange, 'server'>) => void) | undefined;
+  }) {
     this.store = parts.store;
+    this.#onRow = parts.onRow;
     this.#changes = parts.changes;
     this.#readNode = parts.readNode;
   }
@@ -144,7 +152,8 @@ export class ClusterCache {
     this.forget(before.key);
   }
 
-  forget(key: ResourceKey): void {
+  /** @param isGone the object was deleted; false: only its row is removed. */
+  forget(key: ResourceKey, isGone = true): void {
     const before = this.store.get(key);
     if (before === undefined) return;
     const concerned = this.#affectedApps(before);
@@ -152,6 +161,7 @@ export class ClusterCache {
     this.#ownWrites.delete(key);
     this.#lateVersions.delete(key);
     this.store.remove(key);
+    if (isGone) this.#noteRow(before, 'deleted');
     this.#record(before, concerned);
   }
 
@@ -184,8 +194,15 @@ export class ClusterCache {
     // Forget a deletion of this UID: a restored server may have the object again.
     this.#deleted.delete(node.uid);
     this.store.put(node);
+    if (before !== undefined && before.uid !== node.uid) this.#noteRow(before, 'deleted');
+    if (before?.uid !== node.uid) this.#noteRow(node, 'created');
+    else if (!isSameVersion(before, node)) this.#noteRow(node, 'updated');
     if (concerned !== undefined) this.#record(node, concerned);
     return !same;
+  }
+
+  #noteRow({ key, group, kind, namespace, name }: StoredNode, change: RowChange['change']): void {
+    if (!this.#isSilent) this.#onRow?.({ key, group, kind, namespace, name, change });
   }
 
   #rememberDeleted(uid: string): void {

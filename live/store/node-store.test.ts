@@ -140,12 +140,12 @@ describe('inferred owners', () => {
   ])('include the StatefulSet of a claim (%s)', (_order, specs) => {
     const store = storeOf(...specs);
     expect(walked(store, setKey)).toEqual(['web', 'data-web-0']);
-    expect(
-      store
-        .topLevel('ns')
-        .map((node) => node.name)
-        .sort(),
-    ).toEqual(['data-web', 'data-web-x', 'web', 'x-data-web-0']);
+    expect([...store.select({ namespaces: ['ns'], topLevelOnly: true })].map((node) => node.name).sort()).toEqual([
+      'data-web',
+      'data-web-x',
+      'web',
+      'x-data-web-0',
+    ]);
   });
 
   it('are removed with the StatefulSet or its templates', () => {
@@ -156,7 +156,9 @@ describe('inferred owners', () => {
     store.put(nodeOf(object(claim('data-web-0'))));
     expect(walked(store, setKey)).toEqual(['web', 'data-web-0']);
     store.remove(setKey);
-    expect(store.topLevel('ns').map((node) => node.name)).toEqual(['data-web-0']);
+    expect([...store.select({ namespaces: ['ns'], topLevelOnly: true })].map((node) => node.name)).toEqual([
+      'data-web-0',
+    ]);
   });
 });
 

@@ -7,7 +7,7 @@ import { NodeIndex } from './node-index.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { RowIndex } from './row-index.ts';
 import { StoreSizes } from './store-sizes.ts';
-import type { LiveOwner } from '../types.ts';
+import type { ListQuery, LiveOwner } from '../types.ts';
 
 /**
  * All nodes of one cluster, with indexes.
@@ -141,9 +141,21 @@ export class NodeStore {
     for (const node of this.#byKey.values()) if (node.app !== undefined) yield node;
   }
 
-  /** Objects of a namespace without owners. */
-  topLevel(namespace: string): readonly StoredNode[] {
-    return [...this.#nodes(this.#byNamespace.of(namespace))].filter((node) => node.ownerRefs.length === 0);
+  /** Selects by the index that fits: kinds, else namespaces. */
+  *select({ kinds, namespaces, topLevelOnly = false }: ListQuery): Generator<StoredNode> {
+    const within = namespaces === undefined ? undefined : new Set(namespaces.filter((namespace) => namespace !== ''));
+    for (const node of this.#candidates(kinds, within)) {
+      if (within !== undefined && !within.has(node.namespace)) continue;
+      if (!topLevelOnly || node.ownerRefs.length === 0) yield node;
+    }
+  }
+
+  *#candidates(kinds: ListQuery['kinds'], within: ReadonlySet<string> | undefined): Generator<StoredNode> {
+    if (kinds !== undefined) {
+      for (const text of new Set(kinds.map(({ group, kind }) => `${group}/${kind}`)))
+        yield* this.#nodes(this.#byKind.of(text));
+    } else if (within === undefined) yield* this.#byKey.values();
+    else for (const namespace of within) yield* this.#nodes(this.#byNamespace.of(namespace));
   }
 
   /** Children in the same namespace; of a cluster-scoped node, in all namespaces. */

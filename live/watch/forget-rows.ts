@@ -20,7 +20,7 @@ export function forgetRows(
 
 function* removals(cache: ClusterCache, rows: readonly StoredNode[]): SlicedWork<void> {
   for (const [i, { key }] of rows.entries()) {
-    cache.forget(key);
+    cache.forget(key, false);
     if (i % rowsPerStep === rowsPerStep - 1) yield;
   }
 }

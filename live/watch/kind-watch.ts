@@ -406,7 +406,7 @@ export class KindWatch {
       abandon: (untrue) => {
         if (!untrue) return;
         for (const { key, lastList: seen, stamp: put } of [...this.#rows()])
-          if (seen === list && put > stamp) cache.forget(key);
+          if (seen === list && put > stamp) cache.forget(key, false);
       },
     };
   }
