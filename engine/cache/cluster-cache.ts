@@ -1,0 +1,277 @@
+import { messageOf, newAbortController, Shutdown, withDeadline } from '#base';
+import type { Clock, Json, RandomSource } from '#base';
+import { createKubeClient, findResource, SharedClients } from '#kube';
+import type { KubeClient, LoadedConnection } from '#kube';
+import { createLiveClusters, failureOf, isExcluded } from '#live';
+import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
+import { defaultSettings, groupKindName, jsonOf, keyOfRef, refOf } from '#model';
+import type { Cluster, GroupKind, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+import { PromMetrics, silentLogger } from '#telemetry';
+import { ChangeDelivery } from './delivery.ts';
+import type {
+  ApiMetadata,
+  CachedObject,
+  CacheHandlers,
+  CacheList,
+  CacheListOptions,
+  CacheOptions,
+  CacheProblem,
+  ClusterCache,
+  IncompleteKind,
+  KindFilter,
+} from './types.ts';
+
+const defaultHandlerDeadlineMs = 30_000;
+const defaultFillDeadlineMs = 120_000;
+const userAgent = 'driftless-live';
+
+export interface CacheDeps {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly report: (problem: CacheProblem) => void;
+  /** Opens the client; over the network, except in tests. */
+  readonly connect?: (connection: LoadedConnection['connection']) => KubeClient;
+}
+
+/**
+ * Fills the cache of one cluster, and resolves when every kind was listed or has failed once.
+ * @throws ClusterUnavailable if the server cannot be reached; DeadlineExceeded.
+ */
+export async function fillCache(
+  { connection }: LoadedConnection,
+  options: CacheOptions,
+  deps: CacheDeps,
+): Promise<ClusterCache> {
+  const cache = new FilledCache(connection, options, deps);
+  try {
+    await cache.fill(options.fillDeadlineMs ?? defaultFillDeadlineMs);
+    return cache;
+  } catch (error) {
+    await cache.close();
+    throw error;
+  }
+}
+
+class FilledCache implements ClusterCache {
+  readonly server: string;
+  readonly #options: CacheOptions;
+  readonly #deps: CacheDeps;
+  readonly #live: LiveClusters;
+  readonly #settings: Settings;
+  readonly #controller = newAbortController();
+  readonly #deliveries = new Set<ChangeDelivery>();
+  readonly #running: Promise<void>;
+
+  constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
+    const { clock, random } = deps;
+    this.server = connection.server;
+    this.#options = options;
+    this.#deps = deps;
+    this.#settings = settingsOf(options);
+    const open = (to: typeof connection): KubeClient =>
+      createKubeClient(to, { clock, random, logger: silentLogger, userAgent, readOnly: true });
+    this.#live = createLiveClusters({
+      clock,
+      random,
+      clients: new SharedClients(deps.connect ?? open),
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+      ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
+      keep: (object) => this.#keep(object),
+      onRow: (change) => {
+        for (const delivery of this.#deliveries)
+          if (delivery.isClosed()) this.#deliveries.delete(delivery);
+          else delivery.add(change, change.change);
+      },
+    });
+    this.#live.setClusters([clusterOf(connection, options)], this.#settings);
+    this.#running = this.#live.run(this.#controller.signal);
+  }
+
+  async fill(limitMs: number): Promise<void> {
+    const deadline = { clock: this.#deps.clock, limitMs, what: `filling the cache of ${this.server}` };
+    const cluster = await withDeadline(this.#controller.signal, deadline, (signal) =>
+      this.#live.cluster(this.server, signal),
+    );
+    cluster.discovery();
+  }
+
+  async list(options: CacheListOptions = {}): Promise<CacheList> {
+    const { kinds, scope, matchLabels = {} } = options;
+    const wanted = Object.entries(matchLabels);
+    const rows = await this.#cluster().list(options, this.#controller.signal);
+    const objects = rows
+      .filter(({ namespace }) => scope === undefined || (scope === 'cluster') === (namespace === ''))
+      .map(objectOf)
+      .filter(({ labels }) => wanted.every(([name, value]) => labels[name] === value));
+    return { objects, incomplete: this.#incomplete(kinds) };
+  }
+
+  apiMetadata(kind: GroupKind): ApiMetadata | undefined {
+    const discovery = this.#cluster().discovery();
+    const found = findResource(discovery, kind);
+    if (found !== undefined) return found;
+    const failure = failureOf(discovery, kind.group);
+    if (failure === undefined) return undefined;
+    throw new Error(`${this.server} does not answer for API group "${kind.group}": ${failure}`);
+  }
+
+  async *iterateTree(roots: readonly ResourceRef[]): AsyncGenerator<CachedObject> {
+    const rows = await this.#cluster().tree({ roots: roots.map(keyOfRef), excluded: [] }, this.#controller.signal);
+    for (const row of ownersFirst(rows)) yield objectOf(row);
+  }
+
+  subscribe(handlers: CacheHandlers): () => void {
+    const { clock, report } = this.#deps;
+    const deadlineMs = this.#options.handlerDeadlineMs ?? defaultHandlerDeadlineMs;
+    const read = async (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> => {
+      const row = (await this.#cluster().rows([key], signal)).get(key);
+      return row === undefined ? undefined : objectOf(row);
+    };
+    const cluster = this.#cluster();
+    const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report });
+    this.#deliveries.add(delivery);
+    const addAll = (rows: readonly LiveRow[]): void => {
+      for (const row of rows) delivery.add(row, 'created');
+    };
+    // Rejects only if the cache is closed.
+    cluster.list({}, this.#controller.signal).then(addAll, () => delivery.close());
+    return () => {
+      this.#deliveries.delete(delivery);
+      delivery.close();
+    };
+  }
+
+  async close(): Promise<void> {
+    if (!this.#controller.signal.aborted) this.#controller.abort(new Shutdown('the cache is closed'));
+    for (const delivery of this.#deliveries) delivery.close();
+    this.#deliveries.clear();
+    await this.#running;
+  }
+
+  #cluster(): LiveCluster {
+    this.#controller.signal.throwIfAborted();
+    const cluster = this.#live.peek(this.server);
+    if (cluster === undefined) throw new Error(`the cache of ${this.server} is closed`);
+    return cluster;
+  }
+
+  /** Labels are kept for `matchLabels`. A fault of the caller's function costs only its result. */
+  #keep(object: KubeObject): Json | undefined {
+    const { keep } = this.#options;
+    const labels = object.metadata.labels ?? {};
+    const kept: Record<string, Json> = Object.keys(labels).length === 0 ? {} : { labels };
+    try {
+      const value = keep?.(object);
+      if (value !== undefined) kept['value'] = jsonOf(structuredClone(value));
+    } catch (cause) {
+      const ref = refOf(object);
+      this.#deps.report({
+        kind: 'threw',
+        message: `keep of ${keyOfRef(ref)} failed: ${messageOf(cause)}`,
+        object: ref,
+        cause,
+      });
+    }
+    return Object.keys(kept).length === 0 ? undefined : kept;
+  }
+
+  #incomplete(kinds: readonly GroupKind[] | undefined): readonly IncompleteKind[] {
+    const cluster = this.#cluster();
+    const states = cluster.info().kinds;
+    const discovery = cluster.discovery();
+    const failed = [...discovery.failedGroups].map(([group, reason]) => ({ group, kind: '*', reason }));
+    const bad = states
+      .filter(({ state }) => state !== 'synced')
+      .map(({ group, kind, state, message }) => ({ group, kind, reason: message ?? state }));
+    if (kinds === undefined) return [...failed, ...bad];
+    return kinds.flatMap((kind): readonly IncompleteKind[] => {
+      const found = bad.find((other) => other.group === kind.group && other.kind === kind.kind);
+      if (found !== undefined) return [found];
+      if (states.some((other) => other.group === kind.group && other.kind === kind.kind)) return [];
+      return [{ group: kind.group, kind: kind.kind, reason: this.#absence(kind, discovery) }];
+    });
+  }
+
+  /** Why a kind is not watched. */
+  #absence(kind: GroupKind, discovery: LiveDiscovery): string {
+    const failure = failureOf(discovery, kind.group);
+    if (failure !== undefined) return failure;
+    const found = findResource(discovery, kind);
+    if (found === undefined) return `the server does not serve ${groupKindName(kind)}`;
+    if (isExcluded(this.#settings, kind, this.server)) return 'excluded by the filters of the cache';
+    if (!found.verbs.includes('list') || !found.verbs.includes('watch')) return 'it cannot be listed and watched';
+    return 'cluster-scoped, and the cache is limited to namespaces';
+  }
+}
+
+function settingsOf({ include = [], exclude = [] }: CacheOptions): Settings {
+  const rule = ({ groups, kinds = [] }: KindFilter): Settings['inclusions'][number] => ({
+    apiGroups: groups,
+    kinds,
+    clusters: [],
+  });
+  return { ...defaultSettings, inclusions: include.map(rule), exclusions: exclude.map(rule) };
+}
+
+function clusterOf(
+  connection: Cluster['connection'],
+  { namespaces = [], clusterScoped = false }: CacheOptions,
+): Cluster {
+  const { server } = connection;
+  const nothing = { labels: {}, annotations: {} };
+  return { id: '', server, name: server, namespaces, clusterResources: clusterScoped, ...nothing, connection };
+}
+
+/** Orders a tree so that each object follows all of its owners; objects of a cycle come last. */
+function* ownersFirst(rows: readonly LiveRow[]): Generator<LiveRow> {
+  const byKey = new Map(rows.map((row) => [row.key, row]));
+  const waiting = new Map<ResourceKey, number>();
+  const children = new Map<ResourceKey, LiveRow[]>();
+  for (const row of rows) {
+    const owners = row.parents.filter((key) => key !== row.key && byKey.has(key));
+    waiting.set(row.key, owners.length);
+    for (const owner of owners) children.set(owner, [...(children.get(owner) ?? []), row]);
+  }
+  const ready = rows.filter(({ key }) => waiting.get(key) === 0);
+  const done = new Set<ResourceKey>();
+  for (const row of ready) {
+    done.add(row.key);
+    yield row;
+    for (const child of children.get(row.key) ?? []) {
+      const left = (waiting.get(child.key) ?? 0) - 1;
+      waiting.set(child.key, left);
+      if (left === 0) ready.push(child);
+    }
+  }
+  yield* rows.filter(({ key }) => !done.has(key));
+}
+
+function objectOf(row: LiveRow): CachedObject {
+  const { group, kind, namespace, name, version, uid, resourceVersion, createdAt, health, deleting, images } = row;
+  const { labels = {}, value } = (row.kept ?? {}) as {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly value?: Json;
+  };
+  return {
+    group,
+    kind,
+    namespace,
+    name,
+    version,
+    uid,
+    resourceVersion,
+    createdAt,
+    labels,
+    owners: row.parents.map(refOfKey),
+    health,
+    deleting,
+    images,
+    ...(value === undefined ? {} : { kept: value }),
+  };
+}
+
+function refOfKey(key: ResourceKey): ResourceRef {
+  const [group = '', kind = '', namespace = '', ...name] = key.split('/');
+  return { group, kind, namespace, name: name.join('/') };
+}

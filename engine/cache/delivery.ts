@@ -1,0 +1,144 @@
+import { messageOf, newAbortController, Shutdown, withDeadline, yieldToLoop } from '#base';
+import type { Clock } from '#base';
+import { keyOfRef } from '#model';
+import type { ResourceKey, ResourceRef } from '#model';
+import type { CachedObject, CacheHandlers, CacheProblem } from './types.ts';
+
+/** Calls beyond their deadline that have not returned; at this many, the handlers are removed. */
+const maxHangingCalls = 10;
+/** Calls between two turns of the event loop. */
+const callsPerTurn = 50;
+
+/** `replaced`: deleted, and created again under the same name. */
+type PendingChange = 'created' | 'updated' | 'deleted' | 'replaced';
+
+export interface DeliveryDeps {
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  /** The current row of an object; undefined if it no longer exists. */
+  readonly read: (key: ResourceKey, signal: AbortSignal) => Promise<CachedObject | undefined>;
+  /** Must not throw. */
+  readonly report: (problem: CacheProblem) => void;
+}
+
+/**
+ * Delivers changes to one set of handlers, apart from the cache. At most one change per object is
+ * pending, so a handler that is slow, throws or never returns costs at most one entry per object.
+ */
+export class ChangeDelivery {
+  readonly #handlers: CacheHandlers;
+  readonly #deps: DeliveryDeps;
+  readonly #pending = new Map<ResourceKey, { readonly ref: ResourceRef; readonly change: PendingChange }>();
+  readonly #controller = newAbortController();
+  #isDelivering = false;
+  #hanging = 0;
+
+  constructor(handlers: CacheHandlers, deps: DeliveryDeps) {
+    this.#handlers = handlers;
+    this.#deps = deps;
+  }
+
+  isClosed(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** Number of objects with a pending change. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Adds a change. Never calls a handler synchronously. */
+  add({ group, kind, namespace, name }: ResourceRef, change: 'created' | 'updated' | 'deleted'): void {
+    if (this.isClosed()) return;
+    const ref = { group, kind, namespace, name };
+    const key = keyOfRef(ref);
+    const merged = mergeChanges(this.#pending.get(key)?.change, change);
+    if (merged === undefined) this.#pending.delete(key);
+    else this.#pending.set(key, { ref, change: merged });
+    if (!this.#isDelivering) void this.#deliver();
+  }
+
+  close(): void {
+    this.#pending.clear();
+    if (!this.isClosed()) this.#controller.abort(new Shutdown('handlers removed'));
+  }
+
+  async #deliver(): Promise<void> {
+    this.#isDelivering = true;
+    for (let calls = 0; ; calls += 1) {
+      if (calls % callsPerTurn === 0) await yieldToLoop();
+      const [next] = this.#pending;
+      if (next === undefined) break;
+      const [key, { ref, change }] = next;
+      this.#pending.delete(key);
+      await this.#deliverOne(key, ref, change);
+    }
+    this.#isDelivering = false;
+  }
+
+  async #deliverOne(key: ResourceKey, ref: ResourceRef, change: PendingChange): Promise<void> {
+    const handlers = this.#handlers;
+    if (handlers.deleted !== undefined && (change === 'deleted' || change === 'replaced'))
+      await this.#call('deleted', ref, (signal) => handlers.deleted?.(ref, signal));
+    if (change === 'deleted' || this.isClosed()) return;
+    const name = change === 'updated' ? 'updated' : 'created';
+    if (handlers[name] === undefined) return;
+    const object = await this.#deps.read(key, this.#controller.signal).catch(() => undefined);
+    // A deletion that arrived during the read stays pending: the handler then gets it alone.
+    if (object === undefined || this.isClosed()) return;
+    await this.#call(name, ref, (signal) => handlers[name]?.(object, signal));
+  }
+
+  /** Waits for a call up to its deadline. Never rejects. */
+  async #call(name: keyof CacheHandlers, ref: ResourceRef, call: (signal: AbortSignal) => unknown): Promise<void> {
+    const { clock, deadlineMs, report } = this.#deps;
+    const what = `handler ${name} of ${keyOfRef(ref)}`;
+    const state: { hasReturned: boolean; isLate: boolean } = { hasReturned: false, isLate: false };
+    try {
+      await withDeadline(this.#controller.signal, { clock, limitMs: deadlineMs, what }, async (signal) => {
+        try {
+          await call(signal);
+        } finally {
+          state.hasReturned = true;
+          if (state.isLate) this.#hanging -= 1;
+        }
+      });
+    } catch (cause) {
+      if (this.isClosed()) return;
+      if (state.hasReturned) {
+        report({ kind: 'threw', message: `${what} failed: ${messageOf(cause)}`, object: ref, cause });
+        return;
+      }
+      state.isLate = true;
+      this.#hanging += 1;
+      report({ kind: 'timed-out', message: `${what} has not returned within ${deadlineMs} ms`, object: ref });
+      this.#closeIfHanging();
+    }
+  }
+
+  #closeIfHanging(): void {
+    if (this.#hanging < maxHangingCalls) return;
+    this.close();
+    const message = `${maxHangingCalls} calls of handlers hang: they are removed and get no more changes`;
+    this.#deps.report({ kind: 'closed', message });
+  }
+}
+
+/** What a handler must get that has seen nothing of `pending` yet; undefined: nothing. */
+export function mergeChanges(
+  pending: PendingChange | undefined,
+  change: 'created' | 'updated' | 'deleted',
+): PendingChange | undefined {
+  switch (pending) {
+    case undefined:
+      return change;
+    case 'created':
+      return change === 'deleted' ? undefined : 'created';
+    case 'updated':
+      return change;
+    case 'deleted':
+      return change === 'deleted' ? 'deleted' : 'replaced';
+    case 'replaced':
+      return change === 'deleted' ? 'deleted' : 'replaced';
+  }
+}

@@ -1,0 +1,123 @@
+import type { KubeConfigReader } from '#kube';
+import type { GroupKind, HealthStatus, KubeObject, ResourceRef } from '#model';
+
+/** Kinds by API group and name. Groups may have `*`; without `kinds`, all kinds of the groups. */
+export interface KindFilter {
+  readonly groups: readonly string[];
+  readonly kinds?: readonly string[];
+}
+
+export interface CacheOptions {
+  /** A KubeConfig of `@kubernetes/client-node`, or an object of its shape. */
+  readonly kubeConfig: KubeConfigReader;
+  /** Default: the current context. */
+  readonly context?: string;
+  /** If given, only these kinds are watched. `exclude` wins over it. */
+  readonly include?: readonly KindFilter[];
+  readonly exclude?: readonly KindFilter[];
+  /** Namespaced mode: only these namespaces are watched, for accounts without cluster rights. */
+  readonly namespaces?: readonly string[];
+  /** With `namespaces`: also watch cluster-scoped kinds. Default false. */
+  readonly clusterScoped?: boolean;
+  /** Interval of listing every kind again. 0: never. Default: 12 hours. */
+  readonly resyncMs?: number;
+  /** Plain data to keep of each object, as `kept`. The cache keeps no whole objects by itself. */
+  readonly keep?: (object: KubeObject) => unknown;
+  /** A call of a handler may take this long. Default: 30 seconds. */
+  readonly handlerDeadlineMs?: number;
+  /** The first fill of the cache may take this long. Default: 2 minutes. */
+  readonly fillDeadlineMs?: number;
+  /** Receives the faults of `keep` and of handlers. Default: a warning of the process. */
+  readonly onProblem?: (problem: CacheProblem) => void;
+}
+
+/** A fault in code of the caller, contained by the cache. */
+export interface CacheProblem {
+  /** `closed`: the handlers get no more changes, because too many of their calls hang. */
+  readonly kind: 'threw' | 'timed-out' | 'closed';
+  readonly message: string;
+  /** The object whose change or facts were affected. */
+  readonly object?: ResourceRef;
+  readonly cause?: unknown;
+}
+
+/** A cached object without its body: identity, owners, health. An immutable copy. */
+export interface CachedObject extends ResourceRef {
+  readonly version: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly createdAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Owners that exist, from owner references and the rules of Kubernetes (volume claims). */
+  readonly owners: readonly ResourceRef[];
+  readonly health: HealthStatus | null;
+  readonly deleting: boolean;
+  /** Images of a Pod. */
+  readonly images: readonly string[];
+  /** Result of `keep`. */
+  readonly kept?: unknown;
+}
+
+/** Each member restricts the others; without members, all objects. */
+export interface CacheListOptions {
+  readonly kinds?: readonly GroupKind[];
+  /** Leaves out cluster-scoped objects. */
+  readonly namespaces?: readonly string[];
+  readonly scope?: 'namespaced' | 'cluster';
+  /** Only objects without owners. */
+  readonly topLevelOnly?: boolean;
+  /** Only objects with these labels. */
+  readonly matchLabels?: Readonly<Record<string, string>>;
+}
+
+export interface CacheList {
+  readonly objects: readonly CachedObject[];
+  /** Kinds of the query that the cache does not have or cannot vouch for: prune none of them. */
+  readonly incomplete: readonly IncompleteKind[];
+}
+
+export interface IncompleteKind extends GroupKind {
+  readonly reason: string;
+}
+
+/** An API of the server, in its preferred version. */
+export interface ApiMetadata extends GroupKind {
+  readonly version: string;
+  /** Plural name in URLs. */
+  readonly resource: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly string[];
+  readonly shortNames: readonly string[];
+}
+
+/**
+ * Called one at a time and in order for each object; may return a promise. Changes that arrive
+ * meanwhile are merged by object, so a slow handler gets fewer, newer ones. `signal` aborts at the
+ * deadline and when the handlers are removed.
+ */
+export interface CacheHandlers {
+  created?(object: CachedObject, signal: AbortSignal): unknown;
+  updated?(object: CachedObject, signal: AbortSignal): unknown;
+  deleted?(object: ResourceRef, signal: AbortSignal): unknown;
+}
+
+/** The live state of one cluster. */
+export interface ClusterCache {
+  readonly server: string;
+  list(options?: CacheListOptions): Promise<CacheList>;
+  /**
+   * Undefined if the server does not serve the kind.
+   * @throws Error if the server cannot answer for the group at the moment.
+   */
+  apiMetadata(kind: GroupKind): ApiMetadata | undefined;
+  /** The roots and everything that they own, owners first, each object once. Cycles end. */
+  iterateTree(roots: readonly ResourceRef[]): AsyncIterable<CachedObject>;
+  /**
+   * Reports every object as created, then each change. Returns the function that removes the
+   * handlers.
+   */
+  subscribe(handlers: CacheHandlers): () => void;
+  /** Ends all watches and handlers. Idempotent. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeObject } from '#model';
+import { eventually } from '#support';
+import { openCache } from './live.ts';
+import type { CacheOptions, CacheProblem, ClusterCache } from './live.ts';
+import { kubeconfigFor, startCluster } from './sim.ts';
+import type { SimCluster } from './sim.ts';
+
+const configMaps = { group: '', kind: 'ConfigMap' };
+const secrets = { group: '', kind: 'Secret' };
+
+const configMap = (name: string, namespace = 'default', labels?: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) },
+  data: { size: name },
+});
+
+describe('driftless/live', () => {
+  let sim: SimCluster;
+  let problems: CacheProblem[];
+  const caches: ClusterCache[] = [];
+
+  beforeEach(async () => {
+    sim = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
+    problems = [];
+    for (const name of ['shop', 'other']) sim.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    sim.store.create(configMap('a', 'shop', { team: 'one' }));
+    sim.store.create(configMap('b', 'other'));
+  });
+
+  afterEach(async () => {
+    for (const cache of caches.splice(0)) await cache.close();
+    await sim.close();
+  });
+
+  async function open(options: Partial<CacheOptions> = {}): Promise<ClusterCache> {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    const cache = await openCache({ kubeConfig, onProblem: (problem) => problems.push(problem), ...options });
+    caches.push(cache);
+    return cache;
+  }
+
+  const namesOf = async (cache: ClusterCache, options: Parameters<ClusterCache['list']>[0]): Promise<string[]> =>
+    (await cache.list(options)).objects.map(({ name }) => name).sort();
+
+  it('lists by kind, namespace, label and scope', async () => {
+    const cache = await open({ keep: ({ data }) => data });
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toContain('a');
+    expect(await namesOf(cache, { matchLabels: { team: 'one' } })).toEqual(['a']);
+    expect(await namesOf(cache, { matchLabels: { team: 'two' } })).toEqual([]);
+    expect(await namesOf(cache, { scope: 'cluster', kinds: [{ group: '', kind: 'Namespace' }] })).toContain('shop');
+    expect(await namesOf(cache, { scope: 'cluster', kinds: [configMaps] })).toEqual([]);
+    const { objects, incomplete } = await cache.list({ matchLabels: { team: 'one' } });
+    expect(objects).toMatchObject([{ kind: 'ConfigMap', version: 'v1', namespace: 'shop', kept: { size: 'a' } }]);
+    expect(incomplete).toEqual([]);
+  });
+
+  it('names the kinds that filters, rights, namespaced mode or the server withhold', async () => {
+    sim.addFault({ verb: 'list', resource: 'secrets', namespace: 'other', fault: { kind: 'status', code: 403 } });
+    const cache = await open({ namespaces: ['shop', 'other'], exclude: [{ groups: ['apps'] }] });
+    const kinds = [
+      configMaps,
+      secrets,
+      { group: 'apps', kind: 'Deployment' },
+      { group: '', kind: 'Namespace' },
+      { group: 'example.com', kind: 'Gone' },
+    ];
+    const { objects, incomplete } = await cache.list({ kinds });
+    expect(objects.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b']));
+    expect(incomplete.map(({ kind, reason }) => [kind, reason])).toEqual([
+      ['Secret', expect.stringContaining('secrets is forbidden')],
+      ['Deployment', 'excluded by the filters of the cache'],
+      ['Namespace', 'cluster-scoped, and the cache is limited to namespaces'],
+      ['Gone', 'the server does not serve example.com/Gone'],
+    ]);
+    expect(cache.apiMetadata({ group: 'example.com', kind: 'Gone' })).toBeUndefined();
+  });
+
+  it('watches only the included kinds', async () => {
+    const cache = await open({ include: [{ groups: [''], kinds: ['ConfigMap'] }] });
+    const { objects } = await cache.list();
+    expect(new Set(objects.map(({ kind }) => kind))).toEqual(new Set(['ConfigMap']));
+  });
+
+  it('reports what exists as created, then each change, and a replaced object as deleted and created', async () => {
+    const cache = await open({ include: [{ groups: [''], kinds: ['ConfigMap'] }] });
+    const seen: string[] = [];
+    const remove = cache.subscribe({
+      created: ({ name }) => seen.push(`created ${name}`),
+      updated: ({ name }) => seen.push(`updated ${name}`),
+      deleted: ({ name }) => seen.push(`deleted ${name}`),
+    });
+    await eventually(() => expect(seen).toEqual(expect.arrayContaining(['created a', 'created b'])));
+    seen.length = 0;
+    sim.store.update({ ...configMap('a', 'shop'), data: { size: '2' } });
+    await eventually(() => expect(seen).toEqual(['updated a']));
+    sim.store.create(configMap('c'));
+    await eventually(() => expect(seen).toEqual(['updated a', 'created c']));
+    sim.store.delete('', 'ConfigMap', 'default', 'c');
+    await eventually(() => expect(seen.at(-1)).toBe('deleted c'));
+    seen.length = 0;
+    remove();
+    sim.store.create(configMap('d'));
+    await eventually(async () => expect(await namesOf(cache, { kinds: [configMaps] })).toContain('d'));
+    expect(seen).toEqual([]);
+  });
+
+  it('keeps working beside handlers that throw or never return, and beside a keep that throws', async () => {
+    const cache = await open({
+      keep: () => {
+        throw new Error('no facts');
+      },
+      handlerDeadlineMs: 5,
+    });
+    const seen = new Set<string>();
+    cache.subscribe({
+      created: () => {
+        throw new Error('bug');
+      },
+    });
+    cache.subscribe({ created: () => new Promise(() => undefined) });
+    cache.subscribe({ created: ({ name }) => seen.add(name) });
+    sim.store.create(configMap('late'));
+    await eventually(() => expect(seen).toContain('late'));
+    await eventually(() => expect(new Set(problems.map(({ kind }) => kind))).toContain('closed'));
+    const messages = problems.map(({ message }) => message);
+    expect(messages).toContain('keep of /ConfigMap/shop/a failed: no facts');
+    expect(messages).toContain('handler created of /ConfigMap/shop/a failed: bug');
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toContain('a');
+  });
+
+  it('walks owners before what they own, and ends at a cycle', async () => {
+    const owned = (name: string, ...owners: KubeObject[]): KubeObject => {
+      const ownerReferences = owners.map(({ apiVersion, kind, metadata }) => ({
+        apiVersion,
+        kind,
+        name: metadata.name ?? '',
+        uid: metadata.uid ?? '',
+      }));
+      const { metadata, ...rest } = configMap(name, 'shop');
+      return sim.store.create({ ...rest, metadata: { ...metadata, ownerReferences } });
+    };
+    const root = owned('root');
+    const left = owned('left', root);
+    const deep = owned('deep', left);
+    owned('both', root, deep);
+    const cache = await open();
+    const names: string[] = [];
+    for await (const { name } of cache.iterateTree([{ ...configMaps, namespace: 'shop', name: 'root' }]))
+      names.push(name);
+    expect(names).toEqual(['root', 'left', 'deep', 'both']);
+    const gone: string[] = [];
+    for await (const { name } of cache.iterateTree([{ ...configMaps, namespace: 'shop', name: 'gone' }]))
+      gone.push(name);
+    expect(gone).toEqual([]);
+  });
+
+  it('lists every kind again after the resync interval', async () => {
+    await open({ include: [{ groups: [''], kinds: ['ConfigMap'] }], resyncMs: 20 });
+    let lists = 0;
+    sim.onRequest(({ verb, resource }) => {
+      if (verb === 'list' && resource === 'configmaps') lists += 1;
+    });
+    await eventually(() => expect(lists).toBeGreaterThan(1));
+  });
+
+  it('refuses a server that does not answer, a context that does not exist, and use after close', async () => {
+    await expect(open({ context: 'gone' })).rejects.toMatchObject({ code: 'USAGE' });
+    const cache = await open();
+    await cache.close();
+    await cache.close();
+    await expect(cache.list()).rejects.toThrow('the cache is closed');
+    expect(() => cache.subscribe({})).toThrow('the cache is closed');
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(kubeconfigFor([{ ...sim, url: 'http://127.0.0.1:1' }]));
+    await expect(openCache({ kubeConfig })).rejects.toMatchObject({ code: 'CLUSTER_UNAVAILABLE' });
+  });
+});

@@ -1,0 +1,52 @@
+/**
+ * driftless/live: the live state of one cluster, kept current by watches. It keeps no whole
+ * objects: identity, owners, labels, health, and the facts that `keep` selects. A kind that fails
+ * degrades alone, and lists name it. It only reads.
+ */
+import { emitWarning } from 'node:process';
+import { systemClock, systemRandom } from '#base';
+import { connectionFromConfig } from '#kube';
+import { fillCache } from './cache/cluster-cache.ts';
+import type { CacheOptions, CacheProblem, ClusterCache } from './cache/types.ts';
+
+export type {
+  ApiMetadata,
+  CachedObject,
+  CacheHandlers,
+  CacheList,
+  CacheListOptions,
+  CacheOptions,
+  CacheProblem,
+  ClusterCache,
+  IncompleteKind,
+  KindFilter,
+} from './cache/types.ts';
+export type { KubeConfigReader } from '#kube';
+export type { GroupKind, HealthStatus, KubeObject, ResourceRef } from '#model';
+
+/**
+ * Opens the cache of a cluster. Resolves when every kind was listed or has failed once.
+ * @throws an error with `code` `CLUSTER_UNAVAILABLE` if the server does not answer, `USAGE` for an
+ * unusable KubeConfig.
+ */
+export async function openCache(options: CacheOptions): Promise<ClusterCache> {
+  const loaded = await connectionFromConfig(options.kubeConfig, options.context);
+  return fillCache(loaded, options, {
+    clock: systemClock,
+    random: systemRandom,
+    report: (problem) => reportSafely(options.onProblem ?? warn, problem),
+  });
+}
+
+function warn({ message }: CacheProblem): void {
+  emitWarning(message, 'DriftlessWarning');
+}
+
+/** A report that throws must not affect the cache either. */
+function reportSafely(report: (problem: CacheProblem) => void, problem: CacheProblem): void {
+  try {
+    report(problem);
+  } catch (error) {
+    emitWarning(`onProblem failed: ${String(error)}`, 'DriftlessWarning');
+  }
+}
