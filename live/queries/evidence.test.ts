@@ -7,6 +7,7 @@ import { nodeOf, object } from '../testing/nodes.ts';
 import type { NodeSpec } from '../testing/nodes.ts';
 import { tracked, world } from '../testing/world.ts';
 import type { LiveWorld } from '../testing/world.ts';
+import { ObjectBody } from '../objects/object-body.ts';
 import { rowOf } from '../objects/stored-node.ts';
 import { evidenceOf } from './evidence.ts';
 import type { EvidenceSources } from './evidence.ts';
@@ -186,6 +187,17 @@ describe('evidence', () => {
     expect(known(cache.evidence())).not.toBe(base().evidence());
     cache.store.dropBodies('/PersistentVolumeClaim');
     expect(cache.evidence()).toBeUndefined();
+  });
+
+  it('exists for an untracked target that was read from the server, until it changes', () => {
+    const cache = base();
+    const target = { on: 'put', version: 1, spec: { kind: 'Secret', name: 'b' } } as const;
+    expect(after(cache, target)).toBeUndefined();
+    const node = cache.store.get(keyOf(object(target.spec)));
+    if (node === undefined) throw new Error('the target is in the cache');
+    cache.store.keepFetched(node, 'v1', new ObjectBody(object(target.spec)));
+    expect(known(cache.evidence())).not.toBe(base().evidence());
+    expect(after(cache, { ...target, version: 2 })).toBeUndefined();
   });
 });
 
