@@ -21,14 +21,7 @@ export { exposeApplications } from './report/app-families.ts';
 export { AppMetrics } from './report/metrics.ts';
 export { compareLevel } from './application/freshness.ts';
 export type { CompareLevel } from './application/freshness.ts';
-export type {
-  AppSnapshot,
-  Controller,
-  ControllerConfig,
-  ControllerDeps,
-  ControllerSnapshot,
-  WatchDeps,
-} from './assembly/types.ts';
+export type { Controller, ControllerConfig, ControllerDeps, WatchDeps } from './assembly/types.ts';
 export type { StatusDisagreement, PlannedWrite, ShadowVerdict } from './application/verdict.ts';
 export { createShadowController } from './shadow/create-shadow.ts';
 export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';

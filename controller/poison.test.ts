@@ -41,6 +41,7 @@ describe('stored poison Applications', () => {
     const { controller } = world.replica();
     await at.pass(240);
     expect(world.app.status?.sync).toMatchObject({ status: 'Synced', revision: next });
-    expect(controller.snapshot().queues.map(({ waiting, running }) => waiting + running)).toEqual([0, 0, 0]);
+    const left = controller.report.pools().map(({ progress }) => progress());
+    expect(left.map(({ waiting, running }) => waiting + running)).toEqual([0, 0, 0]);
   }, 120_000);
 });

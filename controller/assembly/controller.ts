@@ -1,16 +1,12 @@
 import { abortable, untilAborted, defined, newAbortController, runGroups, Shutdown } from '#base';
 import type { ClockTimer, Runnable } from '#base';
-import { appKeyOf, groupKindName, projectOf } from '#model';
-import type { Application } from '#model';
-import type { ClusterInfo, KindState } from '#live';
 import { describeStall } from '#queues';
 import type { ControllerReport } from '../report/controller-report.ts';
-import type { PassRecord } from '../report/activity.ts';
 import { lastWritesMs } from './parts.ts';
 import type { ControllerParts } from './parts.ts';
-import type { AppSnapshot, Controller, ControllerSnapshot, WatchDeps } from './types.ts';
+import type { Controller, WatchDeps } from './types.ts';
 
-export interface ArgoControllerDeps extends Pick<WatchDeps, 'clock' | 'live' | 'logger' | 'ownership' | 'settings'> {
+export interface ArgoControllerDeps extends Pick<WatchDeps, 'clock'> {
   readonly parts: ControllerParts;
   /** Aborted after the passes, so that they can still write their results. */
   readonly persist: AbortController;
@@ -82,65 +78,4 @@ export class ArgoController implements Controller {
   get report(): ControllerReport {
     return this.#parts.report;
   }
-
-  snapshot(): ControllerSnapshot {
-    const clusters = this.#deps.live.infos();
-    const { pools, queues } = this.#parts;
-    return {
-      ...this.#deps.ownership.identity(),
-      applications: [...this.#parts.mine()].map((app) => this.#appSnapshot(app)),
-      queues: pools.map((pool, i) => ({
-        name: queues[i]?.name ?? pool.name,
-        delayed: queues[i]?.delayed ?? 0,
-        ...pool.progress(),
-      })),
-      clusters,
-      degraded: clusters.flatMap((cluster) => kindsWhere(isDegraded, cluster)),
-      leftOut: clusters.flatMap((cluster) => kindsWhere(({ state }) => state === 'left-out', cluster)),
-    };
-  }
-
-  #appSnapshot(app: Application): AppSnapshot {
-    const key = appKeyOf(app);
-    const memory = this.#parts.memories.peek(key);
-    const deletion = memory?.deletionBlockedBy === undefined ? undefined : { ...memory.deletionBlockedBy, until: 0 };
-    const waiting = deletion ?? memory?.waiting;
-    return {
-      key,
-      project: projectOf(app),
-      cluster: this.#parts.guard.clusterOf(app)?.server ?? '',
-      ...statusFacts(app),
-      ...(memory?.lastPass === undefined ? {} : { lastRefresh: refreshOf(memory.lastPass) }),
-      ...defined({ waiting }),
-      differences: memory?.differences ?? [],
-    };
-  }
-}
-
-function refreshOf({ at, reason, level }: PassRecord): NonNullable<AppSnapshot['lastRefresh']> {
-  return { at, reason, level };
-}
-
-function isDegraded({ state, message }: KindState): boolean {
-  return state === 'degraded' || (state === 'synced' && message !== undefined);
-}
-
-function kindsWhere(are: (kind: KindState) => boolean, { server, kinds }: ClusterInfo): readonly string[] {
-  return kinds.filter(are).map((kind) => `${server} ${groupKindName(kind)}: ${kind.message ?? kind.state}`);
-}
-
-function statusFacts(
-  app: Application,
-): Omit<AppSnapshot, 'key' | 'project' | 'cluster' | 'lastRefresh' | 'waiting' | 'differences'> {
-  const { sync, health, operationState, conditions = [] } = app.status ?? {};
-  const operation = { phase: '' as const, message: '', ...operationState };
-  return {
-    sync: sync?.status ?? '',
-    health: health?.status ?? '',
-    healthMessage: health?.message ?? '',
-    revision: sync?.revision ?? sync?.revisions?.join(',') ?? '',
-    operation: operation.phase,
-    operationMessage: operation.message,
-    conditions: conditions.map(({ type, message }) => ({ type, message })),
-  };
 }

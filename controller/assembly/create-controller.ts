@@ -116,7 +116,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const shared = { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs };
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  const mine = exposeMetrics(deps, config, { memories, guard, triggers, apps });
+  exposeMetrics(deps, config, { memories, guard, triggers, apps });
   const hydration = makeHydration(deps, config, { apps, guard, projects, store, memories, triggers });
   const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
   const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
@@ -128,10 +128,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     pools: pools.map(({ pool }) => pool),
     queues: [queues.refresh, queues.operation, queues.project, ...hydration.queues],
     report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools, costs }),
-    memories,
     loop,
-    guard,
-    mine,
   };
 }
 

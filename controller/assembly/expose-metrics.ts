@@ -1,17 +1,22 @@
 import type { Application } from '#model';
+import type { OwnershipGuard } from '../admission/ownership-guard.ts';
+import type { AppMemories } from '../comparison/memory.ts';
 import { exposeApplications, exposeOverdue } from '../report/app-families.ts';
 import { ownApplications } from './parts.ts';
 import type { ControllerParts } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
-/**
- * Registers the metrics that are computed at each scrape. Returns the Applications that they show.
- */
+interface ShownParts extends Pick<ControllerParts, 'triggers' | 'apps'> {
+  readonly memories: AppMemories;
+  readonly guard: OwnershipGuard;
+}
+
+/** Registers the metrics that are computed at each scrape. */
 export function exposeMetrics(
   { metrics, clock }: ControllerDeps,
   config: ControllerConfig,
-  { memories, guard, triggers, apps }: Pick<ControllerParts, 'memories' | 'guard' | 'triggers' | 'apps'>,
-): ControllerParts['mine'] {
+  { memories, guard, triggers, apps }: ShownParts,
+): void {
   const mine = ownApplications(triggers, apps);
   const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;
   const { applicationLabels: labels = [], applicationConditions: conditions = [] } = config.metrics ?? {};
@@ -23,5 +28,4 @@ export function exposeMetrics(
     now: () => clock.now(),
     resyncMs: config.appResyncMs > 0 ? config.appResyncMs : config.hardResyncMs,
   });
-  return mine;
 }

@@ -70,14 +70,9 @@ export interface ControllerParts {
   /** Run beside the pools. */
   readonly watchers: readonly Runnable[];
   readonly pools: readonly WorkerPool[];
-  /** In the order of `pools`. */
-  readonly queues: readonly Pick<WorkQueue<string, unknown>, 'name' | 'delayed' | 'shutDown'>[];
+  readonly queues: readonly Pick<WorkQueue<string, unknown>, 'shutDown'>[];
   readonly report: ControllerReport;
-  readonly memories: AppMemories;
   readonly loop: LoopWatch;
-  readonly guard: OwnershipGuard;
-  /** The applications of this replica. */
-  readonly mine: () => Iterable<Application>;
 }
 
 export function makeRefreshQueue(

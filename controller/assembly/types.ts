@@ -1,16 +1,14 @@
 import type { Clock, RandomSource, Runnable } from '#base';
 import type { DesiredSource, HydrationCommitter } from '#desired';
 import type { ClusterClients, KubeClient, KubeReader } from '#kube';
-import type { ClusterInfo, LiveClusters } from '#live';
-import type { AppKey, HealthStatusCode, OperationPhase, SyncStatusCode } from '#model';
+import type { LiveClusters } from '#live';
 import type { Publisher } from '#publish';
-import type { ProcessorsProgress, QueueMetrics, RateLimiterConfig } from '#queues';
+import type { QueueMetrics, RateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
 import type { Logger, MetricRegistry, Tracer } from '#telemetry';
 import type { SelfHealBackoff } from '../application/autosync.ts';
 import type { ControllerReport } from '../report/controller-report.ts';
-import type { CompareLevel } from '../application/freshness.ts';
 
 /** Dependencies for watching, constructed and started by the caller. */
 export interface WatchDeps {
@@ -105,42 +103,9 @@ export interface ControllerConfig {
   readonly graceMs: number;
 }
 
-/** One application as the dashboard and `explain` show it. Plain values. */
-export interface AppSnapshot {
-  readonly key: AppKey;
-  readonly project: string;
-  /** URL of its cluster; "" when its destination cannot be resolved. */
-  readonly cluster: string;
-  readonly sync: SyncStatusCode | '';
-  readonly health: HealthStatusCode | '';
-  readonly healthMessage: string;
-  readonly revision: string;
-  readonly operation: OperationPhase | '';
-  readonly operationMessage: string;
-  readonly lastRefresh?: { readonly at: number; readonly reason: string; readonly level: CompareLevel };
-  /** The reason it waits, since when and until when. */
-  readonly waiting?: { readonly what: string; readonly since: number; readonly until: number };
-  /** The first differences, paths only. */
-  readonly differences: readonly string[];
-  readonly conditions: readonly { readonly type: string; readonly message: string }[];
-}
-
-export interface ControllerSnapshot {
-  readonly shard: number | undefined;
-  readonly replicas: number;
-  readonly applications: readonly AppSnapshot[];
-  readonly queues: readonly ({ readonly name: string; readonly delayed: number } & ProcessorsProgress)[];
-  readonly clusters: readonly ClusterInfo[];
-  /** `<server> <group>/<kind>: <why>` for every kind whose live state is stale. */
-  readonly degraded: readonly string[];
-  /** The same for kinds that are left out because they may not be listed. */
-  readonly leftOut: readonly string[];
-}
-
 export interface Controller extends Runnable {
   /** Resolves once Applications and projects are listed and the pools have started. */
   ready(signal: AbortSignal): Promise<void>;
-  snapshot(): ControllerSnapshot;
   /** Source of the read API. */
   readonly report: ControllerReport;
   /** Reports progress, not liveness: not ok when work waits and nothing moves. */

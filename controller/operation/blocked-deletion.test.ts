@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { newAbortController } from '#base';
 import { KubeConnectionError } from '#kube';
+import { appKeyOf } from '#model';
 import { automated, configMap, server } from '../testing/fake-world.ts';
 import { cascade, hook } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
@@ -121,7 +123,8 @@ describe('a deletion', () => {
     const what = 'waiting for the end of PostDelete hook(s) Job apps/farewell';
     // A hook may take time; a user who asks sees at once what the deletion waits for.
     expect(deletionErrors()).toEqual([]);
-    expect(controller.snapshot().applications[0]?.waiting).toMatchObject({ what });
+    const { signal } = newAbortController();
+    expect(await controller.report.details(appKeyOf(at.world.app), signal)).toMatchObject({ waiting: { what } });
     await at.clock.advance(900_000);
     expect(deletionErrors()).toEqual([expect.stringContaining(`${what} for more than five minutes. `)]);
     expect(at.names()).toEqual(['farewell']);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { DriftlessError } from '#base';
+import { DriftlessError, newAbortController } from '#base';
+import { appKeyOf } from '#model';
 import { PromMetrics } from '#telemetry';
 import { configMap } from '../testing/fake-world.ts';
 import { cascade, hook } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
+import type { ApplicationReport } from './application-facts.ts';
 
 const at = tidyStage();
 
@@ -95,14 +97,16 @@ describe('an incident appears in a metric, and `explain` names the cause', () =>
     at.world.edit(() => ({ operation: { sync: {} } }));
     const { controller } = at.world.replica({ metrics, dest: { before: (text) => (isOn ? call?.(text) : undefined) } });
     await at.clock.advance(5000);
-    expect(JSON.stringify(controller.snapshot().applications)).not.toContain(answer);
+    const shown = async (): Promise<ApplicationReport | undefined> =>
+      controller.report.details(appKeyOf(at.world.app), newAbortController().signal);
+    const texts = async (): Promise<string> => JSON.stringify([await shown(), at.world.app.status?.conditions]);
+    expect(await texts()).not.toContain(answer);
     isOn = true;
     make();
     drift('theirs');
     await at.clock.advance(1_200_000);
-    const [app] = controller.snapshot().applications;
-    expect(JSON.stringify(app)).toContain(JSON.stringify(answer).slice(1, -1));
+    expect(await texts()).toContain(JSON.stringify(answer).slice(1, -1));
     expect(await metrics.expose()).toMatch(metric);
-    expect(app?.lastRefresh?.reason).toMatch(/./);
+    expect((await shown())?.lastPass?.cause.message).toMatch(/./);
   });
 });

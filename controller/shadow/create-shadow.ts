@@ -25,7 +25,6 @@ import {
   tenantOfApplication,
   makeTriggers,
   noting,
-  ownApplications,
   warnOfPatterns,
 } from '../assembly/parts.ts';
 import type { ControllerParts } from '../assembly/parts.ts';
@@ -120,10 +119,7 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
     pools: [made.pool],
     queues: [queue],
     report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools: [made], costs }),
-    memories,
     loop,
-    guard,
-    mine: ownApplications(triggers, apps),
   };
 }
 

@@ -173,7 +173,8 @@ describe('an Application that violates its schema', () => {
     const { controller } = start();
     await clock.advance(30_000);
     expect(world.app.status?.sync?.status).toBe('Synced');
-    expect(controller.snapshot().queues.map(({ waiting, running }) => [waiting, running])).toEqual([
+    const left = controller.report.pools().map(({ progress }) => progress());
+    expect(left.map(({ waiting, running }) => [waiting, running])).toEqual([
       [0, 0],
       [0, 0],
       [0, 0],

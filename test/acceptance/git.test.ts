@@ -49,10 +49,10 @@ describe('an automated Application', () => {
     await world.until('demo', synced);
     // Events and the last status write arrive a little later.
     await eventually(() =>
-      expect(replica.controller.snapshot().queues.every((queue) => queue.running === 0)).toBe(true),
+      expect(replica.controller.report.pools().every(({ progress }) => progress().running === 0)).toBe(true),
     );
     const version = world.app('demo')?.metadata.resourceVersion;
-    const at = (): number => replica.controller.snapshot().applications[0]?.lastRefresh?.at ?? 0;
+    const at = (): number => replica.controller.report.activity().passes[0]?.at ?? 0;
     const before = at();
     await eventually(() => expect(at()).toBeGreaterThan(before + 600));
     expect(world.app('demo')?.metadata.resourceVersion).toBe(version);

@@ -4,6 +4,7 @@ import { startSimCluster } from '#sim';
 import type { SimRequest } from '#sim';
 import { eventually } from '#support';
 import { automated, config, synced } from './objects.ts';
+import { appKey } from '#model';
 import type { Application, KubeObject } from '#model';
 import type { Replica } from './world.ts';
 import { World } from './world.ts';
@@ -17,6 +18,8 @@ beforeEach(async () => {
   repo = world.repository('sample');
 });
 afterEach(() => world.close());
+
+const demo = appKey('argocd', 'demo');
 
 /** Long enough for the lease of a stopped replica to expire, which takes at least 16.5 s. */
 const leases = 60_000;
@@ -41,8 +44,7 @@ describe('two replicas', () => {
         world.replica({}, { ...identity, hostname: 'one' }),
         world.replica({}, { ...identity, hostname: 'two' }),
       ]);
-      const owns = ({ controller }: Replica): boolean =>
-        controller.snapshot().applications.some(({ key }) => key === 'argocd/demo');
+      const owns = ({ controller }: Replica): boolean => controller.report.owned().has(demo);
       world.application('demo', { ...repo.source(), ...automated });
       await world.until('demo', synced, 20_000);
       expect(both.map(owns).sort()).toEqual([false, true]);
@@ -53,7 +55,7 @@ describe('two replicas', () => {
       world.tamper('', 'ConfigMap', 'a', { data: { key: 'tampered' } });
       await eventually(() => expect(world.live('', 'ConfigMap', 'a')).toMatchObject({ data: { key: '1' } }), 40_000);
       await world.until('demo', synced);
-      expect(other?.controller.snapshot().applications.map(({ key }) => key)).toEqual(['argocd/demo']);
+      expect(other?.controller.report.owned()).toEqual(new Set([demo]));
     },
     leases,
   );
@@ -90,7 +92,7 @@ describe('a replica that ends while one cluster resets its writes', () => {
         const drifted = structuredClone(healthy.store.get('', 'ConfigMap', 'apps', 'a'));
         healthy.store.update({ ...drifted, data: { key: 'tampered' } } as KubeObject);
         const { controller } = await world.replica();
-        const owned = (): readonly string[] => controller.snapshot().applications.map(({ key }) => key);
+        const owned = (): readonly string[] => [...controller.report.owned()];
         await eventually(() => expect(owned()).toEqual(['argocd/healthy']), 10_000);
         const repaired = { data: { key: '1' } };
         await eventually(() => expect(healthy.store.get('', 'ConfigMap', 'apps', 'a')).toMatchObject(repaired), 30_000);

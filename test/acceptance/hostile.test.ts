@@ -92,7 +92,8 @@ describe('an object nested 5,000 levels deep', () => {
       expect(JSON.stringify(app.status?.conditions ?? [])).toContain('nested deeper than 500 levels'),
     );
     expect(statusOf(bad, 'm')).toBe('Unknown');
-    expect(replica.controller.snapshot().degraded).toEqual([
+    const kinds = replica.facts.watched().flatMap(({ info }) => info.kinds);
+    expect(kinds.flatMap(({ message }) => message ?? [])).toEqual([
       expect.stringContaining('ConfigMap apps/m cannot be read: nested deeper than 500 levels'),
     ]);
     // The same by a watch: the event of this object does not hide that of the next one.

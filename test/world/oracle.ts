@@ -26,7 +26,7 @@ function unfinishedFleet(world: World): string | undefined {
   if (missing.length > 0) return `replica ${missing.join()} is missing`;
   const known = world
     .alive()
-    .flatMap(({ controller }) => controller.snapshot().applications.map(({ key }) => key.replace(/^argocd\//, '')));
+    .flatMap(({ controller }) => [...controller.report.owned()].map((key) => key.replace(/^argocd\//, '')));
   const wanted = world.appNames.filter((name) => world.app(name) !== undefined);
   return known.sort().join() === wanted.join() ? undefined : `replicas own ${known.join()} of ${wanted.join()}`;
 }
