@@ -1,7 +1,7 @@
 import { UsageError } from '#base';
 import type { Link } from './types.ts';
 
-/** What a template may name. Absent ones become empty. */
+/** Values of the placeholders of a template. Absent ones become empty. */
 export interface LinkSubject {
   readonly namespace?: string;
   readonly application?: string;

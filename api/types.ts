@@ -40,7 +40,7 @@ export interface ApiError {
   readonly code: number;
   /** States the failure, and the right, parameter or object that is missing. */
   readonly message: string;
-  /** For programs; absent: the status says it all. */
+  /** For programs; absent: the status is enough. */
   readonly reason?: ApiErrorReason;
 }
 

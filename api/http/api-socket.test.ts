@@ -54,7 +54,7 @@ describe('the Unix socket of the read API', () => {
     ['a file in its place', 'own/file', 'exists and is not a socket'],
     ['a link to a folder', 'link/state.sock', 'belongs to another user'],
     ['a path that is too long', `own/${'x'.repeat(120)}`, 'is longer than 107 bytes'],
-  ])('is not opened with %s, which the log says, and the controller goes on', async (_what, name, reason) => {
+  ])('is not opened with %s: the log names the reason, and the controller goes on', async (_what, name, reason) => {
     mkdirSync(join(folder, 'open'));
     chmodSync(join(folder, 'open'), 0o755);
     mkdirSync(join(folder, 'own'), { mode: 0o700 });

@@ -8,7 +8,6 @@ import { createLogger } from '#telemetry';
 
 const logger = createLogger({ level: 'error', format: 'json', destination: { write: () => undefined } });
 const access = { viewer: () => Promise.resolve(fullViewer) };
-const pollIntervalMs = 5;
 
 /**
  * Replicas with the facts of one controller, each with its read API on a port of loopback. The
@@ -38,9 +37,10 @@ export class ServedReplicas {
       { host: '127.0.0.1', port: 0 },
     );
     const ended = this.#run(server);
-    while (server.port === undefined) await Promise.race([systemClock.sleep(pollIntervalMs), ended]);
-    this.ports.push(server.port);
-    const address = { address: `127.0.0.1:${server.port}`, fingerprint: certificate.fingerprint };
+    await Promise.race([server.ready(), ended]);
+    const { port = 0 } = server;
+    this.ports.push(port);
+    const address = { address: `127.0.0.1:${port}`, fingerprint: certificate.fingerprint };
     const times = { renewals: 1, acked: 1, heartbeat: 0 };
     this.#holders.set(slot, { slot, holder: name, incarnation: `bench/${slot}`, ...times, api: address });
   }

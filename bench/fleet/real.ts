@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConcurrencyLimiter, newAbortController, SecretValue, systemClock } from '#base';
 import type { KubeObject } from '#model';
+import { openProject } from '#support';
 import type { ApiClient } from '#support';
 import { startServers } from '../../test/e2e/support/index.ts';
 import type { Server } from '../../test/e2e/support/index.ts';
@@ -11,7 +12,7 @@ import { measureUsage } from './measure.ts';
 import { startReplica } from './replica.ts';
 import type { BenchReplica } from './replica.ts';
 import { makeRepository } from './repository.ts';
-import { applicationOf, clusterSecret, readArgoCrds, defaultProject } from './servers.ts';
+import { applicationOf, clusterSecret, readArgoCrds } from './servers.ts';
 
 const applicationsPath = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 /** Without a pass for this long, all work is done or waiting. */
@@ -106,7 +107,7 @@ async function prepareHub({ api, url, ca, access }: Server): Promise<void> {
   const projects = '/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects';
   // The resource is not served yet, or its storage is still being created.
   while ((await api.exchange({ method: 'GET', path: projects })).status !== 200) await systemClock.sleep(100);
-  await api.create(projects, defaultProject);
+  await api.create(projects, openProject());
 }
 
 async function forEachName(names: readonly string[], work: (name: string) => Promise<unknown>): Promise<void> {

@@ -4,6 +4,7 @@ import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { startSimCluster } from '#sim';
 import type { SimCluster, SimRequest } from '#sim';
+import { openProject } from '#support';
 
 /** An Application to create. */
 export interface WantedApplication {
@@ -70,7 +71,7 @@ export class SimServers {
     const objects: KubeObject[] = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } },
       clusterSecret(destination.url, {}),
-      defaultProject,
+      openProject(),
     ];
     for (const object of objects) hub.store.create(object);
     return { hub: hub.url, destination: destination.url };
@@ -208,17 +209,6 @@ export function readArgoCrds(): readonly KubeObject[] {
     (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
   );
 }
-
-export const defaultProject: KubeObject = {
-  apiVersion: `${argoGroup}/v1alpha1`,
-  kind: 'AppProject',
-  metadata: { name: 'default', namespace: 'argocd' },
-  spec: {
-    sourceRepos: ['*'],
-    destinations: [{ server: '*', namespace: '*' }],
-    clusterResourceWhitelist: [{ group: '*', kind: '*' }],
-  },
-};
 
 export function clusterSecret(server: string, config: JsonObject): KubeObject {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -11,7 +11,7 @@ export interface ApiReader {
   get(path: string): Promise<unknown>;
 }
 
-/** Whether a 404 has a cause that is more than a name that no object has. */
+/** Whether a 404 has another cause than an unknown name. */
 export function hasReason(body: Json): boolean {
   return isObject(body) && body['reason'] !== undefined;
 }

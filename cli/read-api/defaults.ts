@@ -6,7 +6,7 @@ import { debugSocketOf, ownNames } from '../process/replica-paths.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a command uses where its flags are empty; "" where this machine has no such file. */
+/** Values for empty flags of a command; "" where this machine has no such file. */
 export interface ReadApiDefaults {
   readonly kubeconfig: string;
   /** Unix socket of the controller in this pod, by the environment that the two share. */

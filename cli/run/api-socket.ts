@@ -18,7 +18,7 @@ export interface LocalApi {
   readonly recorder: ReplicaHistoryRecorder;
 }
 
-/** @param peers whom the API asks for the parts of other replicas */
+/** @param peers the other replicas, which the API asks for their parts */
 export function localApi(
   { config, logger }: WireInputs,
   { namespace, repositories, requestCount, neighbours: { settings, live } }: ReplicaInfrastructure,

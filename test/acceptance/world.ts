@@ -27,7 +27,7 @@ import { createSettingsStore } from '#settings';
 import { createOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
-import { eventually } from '#support';
+import { eventually, openProject } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
 
 /** A real Git repository in a temporary directory. */
@@ -171,16 +171,7 @@ export class World {
     const { store } = this.hub;
     store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'argocd' } });
     this.addCluster('dest', this.cluster.url);
-    store.create({
-      apiVersion: 'argoproj.io/v1alpha1',
-      kind: 'AppProject',
-      metadata: { name: 'default', namespace: 'argocd' },
-      spec: {
-        sourceRepos: ['*'],
-        destinations: [{ server: '*', namespace: '*' }],
-        clusterResourceWhitelist: [{ group: '*', kind: '*' }],
-      },
-    });
+    store.create(openProject());
     this.cluster.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
   }
 

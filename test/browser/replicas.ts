@@ -7,7 +7,7 @@ import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
-import { eventually, Program } from '#support';
+import { eventually, openProject, Program } from '#support';
 import { freePorts } from '../../cli/testing/index.ts';
 import { argoCrds, GitFixture } from '../acceptance/world.ts';
 
@@ -116,14 +116,7 @@ export class DashboardReplicas {
   #prepare(): void {
     const { store } = this.hub;
     for (const name of ['argocd', 'team-a']) store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    const metadata = { name: 'default', namespace: 'argocd' };
-    const spec = {
-      sourceRepos: ['*'],
-      destinations: [{ server: '*', namespace: '*' }],
-      sourceNamespaces: ['*'],
-      clusterResourceWhitelist: [{ group: '*', kind: '*' }],
-    };
-    store.create({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AppProject', metadata, spec });
+    store.create(openProject({ sourceNamespaces: ['*'] }));
     for (const { name, url, store: target } of this.clusters) {
       target.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } });
       store.create({

@@ -20,7 +20,7 @@ export function socketPage(socketPath: string, path: string): Promise<string> {
   });
 }
 
-/** What a replica reports about itself. */
+/** A replica, by its own pages. */
 export interface OwnReplica {
   readonly shard?: number;
   /** Names of the clusters that it owns at least partly. */

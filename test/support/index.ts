@@ -11,6 +11,7 @@ export { FakeClock } from './fake-clock.ts';
 export { fuzz } from './fuzz.ts';
 export type { FuzzReport, FuzzTarget } from './fuzz.ts';
 export { RawApi, serversOf } from './hub.ts';
+export { openProject } from './open-project.ts';
 export { driftless, Program } from './program.ts';
 export type { ProgramResult } from './program.ts';
 export { SocksProxy } from './socks-proxy.ts';

@@ -1,4 +1,4 @@
-/** What happens to one request on its way. Durations are in milliseconds. */
+/** A fault of one request on its way. Durations are in milliseconds. */
 export type RequestFault =
   /** The connection is refused: nothing is sent. */
   | { readonly is: 'refused' }
@@ -32,7 +32,7 @@ export type RequestFault =
   | { readonly is: 'frozen before'; readonly ms: number }
   | { readonly is: 'frozen after'; readonly ms: number };
 
-/** What happens to the watches that are open on one server. */
+/** A fault of the watches that are open on one server. */
 export type WatchFault =
   /** No byte arrives any more. */
   | 'silent'
@@ -51,7 +51,7 @@ export type WatchFault =
   /** An event of another kind. */
   | 'another kind';
 
-/** Which requests a fault hits. */
+/** The requests that a fault hits. */
 export interface FaultTarget {
   readonly to: string;
   readonly verbs: 'read' | 'write' | 'any';

@@ -196,7 +196,7 @@ export class WorldNetwork {
     }
     if (fault?.is === 'echo')
       return this.#response(failure(422, 'Invalid', `Invalid value: ${request.body ?? ''}: must be something else`));
-    if (target.verb === 'watch') return this.#open_(journey);
+    if (target.verb === 'watch') return this.#openWatch(journey);
     const answer = this.#act(journey);
     if (fault?.is === 'duplicated') this.#act(journey);
     if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
@@ -221,7 +221,7 @@ export class WorldNetwork {
     return { status: answer.status, headers: { date, ...headers }, body: bodyOf(JSON.stringify(answer.body)) };
   }
 
-  #open_({ process, server, request, target }: Journey): HttpResponse {
+  #openWatch({ process, server, request, target }: Journey): HttpResponse {
     const { time } = this.#deps;
     const watch = new OpenWatch({
       process,

@@ -6,7 +6,7 @@ import { nameOf } from './git.ts';
 import { graceMs } from './replica.ts';
 import type { World } from './world.ts';
 
-/** What is not yet as Git and the rules demand; undefined: everything is. */
+/** Describes the first thing that differs from what Git and the rules demand; undefined: none does. */
 export function unfinished(world: World): string | undefined {
   for (const name of world.appNames) {
     const wrong = wrongWith(world, name);

@@ -247,7 +247,7 @@ export class JournalRules {
       this.#world.break(`a sync of ${name} succeeded with the revision ${syncResult?.revision ?? 'none'}`);
       return;
     }
-    // A sync of chosen objects says nothing about the others, and is not in the history.
+    // A sync of chosen objects proves nothing about the others, and is not in the history.
     if (operation.sync.resources !== undefined) return;
     for (const wanted of commit.objects.values())
       if (isHook(wanted)) this.#ranHook(name, wanted);

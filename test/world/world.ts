@@ -1,6 +1,7 @@
 import { seededRandom } from '#base';
 import { asApplication } from '#model';
 import type { Application, KubeObject } from '#model';
+import { openProject } from '#support';
 import { VirtualTime } from '../../sharding/testing/index.ts';
 import { WorldApiServer } from './api-server.ts';
 import type { ServedKind } from './api-server.ts';
@@ -58,7 +59,7 @@ export class World implements ObservedWorld {
   readonly manners = new Map<string, Since<SyncManner>[]>();
   /** Names of those who asked for a sync, with the Application. */
   readonly asked = new Map<string, string>();
-  /** How the network and the fleet were when faults ceased. */
+  /** Number of replicas that should run. */
   desired: number;
   violation: string | undefined;
   readonly log: string[] = [];
@@ -237,16 +238,7 @@ export class World implements ObservedWorld {
       metadata: { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } },
       data: { 'cluster.inClusterEnabled': 'false' },
     });
-    store.put('appprojects', {
-      apiVersion: 'argoproj.io/v1alpha1',
-      kind: 'AppProject',
-      metadata: { name: 'default', namespace: 'argocd' },
-      spec: {
-        sourceRepos: ['*'],
-        destinations: [{ server: '*', namespace: '*' }],
-        clusterResourceWhitelist: [{ group: '*', kind: '*' }],
-      },
-    });
+    store.put('appprojects', openProject());
     this.clusters.forEach(({ url }, i) => store.put('secrets', clusterSecret(`c${i}`, url)));
   }
 }
