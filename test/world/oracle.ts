@@ -6,7 +6,7 @@ import { nameOf } from './git.ts';
 import { graceMs } from './replica.ts';
 import type { World } from './world.ts';
 
-/** Describes the first thing that differs from what Git and the rules demand; undefined: none does. */
+/** The first difference from what Git and the rules demand; undefined: there is none. */
 export function unfinished(world: World): string | undefined {
   for (const name of world.appNames) {
     const wrong = wrongWith(world, name);
