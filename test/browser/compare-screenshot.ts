@@ -10,7 +10,7 @@ const folder = join('test', 'browser', 'screenshots');
  * a block and a few texts to the next one.
  */
 const blockPixels = 16;
-/** In steps of 255, in any colour. Ink changes a block by less, a missing panel or badge by more. */
+/** In steps of 255, in any colour. Ink changes a block by less, a missing panel or badge more. */
 const maxChannelDifference = 26;
 /** A wrapped line or a moved badge is a percent; a missing panel several. */
 export const maxDifferentShare = 0.03;
