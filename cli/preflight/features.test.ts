@@ -647,7 +647,7 @@ const signed = 'about one revision and its signature: it shows in the comparison
 const forced = 'about one object at the moment of a forced sync; to the better';
 const hidesMore = 'what is deployed stays the same; less of it is shown';
 const undetected: Readonly<Record<string, string>> = {
-  'Kustomize: Helm charts of the repository (`--enable-helm`)': byComparison,
+  'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,
   'source hydrator: who commits': byHydrator,
   'source hydrator: refused destinations': byHydrator,
@@ -765,7 +765,7 @@ const undetected: Readonly<Record<string, string>> = {
   'jq programs of one comparison': byComparison,
   'local manifests of an operation (`argocd app sync --local`)': 'about operations that are still to come',
   'Kustomize: remote bases': byComparison,
-  'Kustomize: single files of other servers, Helm charts that it would have to download': byComparison,
+  'Kustomize: single files of other servers': byComparison,
   'Kustomize: what a kustomization reads': byComparison,
   '`helm.values` that is no map': byComparison,
   'imports of Jsonnet files': byComparison,

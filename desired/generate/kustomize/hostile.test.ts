@@ -220,18 +220,19 @@ describeWithTool('kustomize', 'a hostile author of an overlay', () => {
       'releaseName: "--post-renderer=x"',
       'releaseName: rel, configHome: ../home',
       'version: "../../x"',
-      'version: 1.0.0, repo: "WEB"',
+      'version: 1.0.0, repo: "file:///etc"',
+      'version: 1.0.0, repo: "git+WEB"',
       'NAME: "../x"',
     ]) {
       const made = await outcome(inflating(entry), helm);
       expect(made).toMatch(/^refused: /);
       expect(made).not.toContain('c4nary');
     }
-    const builtin = `{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: gone, repo: "WEB"}`;
+    const builtin = `{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: gone, repo: "x://WEB"}`;
     for (const files of [
       { 'a/kustomization.yaml': `generators: ['${builtin}']\n` },
       { 'a/kustomization.yaml': 'generators: [g.yaml]\n', 'a/g.yaml': `${builtin}\n` },
-      { 'a/kustomization.yaml': 'helmChartInflationGenerator: [{chartName: gone, chartRepoUrl: "WEB"}]\n' },
+      { 'a/kustomization.yaml': 'helmChartInflationGenerator: [{chartName: gone, chartRepoUrl: "@WEB"}]\n' },
       {
         ...chart,
         'a,b/kustomization.yaml':

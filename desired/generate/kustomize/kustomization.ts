@@ -126,7 +126,7 @@ class KustomizationRewriter {
     Object.assign(made, inflatedCharts(this.#place, made));
     this.#nested(made, 'helmChartInflationGenerator', (entry) => {
       const written = textOf(entry, 'chartHome') || 'charts';
-      const { chart, home } = inflatedChart(this.#place, entry, oldChartFieldNames, written);
+      const { chart, home } = inflatedChart(this.#place, entry, { names: oldChartFieldNames, home: written });
       return home === written ? chart : { ...chart, chartHome: home };
     });
   }

@@ -303,14 +303,14 @@ describeWithTool('kustomize', 'rendering overlays', () => {
     expect(small.count('kustomize', 'build')).toBe(0);
   });
 
-  itWithTool('helm', 'refuses a chart that kustomize would download, and inflates one of the repository', async () => {
+  itWithTool('helm', 'inflates a chart of the repository, and needs a repository for others', async () => {
     const withHelm = { options: { ...options, kustomizeBuildOptions: '--enable-helm' } };
     const chart = {
       'a/charts/x/Chart.yaml': 'apiVersion: v2\nname: x\nversion: 1.0.0\n',
       'a/charts/x/values.yaml': '{}\n',
       'a/charts/x/templates/cm.yaml': configMap('{{ .Release.Name }}-{{ .Capabilities.KubeVersion.Minor }}'),
       'a/kustomization.yaml': 'helmCharts: [{name: x, releaseName: rel}]\n',
-      'b/kustomization.yaml': 'helmCharts: [{name: x, repo: "https://charts.example.com", version: 1.0.0}]\n',
+      'b/kustomization.yaml': 'helmCharts: [{name: x, version: 1.0.0}]\n',
     };
     const repository = bench.repository(chart);
     const refused = await failureOf(bench.render(repository, { path: 'b' }, withHelm));

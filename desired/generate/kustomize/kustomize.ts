@@ -4,11 +4,15 @@ import { DesiredError, SourcePathError, ToolMissing, UnsupportedSource } from '.
 import { joinedFiles, unreadFiles } from '../../fetch/files/staged-files.ts';
 import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
+import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { apiVersionsOf } from '../cluster-versions.ts';
 import { checkSchemas } from '../helm/schemas.ts';
+import { DownloadedCharts } from './downloaded-charts.ts';
+import type { PulledChart } from './downloaded-charts.ts';
+import { repositoryOf } from '../helm/repositories.ts';
 import { kustomizationName, selectKustomization } from './kustomization.ts';
 import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
 import { objectsPrinted } from '../output.ts';
@@ -37,19 +41,21 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
     isUnrestricted: buildOptions.isUnrestricted,
     folder: checkoutFolder,
     remotes: new RemoteBases(job.fetchRepository),
+    charts: new DownloadedCharts((chart, inner) => downloadChart(job, chart, inner)),
     replaced: new ReplacedFiles(),
     signal,
   };
   await selectAll(job, scope, options);
   scope.selection.check(deps.limits);
   scope.remotes.check(deps.limits);
+  await scope.charts.download(scope.replaced, deps.limits, signal);
   const helm = buildOptions.withHelm ? await helmOptions(job, deps.tools, signal) : { args: [], key: null };
   const args = [...buildOptions.args, ...helm.args];
   return {
     key: [
       ...[
         scope.selection.key(),
-        scope.remotes.key(),
+        [...scope.remotes.key(), ...scope.charts.key()],
         segments,
         optionsHash(job.source),
         tool.version,
@@ -102,6 +108,17 @@ async function unreadOverlay(scope: KustomizationScope, signal: AbortSignal): Pr
   const { snapshot, selection, folder, remotes, replaced } = scope;
   const own = await unreadFiles(snapshot, selection, folder, signal);
   return replaced.over(joinedFiles([own, ...(await remotes.unread(signal))]), signal);
+}
+
+/** Downloads a chart with the credentials that the project has for its repository. */
+async function downloadChart(
+  job: RenderJob,
+  { repo, name, version }: PulledChart,
+  signal: AbortSignal,
+): Promise<Snapshot> {
+  const repository = repositoryOf(job, repo);
+  if (repository === undefined) throw new UnsupportedSource(`the chart repository "${repo}"`);
+  return job.downloadChart({ repository, chart: name, version }, signal);
 }
 
 interface BuildOptions {

@@ -5,6 +5,7 @@ import { bytesToRead } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import type { DirectoryNode, FileNode } from '../../fetch/files/tree.ts';
 import { walk } from '../../fetch/files/tree.ts';
+import type { DownloadedCharts } from './downloaded-charts.ts';
 import type { RemoteBases } from './remote-bases.ts';
 
 /** Matches an entry of a kustomization that may be remote. */
@@ -30,6 +31,7 @@ export interface KustomizationScope {
   /** The snapshot's folder in the staging folder. */
   readonly folder: string;
   readonly remotes: RemoteBases;
+  readonly charts: DownloadedCharts;
   readonly replaced: ReplacedFiles;
   readonly signal: AbortSignal;
 }
@@ -58,8 +60,13 @@ export class ReplacedFiles {
   /** @returns its path from `root`, the same for each use of a file */
   copy(root: string, from: string, content: { readonly snapshot: Snapshot; readonly node: FileNode }): string {
     const path = `${outsideFolder}/${from}`;
-    this.#copies.set(`${root}/${path}`, content);
+    this.copyTo(`${root}/${path}`, content);
     return path;
+  }
+
+  /** @param path from the staging folder */
+  copyTo(path: string, content: { readonly snapshot: Snapshot; readonly node: FileNode }): void {
+    this.#copies.set(path, content);
   }
 
   /** Replaces the files by these once they are read. */

@@ -75,7 +75,7 @@ function checkedConfig(place: OverlayContext, document: Json): Json {
 function chartConfig(place: OverlayContext, config: JsonObject): JsonObject {
   if (textOf(config, 'kind') !== 'HelmChartInflationGenerator' || !place.scope.helm) return config;
   const written = textOf(config, 'chartHome') || 'charts';
-  const { chart, home } = inflatedChart(place, config, chartFieldNames, written);
+  const { chart, home } = inflatedChart(place, config, { names: chartFieldNames, home: written });
   return { ...chart, chartHome: home };
 }
 

@@ -151,6 +151,19 @@ export const kustomizeCases: readonly CorpusCase[] = [
     ),
     buildOptions: '--enable-helm',
   },
+  {
+    ...overlay(
+      'kustomize-helm-pulled',
+      'helmCharts:\n' +
+        '- {name: web, repo: CHARTS, version: 1.0.7, releaseName: one, namespace: there, valuesInline: {a: inline}}\n' +
+        '- {name: web, repo: CHARTS, version: 1.x, releaseName: two, additionalValuesFiles: [v.yaml]}\n' +
+        '- {name: web, repo: CHARTS, releaseName: three}\n',
+      {},
+      { 'over/v.yaml': 'b: of the overlay\n' },
+    ),
+    buildOptions: '--enable-helm',
+    atLeast: 4,
+  },
   overlay(
     'kustomize-override',
     '',
