@@ -14,44 +14,63 @@ import { root, testsBelow } from './root.mjs';
  * behaviour on a smaller scale.
  */
 const slow = [
+  'bench/bench.test.ts',
   'bench/live/cold-start.test.ts',
   'bench/smoke.test.ts',
+  'cli/admin/admin.test.ts',
   'cli/preflight/preflight.test.ts',
   'cli/shards/shards.test.ts',
   'controller/crash.test.ts',
   'controller/poison.test.ts',
   'controller/storm.test.ts',
   'desired/fetch/git/git-addresses.test.ts',
+  'desired/fetch/git/submodules.test.ts',
   'desired/fetch/signatures/verifier.test.ts',
   'desired/generate/plugins/plugins.test.ts',
+  'desired/held-inputs.test.ts',
   'desired/hydrate/git-committer.test.ts',
   'desired/render/server.test.ts',
+  'desired/render/wall.test.ts',
+  'desired/source-work.test.ts',
   'desired/thousand-applications.test.ts',
   'diff/comparison/mutations.test.ts',
   'live/sim.test.ts',
   'test/acceptance/agent.test.ts',
   'test/acceptance/bad-input.test.ts',
   'test/acceptance/capabilities.test.ts',
+  'test/acceptance/claims.test.ts',
   'test/acceptance/cli.test.ts',
+  'test/acceptance/deletion.test.ts',
   'test/acceptance/demo.test.ts',
   'test/acceptance/fair-rules.test.ts',
   'test/acceptance/fair-shares.test.ts',
   'test/acceptance/fair-tenants.test.ts',
   'test/acceptance/found.test.ts',
   'test/acceptance/hand-over.test.ts',
+  'test/acceptance/hostile.test.ts',
+  'test/acceptance/hydrator.test.ts',
   'test/acceptance/ignore-differences.test.ts',
   'test/acceptance/incidents/degraded.test.ts',
   'test/acceptance/incidents/syncs.test.ts',
   'test/acceptance/incidents/writers.test.ts',
   'test/acceptance/kubectl.test.ts',
+  'test/acceptance/migration.test.ts',
+  'test/acceptance/projects.test.ts',
+  'test/acceptance/respect-rbac.test.ts',
+  'test/acceptance/scoped-clusters.test.ts',
+  'test/acceptance/server-side-diff.test.ts',
   'test/acceptance/shadow.test.ts',
+  'test/acceptance/sources.test.ts',
   'test/chaos/',
   'test/conformance/',
+  'test/recordings/recordings.test.ts',
 ];
 /** A process with a small heap under attack: V8 gives up where other tests take its CPU time. */
 const alone = ['test/chaos/hostile-cluster.test.ts'];
-/** Test files that need helm, kustomize or jsonnet, and are slow with them. */
+/** Slow test files that need helm, kustomize or jsonnet, some of them only for a part. */
 const withTools = [
+  'desired/fetch/network/kinds-of-sources.test.ts',
+  'desired/bad-input.test.ts',
   'desired/generate/directory/jsonnet.test.ts',
   'desired/generate/helm/chart-sources.test.ts',
   'desired/generate/helm/dependencies.test.ts',
@@ -63,12 +82,7 @@ const withTools = [
   'test/acceptance/hostile-sources.test.ts',
 ];
 /** Other test files that leave tests out where helm, kustomize or jsonnet is missing. */
-const partlyWithTools = [
-  'desired/bad-input.test.ts',
-  'desired/fetch/network/kinds-of-sources.test.ts',
-  'desired/fetch/oci/oci-sources.test.ts',
-  'test/acceptance/capabilities.test.ts',
-];
+const partlyWithTools = ['desired/fetch/oci/oci-sources.test.ts', 'test/acceptance/capabilities.test.ts'];
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
 const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];

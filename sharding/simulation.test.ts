@@ -9,11 +9,12 @@ import type { FleetScript } from './testing/scripts.ts';
 import { scheduleSeed } from './testing/schedule-seed.ts';
 
 /**
- * 12 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule has its own
+ * 30 in `npm test`; 2,000 in the long run (test/support/fast-check.mjs). Each schedule has its own
  * seed.
  */
-const { numRuns = 12 } = fc.readConfigureGlobal();
+const { numRuns = 100 } = fc.readConfigureGlobal();
 const isLong = numRuns > 100;
+const schedules = isLong ? numRuns : 30;
 const crowd = isLong ? 60 : 20;
 const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
 stdout.write(`schedules of the hand-over: DRIFTLESS_SEED=${seed} repeats them\n`);
@@ -53,7 +54,7 @@ describe('the hand-over protocol, simulated', () => {
 
   it(
     'the real ownership has at most one writer for each Application at any time, and one owner of each part in the end',
-    () => hold(numRuns, { troubleMs: 60_000, most: 5 }),
+    () => hold(schedules, { troubleMs: 60_000, most: 5 }),
     limitMs,
   );
 

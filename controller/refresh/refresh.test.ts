@@ -19,11 +19,11 @@ async function syncsOfAnHour(fields: readonly string[]): Promise<number> {
   const replica = at.world.replica();
   await at.clock.advance(2000);
   const starts = new Set<string>();
-  for (let turn = 0; turn < 720; turn += 1) {
+  for (let turn = 0; turn < 360; turn += 1) {
     const live = at.world.dest.get('ConfigMap', 'one');
     const field = fields[turn % fields.length] ?? '';
     if (live !== undefined) at.world.dest.put({ ...live, data: { ...(live['data'] as object), [field]: `${turn}` } });
-    await at.clock.advance(5000);
+    await at.clock.advance(10_000);
     const state = at.world.app.status?.operationState;
     if (state?.operation.sync?.autoHealAttemptsCount !== undefined) starts.add(state.startedAt);
   }

@@ -108,13 +108,13 @@ describe('what is written', () => {
     }
     bench.writes();
     const beginning = bench.clock.monotonic();
-    while (bench.clock.monotonic() - beginning < 2 * hourMs) {
+    while (bench.clock.monotonic() - beginning < hourMs) {
       await bench.publisher.setClusterInfo('https://a', cluster(1000, String(bench.clock.now())), ownerTerms);
       await bench.clock.advance(60_000);
     }
     const writes = bench.writes().length;
-    expect(writes).toBeGreaterThan(2000);
-    expect(writes).toBeLessThan((2 * hourMs) / 1000);
+    expect(writes).toBeGreaterThan(1000);
+    expect(writes).toBeLessThan(hourMs / 1000);
   });
 
   it('nothing with a negative expiration; the default expiration with 0', async () => {
