@@ -5,7 +5,7 @@ import { Shutdown, systemClock } from '#base';
 import type { Controller } from '#controller';
 import { automated, configMap, stage } from '../controller/testing/index.ts';
 import type { NextTableFacts, SlotRecord } from '#sharding';
-import { eventually } from '#support';
+import { eventually, FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { fullViewer } from './access/viewer.ts';
 import type { Viewer } from './access/viewer.ts';
@@ -78,6 +78,14 @@ async function page(
   isPeer = false,
 ): Promise<Record<string, never>> {
   return (await api.answer(parseApiRequest(target), { viewer, isPeer }, signal)) as Record<string, never>;
+}
+
+/** A page, after the time that a peer has to answer. */
+async function latePage(facts: ReplicaFacts, peers: Peers, target: string): Promise<Record<string, never>> {
+  const clock = new FakeClock();
+  const answer = page(new ReadApi({ facts, clock, peers }), target);
+  await clock.advance(2000);
+  return answer;
 }
 
 const onlyIn = (...namespaces: readonly string[]): Viewer => ({
@@ -403,7 +411,7 @@ describe('an Application', () => {
       const own: SlotRecord = { slot: 0, holder: 'owner', incarnation: 'owner/0', renewals: 1, acked: 1, heartbeat: 0 };
       const facts = factsOf(await drifted(), 'replica-1', new Map([[0, own]]));
       const others = { ...facts, controller: { ...facts.controller, isMine: () => false } };
-      const body = await page(apiOf(others, peers), demoPath);
+      const body = await latePage(others, peers, demoPath);
       expect(body).toMatchObject({
         application: { name: 'demo', owner: 'owner', sync: 'OutOfSync' },
         incomplete: [{ replica: 'owner', reason }],
@@ -485,7 +493,7 @@ describe('peers', () => {
       { name: 'old' },
       { name: 'liar', ask: () => Promise.resolve(lie) },
     ];
-    const body = await page(apiOf(facts, peers), '/api/v1/replica');
+    const body = await latePage(facts, peers, '/api/v1/replica');
     expect(body).toMatchObject({
       items: [{ name: 'replica-0' }, { name: 'liar' }],
       incomplete: [
