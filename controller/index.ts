@@ -59,3 +59,5 @@ export type {
 } from './report/application-facts.ts';
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';
+export { GuardedWriter } from './write/writer.ts';
+export type { WriterDeps } from './write/writer.ts';

@@ -7,6 +7,8 @@
  * queues or status.
  */
 export { isPrunePostponed } from './plan.ts';
+export { planSync } from './planned-tasks.ts';
+export type { PlannedTask } from './planned-tasks.ts';
 export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
 export { hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';

@@ -1,0 +1,277 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeObject } from '#model';
+import { seededRandom } from '#base';
+import { eventually, FakeClock } from '#support';
+import { kubeconfigFor, startCluster } from './sim.ts';
+import type { SimCluster } from './sim.ts';
+import { openWriter, planSync, runSync } from './sync.ts';
+import type { SyncInputs, SyncWriter, WriterOptions } from './sync.ts';
+import { SyncRun } from './sync/sync-run.ts';
+
+const argo = (key: string, value: string): Record<string, string> => ({ [`argocd.argoproj.io/${key}`]: value });
+
+const configMap = (name: string, annotations?: Record<string, string>, namespace?: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(annotations === undefined ? {} : { annotations }),
+  },
+  data: { of: name },
+});
+
+const deployment = (name: string, annotations: Record<string, string> = {}): KubeObject => {
+  const labels = { app: name };
+  const spec = { containers: [{ name: 'web', image: 'web:1' }] };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, annotations },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
+};
+
+const widgetCrd: KubeObject = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'widgets.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
+
+describe('driftless/sync', () => {
+  let sim: SimCluster;
+  let writes: string[];
+  let writer: SyncWriter & { close(): Promise<void> };
+
+  beforeEach(async () => {
+    sim = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
+    writes = [];
+    writer = await open();
+    sim.onRequest(({ verb, resource, name, agent, dryRun }) => {
+      if (!agent.startsWith('driftless-sync') || ['get', 'list', 'watch'].includes(verb)) return;
+      writes.push(`${verb} ${resource}/${name}${dryRun ? ' (dry run)' : ''}`);
+    });
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    await sim.close();
+  });
+
+  function open(options: Partial<WriterOptions> = {}): ReturnType<typeof openWriter> {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    return openWriter({ kubeConfig, ...options });
+  }
+
+  const sync = (inputs: Partial<SyncInputs>): ReturnType<typeof runSync> => runSync({ targets: [], writer, ...inputs });
+  const has = (name: string, kind = 'ConfigMap', group = ''): boolean =>
+    sim.store.get(group, kind, 'default', name) !== undefined;
+
+  it('starts a wave only when the one before is healthy', async () => {
+    const order: string[] = [];
+    sim.store.subscribe(({ object }) => {
+      const { kind, metadata } = object;
+      const status = object['status'] as { availableReplicas?: number } | undefined;
+      if (metadata.name === 'web' && kind === 'Deployment' && status?.availableReplicas === 1) order.push('healthy');
+      if (metadata.name === 'after') order.push('after');
+    });
+    const targets = [configMap('after', argo('sync-wave', '1')), deployment('web')];
+    expect((await planSync({ targets, writer })).map(({ name, wave }) => [name, wave])).toEqual([
+      ['web', 0],
+      ['after', 1],
+    ]);
+    const outcome = await sync({ targets });
+    expect(outcome.phase).toBe('Succeeded');
+    expect(order.indexOf('healthy')).toBeGreaterThanOrEqual(0);
+    expect(order.indexOf('healthy')).toBeLessThan(order.indexOf('after'));
+  });
+
+  it('plans what it then does: create, update, unchanged, prune, keep', async () => {
+    const first = [
+      configMap('same'),
+      configMap('changed'),
+      configMap('gone'),
+      configMap('kept', argo('sync-options', 'Prune=false')),
+    ];
+    await sync({ targets: first });
+    const targets = [configMap('same'), { ...configMap('changed'), data: { of: 'other' } }, configMap('new')];
+    const inputs = { targets, known: first, options: { prune: true }, writer };
+    const plan = await planSync(inputs);
+    expect(Object.fromEntries(plan.map(({ name, action }) => [name, action]))).toEqual({
+      same: 'unchanged',
+      changed: 'update',
+      new: 'create',
+      gone: 'prune',
+      kept: 'keep',
+    });
+    const { results } = await runSync(inputs);
+    expect(Object.fromEntries(results.map(({ name, message }) => [name, message]))).toEqual({
+      same: 'configmap/same unchanged',
+      changed: 'configmap/changed configured',
+      new: 'configmap/new created',
+      gone: 'pruned',
+      kept: 'ignored (no prune)',
+    });
+    expect([has('gone'), has('kept'), has('new')]).toEqual([false, true, true]);
+  });
+
+  it('prunes nothing without the option, and nothing that is not named', async () => {
+    await sync({ targets: [configMap('mine'), configMap('other')] });
+    const { results } = await sync({ targets: [], known: [configMap('mine')] });
+    expect(results).toMatchObject([{ name: 'mine', status: 'PruneSkipped' }]);
+    expect([has('mine'), has('other')]).toEqual([true, true]);
+  });
+
+  it('applies a definition and its objects in one sync', async () => {
+    const outcome = await sync({ targets: [widget, widgetCrd] });
+    expect(outcome).toMatchObject({ phase: 'Succeeded' });
+    expect(has('one', 'Widget', 'example.com')).toBe(true);
+  });
+
+  it('refuses a kind that the server does not serve, and a denied object, before it writes', async () => {
+    const unknown = await sync({ targets: [configMap('a'), widget] });
+    expect(unknown.phase).toBe('Failed');
+    expect(unknown.message).toContain('failed to discover server resources for group version example.com/v1');
+    const [problem] = await planSync({ targets: [widget], writer });
+    expect(problem?.problem).toContain('example.com/v1');
+    const careful = await open({ denied: ({ kind }) => (kind === 'ConfigMap' ? 'no ConfigMaps here' : undefined) });
+    const denied = await runSync({ targets: [configMap('a')], writer: careful });
+    await careful.close();
+    expect(denied).toMatchObject({ phase: 'Failed', message: expect.stringContaining('no ConfigMaps here') });
+    expect(writes).toEqual([]);
+  });
+
+  it('refuses a namespace that it may not read before it writes', async () => {
+    sim.addFault({ verb: 'get', namespace: 'secret', fault: { kind: 'status', code: 403 } });
+    const targets = [configMap('a'), configMap('b', undefined, 'secret')];
+    await expect(sync({ targets })).rejects.toMatchObject({
+      code: 'LIVE_STATE',
+      message: expect.stringContaining('cannot read ConfigMap secret/b: '),
+    });
+    expect(writes).toEqual([]);
+  });
+
+  it.each([
+    ['a value that is no object', { targets: ['text' as unknown as KubeObject] }, 'target 0 is no Kubernetes object'],
+    ['an object without metadata', { targets: [{ apiVersion: 'v1', kind: 'Pod' } as KubeObject] }, 'target 0 is no'],
+    ['two targets of one identity', { targets: [configMap('a'), configMap('a', undefined, 'default')] }, 'are both'],
+    ['a known object without a name', { known: [{ ...widget, metadata: {} }] }, 'known object 0 has no name'],
+  ])('refuses %s', async (_what, inputs: Partial<SyncInputs>, message) => {
+    await expect(sync(inputs)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining(message) });
+    expect(writes).toEqual([]);
+  });
+
+  it('reports an object that the server rejects, and runs the hooks of a failed sync', async () => {
+    const invalid = { ...configMap('bad'), data: { 'not a key!': 'x' } };
+    const outcome = await sync({ targets: [invalid, configMap('cleanup', argo('hook', 'SyncFail'))] });
+    expect(outcome.phase).toBe('Failed');
+    expect(outcome.results.find(({ name }) => name === 'bad')).toMatchObject({ status: 'SyncFailed' });
+    expect(has('cleanup')).toBe(true);
+  });
+
+  it('ends at its deadline beside a writer that never returns', async () => {
+    const hanging: SyncWriter = {
+      discovery: writer.discovery,
+      get: () => Promise.resolve(null),
+      apply: () => new Promise(() => undefined),
+      create: () => new Promise(() => undefined),
+      delete: () => new Promise(() => undefined),
+      patchMetadata: () => new Promise(() => undefined),
+      denied: () => undefined,
+    };
+    const outcome = await runSync({ targets: [configMap('a')], writer: hanging, deadlineMs: 30 });
+    expect(outcome.phase).toBe('Failed');
+    expect(outcome.message).toMatch(/^Operation terminated: the sync took longer than/);
+  });
+
+  it('deletes a running hook at its deadline', async () => {
+    const spec = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a:1' }] } } };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'slow', annotations: argo('hook', 'Sync') } };
+    const idle = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(kubeconfigFor([idle]));
+    const own = await openWriter({ kubeConfig });
+    const clock = new FakeClock();
+    const inputs = { targets: [{ ...job, spec }], writer: own, deadlineMs: 60_000 };
+    const running = new SyncRun(inputs, { clock, random: seededRandom(1), warn: () => undefined }).run();
+    await eventually(() => expect(idle.store.get('batch', 'Job', 'default', 'slow')).toBeDefined());
+    await eventually(() => expect(clock.pending).toBeGreaterThan(1));
+    await clock.advance(60_000);
+    const outcome = await running;
+    expect(outcome).toMatchObject({ phase: 'Failed', results: [{ name: 'slow', hookPhase: 'Failed' }] });
+    await eventually(() => expect(idle.store.get('batch', 'Job', 'default', 'slow')).toBeUndefined());
+    await own.close();
+    await idle.close();
+  });
+
+  it('stops when its signal aborts, and keeps what was applied', async () => {
+    const controller = new AbortController();
+    const pending = sync({
+      targets: [
+        configMap('early'),
+        deployment('web', argo('sync-wave', '1')),
+        configMap('late', argo('sync-wave', '2')),
+      ],
+      onStep: ({ results }) => {
+        if (results.some(({ name }) => name === 'early')) controller.abort(new Error('enough'));
+        throw new Error('bug');
+      },
+      onWarning: () => undefined,
+      signal: controller.signal,
+    });
+    await expect(pending).rejects.toThrow('enough');
+    expect([has('early'), has('late')]).toEqual([true, false]);
+  });
+
+  it('writes nothing in a dry run, and creates the namespace if requested', async () => {
+    const careful = await open({ dryRun: true });
+    const outcome = await runSync({ targets: [configMap('a')], writer: careful });
+    await careful.close();
+    expect(outcome.phase).toBe('Succeeded');
+    expect(writes.filter((write) => !write.endsWith('(dry run)'))).toEqual([]);
+    expect(has('a')).toBe(false);
+    const made = await sync({ targets: [configMap('a')], namespace: 'fresh', options: { createNamespace: true } });
+    expect(made.phase).toBe('Succeeded');
+    expect(sim.store.get('', 'ConfigMap', 'fresh', 'a')).toBeDefined();
+  });
+
+  it('runs against any writer', async () => {
+    const objects = new Map<string, KubeObject>();
+    const memory: SyncWriter = {
+      discovery: writer.discovery,
+      get: ({ metadata }) => Promise.resolve(objects.get(metadata.name ?? '') ?? null),
+      apply: (object) => {
+        objects.set(object.metadata.name ?? '', object);
+        return Promise.resolve({ object, message: 'stored' });
+      },
+      create: (object) => memory.apply(object, null, {} as never, new AbortController().signal),
+      delete: ({ metadata }) => {
+        objects.delete(metadata.name ?? '');
+        return Promise.resolve('accepted');
+      },
+      patchMetadata: (live) => Promise.resolve(live),
+      denied: () => undefined,
+    };
+    expect(await runSync({ targets: [configMap('a')], writer: memory })).toMatchObject({ phase: 'Succeeded' });
+    expect([...objects.values()]).toMatchObject([{ metadata: { name: 'a', namespace: 'default' } }]);
+    await runSync({ targets: [], known: [configMap('a')], options: { prune: true }, writer: memory });
+    expect(objects.size).toBe(0);
+    expect(writes).toEqual([]);
+  });
+});

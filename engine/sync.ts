@@ -1,0 +1,81 @@
+/**
+ * driftless/sync: brings a cluster to the desired state as Argo CD does: hooks, waves, the order of
+ * kinds, health between waves, pruning. It changes a cluster only through a writer: that of
+ * `openWriter`, or your own.
+ */
+import { emitWarning } from 'node:process';
+import { newAbortController, systemClock, systemRandom, withDeadline } from '#base';
+import { connectionFromConfig, createKubeClient } from '#kube';
+import type { KubeConfigReader } from '#kube';
+import type { KubeObject } from '#model';
+import type { PlannedTask, SyncOutcome } from '#sync';
+import { silentLogger } from '#telemetry';
+import { OpenedWriter } from './sync/open-writer.ts';
+import { SyncRun } from './sync/sync-run.ts';
+import type { SyncInputs, SyncWriter } from './sync/types.ts';
+
+export type { SyncInputs, SyncWriter } from './sync/types.ts';
+export type {
+  ApplyOptions,
+  ApplyResult,
+  ClusterWriter,
+  DeleteOutcome,
+  PlannedTask,
+  SyncOptions,
+  SyncOutcome,
+} from '#sync';
+export type { KubeConfigReader } from '#kube';
+export type { KubeObject, ObjectName, ResourceResult } from '#model';
+
+const connectMs = 60_000;
+
+/** The tasks of a sync in execution order, with what each would do. Only reads. */
+export async function planSync(inputs: SyncInputs): Promise<readonly PlannedTask[]> {
+  return new SyncRun(inputs, depsOf(inputs)).plan();
+}
+
+/**
+ * Runs a sync to its end. Errors of single objects are in the results, and the phase is `Failed`.
+ * @throws an error with `code` `USAGE` for malformed inputs and `LIVE_STATE` if an object cannot be
+ * read, both before anything is changed; the reason of `signal` when it aborts.
+ */
+export async function runSync(inputs: SyncInputs): Promise<SyncOutcome> {
+  return new SyncRun(inputs, depsOf(inputs)).run();
+}
+
+export interface WriterOptions {
+  /** A KubeConfig of `@kubernetes/client-node`, or an object of its shape. */
+  readonly kubeConfig: KubeConfigReader;
+  /** Default: the current context. */
+  readonly context?: string;
+  /** Every write becomes a dry run of the server. */
+  readonly dryRun?: boolean;
+  /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
+  readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
+}
+
+/** Opens the writer of the controller for one cluster; `close` ends its connections. */
+export async function openWriter({
+  kubeConfig,
+  context,
+  dryRun = false,
+  denied = () => undefined,
+}: WriterOptions): Promise<SyncWriter & { close(): Promise<void> }> {
+  const { connection } = await connectionFromConfig(kubeConfig, context);
+  const shared = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-sync' };
+  const client = createKubeClient(connection, shared);
+  try {
+    const deadline = { clock: systemClock, limitMs: connectMs, what: `discovery of ${connection.server}` };
+    const { signal } = newAbortController();
+    const discovery = await withDeadline(signal, deadline, (own) => client.discover({ signal: own }));
+    return new OpenedWriter(client, discovery, { dryRun, denied }, systemClock);
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+function depsOf({ onWarning }: SyncInputs): ConstructorParameters<typeof SyncRun>[1] {
+  const warn = onWarning ?? ((message) => emitWarning(message, 'DriftlessWarning'));
+  return { clock: systemClock, random: systemRandom, warn };
+}

@@ -1,0 +1,102 @@
+import { ConcurrencyLimiter } from '#base';
+import type { Clock } from '#base';
+import { GuardedWriter } from '#controller';
+import type { ApiDiscovery, KubeClient } from '#kube';
+import type { KubeObject } from '#model';
+import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
+import type { SyncWriter } from './types.ts';
+
+const maxParallelWrites = 10;
+
+export interface OpenWriterOptions {
+  /** Every write becomes a dry run of the server. */
+  readonly dryRun: boolean;
+  readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
+}
+
+/**
+ * The writer of the controller over one client, without ownership: it applies as kubectl does, or
+ * server-side, deletes only the version that was read, and repeats a write after a conflict.
+ */
+export class OpenedWriter implements SyncWriter {
+  readonly dryRun: boolean;
+  readonly #client: KubeClient;
+  readonly #writer: GuardedWriter;
+  #discovery: ApiDiscovery;
+  /** A CustomResourceDefinition was written since the last discovery. */
+  #isStale = false;
+
+  constructor(client: KubeClient, discovery: ApiDiscovery, { dryRun, denied }: OpenWriterOptions, clock: Clock) {
+    const limiter = new ConcurrencyLimiter(maxParallelWrites);
+    this.dryRun = dryRun;
+    this.#client = client;
+    this.#discovery = discovery;
+    this.#writer = new GuardedWriter({
+      cluster: {
+        discovery: () => this.#discovery,
+        observe: ({ kind }) => (this.#isStale ||= kind === 'CustomResourceDefinition'),
+      },
+      client,
+      fenced: (signal, send) => send({ signal, beforeSend: () => undefined }),
+      denied,
+      appOf: () => undefined,
+      pace: {
+        write: (signal, send) => limiter.run(signal, send),
+        read: (work) => work,
+        during: (work) => work,
+      },
+      clock,
+      dryRun,
+    });
+  }
+
+  get discovery(): ApiDiscovery {
+    return this.#discovery;
+  }
+
+  /** Null also if the server does not serve the kind. */
+  async get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
+    if (this.#isStale) {
+      this.#isStale = false;
+      this.#discovery = await this.#client.discover({ signal });
+    }
+    try {
+      return await this.#writer.get(object, signal);
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code === 'UNKNOWN_KIND') return null;
+      throw error;
+    }
+  }
+
+  apply(target: KubeObject, live: KubeObject | null, how: ApplyOptions, signal: AbortSignal): Promise<ApplyResult> {
+    return this.#writer.apply(target, live, how, signal);
+  }
+
+  create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
+    return this.#writer.create(object, signal);
+  }
+
+  delete(
+    live: KubeObject,
+    propagation: 'Foreground' | 'Background' | 'Orphan',
+    signal: AbortSignal,
+  ): Promise<DeleteOutcome> {
+    return this.#writer.delete(live, propagation, signal);
+  }
+
+  patchMetadata(
+    live: KubeObject,
+    patch: { readonly finalizers: readonly string[] | null },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    return this.#writer.patchMetadata(live, patch, signal);
+  }
+
+  denied(object: KubeObject, namespaced: boolean): string | undefined {
+    return this.#writer.denied(object, namespaced);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}

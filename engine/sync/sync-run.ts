@@ -1,0 +1,190 @@
+import { DriftlessError, mapLimit, messageOf, newAbortController, withDeadline } from '#base';
+import type { Clock, RandomSource } from '#base';
+import { diffObjects } from '#diff';
+import { healthOf } from '#health';
+import { defaultSettings, keyOf } from '#model';
+import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model';
+import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
+import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
+import { findResource } from '#kube';
+import { inNamespace, placedTargets, requireNames, requireTargets } from './inputs.ts';
+import type { SyncInputs } from './types.ts';
+
+const defaultDeadlineMs = 600_000;
+const terminationMs = 30_000;
+const maxParallelReads = 20;
+/** Pause between two steps; doubles while nothing changes. */
+const firstPauseMs = 200;
+const maxPauseMs = 2000;
+
+const defaultOptions: Omit<SyncOptions, 'dryRun'> = {
+  prune: false,
+  force: false,
+  replace: false,
+  serverSideApply: false,
+  validate: true,
+  skipHooks: false,
+  pruneLast: false,
+  applyOutOfSyncOnly: false,
+  createNamespace: false,
+  skipDryRunOnMissing: false,
+  prunePropagationPolicy: 'Foreground',
+  pruneConfirmed: false,
+  waveDelayMs: 0,
+};
+
+export interface SyncDeps {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  readonly warn: (message: string) => void;
+}
+
+/** A sync over a writer: reads the live objects, runs steps, and waits between them. */
+export class SyncRun {
+  readonly #inputs: SyncInputs;
+  readonly #deps: SyncDeps;
+  readonly #namespace: string;
+  readonly #startedAt: number;
+  readonly #attempt: string;
+  readonly #waves = new Map<string, number>();
+  #results: readonly ResourceResult[] = [];
+
+  /** @throws UsageError for inputs that are no objects. */
+  constructor(inputs: SyncInputs, deps: SyncDeps) {
+    requireTargets(inputs.targets);
+    requireNames(inputs.known ?? []);
+    this.#inputs = inputs;
+    this.#deps = deps;
+    this.#namespace = inputs.namespace ?? 'default';
+    this.#startedAt = deps.clock.now();
+    this.#attempt = `${this.#startedAt}-${Math.floor(deps.random.next() * 2 ** 32).toString(36)}`;
+  }
+
+  async plan(): Promise<readonly PlannedTask[]> {
+    return this.#within(async (signal) => planTasks(await this.#request(signal)));
+  }
+
+  /** Runs steps until the sync is final. Beyond the deadline, it terminates the running hooks. */
+  async run(): Promise<SyncOutcome> {
+    const endsAt = this.#deps.clock.monotonic() + this.#limitMs();
+    try {
+      return await this.#within((signal) => this.#runSteps(signal));
+    } catch (error) {
+      if (this.#inputs.signal?.aborted === true || this.#deps.clock.monotonic() < endsAt) throw error;
+      return this.#terminate(messageOf(error));
+    }
+  }
+
+  async #runSteps(signal: AbortSignal): Promise<SyncOutcome> {
+    let pauseMs = firstPauseMs;
+    for (;;) {
+      const outcome = await syncStep(await this.#request(signal));
+      const hasNews = JSON.stringify(outcome.results) !== JSON.stringify(this.#results);
+      this.#results = outcome.results;
+      this.#reportStep(outcome);
+      if (outcome.phase !== 'Running') return outcome;
+      pauseMs = hasNews ? firstPauseMs : Math.min(2 * pauseMs, maxPauseMs);
+      await this.#deps.clock.sleep(pauseMs, signal);
+    }
+  }
+
+  /** A fault of the caller's function must not leave a sync half done. */
+  #reportStep(outcome: SyncOutcome): void {
+    try {
+      this.#inputs.onStep?.(outcome);
+    } catch (error) {
+      this.#deps.warn(`onStep failed: ${messageOf(error)}`);
+    }
+  }
+
+  async #terminate(why: string): Promise<SyncOutcome> {
+    const { signal } = newAbortController();
+    const deadline = { clock: this.#deps.clock, limitMs: terminationMs, what: 'terminating the sync' };
+    const outcome = await withDeadline(signal, deadline, async (own) => terminateSync(await this.#request(own)));
+    return { ...outcome, message: `${outcome.message}: ${why}` };
+  }
+
+  #limitMs(): number {
+    return this.#inputs.deadlineMs ?? defaultDeadlineMs;
+  }
+
+  #within<T>(body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const parent = this.#inputs.signal ?? newAbortController().signal;
+    return withDeadline(parent, { clock: this.#deps.clock, limitMs: this.#limitMs(), what: 'the sync' }, body);
+  }
+
+  async #request(signal: AbortSignal): Promise<SyncRequest> {
+    const { writer, diff, health, revision = '', options } = this.#inputs;
+    const { clock, warn } = this.#deps;
+    const targets = placedTargets(this.#inputs.targets, this.#namespace, writer.discovery);
+    const live = await this.#readLive(targets, signal);
+    const { pairs, hooks, liveHooks } = pairResources(
+      targets,
+      live,
+      this.#namespace,
+      (gk) => findResource(writer.discovery, gk)?.namespaced,
+    );
+    const rules = diff ?? { settings: defaultSettings, ignoreDifferences: [] };
+    return {
+      resources: pairs.map((pair) => ({ ...pair, modified: diffObjects(pair.target, pair.live, rules).modified })),
+      hooks,
+      liveHooks,
+      options: { ...defaultOptions, ...options, dryRun: writer.dryRun === true },
+      destinationNamespace: this.#namespace,
+      revision,
+      startedAt: this.#startedAt,
+      attempt: this.#attempt,
+      results: this.#results,
+      isSelected: () => true,
+      health: health ?? ((object) => healthOf(object, defaultSettings)),
+      canPrune: () => true,
+      otherApplication: () => undefined,
+      namespaceModifier: (namespace) => (namespace === null ? namespaceObject(this.#namespace) : null),
+      writer,
+      waveAppliedAt: (wave) => this.#waveAppliedAt(wave),
+      releaseSlotWhile: (work) => work,
+      warn: (message, error) => warn(`${message}: ${messageOf(error)}`),
+      clock,
+      signal,
+    };
+  }
+
+  /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
+  async #readLive(targets: readonly KubeObject[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+    const { writer, known = [] } = this.#inputs;
+    const placed = known.map((object) => inNamespace(object, this.#namespace, writer.discovery));
+    const created = this.#results.filter(({ hookType }) => hookType !== undefined).map(nameOfResult);
+    const names = [...targets, ...placed, ...created].filter(({ metadata }) => (metadata.name ?? '') !== '');
+    const byKey = new Map(names.map((object) => [keyOf(object), object]));
+    const found = await mapLimit([...byKey.values()], maxParallelReads, (object) => this.#read(object, signal));
+    return new Map(found.flatMap((object) => (object === null ? [] : [[keyOf(object), object] as const])));
+  }
+
+  /** @throws DriftlessError that names the object if it cannot be read */
+  async #read({ apiVersion, kind, metadata }: ObjectName, signal: AbortSignal): Promise<KubeObject | null> {
+    const { name = '', namespace } = metadata;
+    const identity = { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
+    try {
+      return await this.#inputs.writer.get(identity, signal);
+    } catch (cause) {
+      signal.throwIfAborted();
+      const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+      throw new DriftlessError('LIVE_STATE', `cannot read ${object}: ${messageOf(cause)}`, { cause });
+    }
+  }
+
+  #waveAppliedAt(wave: string): number {
+    const at = this.#waves.get(wave) ?? this.#deps.clock.monotonic();
+    this.#waves.set(wave, at);
+    return at;
+  }
+}
+
+function nameOfResult({ group, version, kind, namespace, name }: ResourceResult): ObjectName {
+  const metadata = namespace === '' ? { name } : { name, namespace };
+  return { apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata };
+}
+
+function namespaceObject(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
