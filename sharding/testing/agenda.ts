@@ -22,6 +22,11 @@ export class EventAgenda {
     this.#due[i] = due;
   }
 
+  /** When the next callback is due; infinity: there is none. */
+  get firstAt(): number {
+    return this.#due[0]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Removes and returns the next callback due by `end`. */
   takeBefore(end: number): { readonly at: number; readonly run: () => void } | undefined {
     const [first] = this.#due;

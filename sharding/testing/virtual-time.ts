@@ -2,6 +2,10 @@ import { sleepOn } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { EventAgenda } from './agenda.ts';
 
+/** A pause of this length counts as idle. */
+const idleMs = 20;
+const yieldsWhenIdle = 3;
+
 /** One timeline for many machines. All promises woken by an event run before the next event. */
 export class VirtualTime {
   readonly #agenda = new EventAgenda();
@@ -15,6 +19,8 @@ export class VirtualTime {
   async play(end: number, isOver: () => boolean): Promise<void> {
     await flush();
     while (!isOver()) {
+      // Code that yielded to the event loop goes on before time passes without any event.
+      if (this.#agenda.firstAt > this.now + idleMs) for (let i = 0; i < yieldsWhenIdle; i += 1) await flush();
       const next = this.#agenda.takeBefore(end);
       if (next === undefined) break;
       this.now = Math.max(this.now, next.at);

@@ -57,6 +57,12 @@ export function withValue(object: KubeObject, value: string): KubeObject {
   return object;
 }
 
+/** Whether a wave may go on after the object. */
+export function isReady({ kind, ...rest }: KubeObject): boolean {
+  if (kind !== 'PersistentVolumeClaim') return true;
+  return (rest as { readonly status?: { readonly phase?: string } }).status?.phase === 'Bound';
+}
+
 export function isHook(object: KubeObject): boolean {
   return object.metadata.annotations?.['argocd.argoproj.io/hook'] !== undefined;
 }

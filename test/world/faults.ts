@@ -25,6 +25,8 @@ export type RequestFault =
   | { readonly is: 'another kind' }
   /** The server gets the request twice. */
   | { readonly is: 'duplicated' }
+  /** Right before the server acts, a person marks the object as one to keep. */
+  | { readonly is: 'overtaken' }
   /** The process dies before its request leaves, or after the server has acted on it. */
   | { readonly is: 'killed before' }
   | { readonly is: 'killed after' }

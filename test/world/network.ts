@@ -197,6 +197,7 @@ export class WorldNetwork {
     if (fault?.is === 'echo')
       return this.#response(failure(422, 'Invalid', `Invalid value: ${request.body ?? ''}: must be something else`));
     if (target.verb === 'watch') return this.#openWatch(journey);
+    if (fault?.is === 'overtaken') markAsKept(journey);
     const answer = this.#act(journey);
     if (fault?.is === 'duplicated') this.#act(journey);
     if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
@@ -270,7 +271,7 @@ export class WorldNetwork {
         (by ?? process.index) === process.index &&
         (resource ?? kind?.resource) === kind?.resource,
     );
-    if (found === undefined || !suits(found.fault, verb)) return undefined;
+    if (found === undefined || !suits(found.fault, verb, kind)) return undefined;
     found.left -= 1;
     this.#deps.counts.add(nameOfFault(found.fault));
     return found.fault;
@@ -290,7 +291,8 @@ export class WorldNetwork {
 }
 
 /** Whether a fault can happen to a request: a watch, for one, has no body that could be cut. */
-function suits({ is }: RequestFault, verb: RequestTarget['verb']): boolean {
+function suits({ is }: RequestFault, verb: RequestTarget['verb'], kind: RequestTarget['kind']): boolean {
+  if (is === 'overtaken') return verb === 'delete' && kind?.resource !== 'applications';
   if (is === 'another kind') return verb === 'list' || verb === 'get';
   if (is === 'duplicated') return verb !== 'watch';
   if (is === 'not JSON' || is === 'truncated') return verb === 'list' || verb === 'get' || verb === 'discover';
@@ -300,6 +302,17 @@ function suits({ is }: RequestFault, verb: RequestTarget['verb']): boolean {
 
 function isFor(server: WorldApiServer, target: RequestTarget, { resource, object }: StoreEvent): boolean {
   return target.kind?.resource === resource && server.matches(object, target);
+}
+
+/** The edit of a person between our decision and our request. */
+function markAsKept({ server: { store }, target: { kind, namespace = '', name = '' } }: Journey): void {
+  const object = store.get(kind?.resource ?? '', namespace, name);
+  if (object === undefined) return;
+  const annotations = {
+    ...object.metadata.annotations,
+    'argocd.argoproj.io/sync-options': 'Delete=false,Prune=false',
+  };
+  store.put(kind?.resource ?? '', { ...object, metadata: { ...object.metadata, annotations } });
 }
 
 /** A list of another kind, or an object of another name. */

@@ -3,6 +3,7 @@ import { isCompleted } from '#model';
 import type { Application, KubeObject } from '#model';
 import { hasCanary, hasSyncOption, isHook, trackedBy, valuesOf } from './content.ts';
 import { nameOf } from './git.ts';
+import { managedKeyOf, treeKeyOf } from './redis.ts';
 import { graceMs } from './replica.ts';
 import type { World } from './world.ts';
 
@@ -48,20 +49,43 @@ function wrongWith(world: World, name: string): string | undefined {
   const expected = ['OrphanedResourceWarning', 'SyncError'];
   const condition = (status?.conditions ?? []).find(({ type }) => !expected.includes(type));
   if (condition !== undefined) return `it has the condition ${condition.type}: ${condition.message}`;
+  const unpublished = wronglyPublished(world, name);
+  if (unpublished !== undefined) return unpublished;
   const manner = world.manners.get(name)?.at(-1)?.value;
-  if (manner === 'manual' || hasFailed(app)) return undefined;
+  if (manner === 'manual' || hasFailed(world, app)) return undefined;
   const left = manner === 'automated' ? ['kept'] : ['kept', 'extra'];
   const open = differences.filter((difference) => !left.some((word) => difference.startsWith(word)));
   return open.length === 0 ? undefined : `differing: ${open.join(', ')}`;
+}
+
+/** Values in Redis that differ from Git and from the cluster. */
+function wronglyPublished(world: World, name: string): string | undefined {
+  const [tree, managed] = [treeKeyOf(name), managedKeyOf(name)].map((key) => world.redis.read(key));
+  if (tree === undefined || managed === undefined) return 'its tree or its managed resources are not published';
+  const { nodes = [] } = JSON.parse(tree) as { nodes?: readonly { kind: string; name: string; uid?: string }[] };
+  const live = world.objectsOf(name).filter((object) => trackedBy(object) === name);
+  const missing = live.find(({ metadata }) => !nodes.some(({ uid }) => uid === metadata.uid));
+  if (missing !== undefined) return `${nameOf(missing)} is not in its published tree`;
+  const gone = nodes.find(({ uid }) => uid !== undefined && !live.some(({ metadata }) => metadata.uid === uid));
+  if (gone !== undefined) return `${gone.kind} ${gone.name} is in its published tree, and does not exist`;
+  const items = JSON.parse(managed) as readonly { kind: string; name: string; liveState?: string }[] | null;
+  for (const object of live) {
+    if (isHook(object) || object.kind === 'Secret') continue;
+    const item = items?.find((one) => `${one.kind} ${one.name}` === nameOf(object));
+    const shown = JSON.parse(item?.liveState ?? 'null') as KubeObject | null;
+    if (shown === null || valuesOf(shown) !== valuesOf(object)) return `${nameOf(object)} is not published as it is`;
+  }
+  return undefined;
 }
 
 /**
  * An automated sync is not repeated after a sync of this revision ended in vain: one that must not
  * be retried, or that a person terminated.
  */
-function hasFailed({ status }: Application): boolean {
-  const { phase, syncResult, operation, message = '' } = status?.operationState ?? {};
-  const isFinal = (operation?.retry?.limit ?? 0) === 0 || message.includes('terminated');
+function hasFailed(world: World, { metadata, status }: Application): boolean {
+  const { phase, syncResult, operation, startedAt = '' } = status?.operationState ?? {};
+  const isTerminated = world.terminated.has(`${metadata.name ?? ''} ${startedAt}`);
+  const isFinal = (operation?.retry?.limit ?? 0) === 0 || isTerminated;
   const has = (phase === 'Failed' || phase === 'Error') && isFinal;
   return has && (syncResult?.revision === undefined || syncResult.revision === status?.sync?.revision);
 }
@@ -112,6 +136,7 @@ export async function checkEnd(world: World): Promise<void> {
     if (replica.state !== 'ended') continue;
     if (replica.failure !== undefined) world.break(`${replica.name} failed: ${messageOf(replica.failure)}`);
     else if (replica.leftTimers > 0) world.break(`${replica.name} left ${replica.leftTimers} timers`);
+    else if (world.redis.openOf(replica) > 0) world.break(`${replica.name} left its connection to Redis`);
     else if (world.network.openOf(replica) > 0)
       world.break(`${replica.name} left ${world.network.openOf(replica)} requests or watches`);
   }

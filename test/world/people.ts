@@ -67,6 +67,9 @@ export function perform(world: World, act: Act): void {
     case 'git':
       world.git.disturb(act.fault, act.ms);
       return;
+    case 'redis':
+      world.redis.disturb(act.fault, act.ms);
+      return;
     case 'scale':
       world.counts.add('rescaled');
       world.scale(act.replicas);
@@ -104,6 +107,7 @@ function restore(world: World, { cluster, agoMs }: Extract<Act, { do: 'restore' 
   world.counts.add('etcd restored');
   world.network.takeDown(server.url, 1500);
   server.store.restore(world.time.now - agoMs);
+  world.bindVolumes(server);
   world.rules.restored(server);
 }
 
@@ -184,6 +188,7 @@ function terminate(world: World, app: string): void {
   world.editApp(app, ({ operation, status }) => {
     const { operationState } = status ?? {};
     if (operation === undefined || operationState?.phase !== 'Running') return {};
+    world.terminated.add(`${app} ${operationState.startedAt}`);
     return { status: { ...status, operationState: { ...operationState, phase: 'Terminating' } } };
   });
 }

@@ -2,6 +2,7 @@ import { seededRandom } from '#base';
 import type { RandomSource } from '#base';
 import type { RequestFault, WatchFault } from './faults.ts';
 import type { GitFault } from './git.ts';
+import type { RedisFault } from './redis.ts';
 
 /** How an Application is synced. */
 export type SyncManner = 'automated' | 'automated without prune' | 'manual';
@@ -40,6 +41,7 @@ export type Act = { readonly at: number } & (
   | { readonly do: 'jump'; readonly by: number; readonly ms: number }
   | { readonly do: 'restore'; readonly cluster: number; readonly agoMs: number }
   | { readonly do: 'git'; readonly fault: GitFault; readonly ms: number }
+  | { readonly do: 'redis'; readonly fault: RedisFault; readonly ms: number }
   | { readonly do: 'scale'; readonly replicas: number }
   | {
       readonly do: 'push';
@@ -88,6 +90,7 @@ export function planOf(seed: number): WorldPlan {
     const act = draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world);
     acts.push(act);
     if (isLong(act)) acts.push(laterEdit(at, world));
+    if (hidesEvents(act)) acts.push(hiddenEdit(at, world));
     if (isOfHub(act) && draw.below(2) === 0) acts.push(stopMeanwhile(at, world));
   }
   acts.sort((a, b) => a.at - b.at);
@@ -110,6 +113,16 @@ function stopMeanwhile(at: number, { draw, replicas }: PlanWorld): Act {
   return { at: at + 1000 + draw.below(4000), do: 'restart', by: draw.below(replicas), how: 'stop', downMs };
 }
 
+function hidesEvents(act: Act): boolean {
+  return act.do === 'watch' && ['lossy', 'reordered', 'silent'].includes(act.fault);
+}
+
+/** A drift that the disturbed watch does not show, or shows in the wrong order. */
+function hiddenEdit(at: number, { draw, apps }: PlanWorld): Act {
+  const app = draw.below(apps);
+  return { at: at + 100 + draw.below(3000), do: 'edit', app, change: 'set', item: draw.below(8) };
+}
+
 /** Makes both the former and the next owner write while the former one is away, or comes back. */
 function laterEdit(at: number, { draw, apps }: PlanWorld): Act {
   const app = draw.below(apps);
@@ -126,7 +139,7 @@ interface PlanWorld {
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
   const by = draw.below(replicas);
   const to = draw.below(3) === 0 ? 'hub' : draw.below(clusters);
-  switch (draw.below(19)) {
+  switch (draw.below(22)) {
     case 0:
       return { at, do: 'restart', by, how: draw.pick(['kill', 'kill', 'stop']), downMs: 500 + draw.below(12_000) };
     case 1:
@@ -152,6 +165,11 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
       const which = someRequests(by, to, draw);
       return { at, do: 'outage', to, ...which, fault: someOutage(draw), ms: 5000 + draw.below(75_000) };
     }
+    case 14:
+    case 15:
+      return { at, do: 'redis', fault: draw.pick(redisFaults), ms: 1000 + draw.below(40_000) };
+    case 16:
+      return { at, do: 'request', to: draw.below(clusters), verbs: 'write', fault: { is: 'overtaken' }, times: 1 };
     default: {
       const which = someRequests(by, to, draw);
       return { at, do: 'request', to, ...which, fault: someRequestFault(draw), times: 1 + draw.below(4) };
@@ -161,7 +179,9 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
 
 function someRequests(by: number, to: number | 'hub', draw: Draw): Pick<Extract<Act, { do: 'outage' }>, 'verbs'> {
   const verbs = draw.pick(['read', 'write', 'write', 'any'] as const);
-  const resource = to === 'hub' ? draw.pick(['applications', 'configmaps', undefined]) : undefined;
+  const resource = draw.pick(
+    to === 'hub' ? ['applications', 'configmaps', undefined] : ['secrets', undefined, undefined],
+  );
   return { verbs, ...(draw.below(2) === 0 ? {} : { by }), ...(resource === undefined ? {} : { resource }) };
 }
 
@@ -194,6 +214,17 @@ const hubWatchFaults: readonly WatchFault[] = [
   'another kind',
 ];
 const watchFaults: readonly WatchFault[] = [...hubWatchFaults, 'reordered', 'lossy'];
+
+const redisFaults: readonly RedisFault[] = [
+  'down',
+  'hangs',
+  'full',
+  'loading',
+  'flushed',
+  'replaced',
+  'evicts',
+  'lying',
+];
 
 function someRequestFault(draw: Draw): RequestFault {
   const ms = 500 + draw.below(8500);

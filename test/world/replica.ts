@@ -6,8 +6,6 @@ import { createKubeClient, SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterConnection } from '#model';
-import { createMemoryPublisher } from '#publish';
-import type { Publisher } from '#publish';
 import { defaultRateLimiterConfig } from '#queues';
 import { createSettingsStore } from '#settings';
 import { createOwnership, HubTime } from '#sharding';
@@ -18,6 +16,8 @@ import { ProcessClock } from './clock.ts';
 import type { NetworkProcess } from './clock.ts';
 import type { WorldGit } from './git.ts';
 import type { WorldNetwork } from './network.ts';
+import { createWorldPublisher } from './redis.ts';
+import type { WorldRedis } from './redis.ts';
 
 export const hubUrl = 'https://hub.world';
 export const workload = 'argocd-application-controller';
@@ -47,12 +47,13 @@ export interface ReplicaDeps {
   readonly time: VirtualTime;
   readonly network: WorldNetwork;
   readonly git: WorldGit;
+  readonly redis: WorldRedis;
   readonly index: number;
   /** Distinguishes the processes that follow each other under one name. */
   readonly birth: number;
   readonly seed: number;
   readonly clusterQps: number;
-  /** Each text that leaves the process by a log line or a published value. */
+  /** Each text that leaves the process by a log line. */
   readonly onOutput: (where: string, text: string) => void;
   readonly onGone: () => void;
 }
@@ -116,7 +117,13 @@ export class WorldReplica implements NetworkProcess {
     });
     const clients = new SharedClients(connect);
     const live = createLiveClusters({ ...common, clients, metrics, tuning: { auditMs: 90_000 } });
-    const publisher = watchedPublisher(deps.onOutput);
+    const publisher = createWorldPublisher({
+      redis: deps.redis,
+      process: this,
+      seed: seed * 7 + birth,
+      logger,
+      metrics,
+    });
     const desired = git.source(clock);
     const own = { hub, settings, ownership: this.ownership, live, clients, desired, publisher, metrics };
     this.controller = createController({ ...common, ...own }, config);
@@ -152,6 +159,7 @@ export class WorldReplica implements NetworkProcess {
     this.#state = 'killed';
     this.clock.machine.off();
     this.#deps.network.disconnect(this);
+    this.#deps.redis.disconnect(this);
     this.#deps.onGone();
   }
 
@@ -171,28 +179,6 @@ function hubTimeListener(
   return ({ dateMs, durationMs, code }) => {
     const answeredAt = clock.monotonic();
     if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
-  };
-}
-
-/** The memory publisher; the texts that it gets are also passed on. */
-function watchedPublisher(onOutput: ReplicaDeps['onOutput']): Publisher {
-  const memory = createMemoryPublisher();
-  return {
-    name: memory.name,
-    run: (signal) => memory.run(signal),
-    setTree: (instance, tree, terms) => {
-      onOutput('a published tree', JSON.stringify(tree));
-      return memory.setTree(instance, tree, terms);
-    },
-    setManagedResources: (instance, resources, terms) => {
-      onOutput('published resources', JSON.stringify(resources ?? ''));
-      return memory.setManagedResources(instance, resources, terms);
-    },
-    stands: (instance) => memory.stands(instance),
-    setClusterInfo: (...given) => memory.setClusterInfo(...given),
-    remove: (...given) => memory.remove(...given),
-    forget: (instance) => memory.forget(instance),
-    onLost: (listener) => memory.onLost(listener),
   };
 }
 

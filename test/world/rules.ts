@@ -2,13 +2,25 @@ import { appKeyOf, asApplication, isCompleted } from '#model';
 import type { Application, KubeObject } from '#model';
 import { clusterKey } from '#sharding';
 import type { WorldApiServer } from './api-server.ts';
-import { appOfName, hasCanary, hasSyncOption, isHook, resourceOf, trackedBy, valuesOf, waveOf } from './content.ts';
+import {
+  appOfName,
+  hasCanary,
+  hasSyncOption,
+  isHook,
+  isReady,
+  resourceOf,
+  trackedBy,
+  valuesOf,
+  waveOf,
+} from './content.ts';
 import { nameOf } from './git.ts';
 import type { WorldGit } from './git.ts';
 import type { NetworkProcess } from './clock.ts';
 import type { ServedRequest } from './network.ts';
 import type { SyncManner, WorldPlan } from './plan.ts';
 import type { StoreEvent } from './store.ts';
+import { appOfKey, treeKeyOf } from './redis.ts';
+import type { StoredWrite } from './redis.ts';
 import { hubUrl } from './replica.ts';
 import type { WorldReplica } from './replica.ts';
 
@@ -77,6 +89,18 @@ export class JournalRules {
       if (server.url !== hubUrl) this.#clusterWrite(served, change);
       else if (change.resource === 'applications') this.#onlyWriter(process, change.object.metadata.name ?? '');
     }
+  }
+
+  /** Only the owner publishes, and no secret value. */
+  published({ process, key, text = '' }: StoredWrite): void {
+    if (hasCanary(text)) this.#world.break(`${process.name} publishes a secret value: ${key} ${text}`);
+    const app = appOfKey(key);
+    if (app === undefined) return;
+    this.#onlyWriter(process, app);
+    const since = this.#world.time.now - pruneWindowMs;
+    const isGone = this.#world.app(app) === undefined || (this.goneAt.get(app) ?? 0) > since;
+    if (text === '' && key === treeKeyOf(app) && !isGone)
+      this.#world.break(`${process.name} removes what is published about ${app}, which exists`);
   }
 
   /** An etcd was restored: objects are again as they were. */
@@ -190,7 +214,10 @@ export class JournalRules {
     if (!asks && !automated) this.#world.break(`${what} although pruning is off`);
     const running = [operation?.sync?.revision, status?.operationState?.syncResult?.revision];
     const revisions = [...recent(targets.get(app) ?? [], since), ...running];
-    const commits = revisions.map((sha) => git.get(sha ?? '')).filter((commit) => commit !== undefined);
+    // A sync of a branch takes what the branch has at that moment.
+    const heads = git.branch(app).filter(({ at }) => at >= this.#operationStart(app));
+    const named = revisions.map((sha) => git.get(sha ?? '')).filter((commit) => commit !== undefined);
+    const commits = operation?.sync?.revision === 'main' ? [...named, ...heads] : named;
     if (commits.every(({ objects }) => objects.has(nameOf(before)))) this.#world.break(`${what}, which is in Git`);
   }
 
@@ -271,7 +298,7 @@ export class JournalRules {
 
   #wasLive(app: string, wanted: KubeObject, since: number): boolean {
     return recent(this.#statesOf(app, wanted), since).some(
-      (state) => state !== undefined && valuesOf(state) === valuesOf(wanted),
+      (state) => state !== undefined && valuesOf(state) === valuesOf(wanted) && isReady(state),
     );
   }
 

@@ -28,6 +28,7 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   await world.playTo(plan.troubleMs);
   world.network.calm();
   world.git.calm();
+  world.redis.calm();
   const calmAt = world.elapsedMs;
   // People go on for a while.
   const lastActAt = Math.max(0, ...plan.acts.map(({ at }) => at));

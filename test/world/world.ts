@@ -5,12 +5,13 @@ import { openProject } from '#support';
 import { VirtualTime } from '../../sharding/testing/index.ts';
 import { WorldApiServer } from './api-server.ts';
 import type { ServedKind } from './api-server.ts';
-import { canary, configMap, hasCanary, namespace, resourceOf } from './content.ts';
+import { canary, configMap, hasCanary, isReady, namespace, resourceOf } from './content.ts';
 import { FaultCounts } from './faults.ts';
 import { WorldGit } from './git.ts';
 import type { Commit } from './git.ts';
 import { WorldNetwork } from './network.ts';
 import type { SyncManner, WorldPlan } from './plan.ts';
+import { WorldRedis } from './redis.ts';
 import { hubUrl, WorldReplica, workload } from './replica.ts';
 import { JournalRules } from './rules.ts';
 import type { ObservedWorld, Since } from './rules.ts';
@@ -41,6 +42,7 @@ const hubKinds: readonly ServedKind[] = [
 const beginMs = 1_000_000_000;
 /** How long a process that ended by itself is missing. */
 const restartMs = 2000;
+const bindMs = 1500;
 
 /** The simulated world: one hub, clusters, Git, replicas and their network, in virtual time. */
 export class World implements ObservedWorld {
@@ -51,6 +53,7 @@ export class World implements ObservedWorld {
   readonly clusters: readonly WorldApiServer[];
   readonly git: WorldGit;
   readonly network: WorldNetwork;
+  readonly redis: WorldRedis;
   readonly rules: JournalRules;
   /** All processes so far. */
   readonly replicas: WorldReplica[] = [];
@@ -59,6 +62,8 @@ export class World implements ObservedWorld {
   readonly manners = new Map<string, Since<SyncManner>[]>();
   /** Names of those who asked for a sync, with the Application. */
   readonly asked = new Map<string, string>();
+  /** Operations that a person terminated: the Application, and when they started. */
+  readonly terminated = new Set<string>();
   /** Number of replicas that should run. */
   desired: number;
   violation: string | undefined;
@@ -84,6 +89,12 @@ export class World implements ObservedWorld {
       random: seededRandom(plan.seed ^ 0x77),
       counts: this.counts,
       onServed: (served) => this.rules.served(served),
+    });
+    this.redis = new WorldRedis({
+      time: this.time,
+      random: seededRandom(plan.seed ^ 0x5ed1),
+      counts: this.counts,
+      onWrite: (write) => this.rules.published(write),
     });
     for (const server of [this.hub, ...this.clusters]) this.network.add(server);
     for (const cluster of this.clusters) this.#prepareCluster(cluster);
@@ -130,6 +141,7 @@ export class World implements ObservedWorld {
         time: this.time,
         network: this.network,
         git: this.git,
+        redis: this.redis,
         index,
         birth: this.replicas.length,
         seed: this.plan.seed,
@@ -223,10 +235,23 @@ export class World implements ObservedWorld {
 
   #prepareCluster(cluster: WorldApiServer): void {
     cluster.onCreate = (object) =>
-      object.kind === 'PersistentVolumeClaim' ? { ...object, status: { phase: 'Bound' } } : object;
+      object.kind === 'PersistentVolumeClaim' ? { ...object, status: { phase: 'Pending' } } : object;
+    cluster.store.onEvent(({ type, object }) => {
+      if (type === 'ADDED' && object.kind === 'PersistentVolumeClaim') this.#bindLater(cluster);
+    });
     cluster.store.put('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const foreign = configMap('foreign', 'v0');
     cluster.store.put('configmaps', { ...foreign, metadata: { ...foreign.metadata, namespace } });
+  }
+
+  /** The volume controller of a cluster. */
+  #bindLater(cluster: WorldApiServer): void {
+    this.time.at(this.time.now + bindMs, () => this.bindVolumes(cluster));
+  }
+
+  bindVolumes({ store }: WorldApiServer): void {
+    for (const claim of store.list('persistentvolumeclaims', namespace))
+      if (!isReady(claim)) store.put('persistentvolumeclaims', { ...claim, status: { phase: 'Bound' } });
   }
 
   #prepareHub(): void {
