@@ -12,7 +12,7 @@ import { checkValues, selectChart } from './chart.ts';
 import type { ChartDependency } from './chart.ts';
 import { environmentKey } from '../environment.ts';
 import { buildDependencies } from './dependencies.ts';
-import { DownloadedValues } from './downloaded-values.ts';
+import { DownloadedFiles } from '../downloaded-files.ts';
 import { fileParameterArgument, parameterArguments, parametersFolder } from './parameters.ts';
 import { dependenciesKey } from './repositories.ts';
 import { checkSchemas } from './schemas.ts';
@@ -103,7 +103,7 @@ function permissionsKey(
 interface GivenFiles {
   readonly unread: UnreadFiles;
   /** Values files by URL, which are downloaded first. */
-  readonly downloads: DownloadedValues;
+  readonly downloads: DownloadedFiles;
   readonly args: readonly string[];
   /** The author's name for each file, by the generated name that helm prints. */
   readonly shownNames: ReadonlyMap<string, string>;
@@ -119,7 +119,7 @@ async function givenFiles(
   const sources = await Promise.all(
     origins.map((origin) => unreadFiles(origin.snapshot, origin.selection, origin.folder, signal)),
   );
-  const downloads = new DownloadedValues(job, limits);
+  const downloads = new DownloadedFiles(job, 'values files', limits);
   const files: RenderFile[] = [];
   const links: RenderLink[] = [];
   const up = '../'.repeat(folder.split('/').length);

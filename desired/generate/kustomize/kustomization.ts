@@ -7,7 +7,15 @@ import { textOf } from '../options.ts';
 import { inflatedCharts, inflatedChart, oldChartFieldNames } from './inflated-charts.ts';
 import { checkConfigFile, checkedConfigs, filePath, inlineDocuments, keyedPath, texts } from './plugin-configs.ts';
 import { goNames, withGoNames } from '../go-fields.ts';
-import { localPath, remotePattern, stagedFolder, webPattern, overlayName } from './overlay-scope.ts';
+import {
+  isWebFile,
+  localPath,
+  overlayName,
+  remotePattern,
+  stagedFolder,
+  webFile,
+  webPattern,
+} from './overlay-scope.ts';
 import type { KustomizationScope, OverlayContext } from './overlay-scope.ts';
 import { baseLists } from './remote-bases.ts';
 import { kustomizationNames } from '../source-type.ts';
@@ -107,7 +115,7 @@ class KustomizationRewriter {
     const made: Record<string, Json> = {};
     for (const [key, value] of Object.entries(file)) made[key] = value ?? null;
     for (const list of baseLists)
-      if (Object.hasOwn(made, list)) made[list] = await this.#each(made[list], (t) => this.#base(t));
+      if (Object.hasOwn(made, list)) made[list] = await this.#each(made[list], (t) => this.#base(t, list));
     for (const list of configLists)
       if (Object.hasOwn(made, list)) made[list] = await this.#each(made[list], (t) => this.#config(t));
     for (const list of fileLists)
@@ -152,9 +160,11 @@ class KustomizationRewriter {
     return made;
   }
 
-  async #base(text: string): Promise<string> {
+  async #base(text: string, list: (typeof baseLists)[number]): Promise<string> {
     const { scope, here } = this.#place;
     if (text === '') return text;
+    // A configuration would have to be checked before it is used.
+    if (list === 'resources' && !this.#isConfig && isWebFile(text)) return webFile(this.#place, text);
     if (isRemoteBase(scope.snapshot, here, text)) return this.#remoteBase(text);
     const path = localPath(this.#place, text);
     if (path.found?.node.kind === 'directory') this.folders.push({ segments: path.found.at, isConfig: this.#isConfig });

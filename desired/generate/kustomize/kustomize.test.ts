@@ -161,14 +161,14 @@ describeWithTool('kustomize', 'rendering overlays', () => {
     ['a resource that is missing', { 'a/kustomization.yaml': 'resources: [gone.yaml]\n' }, /gone\.yaml/],
     ['what is no YAML', { 'a/kustomization.yaml': 'resources: [\n' }, /^a\/kustomization\.yaml cannot be read/],
     [
-      'a remote file',
-      { 'a/kustomization.yaml': 'resources: ["https://u:p@example.com/x/y.yaml"]\n' },
-      /names a file on another server \("https:\/\/\S*example.com\/x\/y.yaml"/,
+      'a remote configuration',
+      { 'a/kustomization.yaml': 'transformers: ["https://u:p@example.com/x/y.yaml"]\n' },
+      /has a remote file \("https:\/\/example.com/,
     ],
     [
-      'a remote patch',
-      { 'a/kustomization.yaml': 'patches: [{path: "https://u:p@example.com/x/y.yaml"}]\n' },
-      /has a remote file \("https:\/\/example.com/,
+      'a remote file without a name',
+      { 'a/kustomization.yaml': 'patches: [{path: "https://u:p@example.com/"}]\n' },
+      /names a file on another server without a plain name \("https:\/\/\S*example.com/,
     ],
     [
       'a remote base on the disk',

@@ -8,6 +8,7 @@ import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
+import { DownloadedFiles } from '../downloaded-files.ts';
 import { apiVersionsOf } from '../cluster-versions.ts';
 import { checkSchemas } from '../helm/schemas.ts';
 import { DownloadedCharts } from './downloaded-charts.ts';
@@ -42,6 +43,7 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
     folder: checkoutFolder,
     remotes: new RemoteBases(job.fetchRepository),
     charts: new DownloadedCharts((chart, inner) => downloadChart(job, chart, inner)),
+    files: new DownloadedFiles(job, 'files of other servers', deps.limits),
     replaced: new ReplacedFiles(),
     signal,
   };
@@ -63,24 +65,27 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
       ],
       ...[args, buildOptions.isUnrestricted, helm.key, environmentKey(job, options)],
       needsEnvironment(args) ? buildEnvironment(job) : null,
+      // Rendering asks whether the project permits the files.
+      scope.files.count > 0 ? (request.repositories.sourceRepos ?? null) : null,
     ],
     render: async (inner) => {
       const unread = await unreadOverlay(scope, inner);
-      const results = await deps.tools.render(
-        {
-          inputBytes: unread.bytes,
-          readInput: async (work) => {
-            const staged = await unread.read(work);
-            const { limits, unpacker } = deps;
-            if (scope.helm) await checkSchemas(staged, { limits, unpacker, owner: request.project, signal: work });
-            return staged;
-          },
-          steps: stepsOf(job, { tool, scope, options, args }),
-          share: { project: request.project, repository: job.repository.url },
-          secrets: () => secretsIn(job.source),
+      const input = {
+        inputBytes: unread.bytes + scope.files.maxBytes,
+        prepare: (work: AbortSignal) => scope.files.fetch(work),
+        readInput: async (work: AbortSignal) => {
+          const { files, links } = await unread.read(work);
+          const staged = { files: [...files, ...scope.files.files], links };
+          const { limits, unpacker } = deps;
+          if (scope.helm) await checkSchemas(staged, { limits, unpacker, owner: request.project, signal: work });
+          return staged;
         },
-        inner,
-      );
+      };
+      const steps = stepsOf(job, { tool, scope, options, args });
+      const share = { project: request.project, repository: job.repository.url };
+      const results = await deps.tools
+        .render({ ...input, steps, share, secrets: () => secretsIn(job.source) }, inner)
+        .finally(() => scope.files.forget());
       return objectsPrinted(results.at(-1)?.stdout ?? new Uint8Array(), 'kustomize', deps, inner);
     },
   };

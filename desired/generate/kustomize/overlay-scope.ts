@@ -1,10 +1,13 @@
-import { SourcePathError, UnsupportedSource } from '../../errors.ts';
+import { hashJson, outsideText } from '#base';
+import { SizeLimitExceeded, SourcePathError, UnsupportedSource } from '../../errors.ts';
 import type { StagedFiles, UnreadFiles } from '../../fetch/files/staged-files.ts';
 import type { Selection } from '../../fetch/files/selection.ts';
 import { bytesToRead } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import type { DirectoryNode, FileNode } from '../../fetch/files/tree.ts';
 import { walk } from '../../fetch/files/tree.ts';
+import { posix } from 'node:path';
+import type { DownloadedFiles } from '../downloaded-files.ts';
 import type { DownloadedCharts } from './downloaded-charts.ts';
 import type { RemoteBases } from './remote-bases.ts';
 
@@ -17,6 +20,10 @@ export const webPattern = /^https?:/i;
 
 /** The folder for files from outside an overlay's root, if administrators allow those. */
 const outsideFolder = '.driftless-outside';
+
+/** The folder for single files of other servers, in the overlay that names them. */
+const downloadsFolder = '.driftless-downloads';
+const maxDownloads = 64;
 
 export interface KustomizationScope {
   readonly snapshot: Snapshot;
@@ -32,6 +39,8 @@ export interface KustomizationScope {
   readonly folder: string;
   readonly remotes: RemoteBases;
   readonly charts: DownloadedCharts;
+  /** Single files of other servers. */
+  readonly files: DownloadedFiles;
   readonly replaced: ReplacedFiles;
   readonly signal: AbortSignal;
 }
@@ -126,6 +135,36 @@ export function localPath({ scope, here }: OverlayContext, text: string): LocalP
   if (found.node.kind === 'file' && scope.isUnrestricted && !isBelow(here, at))
     return { text: copyIntoOverlay({ scope, here }, at, found.node), found: { at, node: found.node } };
   return { text, found: { at, node: found.node } };
+}
+
+/**
+ * Requests a single file of another server, which our own client downloads. The file keeps its
+ * name: a generator makes a key of it.
+ * @returns its path for kustomize
+ * @throws UnsupportedSource, SizeLimitExceeded
+ */
+export function webFile({ scope, here }: OverlayContext, text: string): string {
+  const name = URL.canParse(text) ? posix.basename(new URL(text).pathname) : '';
+  if (!/^\w[\w.-]{0,200}$/.test(name))
+    throw new UnsupportedSource(
+      `${overlayName(here)} names a file on another server without a plain name ("${outsideText('url', text)}")`,
+    );
+  const path = `${downloadsFolder}/${hashJson(text).slice(0, 16)}/${name}`;
+  scope.files.add(`${stagedFolder({ scope, here })}/${path}`, text);
+  if (scope.files.count > maxDownloads)
+    throw new SizeLimitExceeded(`the overlay has more than ${maxDownloads} files of other servers`);
+  return path;
+}
+
+/**
+ * Whether a resource is a single file of another server. kustomize requests each address first and
+ * clones it if that fails; here its form decides.
+ */
+export function isWebFile(text: string): boolean {
+  if (!webPattern.test(text) || !URL.canParse(text)) return false;
+  const { pathname, searchParams } = new URL(text);
+  if (!/\.(?:ya?ml|json)$/i.test(pathname) || searchParams.has('ref') || searchParams.has('version')) return false;
+  return !/\/\/|\.git\/|\/_git\//.test(pathname);
 }
 
 /** Programs resolve ".." textually, without checking that the folder before it exists. */

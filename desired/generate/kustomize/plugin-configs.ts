@@ -5,7 +5,7 @@ import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
 import { textOf } from '../options.ts';
 import { chartFieldNames, inflatedChart } from './inflated-charts.ts';
 import { goNames, withGoNames } from '../go-fields.ts';
-import { localPath, overlayName } from './overlay-scope.ts';
+import { localPath, overlayName, webFile, webPattern } from './overlay-scope.ts';
 import type { OverlayContext } from './overlay-scope.ts';
 
 /** Fields of generators, transformers and validators that name files. */
@@ -86,15 +86,17 @@ function replacement(place: OverlayContext, value: Json): Json {
   return typeof path === 'string' ? { ...one, path: filePath(place, path) } : one;
 }
 
-/** A file, or inline content. */
+/** A file of the repository or of another server, or inline content. */
 export function filePath(place: OverlayContext, text: string): string {
-  return text === '' || text.includes('\n') ? text : localPath(place, text).text;
+  if (text === '' || text.includes('\n')) return text;
+  return webPattern.test(text) ? webFile(place, text) : localPath(place, text).text;
 }
 
 /** Generators may name a key: "key=file". */
 export function keyedPath(place: OverlayContext, text: string): string {
   const at = text.indexOf('=') + 1;
-  return text.slice(0, at) + localPath(place, text.slice(at)).text;
+  const path = text.slice(at);
+  return text.slice(0, at) + (webPattern.test(path) ? webFile(place, path) : localPath(place, path).text);
 }
 
 /** Replaces a text, or each item of a list. */

@@ -151,6 +151,16 @@ export const kustomizeCases: readonly CorpusCase[] = [
     ),
     buildOptions: '--enable-helm',
   },
+  overlay(
+    'kustomize-single-file',
+    '',
+    {},
+    {
+      'over/kustomization.yaml':
+        'resources: [../base, CHARTS/manifests/far.yaml]\n' +
+        'configMapGenerator: [{name: made, files: [CHARTS/values/remote.yaml, k=CHARTS/values/remote.yaml]}]\n',
+    },
+  ),
   {
     ...overlay(
       'kustomize-helm-pulled',

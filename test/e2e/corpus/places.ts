@@ -115,6 +115,7 @@ async function startCharts(needed?: typeof login): Promise<WebServer> {
   );
   page('/index.yaml', `apiVersion: v1\nentries:\n  web:\n${entries.join('')}`);
   page('/values/remote.yaml', 'a: from a server\n');
+  page('/manifests/far.yaml', configMap('far'));
   return server;
 }
 
