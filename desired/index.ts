@@ -31,6 +31,8 @@ export {
   WrongRevision,
 } from './errors.ts';
 export type { CommandErrorCode } from './errors.ts';
+export { commitFiles, readDirectory } from './local-folder.ts';
+export type { FolderBounds, LocalFile } from './local-folder.ts';
 export { defaultLimits } from './limits.ts';
 export type { DesiredLimits } from './limits.ts';
 export type { PublicKeys } from './fetch/signatures/keyring.ts';

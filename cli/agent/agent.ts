@@ -19,6 +19,8 @@ import {
 } from '#base';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
+import { commitFiles, readDirectory } from '#desired';
+import type { LocalFile } from '#desired';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { createLogger } from '#telemetry';
@@ -35,8 +37,7 @@ import { argoCrds } from '../simulation/fleet.ts';
 import { FolderLease } from './folder-lease.ts';
 import { agentNamespace, defaultName, hubObjects, sourceText } from './hub-objects.ts';
 import type { AgentPlan, RepositoryCredentials } from './hub-objects.ts';
-import { commitFiles, download, readArchive, readDirectory, shownUrl } from './local-source.ts';
-import type { SourceFile } from './local-source.ts';
+import { download, readArchive, shownUrl, sourceBounds } from './local-source.ts';
 import { agentOptions } from './options.ts';
 import type { AgentConfig } from './options.ts';
 import { followState, settledOrReason, stateLine } from './progress.ts';
@@ -226,7 +227,8 @@ class Agent {
   async #importSource(signal: AbortSignal): Promise<void> {
     const { source, config } = this.#parts;
     if (source.kind === 'git') return;
-    const files = source.kind === 'directory' ? await readDirectory(source.url) : await archiveOf(source, signal);
+    const files =
+      source.kind === 'directory' ? await readDirectory(source.url, sourceBounds) : await archiveOf(source, signal);
     await commitFiles(repositoryFolder(config), files, signal);
   }
 
@@ -320,7 +322,7 @@ class Agent {
 async function archiveOf(
   { url, digest }: { readonly url: string; readonly digest: string },
   signal: AbortSignal,
-): Promise<readonly SourceFile[]> {
+): Promise<readonly LocalFile[]> {
   const deadline = { clock: systemClock, limitMs: downloadMs, what: `downloading ${shownUrl(url)}` };
   return readArchive(await withDeadline(signal, deadline, (own) => download(url, own)), digest);
 }

@@ -37,6 +37,14 @@ export function startCommandHelper(deps: CommandHelperDeps): CommandHelper {
   return new ForkedHelper(deps);
 }
 
+/** The built program, even if this file runs from source. */
+const builtScript = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/desired/command-helper-main.js' : '../command-helper-main.js',
+    import.meta.url,
+  ),
+);
+
 interface Waiter {
   resolve(outcome: ProcessOutcome): void;
   reject(error: Error): void;
@@ -101,7 +109,7 @@ class ForkedHelper implements CommandHelper {
   }
 
   #fork(): ChildProcess {
-    const script = this.#deps.script ?? fileURLToPath(new URL('../command-helper-main.js', import.meta.url));
+    const script = this.#deps.script ?? builtScript;
     const child = fork(script, [], {
       env: allowedEnvironment(this.#deps.env),
       execArgv: ['--max-old-space-size=256'],

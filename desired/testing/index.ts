@@ -8,3 +8,5 @@ export { chartArtifact, startRegistry, tarLayer } from './registry.ts';
 export type { TestRegistry } from './registry.ts';
 export { startWebServer } from './web-server.ts';
 export type { ServedPage, WebServer } from './web-server.ts';
+export { itWithTool } from './with-tool.ts';
+export { machineTools } from './repository.ts';
