@@ -162,7 +162,7 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
   const { deadlineMs, maxGitAllocationBytes: maxAllocationBytes } = limits;
   const trust = { ...defaultTrust, ...wiring.trust };
   const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach));
-  const web = new WebClient({ tlsCertificates: trust.tlsCertificates, proxies, hosts });
+  const web = new WebClient({ clock, tlsCertificates: trust.tlsCertificates, proxies, hosts });
   const apps = new GitHubApps({ clock, web, deadlineMs, maxTokenMs: limits.githubTokenMs });
   const tokens = new CloudTokens({
     clock,

@@ -68,6 +68,7 @@ export { ListBounds, listLimits } from './reflector/list-bounds.ts';
 export type { ListLimits } from './reflector/list-bounds.ts';
 export { Reflector } from './reflector/reflector.ts';
 export type { HttpRequest, HttpResponse, RequestTransport } from './transport/http-types.ts';
+export { isSocks, SocksTunnels } from './transport/socks.ts';
 export { SharedClients } from './shared-clients.ts';
 export { ClientInstruments } from './instruments/client-instruments.ts';
 export { SingleFlight } from './single-flight.ts';

@@ -1,16 +1,17 @@
 import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { abortable, DeadlineExceeded, isAbort, messageOf, newAbortController, outsideText, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { connectionErrorText } from './connection-error.ts';
 import { KubeConnectionError } from '../errors.ts';
-import type { TlsOptions } from './http-types.ts';
 
 export interface SocksOptions {
   readonly clock: Clock;
   /** Timeout of connecting to the proxy, including its handshake; 0: none. */
   readonly timeoutMs: number;
+  /** Resolves the proxy's name; absent: as Node does. */
+  readonly lookup?: LookupFunction;
 }
 
 interface SocksProxyAddress {
@@ -44,7 +45,7 @@ export function isSocks(proxyUrl: string): boolean {
 }
 
 /**
- * Connections to one API server through a SOCKS 5 proxy (RFC 1928, RFC 1929). As in client-go, the
+ * Connections to one server through a SOCKS 5 proxy (RFC 1928, RFC 1929). As in client-go, the
  * proxy gets the server's name, not its address, and user and password if it asks for them. Every
  * failure is a KubeConnectionError that shows no credentials, and that permits a retry of writes:
  * nothing was sent to the server yet.
@@ -69,12 +70,13 @@ export class SocksTunnels {
    * @throws KubeConnectionError; the signal's reason when it aborts.
    */
   async open(signal: AbortSignal, keepAliveInitialDelay: number): Promise<Socket> {
-    const { clock, timeoutMs } = this.#options;
+    const { clock, timeoutMs, lookup } = this.#options;
     const { host, port } = this.#proxy;
     // Loaded only when needed.
     const { SocksClient } = await import('socks');
     signal.throwIfAborted();
-    const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay });
+    const address = { host, port, ...(lookup === undefined ? {} : { lookup }) };
+    const socket = connect({ ...address, noDelay: true, keepAlive: true, keepAliveInitialDelay });
     // While the socket is handed over it has no other listener, and an error without a listener
     // would end the process.
     socket.on('error', () => undefined);
@@ -102,7 +104,7 @@ export class SocksTunnels {
   }
 
   /** For undici: the tunnel, with TLS in it if the server uses TLS. */
-  connector(tls: TlsOptions & { readonly timeout: number }): buildConnector.connector {
+  connector(tls: buildConnector.BuildOptions & { readonly keepAliveInitialDelay: number }): buildConnector.connector {
     const secure = buildConnector(tls);
     return (options, callback) => {
       this.open(this.#closing.signal, tls.keepAliveInitialDelay).then(

@@ -41,7 +41,7 @@ const charts = (
     cacheDir: root,
     userAgent,
     indexes: new ChartIndexReader(parser),
-    web: new WebClient({ tlsCertificates: join(root, 'tls'), proxies: {} }),
+    web: new WebClient({ clock: systemClock, tlsCertificates: join(root, 'tls'), proxies: {} }),
     archives: new ArchiveCache({
       clock,
       cacheDir: root,

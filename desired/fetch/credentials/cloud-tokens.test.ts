@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SecretValue } from '#base';
+import { SecretValue, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { FakeClock } from '#support';
@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function tokens(clock: FakeClock, azureWorkload?: AzureWorkload): CloudTokens {
-  const web = new WebClient({ tlsCertificates: folder, proxies: {} });
+  const web = new WebClient({ clock: systemClock, tlsCertificates: folder, proxies: {} });
   return new CloudTokens({ clock, web, deadlineMs: 60_000, azureWorkload });
 }
 
@@ -116,7 +116,7 @@ describe('Azure tokens', () => {
     let round = 0;
     server.pages.set(page, () => ({ body: JSON.stringify({ access_token: `t${(round += 1)}`, expires_in: 3600 }) }));
     const clock = new FakeClock();
-    const web = new WebClient({ tlsCertificates: folder, proxies: {} });
+    const web = new WebClient({ clock: systemClock, tlsCertificates: folder, proxies: {} });
     const one = new CloudTokens({ clock, web, deadlineMs: 60_000, maxPrincipalTokenMs: 60_000 });
     const azure = { tenantId: 'tenant', clientId: 'c', secret: new SecretValue('hunter2'), authority: server.url };
     const repository = { ...bareRepository('https://dev.azure.com/o/_git/r'), azure };

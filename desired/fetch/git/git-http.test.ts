@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SecretValue, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
+import { SocksProxy } from '#support';
 import { silentLogger } from '#telemetry';
 import { createDesiredSource, createInProcessRunner } from '../../index.ts';
 import type { SourceManifests } from '../../index.ts';
@@ -121,6 +122,16 @@ describe('git over HTTP', () => {
       expect((await render(bareRepository(url), first.slice(0, 10), depth)).revision).toBe(first);
     }
     expect(seen.every(({ authorization }) => authorization === undefined)).toBe(true);
+  });
+
+  it.each(['socks5', 'socks5h'])('goes through a %s proxy, with its login', async (scheme) => {
+    const revision = commit('1');
+    const url = `${(await listen()).replace('127.0.0.1', 'localhost')}/repo.git`;
+    const proxy = await SocksProxy.start({ login: 'u:pw' });
+    const made = await render({ ...bareRepository(url), proxy: `${scheme}://u:pw@127.0.0.1:${proxy.port}` });
+    expect(made.revision).toBe(revision);
+    expect(proxy.asked.length).toBeGreaterThan(0);
+    await proxy.close();
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SecretValue, systemRandom } from '#base';
+import { SecretValue, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { FakeClock } from '#support';
@@ -44,7 +44,7 @@ describe('Git LFS files', () => {
     const root = join(folder, 'lfs');
     const objects = new DiskCache({ root, clock: new FakeClock(), random: systemRandom, maxBytes: 1e6, maxAgeMs: 1e9 });
     return new Lfs({
-      web: new WebClient({ tlsCertificates: folder, proxies: {} }),
+      web: new WebClient({ clock: systemClock, tlsCertificates: folder, proxies: {} }),
       objects,
       limits: { ...defaultLimits, maxArchiveBytes },
       cacheDir: folder,

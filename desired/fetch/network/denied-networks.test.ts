@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { seededRandom, Shutdown } from '#base';
+import { seededRandom, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { CommandRunner } from '../../command/types.ts';
 import { startWebServer } from '../../testing/index.ts';
@@ -89,7 +89,7 @@ describe('denied networks', () => {
     outside.pages.set('/', { status: 302, headers: { location: inside.url.replace('127.0.0.1', '127.0.0.2') } });
     try {
       const hosts = new HostGate(8, new DeniedNetworks(['127.0.0.2'], { allowLocal: true }));
-      const web = new WebClient({ tlsCertificates: '/none', proxies: {}, hosts });
+      const web = new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies: {}, hosts });
       const ask = (url: string): Promise<unknown> => {
         const access = { repository: bareRepository(url), at: checkUrl(url, '/cache') };
         return web.get({ url, maxBytes: 1000, signal: never }, access);
@@ -112,7 +112,7 @@ describe('denied networks', () => {
       8,
       new DeniedNetworks(['127.0.0.2'], { allowLocal: true, find: () => Promise.resolve(answers.shift() ?? []) }),
     );
-    const web = new WebClient({ tlsCertificates: '/none', proxies: {}, hosts });
+    const web = new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies: {}, hosts });
     const url = inside.url.replace('127.0.0.1', 'flips.example');
     const ask = (): Promise<{ readonly body: Buffer }> => {
       const access = { repository: bareRepository(url), at: checkUrl(url, '/cache') };

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SecretValue } from '#base';
+import { SecretValue, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { RepositoryError } from '../../errors.ts';
+import { eventually, SocksProxy } from '#support';
 import { failureOf } from '../../testing/repository.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { WebServer } from '../../testing/web-server.ts';
@@ -11,6 +12,7 @@ import { checkUrl } from '../shared/input-checks.ts';
 import { DeniedNetworks } from './denied-networks.ts';
 import type { SourceReach } from './denied-networks.ts';
 import { HostGate } from './host-gate.ts';
+import { isPastProxy } from './socks-agent.ts';
 import { WebClient } from './web-client.ts';
 import type { RepositoryAccess, WebResponse } from './web-client.ts';
 
@@ -29,6 +31,7 @@ const accessTo = (url: string, over: Partial<Repository> = {}): RepositoryAccess
 });
 const client = (denied: readonly string[] = [], reach: SourceReach = { allowLocal: true }): WebClient =>
   new WebClient({
+    clock: systemClock,
     tlsCertificates: '/none',
     proxies: {},
     hosts: new HostGate(8, new DeniedNetworks(denied, reach)),
@@ -191,4 +194,96 @@ describe('a client certificate', () => {
     stranger.pages.set('/b', { body: 'b' });
     expect((await get(`${own.url}/a`, accessTo(own.url, over))).body.toString()).toBe('b');
   });
+});
+
+describe('a SOCKS proxy', () => {
+  const through = (port: number, over: Partial<Repository> = {}): RepositoryAccess =>
+    accessTo('http://only-the-proxy-knows.example', { proxy: `socks5://u:c4nary@127.0.0.1:${port}`, ...over });
+  const portOf = (server: WebServer): string => new URL(server.url).port;
+  const refusal = async (proxy: SocksProxy, path = '/x'): Promise<string> =>
+    (await failureOf(get(`http://only-the-proxy-knows.example:${portOf(own)}${path}`, through(proxy.port)))).message;
+
+  it('gets the name of the host, and the host gets the request with the login of the repository', async () => {
+    const proxy = await SocksProxy.start({ login: 'u:c4nary' });
+    own.pages.set('/x', { body: 'served' });
+    const port = portOf(own);
+    const access = accessTo(`http://only-the-proxy-knows.example:${port}`, {
+      proxy: `socks5h://u:c4nary@127.0.0.1:${proxy.port}`,
+    });
+    const answer = await get(`http://only-the-proxy-knows.example:${port}/x`, access);
+    expect(answer.body.toString()).toBe('served');
+    expect(proxy.asked).toEqual([`name only-the-proxy-knows.example:${port}`]);
+    expect(sentTo(own)).toEqual([basic]);
+    await eventually(() => expect(proxy.open).toBe(0));
+    await proxy.close();
+  });
+
+  it('of the process is used for repositories without their own, except for hosts in no_proxy', async () => {
+    const proxy = await SocksProxy.start();
+    own.pages.set('/x', { body: 'served' });
+    for (const [none, asked] of [
+      ['', 1],
+      ['127.0.0.1', 1],
+      ['*', 1],
+    ] as const) {
+      const proxies = { http: `socks5://127.0.0.1:${proxy.port}`, none };
+      const web = new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies });
+      expect((await get(`${own.url}/x`, accessTo(own.url), web)).status).toBe(200);
+      expect(proxy.asked).toHaveLength(asked);
+    }
+    await proxy.close();
+  });
+
+  it('is no way to a denied host', async () => {
+    const proxy = await SocksProxy.start();
+    const web = client([], { allowLocal: false });
+    const error = await failureOf(get(`${own.url}/x`, through(proxy.port), web));
+    expect(error.message).toMatch(/is a loopback address/);
+    const metadata = accessTo('http://x.example', { proxy: 'socks5://169.254.169.254' });
+    expect((await failureOf(get('http://x.example/', metadata))).message).toMatch(/metadata address/);
+    expect(proxy.asked).toEqual([]);
+    await proxy.close();
+  });
+
+  it.each([
+    ['refuses the login', { login: 'u:other' }, /it refuses user and password/],
+    ['refuses the host', { refuse: 5 }, /the server refuses the connection/],
+  ])('that %s is an error without its password', async (_title, options, expected) => {
+    const proxy = await SocksProxy.start(options);
+    const message = await refusal(proxy);
+    expect(message).toMatch(/^cannot reach http:\/\/only-the-proxy-knows\.example:\d+\/x: its proxy socks5:/);
+    expect(message).toMatch(expected);
+    expect(message).not.toContain('c4nary');
+    await proxy.close();
+  });
+
+  it('that never answers is given up when the request is aborted', async () => {
+    const proxy = await SocksProxy.start({ silent: true });
+    const stop = new AbortController();
+    const web = client();
+    const asked = web.get(
+      { url: 'http://only-the-proxy-knows.example/x', maxBytes: 1000, signal: stop.signal },
+      through(proxy.port),
+    );
+    await eventually(() => expect(proxy.open).toBe(1));
+    stop.abort(new Error('given up'));
+    await expect(asked).rejects.toThrow('given up');
+    await eventually(() => expect(proxy.open).toBe(0));
+    await proxy.close();
+  });
+});
+
+it.each([
+  ['https://example.com/x', 'example.com', true],
+  ['https://a.example.com/x', 'example.com', true],
+  ['https://a.example.com/x', '.example.com', true],
+  ['https://a.example.com/x', '*.example.com', true],
+  ['https://example.com/x', 'other.org, EXAMPLE.com:443', true],
+  ['http://example.com/x', 'example.com:443', false],
+  ['https://notexample.com/x', 'example.com', false],
+  ['https://example.com/x', '', false],
+  ['https://example.com/x', '*', true],
+  ['https://[::1]:8443/x', '[::1]', true],
+])('a request to %s goes past the proxy with no_proxy %j: %s', (url, noProxy, expected) => {
+  expect(isPastProxy(new URL(url), noProxy)).toBe(expected);
 });

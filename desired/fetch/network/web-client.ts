@@ -4,12 +4,14 @@ import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { EnvHttpProxyAgent, request } from 'undici';
-import type { Dispatcher } from 'undici';
 import { abortable, isAbort, messageOf, outsideText } from '#base';
+import type { Clock } from '#base';
+import { isSocks, KubeConnectionError } from '#kube';
 import type { Repository } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../../errors.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
 import type { HostGate } from './host-gate.ts';
+import { socksAgent, socksProxyFor } from './socks-agent.ts';
 import type { SafeUrl } from '../shared/input-checks.ts';
 
 /** The proxies of this process, for repositories without their own. */
@@ -26,6 +28,7 @@ export function proxySettingsOf(env: Readonly<Record<string, string | undefined>
 }
 
 export interface WebClientDeps {
+  readonly clock: Clock;
   /** Directory with one CA bundle per host, named after the host. */
   readonly tlsCertificates: string;
   readonly proxies: ProxySettings;
@@ -71,6 +74,8 @@ export interface WebResponse {
 
 const maxRedirects = 10;
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+type RequestAgent = ReturnType<typeof socksAgent>;
 
 /** One request of a chain of redirects. */
 interface RedirectHop {
@@ -122,21 +127,24 @@ export class WebClient {
     const { url, hasLeftOrigin, mayAuthenticate } = hop;
     const agent = await this.#agent(hop, access, wanted.signal);
     try {
-      const { statusCode, headers, body } = await request(url, {
-        dispatcher: agent,
-        method: wanted.method ?? 'GET',
-        signal: wanted.signal,
-        ...(wanted.body === undefined ? {} : { body: wanted.body }),
-        headers: {
-          'user-agent': 'driftless',
-          'accept-encoding': 'identity',
-          ...wanted.headers,
-          ...(hasLeftOrigin ? {} : wanted.originHeaders),
-          ...(mayAuthenticate ? authorization(access) : {}),
-        },
-        headersTimeout: 30_000,
-        bodyTimeout: 30_000,
-      });
+      const { statusCode, headers, body } = await abortable(
+        request(url, {
+          dispatcher: agent.dispatcher,
+          method: wanted.method ?? 'GET',
+          signal: wanted.signal,
+          ...(wanted.body === undefined ? {} : { body: wanted.body }),
+          headers: {
+            'user-agent': 'driftless',
+            'accept-encoding': 'identity',
+            ...wanted.headers,
+            ...(hasLeftOrigin ? {} : wanted.originHeaders),
+            ...(mayAuthenticate ? authorization(access) : {}),
+          },
+          headersTimeout: 30_000,
+          bodyTimeout: 30_000,
+        }),
+        wanted.signal,
+      );
       const content = wanted.headOnly === true ? discardBody(body) : await readBounded(body, wanted.maxBytes, url);
       return { status: statusCode, headers: joinedHeaders(headers), body: content, finalUrl: url.href, hasLeftOrigin };
     } catch (error) {
@@ -156,14 +164,19 @@ export class WebClient {
   }
 
   /** One agent per request: requests are rare, and no connection is shared between repositories. */
-  async #agent(hop: RedirectHop, { repository }: RepositoryAccess, signal: AbortSignal): Promise<Dispatcher> {
+  async #agent(hop: RedirectHop, { repository }: RepositoryAccess, signal: AbortSignal): Promise<RequestAgent> {
     const denied = this.#deps.hosts?.denied;
     const own = await ownProxy(repository, denied, signal);
     const { http = '', https = '', none = '' } = own ?? this.#deps.proxies;
     const connect = await this.#tls(hop, repository);
-    return new EnvHttpProxyAgent({
-      httpProxy: http,
-      httpsProxy: https,
+    const proxy = socksProxyFor(hop.url, { http, https, none });
+    if (proxy !== undefined) {
+      const lookup = own === undefined ? undefined : denied?.proxyLookup;
+      return socksAgent(hop.url, { clock: this.#deps.clock, proxy, tls: connect, lookup });
+    }
+    const dispatcher = new EnvHttpProxyAgent({
+      httpProxy: isSocks(http) ? '' : http,
+      httpsProxy: isSocks(https) ? '' : https,
       noProxy: none,
       connect: { ...connect, timeout: 15_000, ...withLookup(denied?.lookup) },
       // The proxy of the process is not checked, because an administrator configured it.
@@ -172,6 +185,7 @@ export class WebClient {
       // Only TLS is tunnelled: many proxies refuse CONNECT to other ports.
       proxyTunnel: false,
     });
+    return { dispatcher, destroy: () => dispatcher.destroy() };
   }
 
   /** `insecure` and the client certificate apply to the repository's own server only. */
@@ -197,7 +211,8 @@ async function ownProxy(
   signal: AbortSignal,
 ): Promise<ProxySettings | undefined> {
   if (proxy === '') return undefined;
-  if (!/^https?:\/\//i.test(proxy)) throw new UnsupportedSource('a repository proxy without http:// or https://');
+  if (!/^https?:\/\//i.test(proxy) && !isSocks(proxy))
+    throw new UnsupportedSource('a repository proxy without http://, https:// or socks5://');
   if (denied !== undefined) await abortable(denied.checkProxy(proxy), signal);
   return { http: proxy, https: proxy, none: noProxy };
 }
@@ -254,6 +269,8 @@ function withoutQuery(url: URL): string {
 }
 
 function reasonOf(error: unknown): string {
+  // Both name the address that cannot be reached.
+  if (error instanceof KubeConnectionError) return error.message.replace(/^cannot reach \S+ /, '');
   const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown };
   if (cause instanceof Error) return messageOf(cause);
   return messageOf(error) || (typeof code === 'string' ? code : 'the connection failed');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { omit, SecretValue } from '#base';
+import { omit, SecretValue, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { FakeClock } from '#support';
@@ -35,7 +35,7 @@ const repositoryWith = (over: Partial<Repository> = {}): Repository => ({
 const client = (): OciClient =>
   new OciClient({
     clock: new FakeClock(),
-    web: new WebClient({ tlsCertificates: '/none', proxies: {} }),
+    web: new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies: {} }),
     limits: defaultLimits,
   });
 const blob = (repository = repositoryWith()): Promise<Buffer> =>
