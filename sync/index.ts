@@ -15,6 +15,8 @@ export type { OperationFacts } from './options.ts';
 export { missingNameMessage } from './prepare.ts';
 export { pairResources } from './reconcile.ts';
 export type { PairedResources } from './reconcile.ts';
+export { removeHookFinalizer } from './release.ts';
+export { hasHookFinalizer } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';
 export { syncStep, terminateSync } from './run.ts';
 export type {

@@ -7,6 +7,13 @@ import type { SyncRequest } from './types.ts';
 const maxReleaseAttempts = 5;
 const retryDelayMs = 10;
 
+/** What the removal of a finalizer needs. */
+export interface HookReleaseDeps {
+  readonly writer: Pick<SyncRequest['writer'], 'get' | 'patchMetadata'>;
+  readonly clock: Pick<SyncRequest['clock'], 'sleep'>;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Removes our finalizer from a hook and returns the updated hook; null if it is gone or another
  * object has its name. Finalizers of others stay. Reads the hook before each attempt, because the
@@ -15,9 +22,11 @@ const retryDelayMs = 10;
  * Source: gitops-engine/pkg/sync/sync_context.go (removeHookFinalizer).
  * @throws the error of the API server; a conflict after the last attempt.
  */
-export async function removeHookFinalizer(live: KubeObject, request: SyncRequest): Promise<KubeObject | null> {
+export async function removeHookFinalizer(
+  live: KubeObject,
+  { writer, clock, signal }: HookReleaseDeps,
+): Promise<KubeObject | null> {
   if (!hasHookFinalizer(live)) return live;
-  const { writer, clock, signal } = request;
   for (let attempt = 1; ; attempt += 1) {
     const fresh = await writer.get(live, signal);
     if (fresh === null || fresh.metadata.uid !== live.metadata.uid) return null;

@@ -132,6 +132,27 @@ describe('a deletion with the finalizer', () => {
     ]);
   });
 
+  it('removes a hook that still has our finalizer, although no sync is left to release it', async () => {
+    at.world.application(automated, {
+      metadata: { name: 'demo', namespace: 'argocd', finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+    });
+    await at.start();
+    const one = at.world.dest.get('ConfigMap', 'one')!;
+    at.world.dest.put({
+      ...one,
+      metadata: {
+        ...one.metadata,
+        annotations: { ...one.metadata.annotations, 'argocd.argoproj.io/hook': 'PostSync' },
+        finalizers: ['argocd.argoproj.io/hook-finalizer'],
+      },
+    });
+    await at.clock.advance(1000);
+    at.world.hub.delete('Application', 'demo');
+    await at.clock.advance(30_000);
+    expect(at.world.dest.get('ConfigMap', 'one')).toBeUndefined();
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+  });
+
   it('runs delete hooks before and after', async () => {
     const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
     at.world.git.push('a'.repeat(40), [

@@ -23,7 +23,15 @@ import {
 import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
-import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
+import {
+  hasHookFinalizer,
+  isPostDeleteHook,
+  isPreDeleteHook,
+  optionValue,
+  removeHookFinalizer,
+  resourceOption,
+  waveOf,
+} from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
@@ -204,6 +212,10 @@ export class Deleter {
       return undefined;
     }
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
+    // The sync that created a hook is over, or was lost with a restored etcd: it removes nothing.
+    const hooks = going.filter(hasHookFinalizer);
+    const { clock } = this.#deps;
+    await mapLimit(hooks, parallelDeletes, (hook) => removeHookFinalizer(hook, { writer, clock, signal }));
     if (going.length > 0) {
       log(`${objects.length} objects remaining for deletion`);
       return `waiting for the deletion of ${describeObjects(going)}`;
