@@ -140,6 +140,95 @@ export const defects = [
     'if (kind !== secretKind) return { hidden };',
     'return { hidden };',
   ),
+  // Publishing.
+  d(
+    'values are published without ownership',
+    'controller/assembly/publishing.ts',
+    'return guard.toApplication(app, neverAborted, ({ signal }) => send(signal));',
+    'return send(neverAborted);',
+  ),
+  d(
+    'a value that Redis lost is not written again',
+    'publish/redis/session.ts',
+    'this.#deps.documents.lost(document);',
+    '',
+  ),
+  // Comparing.
+  d('a Pending claim counts as Healthy', 'health/storage.ts', "{ status: 'Progressing' }", "{ status: 'Healthy' }"),
+  d(
+    'an object that Git lost makes nothing OutOfSync',
+    'compare/row.ts',
+    "makesOutOfSync: computed === 'OutOfSync' && !extraneous,",
+    "makesOutOfSync: computed === 'OutOfSync' && !extraneous && !prune,",
+  ),
+  d(
+    'a changed value is no difference',
+    'diff/comparison/diff.ts',
+    '  if (patch === undefined) return [live, live];',
+    '  if (patch === undefined || type !== undefined) return [live, live];',
+  ),
+  d(
+    'an object that vanished during a gap of the watch stays in the cache',
+    'live/store/cluster-cache.ts',
+    '        this.forget(node.key);\n      else if',
+    '        continue;\n      else if',
+  ),
+  d(
+    'a refresh that a person asked for is not answered',
+    'controller/application/freshness.ts',
+    '  if (requested !== undefined) {',
+    "  if (requested?.type === 'hard') {",
+  ),
+  d(
+    'no resync is due',
+    'controller/application/freshness.ts',
+    'return limitMs > 0 && (last === undefined || last + limitMs < facts.now);',
+    'return false;',
+  ),
+  d(
+    'a status is written although nothing differs',
+    'controller/application/status-patch.ts',
+    'return patch === undefined ? undefined : { status: patch };',
+    'return { status: patch ?? {} };',
+  ),
+  d(
+    'a late write replaces the state of a newer operation',
+    'controller/application/status-patch.ts',
+    ": [{ op: 'test', path: `/status/operationState/${field}`, value: known[field] }],",
+    ': [],',
+  ),
+  d(
+    'operations of one second have one identity',
+    'controller/application/operation-state.ts',
+    'return before !== undefined && aheadMs >= 0 && aheadMs < believedSkewMs ? before + 1000 : now;',
+    'return now;',
+  ),
+  d(
+    'an Application that is being deleted is synced',
+    'controller/application/autosync.ts',
+    "if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';",
+    '',
+  ),
+  d('PostSync hooks run first', 'sync/plan.ts', 'PostSync: 1, SyncFail: 2 }', 'PostSync: -2, SyncFail: 2 }'),
+  d(
+    'a delayed key is never due',
+    'queues/work-queue.ts',
+    'else if (isFirst) this.#delay(entry);',
+    'else if (isFirst) entry.dueAt = Number.POSITIVE_INFINITY;',
+  ),
+  // More of the hand-over.
+  d(
+    'parts are given away while a write is in flight',
+    'sharding/ownership/ownership.ts',
+    'return leaving ? writes.length === 0 : writes.every(({ server, app }) => this.#rights.mayWriteTo(server, app));',
+    'return writes.length >= 0;',
+  ),
+  d(
+    'a suspend of the machine is not noticed',
+    'sharding/ownership/ownership.ts',
+    'if (!this.#suspends.wasSuspended()) return false;',
+    'if (this.#suspensions >= 0) return false;',
+  ),
   // The end of a process.
   d(
     'a timer is left after the end',

@@ -67,6 +67,14 @@ export function perform(world: World, act: Act): void {
     case 'git':
       world.git.disturb(act.fault, act.ms);
       return;
+    case 'secret':
+      world.counts.add(`cluster Secret: ${act.change}`);
+      world.changeSecret(act.cluster, act.change, act.ms);
+      return;
+    case 'split':
+      world.counts.add('cluster split');
+      world.split(act.cluster, act.parts);
+      return;
     case 'redis':
       world.redis.disturb(act.fault, act.ms);
       return;

@@ -4,6 +4,9 @@ import type { RequestFault, WatchFault } from './faults.ts';
 import type { GitFault } from './git.ts';
 import type { RedisFault } from './redis.ts';
 
+/** What happens to the Secret of a cluster for a while. */
+export type SecretChange = 'url of another cluster' | 'url with a slash' | 'renamed' | 'deleted';
+
 /** How an Application is synced. */
 export type SyncManner = 'automated' | 'automated without prune' | 'manual';
 
@@ -42,6 +45,8 @@ export type Act = { readonly at: number } & (
   | { readonly do: 'restore'; readonly cluster: number; readonly agoMs: number }
   | { readonly do: 'git'; readonly fault: GitFault; readonly ms: number }
   | { readonly do: 'redis'; readonly fault: RedisFault; readonly ms: number }
+  | { readonly do: 'secret'; readonly cluster: number; readonly change: SecretChange; readonly ms: number }
+  | { readonly do: 'split'; readonly cluster: number; readonly parts: number }
   | { readonly do: 'scale'; readonly replicas: number }
   | {
       readonly do: 'push';
@@ -139,7 +144,7 @@ interface PlanWorld {
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
   const by = draw.below(replicas);
   const to = draw.below(3) === 0 ? 'hub' : draw.below(clusters);
-  switch (draw.below(22)) {
+  switch (draw.below(24)) {
     case 0:
       return { at, do: 'restart', by, how: draw.pick(['kill', 'kill', 'stop']), downMs: 500 + draw.below(12_000) };
     case 1:
@@ -154,7 +159,7 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
     case 6:
       return { at, do: 'git', fault: draw.pick(['fails', 'hangs', 'slow']), ms: 2000 + draw.below(20_000) };
     case 7:
-      return { at, do: 'scale', replicas: 1 + draw.below(3) };
+      return { at, do: 'scale', replicas: draw.pick([1, 1, 2, 3, 5]) };
     case 8:
     case 9:
     case 10:
@@ -168,6 +173,16 @@ function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
     case 14:
     case 15:
       return { at, do: 'redis', fault: draw.pick(redisFaults), ms: 1000 + draw.below(40_000) };
+    case 17:
+      return {
+        at,
+        do: 'secret',
+        cluster: draw.below(clusters),
+        change: draw.pick(secretChanges),
+        ms: draw.below(40_000),
+      };
+    case 18:
+      return { at, do: 'split', cluster: draw.below(clusters), parts: draw.pick([1, 2, 4]) };
     case 16:
       return { at, do: 'request', to: draw.below(clusters), verbs: 'write', fault: { is: 'overtaken' }, times: 1 };
     default: {
@@ -214,6 +229,8 @@ const hubWatchFaults: readonly WatchFault[] = [
   'another kind',
 ];
 const watchFaults: readonly WatchFault[] = [...hubWatchFaults, 'reordered', 'lossy'];
+
+const secretChanges: readonly SecretChange[] = ['url of another cluster', 'url with a slash', 'renamed', 'deleted'];
 
 const redisFaults: readonly RedisFault[] = [
   'down',

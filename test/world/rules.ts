@@ -70,6 +70,8 @@ export class JournalRules {
   readonly #restoredAt = new Map<string, number>();
   /** Number of writes to clusters by processes. */
   clusterWrites = 0;
+  /** Names of the Applications that processes wrote to, also without a change. */
+  readonly appWrites: string[] = [];
 
   constructor(world: ObservedWorld) {
     this.#world = world;
@@ -81,10 +83,11 @@ export class JournalRules {
   }
 
   served(served: ServedRequest): void {
-    const { server, process, request, changes } = served;
+    const { server, process, target, request, changes } = served;
     if (server.url === hubUrl && hasCanary(request.body ?? ''))
       this.#world.break(`${process.name} writes a secret value to the hub: ${request.path} ${request.body ?? ''}`);
     if (server.url !== hubUrl && isWrite(served)) this.#clusterRequest(served);
+    if (target.kind?.resource === 'applications' && isWrite(served)) this.appWrites.push(target.name ?? '');
     for (const change of changes) {
       if (server.url !== hubUrl) this.#clusterWrite(served, change);
       else if (change.resource === 'applications') this.#onlyWriter(process, change.object.metadata.name ?? '');
@@ -178,7 +181,8 @@ export class JournalRules {
   /** The objects of earlier waves were as the commit wants them before. */
   #wave(process: NetworkProcess, app: string, object: KubeObject): void {
     const { operation, status } = this.#world.app(app) ?? {};
-    const commit = this.#world.git.get(status?.operationState?.syncResult?.revision ?? '');
+    const revision = status?.operationState?.syncResult?.revision ?? operation?.sync?.revision;
+    const commit = this.#world.git.get(revision ?? '');
     if (operation?.sync === undefined || operation.sync.resources !== undefined || commit === undefined) return;
     const since = this.#operationStart(app);
     for (const earlier of commit.objects.values()) {

@@ -41,9 +41,14 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   if (wrong !== undefined) world.break(`not settled after ${settleMs} ms: ${wrong}`);
   const settledInMs = world.elapsedMs - calmAt;
   const { clusterWrites } = world.rules;
+  const appWrites = world.rules.appWrites.length;
   await world.playTo(world.elapsedMs + quietMs);
   const later = world.rules.clusterWrites - clusterWrites;
   if (later > 0) world.break(`${later} writes to clusters although everything was settled`);
+  // What must not be pruned stays OutOfSync, and self-heal tries it again as in Argo CD.
+  const isSynced = (name: string): boolean => world.app(name)?.status?.sync?.status === 'Synced';
+  const appLater = world.rules.appWrites.slice(appWrites).filter(isSynced);
+  if (appLater.length > 0) world.break(`writes to ${appLater.join()} although everything was settled`);
   if (world.violation === undefined) await checkEnd(world);
   for (const replica of world.replicas) replica.kill();
   const { violation, counts, log } = world;

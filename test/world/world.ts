@@ -10,7 +10,7 @@ import { FaultCounts } from './faults.ts';
 import { WorldGit } from './git.ts';
 import type { Commit } from './git.ts';
 import { WorldNetwork } from './network.ts';
-import type { SyncManner, WorldPlan } from './plan.ts';
+import type { SecretChange, SyncManner, WorldPlan } from './plan.ts';
 import { WorldRedis } from './redis.ts';
 import { hubUrl, WorldReplica, workload } from './replica.ts';
 import { JournalRules } from './rules.ts';
@@ -68,6 +68,8 @@ export class World implements ObservedWorld {
   desired: number;
   violation: string | undefined;
   readonly log: string[] = [];
+  /** Into how many parts clusters are split. */
+  readonly #parts = new Map<number, number>();
   readonly #downUntil = new Map<number, number>();
   readonly #start: number;
 
@@ -233,6 +235,28 @@ export class World implements ObservedWorld {
     this.hub.store.put('statefulsets', { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec });
   }
 
+  /** Changes the Secret of a cluster for a while. */
+  changeSecret(cluster: number, change: SecretChange, ms: number): void {
+    const { url } = this.clusters[cluster] ?? this.hub;
+    const other = this.clusters[(cluster + 1) % this.clusters.length]?.url ?? url;
+    const found = this.hub.store.get('secrets', 'argocd', `cluster-c${cluster}`);
+    if (change === 'deleted') {
+      if (found !== undefined) this.hub.store.delete('secrets', found);
+    } else if (change === 'renamed') this.#writeSecret(cluster, { name: `renamed-${this.elapsedMs}` });
+    else this.#writeSecret(cluster, { server: change === 'url with a slash' ? `${url}/` : other });
+    this.time.at(this.time.now + ms, () => this.#writeSecret(cluster));
+  }
+
+  split(cluster: number, parts: number): void {
+    this.#parts.set(cluster, parts);
+    this.#writeSecret(cluster);
+  }
+
+  #writeSecret(cluster: number, change: { readonly name?: string; readonly server?: string } = {}): void {
+    const given = { name: `c${cluster}`, server: this.clusters[cluster]?.url ?? '', ...change };
+    this.hub.store.put('secrets', clusterSecret(`c${cluster}`, given, this.#parts.get(cluster)));
+  }
+
   #prepareCluster(cluster: WorldApiServer): void {
     cluster.onCreate = (object) =>
       object.kind === 'PersistentVolumeClaim' ? { ...object, status: { phase: 'Pending' } } : object;
@@ -264,7 +288,7 @@ export class World implements ObservedWorld {
       data: { 'cluster.inClusterEnabled': 'false' },
     });
     store.put('appprojects', openProject());
-    this.clusters.forEach(({ url }, i) => store.put('secrets', clusterSecret(`c${i}`, url)));
+    this.clusters.forEach((_, i) => this.#writeSecret(i));
   }
 }
 
@@ -274,13 +298,19 @@ export function syncPolicyOf(manner: SyncManner): object {
   return { automated: { prune: manner === 'automated', selfHeal: true }, retry };
 }
 
-function clusterSecret(name: string, server: string): KubeObject {
-  const config = JSON.stringify({ bearerToken: `${canary}-token-of-${name}` });
+function clusterSecret(
+  id: string,
+  { name, server }: { readonly name: string; readonly server: string },
+  parts: number | undefined,
+): KubeObject {
+  const config = JSON.stringify({ bearerToken: `${canary}-token-of-${id}` });
   const texts = { name, server, config };
+  const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
+  const split = parts === undefined ? {} : { annotations: { 'driftless.io/split': String(parts) } };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: `cluster-${name}`, namespace: 'argocd', labels: { 'argocd.argoproj.io/secret-type': 'cluster' } },
+    metadata: { name: `cluster-${id}`, namespace: 'argocd', labels, ...split },
     data: Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
 }
