@@ -85,7 +85,11 @@ const withTools = [
   'test/acceptance/hostile-sources.test.ts',
 ];
 /** Other test files that leave tests out where helm, kustomize or jsonnet is missing. */
-const partlyWithTools = ['desired/fetch/oci/oci-sources.test.ts', 'test/acceptance/capabilities.test.ts'];
+const partlyWithTools = [
+  'desired/fetch/oci/oci-sources.test.ts',
+  'engine/desired.test.ts',
+  'test/acceptance/capabilities.test.ts',
+];
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
 const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];

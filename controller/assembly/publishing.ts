@@ -10,7 +10,7 @@ import type { RefreshRequest } from '../application/freshness.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
 /** Writes that a stop must not cut off share it, so it takes any number of listeners. */
-export const neverAborted = newAbortController().signal;
+export const neverAborted: AbortSignal = newAbortController().signal;
 
 /** Guards publishing with the ownership of the Application as cached at that moment. */
 export function publishFence(

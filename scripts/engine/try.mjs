@@ -19,7 +19,10 @@ try {
   process.stdout.write(
     `engine: ${filename}: ${(size / 1e6).toFixed(1)} MB packed, ${(unpackedSize / 1e6).toFixed(1)} MB unpacked\n`,
   );
-  writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
+  // client-node 2 installs an undici that needs Node 22: docs/engine/README.md names the override.
+  const { overrides } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const user = { name: 'user', private: true, type: 'module', overrides };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(user));
   run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `./${filename}`, '@types/node@20'], folder);
   const examples = readdirSync(join(root, 'examples', 'engine')).filter((name) => name.endsWith('.mjs'));
   for (const name of examples) {
