@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { eventually } from '#support';
+import { openCache } from '../../engine/live.ts';
+import { openWriter, runSync } from '../../engine/sync.ts';
+import { startDouble, startServers, toolPath } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
+
+/** Stands in for `driftless/sim`: the examples then run unchanged against a real API server. */
+const realCluster = `
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+export const kubeconfigFor = () => readFileSync(process.env.KUBECONFIG, 'utf8');
+export const startCluster = () => Promise.resolve({
+  store: {
+    create: (object) => execFileSync(process.env.KUBECTL, ['create', '-f', '-'], { input: JSON.stringify(object) }),
+  },
+  close: () => Promise.resolve(),
+});
+`;
+
+describe('the engine as a package, on a real API server', () => {
+  let world: Servers<'target'>;
+  let target: Server;
+  let double: ClusterDouble;
+  let folder: string;
+
+  beforeAll(async () => {
+    world = await startServers({ names: ['target'] });
+    ({ target } = world.servers);
+    double = await startDouble(target.access);
+    folder = join(world.folder, 'user');
+    mkdirSync(join(folder, 'node_modules', '@kubernetes'), { recursive: true });
+    symlinkSync(resolve('.'), join(folder, 'node_modules', 'driftless'));
+    const client = join('@kubernetes', 'client-node');
+    symlinkSync(resolve('node_modules', client), join(folder, 'node_modules', client));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(join(folder, 'real-cluster.js'), realCluster);
+  }, 120_000);
+
+  afterAll(async () => {
+    await double.stop();
+    await world.close();
+  }, 60_000);
+
+  it.each(['live', 'sync'])('examples/engine/%s.mjs prints what it prints on the simulator', async (name) => {
+    const code = readFileSync(join('examples', 'engine', `${name}.mjs`), 'utf8');
+    const used = code.replace("'driftless/sim'", "'./real-cluster.js'");
+    expect(used).not.toBe(code);
+    writeFileSync(join(folder, `${name}.mjs`), used);
+    const env = { ...process.env, KUBECONFIG: target.kubeconfig, KUBECTL: toolPath('kubectl') };
+    const { stdout } = await promisify(execFile)(process.execPath, [`${name}.mjs`], {
+      cwd: folder,
+      env,
+      timeout: 90_000,
+    });
+    expect(stdout).toBe(readFileSync(join('examples', 'engine', `${name}.txt`), 'utf8'));
+  });
+
+  describe('with an account of one namespace', () => {
+    let kubeConfig: KubeConfig;
+
+    beforeAll(async () => {
+      for (const namespace of ['team', 'other']) await target.kubectl(['create', 'namespace', namespace]);
+      await target.kubectl(['create', 'serviceaccount', 'limited', '-n', 'team']);
+      const rights = ['--verb=get,list,watch,create,patch,delete', '--resource=configmaps'];
+      await target.kubectl(['create', 'role', 'limited', '-n', 'team', ...rights]);
+      await target.kubectl([
+        ...['create', 'rolebinding', 'limited', '-n', 'team'],
+        ...['--role=limited', '--serviceaccount=team:limited'],
+      ]);
+      await target.kubectl(['create', 'configmap', 'secretive', '-n', 'other']);
+      kubeConfig = new KubeConfig();
+      kubeConfig.loadFromFile(target.kubeconfigFor(await target.as('team', 'limited')));
+    }, 60_000);
+
+    it('the cache has its namespace, and names what it may not read', async () => {
+      const cache = await openCache({ kubeConfig, namespaces: ['team', 'other'], include: [{ groups: [''] }] });
+      const created: string[] = [];
+      cache.subscribe({ created: ({ namespace, name }) => created.push(`${namespace}/${name}`) });
+      await target.kubectl(['create', 'configmap', 'new', '-n', 'team']);
+      await eventually(() => expect(created).toContain('team/new'));
+      const kinds = [
+        { group: '', kind: 'ConfigMap' },
+        { group: '', kind: 'Secret' },
+      ];
+      const { objects, incomplete } = await cache.list({ kinds });
+      expect(objects.map(({ namespace }) => namespace)).not.toContain('other');
+      expect(incomplete.map(({ kind, reason }) => [kind, reason.includes('is forbidden')])).toEqual([
+        ['ConfigMap', true],
+        ['Secret', true],
+      ]);
+      await cache.close();
+    });
+
+    it('a sync applies and prunes there, and refuses another namespace before it writes', async () => {
+      const configMap = (name: string, namespace: string): Parameters<typeof runSync>[0]['targets'][number] => ({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name, namespace },
+        data: { a: 'b' },
+      });
+      const writer = await openWriter({ kubeConfig });
+      const both = [configMap('mine', 'team'), configMap('secretive', 'other')];
+      await expect(runSync({ targets: both, writer })).rejects.toMatchObject({ code: 'LIVE_STATE' });
+      expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeUndefined();
+      for (const serverSideApply of [false, true]) {
+        const own = [configMap('mine', 'team')];
+        const applied = await runSync({ targets: own, writer, options: { serverSideApply } });
+        expect(applied.phase).toBe('Succeeded');
+        expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeDefined();
+        await runSync({ targets: [], known: own, writer, options: { prune: true } });
+        expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeUndefined();
+      }
+      await writer.close();
+    });
+  });
+});
