@@ -72,7 +72,8 @@ function compiled(source) {
 
 /** A defect that never lets a schedule end counts as found, too. */
 function play(copy) {
-  const line = [join(copy, 'dist', 'test', 'world', 'run.js'), '1', String(seeds)];
+  // Schedules make much garbage: a larger young generation saves a sixth of their CPU time.
+  const line = ['--max-semi-space-size=64', join(copy, 'dist', 'test', 'world', 'run.js'), '1', String(seeds)];
   const env = { ...process.env, WORLD_STOP: '1' };
   return new Promise((resolve) => {
     let text = '';

@@ -101,7 +101,8 @@ export class WorldApiServer {
     if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
     const field = query.get('fieldSelector')?.replace(/^metadata\.name=/, '');
     if (field !== undefined && object.metadata.name !== field) return false;
-    const selector = /^(\S+) in \(([^)]*)\)$/.exec(query.get('labelSelector') ?? '');
+    const text = query.get('labelSelector');
+    const selector = text === null ? null : /^(\S+) in \(([^)]*)\)$/.exec(text);
     if (selector === null) return true;
     return (selector[2] ?? '').split(',').includes(object.metadata.labels?.[selector[1] ?? ''] ?? '');
   }

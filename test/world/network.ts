@@ -201,11 +201,13 @@ export class WorldNetwork {
     const answer = this.#act(journey);
     if (fault?.is === 'duplicated') this.#act(journey);
     if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
-    const text = JSON.stringify(answer.body);
-    if (fault?.is === 'truncated') return { ...this.#response(answer), body: bodyOf(text.slice(0, text.length / 2)) };
+    if (fault?.is === 'truncated') {
+      const text = JSON.stringify(answer.body);
+      return { ...this.#response(answer), body: bodyOf(text.slice(0, text.length / 2)) };
+    }
     if (fault?.is === 'another kind')
       return this.#response(strangerTo(server, target, String(request.headers['accept'] ?? '')));
-    return { ...this.#response(answer), body: bodyOf(text) };
+    return this.#response(answer);
   }
 
   #act({ process, server, request, target }: Journey): ServerAnswer {

@@ -88,13 +88,14 @@ export function planOf(seed: number): WorldPlan {
     manner: draw.pick(['automated', 'automated', 'automated without prune', 'manual']),
     cascades: draw.below(3) > 0,
   }));
-  const world = { draw, replicas, clusters, apps: apps.length };
+  const world = { draw, replicas, clusters, apps: apps.length, homes: apps.map(({ cluster }) => cluster) };
   const acts: Act[] = [];
   for (let n = 8 + draw.below(16); n > 0; n -= 1) {
     const at = 3000 + draw.below(troubleMs - 3000);
     const act = draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world);
     acts.push(act);
     if (isLong(act)) acts.push(laterEdit(at, world));
+    if (stopsWriter(act)) acts.push(...editsAround(act, world));
     if (hidesEvents(act)) acts.push(hiddenEdit(at, world));
     if (isOfHub(act) && draw.below(2) === 0) acts.push(stopMeanwhile(at, world));
   }
@@ -118,6 +119,22 @@ function stopMeanwhile(at: number, { draw, replicas }: PlanWorld): Act {
   return { at: at + 1000 + draw.below(4000), do: 'restart', by: draw.below(replicas), how: 'stop', downMs };
 }
 
+function stopsWriter(act: Act): act is Extract<Act, { do: 'request' }> {
+  return act.do === 'request' && act.to !== 'hub' && act.fault.is.startsWith('frozen');
+}
+
+/** A drift that the process is about to repair when it stops, and one for the next owner. */
+function editsAround({ at, to }: { readonly at: number; readonly to: number | 'hub' }, world: PlanWorld): Act[] {
+  const { draw, homes } = world;
+  const app = homes.findIndex((cluster) => cluster === to);
+  if (app < 0) return [];
+  const edit = { do: 'edit', app, change: 'set', item: draw.below(8) } as const;
+  return [
+    { at: at + 100, ...edit },
+    { at: at + 38_000 + draw.below(10_000), ...edit },
+  ];
+}
+
 function hidesEvents(act: Act): boolean {
   return act.do === 'watch' && ['lossy', 'reordered', 'silent'].includes(act.fault);
 }
@@ -139,6 +156,8 @@ interface PlanWorld {
   readonly replicas: number;
   readonly clusters: number;
   readonly apps: number;
+  /** The cluster of each Application. */
+  readonly homes: readonly number[];
 }
 
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
@@ -265,7 +284,8 @@ function someRequestFault(draw: Draw): RequestFault {
     { is: 'killed before' },
     { is: 'killed after' },
     { is: 'frozen before', ms: 1000 + draw.below(80_000) },
-    { is: 'frozen before', ms: 1000 + draw.below(80_000) },
+    { is: 'frozen before', ms: 36_000 + draw.below(40_000) },
+    { is: 'frozen before', ms: 36_000 + draw.below(40_000) },
     { is: 'frozen after', ms: 1000 + draw.below(80_000) },
   ]);
 }
