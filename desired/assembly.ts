@@ -212,10 +212,21 @@ function createRemotes(wiring: Wiring, { web, git, repositories, parser, unpacke
   });
 }
 
+/** An answer of git-lfs-authenticate. */
+const maxGrantBytes = 65_536;
+
 function createLfs({ clock, cacheDir, random, limits }: Wiring, { web, git }: RemoteAccess): Lfs {
   const root = join(cacheDir, 'lfs');
   const objects = new DiskCache({ root, clock, random, maxBytes: limits.archiveDiskBytes, maxAgeMs: Infinity });
-  return new Lfs({ web, objects, limits, cacheDir, withToken: withTokenBy(git, cacheDir) });
+  return new Lfs({
+    web,
+    objects,
+    limits,
+    cacheDir,
+    withToken: withTokenBy(git, cacheDir),
+    runOnServer: (command, remote, signal) =>
+      git.runOnServer(command, remote, { signal, timeoutMs: limits.deadlineMs, maxBytes: maxGrantBytes }),
+  });
 }
 
 interface GeneratorsWiring extends RemoteAccess {

@@ -226,7 +226,7 @@ const appCases: readonly AppCase[] = [
     {
       repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', enableLfs: 'true' })],
     },
-    [['refused', rows.credentials, 'Secret argocd/repo']],
+    [],
   ],
   [
     'ssh behind a proxy',

@@ -88,8 +88,6 @@ function repositoryFeatures(url: string, project: string, { repositories }: Inst
     if (isAzure && !isGit) add('Azure credentials for a registry', 'refused', rows.credentials);
     if (on.has('useAzureWorkloadIdentity') && isGit)
       add('Azure workload identity: the pods of this controller need it, too', 'differs', rows.credentials);
-    if (on.has('enableLfs') && /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(url))
-      add('Git LFS over ssh', 'refused', rows.credentials);
   }
   return found;
 }

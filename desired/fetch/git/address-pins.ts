@@ -34,6 +34,19 @@ export function sshTarget(url: string, host: string): SshTarget {
   return { host: host.toLowerCase().replace(/^\[(.*)\]$/, '$1'), port: port === '' ? '22' : port };
 }
 
+/**
+ * The arguments of ssh for the server of a URL, in both forms.
+ * @throws RepositoryError for a user or host that ssh could parse as something else
+ */
+export function sshDestination({ url, host }: { readonly url: string; readonly host: string }): readonly string[] {
+  const target = sshTarget(url, host);
+  const isUrl = /^[a-z][a-z0-9+.-]*:\/\//i.test(url);
+  const user = isUrl ? decodeURIComponent(new URL(url).username) : (/^([^@/:]*)@/.exec(url)?.[1] ?? '');
+  if (!/^(?:[\w.+][\w.+-]*)?$/.test(user))
+    throw new RepositoryError('the user of the repository has characters that no user has');
+  return ['-p', target.port, '--', user === '' ? target.host : `${user}@${target.host}`];
+}
+
 /** Returns the known_hosts name of a host with a non-standard port. */
 export function withPort({ host, port }: SshTarget): string {
   return port === '22' ? host : `[${host}]:${port}`;

@@ -10,7 +10,7 @@ import { RepositoryError, UnsupportedSource } from '../../errors.ts';
 import type { CloudTokens } from '../credentials/cloud-tokens.ts';
 import type { GitHubApps } from '../credentials/github-apps.ts';
 import type { HostGate } from '../network/host-gate.ts';
-import { atAddress, curlPins, sshPins, sshTarget, withPort } from './address-pins.ts';
+import { atAddress, curlPins, sshDestination, sshPins, sshTarget, withPort } from './address-pins.ts';
 import type { SshTarget } from './address-pins.ts';
 import { isRequestType } from './git-metrics.ts';
 import type { MeasureGit } from './git-metrics.ts';
@@ -71,6 +71,8 @@ export interface GitRun {
   readonly keyring?: string;
   /** Connect to this remote; git knows it as `source`. */
   readonly remote?: GitRemote;
+  /** Runs this command on the ssh server of `remote`, instead of git. */
+  readonly sshCommand?: string;
 }
 
 /**
@@ -96,6 +98,14 @@ export class Git {
     const [command] = args;
     if (measure === undefined || run.remote === undefined || !isRequestType(command)) return this.#run(args, run);
     return measure(run.remote.url.url, command, this.#run(args, run));
+  }
+
+  /**
+   * Runs one command on the server of an ssh URL.
+   * @throws RepositoryError for a denied host
+   */
+  runOnServer(sshCommand: string, remote: GitRemote, run: Omit<GitRun, 'directory'>): Promise<CommandResult> {
+    return this.#run([], { ...run, directory: this.#home, remote, sshCommand });
   }
 
   async #run(args: readonly string[], run: GitRun): Promise<CommandResult> {
@@ -165,7 +175,7 @@ export class Git {
     const unseen = this.#deps.hosts?.denied === undefined ? {} : { 'http.followRedirects': 'false' };
     const config = [...Object.entries({ ...baseConfig, ...unseen, ...access.config }), ...access.pins];
     try {
-      const result = await this.#deps.commands.runCommand(['git', `--git-dir=${run.directory}`, ...args], {
+      const result = await this.#deps.commands.runCommand(programOf(args, run, access), {
         cwd: this.#home,
         env: {
           ...baseEnv(this.#home),
@@ -311,6 +321,7 @@ export class Git {
     // git passes this to a shell; every word is ours and is quoted anyway.
     access.env['GIT_SSH_COMMAND'] = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     access.env['GIT_SSH_VARIANT'] = 'ssh';
+    access.ssh.push(...words);
     await this.#nameUser(access);
     Object.assign(access.env, proxy?.env);
     access.secrets.push(...Object.values(proxy?.env ?? {}));
@@ -362,13 +373,22 @@ interface GitAccess {
   /** Configuration keys with several values. */
   readonly pins: (readonly [string, string])[];
   readonly env: Record<string, string>;
+  /** ssh with its options. */
+  readonly ssh: string[];
   readonly files: string[];
   /** Texts that must not appear in any message. */
   readonly secrets: string[];
 }
 
+/** @throws RepositoryError for a user or host that ssh could parse as something else */
+function programOf(args: readonly string[], run: GitRun, { ssh }: GitAccess): readonly string[] {
+  const { directory, remote, sshCommand } = run;
+  if (remote === undefined || sshCommand === undefined) return ['git', `--git-dir=${directory}`, ...args];
+  return [...ssh, ...sshDestination(remote.url), sshCommand];
+}
+
 function noAccess(): GitAccess {
-  return { config: {}, pins: [], env: {}, files: [], secrets: [] };
+  return { config: {}, pins: [], env: {}, ssh: [], files: [], secrets: [] };
 }
 
 function isGitProtocol({ url }: SafeUrl): boolean {

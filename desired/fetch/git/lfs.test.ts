@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SecretValue, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
@@ -13,6 +14,11 @@ import type { RenderBench } from '../../testing/repository.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { WebServer } from '../../testing/web-server.ts';
 import { DiskCache } from '../shared/disk-cache.ts';
+import { createInProcessRunner } from '../../command/in-process.ts';
+import type { CommandResult } from '../../command/types.ts';
+import { checkUrl } from '../shared/input-checks.ts';
+import { Git } from './git.ts';
+import { lfsUrlIn } from './lfs-endpoint.ts';
 import { Lfs } from './lfs.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import { Tree } from '../files/tree.ts';
@@ -40,6 +46,14 @@ describe('Git LFS files', () => {
   const pointer = (text: string, size = text.length): string =>
     `version https://git-lfs.github.com/spec/v1\noid sha256:${sha(text)}\nsize ${size}\n`;
 
+  /** Commands on the ssh server, and its answer. */
+  const commands: string[] = [];
+  let grant: Partial<CommandResult> = {};
+  beforeEach(() => {
+    commands.length = 0;
+    grant = {};
+  });
+
   function lfs(maxArchiveBytes = 1_000_000): Lfs {
     const root = join(folder, 'lfs');
     const objects = new DiskCache({ root, clock: new FakeClock(), random: systemRandom, maxBytes: 1e6, maxAgeMs: 1e9 });
@@ -49,6 +63,10 @@ describe('Git LFS files', () => {
       limits: { ...defaultLimits, maxArchiveBytes },
       cacheDir: folder,
       withToken: (repository) => Promise.resolve(repository),
+      runOnServer: (command, remote) => {
+        commands.push(`${remote.url.url} ${command}`);
+        return Promise.resolve({ exitCode: 0, stdout: Buffer.alloc(0), stderr: '', ...grant });
+      },
     });
   }
 
@@ -146,6 +164,101 @@ describe('Git LFS files', () => {
     expect(await fails()).toMatch(/^the LFS server of the repository does not have the file/);
     server.pages.clear();
     expect(await fails()).toMatch(/^the server of the repository has no Git LFS/);
-    expect(await fails(of({ url: 'ssh://git@git.example.com/r' }))).toContain('use its https URL');
+    expect(await fails(of({ url: 'git://git.example.com/r' }))).toContain('without an https or ssh URL');
   });
+
+  const granting = (href: string): Partial<CommandResult> => ({
+    stdout: Buffer.from(JSON.stringify({ href, header: { Authorization: 'RemoteAuth ssh' }, expires_in: 60 })),
+  });
+
+  it.each([
+    ['ssh://git@git.example.com/team/r.git', '/team/r.git'],
+    ['git@git.example.com:team/r.git', 'team/r.git'],
+  ])('of %s are downloaded from the server that it names, with its grant alone', async (url, path) => {
+    grant = granting(`${server.url}/lfs/`);
+    serve({ href: `${server.url}/storage/x` }, '/lfs/objects/batch');
+    server.pages.set('/storage/x', { body: content });
+    expect(texts(await lfs().resolved(of({ url }), snapshot).read(both, never))).toEqual([content, 'plain']);
+    expect(commands).toEqual([`${url} git-lfs-authenticate '${path}' download`]);
+    expect(server.asked.map(({ path: asked, headers }) => [asked, headers.authorization])).toEqual([
+      ['/lfs/objects/batch', 'RemoteAuth ssh'],
+      ['/storage/x', undefined],
+    ]);
+  });
+
+  it.each<[string, Partial<CommandResult>, string, RegExp]>([
+    ['refuses', { exitCode: 1, stderr: 'hello\nno such repository' }, 'r', /grants no access to Git LFS: no such repo/],
+    ['has no such command', { exitCode: 127, stderr: 'not found' }, 'r', /grants no access to Git LFS: not found/],
+    ['greets instead', { stdout: Buffer.from('welcome') }, 'r', /answers git-lfs-authenticate with something else/],
+    ['answers a list', { stdout: Buffer.from('[]') }, 'r', /answers git-lfs-authenticate with something else/],
+    ['names a file', granting('file:///etc/passwd'), 'r', /names an LFS server without https/],
+    ['gets a hostile path', granting('http://x'), "r';id;'", /path has special characters/],
+    ['gets a path that is an option', granting('http://x'), '-r', /the repository URL is refused/],
+  ])('of an ssh server that %s are refused', async (_title, answer, path, expected) => {
+    grant = answer;
+    const repository = of({ url: `git@git.example.com:${path}` });
+    const { message } = await failureOf(lfs().resolved(repository, snapshot).read(both, never));
+    expect(message).toMatch(expected);
+    expect(server.asked).toEqual([]);
+  });
+
+  const configured = (text: string): Snapshot => {
+    const tree = Tree.of([{ path: '.lfsconfig', node: { kind: 'file', oid: 'c', size: text.length } }]);
+    if (!('tree' in tree)) throw new Error('no tree');
+    files.set('c', Buffer.from(text));
+    return { ...snapshot, tree: tree.tree };
+  };
+
+  it('are read from the server of .lfsconfig, which gets no credentials if it is another one', async () => {
+    const other = await startWebServer();
+    const objects = [{ oid: sha(content), size: content.length, actions: { download: { href: `${other.url}/x` } } }];
+    other.pages.set('/store/objects/batch', { body: JSON.stringify({ objects }) });
+    other.pages.set('/x', { body: content });
+    const here = configured(`# where the files are\n[lfs]\n\turl = "${other.url}/store/"\n`);
+    expect(texts(await lfs().resolved(of(), here).read(both, never))).toEqual([content, 'plain']);
+    expect(other.asked.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined]);
+    await other.close();
+  });
+
+  it('are not read from another ssh server or from the disk, whatever .lfsconfig names', async () => {
+    for (const url of ['ssh://git@elsewhere.example.com/r', 'file:///etc', '-oProxyCommand=x']) {
+      const here = configured(`[lfs]\nurl = ${url}\n`);
+      const repository = of({ url: 'git@git.example.com:r' });
+      await expect(lfs().resolved(repository, here).read(both, never)).rejects.toThrow(/refused|without an https/);
+    }
+    expect(commands).toEqual([]);
+  });
+
+  it('over ssh are requested by the program ssh, with the options that git gets', async () => {
+    const script = join(folder, 'ssh');
+    writeFileSync(script, '#!/bin/sh\nprintf "%s\\n" "$@" >&2\nexit 3\n', { mode: 0o755 });
+    const git = new Git({
+      commands: createInProcessRunner({ clock: systemClock, env: { ...env, PATH: `${folder}:${env['PATH'] ?? ''}` } }),
+      random: systemRandom,
+      cacheDir: folder,
+      trust: { sshKnownHosts: '/known', tlsCertificates: folder },
+    });
+    const at = (url: string): Promise<CommandResult> => {
+      const remote = { url: checkUrl(url, folder), repository: of({ url }) };
+      return git.runOnServer('a command', remote, { signal: never, timeoutMs: 60_000 });
+    };
+    const { exitCode, stderr } = await at('ssh://git@git.example.com:2222/r');
+    expect(exitCode).toBe(3);
+    const words = stderr.trim().split('\n');
+    expect(words.slice(-5)).toEqual(['-p', '2222', '--', 'git@git.example.com', 'a command']);
+    expect(words).toEqual(expect.arrayContaining(['BatchMode=yes', 'StrictHostKeyChecking=yes', 'ProxyCommand=none']));
+    await expect(at('ssh://a%20b@git.example.com/r')).rejects.toThrow(/characters that no user has/);
+  });
+});
+
+it.each([
+  ['[lfs]\n  url = https://a.example/x\n', 'https://a.example/x'],
+  ['[LFS]\r\n  URL=https://a.example/x\r\n', 'https://a.example/x'],
+  ['[remote "origin"]\nlfsurl = https://r.example\n', 'https://r.example'],
+  ['[remote "origin"]\nlfsurl = https://r.example\n[lfs]\nurl = https://l.example\n', 'https://l.example'],
+  ['[lfs "https://x"]\nurl = https://a.example\n', ''],
+  ['; url = https://a.example\n[core]\nurl = x\n', ''],
+  ['', ''],
+])('.lfsconfig %j names the LFS server %j', (text, expected) => {
+  expect(lfsUrlIn(Buffer.from(text))).toBe(expected);
 });

@@ -1,29 +1,28 @@
 import { hashJson, isObject, ownMember, parseJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { Repository } from '#model';
-import { DesiredError, RepositoryError, UnsupportedSource } from '../../errors.ts';
+import { DesiredError, RepositoryError } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { digestOf } from '../files/archive-cache.ts';
 import type { DiskCache } from '../shared/disk-cache.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import type { Snapshot } from '../files/snapshot.ts';
-import { checkUrl } from '../shared/input-checks.ts';
 import { expectOk } from '../network/web-client.ts';
-import type { RepositoryAccess, WebClient } from '../network/web-client.ts';
+import type { WebClient } from '../network/web-client.ts';
+import { findLfsEndpoint, headersIn, lfsUrlIn, withoutLogin } from './lfs-endpoint.ts';
+import type { LfsEndpoint, LfsEndpointDeps } from './lfs-endpoint.ts';
 
-export interface LfsDeps {
+export interface LfsDeps extends LfsEndpointDeps {
   readonly web: WebClient;
   readonly objects: DiskCache;
   readonly limits: DesiredLimits;
-  readonly cacheDir: string;
-  /** Adds a token if the repository's credentials are those of an App or a cloud. */
-  readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
 }
 
 const mediaType = 'application/vnd.git-lfs+json';
 const pointerPrefix = Buffer.from('version https://git-lfs.github.com/spec/');
 const maxPointerBytes = 1024;
 const maxResponseBytes = 4 * 1024 * 1024;
+const maxConfigBytes = 65_536;
 
 interface LfsPointer {
   readonly digest: string;
@@ -31,7 +30,7 @@ interface LfsPointer {
 }
 
 /**
- * Reads files of Git LFS through the HTTP(S) API of the LFS server, without any program. A file is
+ * Reads files of Git LFS through the HTTP(S) API of the LFS server, without git-lfs. A file is
  * downloaded when read, verified against the digest in its pointer, and cached on disk. User and
  * password go only to the repository's own server; other servers get only the headers that the LFS
  * server returned.
@@ -66,7 +65,7 @@ export class Lfs {
           if (pointer !== undefined) pointers.set(oid, pointer);
         }
         if (pointers.size === 0) return contents;
-        const found = await this.#objects(repository, [...pointers.values()], signal);
+        const found = await this.#objects({ repository, snapshot }, [...pointers.values()], signal);
         for (const [oid, { digest }] of pointers) contents.set(oid, found.get(digest) ?? new Uint8Array());
         return contents;
       },
@@ -75,12 +74,12 @@ export class Lfs {
 
   /** Keyed by digest. @throws RepositoryError, UnsupportedSource, DesiredError */
   async #objects(
-    repository: Repository,
+    from: LfsOrigin,
     pointers: readonly LfsPointer[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, Uint8Array>> {
     const found = new Map<string, Uint8Array>();
-    const owner = repositoryKey(repository);
+    const owner = repositoryKey(from.repository);
     const missing: LfsPointer[] = [];
     let total = 0;
     for (const pointer of pointers) {
@@ -92,7 +91,7 @@ export class Lfs {
       else found.set(pointer.digest, kept.content);
     }
     if (missing.length === 0) return found;
-    for (const { pointer, content } of await this.#download(repository, missing, signal)) {
+    for (const { pointer, content } of await this.#download(from, missing, signal)) {
       found.set(pointer.digest, content);
       await this.#deps.objects.set(hashJson([owner, pointer.digest]), content).catch(() => undefined);
     }
@@ -100,16 +99,14 @@ export class Lfs {
   }
 
   async #download(
-    repository: Repository,
+    { repository, snapshot }: LfsOrigin,
     pointers: readonly LfsPointer[],
     signal: AbortSignal,
   ): Promise<{ readonly pointer: LfsPointer; readonly content: Buffer }[]> {
-    const at = checkUrl(repository.url, this.#deps.cacheDir);
-    if (at.transport !== 'http')
-      throw new UnsupportedSource('Git LFS of a repository without an https URL (use its https URL)');
-    const access: RepositoryAccess = { repository: await this.#withLogin(repository, signal), at };
-    const base = `${at.url.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`;
-    const actions = await this.#batch(`${base}/objects/batch`, access, pointers, signal);
+    const configured = await configuredUrl(snapshot, signal);
+    const endpoint = await findLfsEndpoint(repository, configured, this.#deps, signal);
+    const { access } = endpoint;
+    const actions = await this.#batch(endpoint, pointers, signal);
     const all: { readonly pointer: LfsPointer; readonly content: Buffer }[] = [];
     for (const pointer of pointers) {
       const action = actions.get(pointer.digest);
@@ -128,8 +125,7 @@ export class Lfs {
   }
 
   async #batch(
-    url: string,
-    access: RepositoryAccess,
+    { url, access, headers: granted }: LfsEndpoint,
     pointers: readonly LfsPointer[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, LfsDownload>> {
@@ -137,7 +133,15 @@ export class Lfs {
     const body = JSON.stringify({ operation: 'download', transfers: ['basic'], hash_algo: 'sha256', objects });
     const headers = { accept: mediaType, 'content-type': mediaType };
     const answer = await this.#deps.web.get(
-      { url, method: 'POST', body, headers, maxBytes: maxResponseBytes, signal },
+      {
+        url: `${url}/objects/batch`,
+        method: 'POST',
+        body,
+        headers,
+        originHeaders: granted,
+        maxBytes: maxResponseBytes,
+        signal,
+      },
       access,
     );
     if (answer.status === 404)
@@ -157,11 +161,19 @@ export class Lfs {
     }
     return actions;
   }
+}
 
-  /** Uses the same tokens of an App, Google or Azure as git. */
-  #withLogin(repository: Repository, signal: AbortSignal): Promise<Repository> {
-    return this.#deps.withToken(repository, signal);
-  }
+/** The repository of pointers, and its files. */
+interface LfsOrigin {
+  readonly repository: Repository;
+  readonly snapshot: Snapshot;
+}
+
+/** The address in the repository's `.lfsconfig`; "" without one. */
+async function configuredUrl(snapshot: Snapshot, signal: AbortSignal): Promise<string> {
+  const found = snapshot.tree.lookup(['.lfsconfig']);
+  if (found.kind !== 'found' || found.node.kind !== 'file' || found.node.size > maxConfigBytes) return '';
+  return lfsUrlIn((await snapshot.read([found.node], signal)).get(found.node.oid) ?? new Uint8Array());
 }
 
 interface LfsDownload {
@@ -177,26 +189,7 @@ function actionOf(one: JsonObject): LfsDownload | undefined {
   const href = download !== undefined && isObject(download) ? ownMember(download, 'href') : undefined;
   if (typeof digest !== 'string' || typeof href !== 'string' || download === undefined || !isObject(download))
     return undefined;
-  const header = ownMember(download, 'header');
-  const headers: Record<string, string> = {};
-  if (header !== undefined && isObject(header))
-    for (const [name, value] of Object.entries(header))
-      if (typeof value === 'string') headers[name.toLowerCase()] = value;
-  return { digest, href, headers };
-}
-
-/** Keeps `insecure` and the proxy of the repository, but no credentials or client certificate. */
-function withoutLogin({ repository, at }: RepositoryAccess): RepositoryAccess {
-  const { url, type, insecure, inheritedCreds, proxy, noProxy } = repository;
-  const bare: Repository = {
-    url,
-    type,
-    insecure,
-    inheritedCreds,
-    ...(proxy === undefined ? {} : { proxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
-  };
-  return { repository: bare, at: { url: at.url, transport: at.transport, host: at.host } };
+  return { digest, href, headers: headersIn(ownMember(download, 'header')) };
 }
 
 /** Parses an LFS pointer; undefined for any other content. */

@@ -1,0 +1,136 @@
+import { isObject, outsideText, ownMember, parseJson } from '#base';
+import type { Json } from '#base';
+import type { Repository } from '#model';
+import { RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import type { CommandResult } from '../../command/types.ts';
+import { checkUrl } from '../shared/input-checks.ts';
+import type { SafeUrl } from '../shared/input-checks.ts';
+import type { RepositoryAccess } from '../network/web-client.ts';
+
+/** The LFS server of a repository. */
+export interface LfsEndpoint {
+  readonly url: string;
+  readonly access: RepositoryAccess;
+  /** Grants of an ssh server, for the origin of `url`. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface LfsEndpointDeps {
+  readonly cacheDir: string;
+  /** Adds a token if the repository's credentials are those of an App or a cloud. */
+  readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
+  /** Runs one command on the server of an ssh URL, with the credentials of the repository. */
+  readonly runOnServer: (
+    command: string,
+    remote: { readonly url: SafeUrl; readonly repository: Repository },
+    signal: AbortSignal,
+  ) => Promise<CommandResult>;
+}
+
+/**
+ * Finds the LFS server as git-lfs does: `lfs.url` of `.lfsconfig`, else the repository itself; over
+ * ssh, the command git-lfs-authenticate names the server and grants access. Credentials of the
+ * repository stay with its own origin.
+ * @param configured the address in `.lfsconfig`; "" without one
+ * @throws RepositoryError, UnsafeInput, UnsupportedSource
+ */
+export async function findLfsEndpoint(
+  repository: Repository,
+  configured: string,
+  { cacheDir, withToken, runOnServer }: LfsEndpointDeps,
+  signal: AbortSignal,
+): Promise<LfsEndpoint> {
+  const own = checkUrl(repository.url, cacheDir);
+  const at = configured === '' ? own : checkUrl(configured, cacheDir);
+  if (at.transport === 'http') {
+    const url = configured === '' ? defaultUrl(at.url) : at.url.replace(/\/+$/, '');
+    if (own.transport !== 'http') return { url, access: withoutLogin({ repository, at }), headers: {} };
+    return { url, access: { repository: await withToken(repository, signal), at: own }, headers: {} };
+  }
+  if (at.transport !== 'ssh' || /^git:/i.test(at.url))
+    throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
+  if (at.url !== own.url && at.host.toLowerCase() !== own.host.toLowerCase())
+    throw new UnsafeInput('the address of .lfsconfig is refused: it is another ssh server than that of the repository');
+  const result = await runOnServer(
+    `git-lfs-authenticate '${sshPath(at.url)}' download`,
+    { url: at, repository },
+    signal,
+  );
+  return granted(result, repository, { at, cacheDir });
+}
+
+function granted(
+  { exitCode, stdout, stderr }: CommandResult,
+  repository: Repository,
+  { at, cacheDir }: { readonly at: SafeUrl; readonly cacheDir: string },
+): LfsEndpoint {
+  const reason = stderr.trim().split('\n').at(-1) ?? '';
+  if (exitCode !== 0)
+    throw new RepositoryError(`the ssh server of the repository grants no access to Git LFS: ${reason || 'no reason'}`);
+  const answer = jsonOf(Buffer.from(stdout).toString('utf8'));
+  const href = answer !== undefined && isObject(answer) ? (ownMember(answer, 'href') ?? '') : undefined;
+  if (answer === undefined || !isObject(answer) || typeof href !== 'string')
+    throw new RepositoryError('the ssh server of the repository answers git-lfs-authenticate with something else');
+  const found = checkUrl(
+    href === '' ? defaultUrl(`https://${at.host}/${sshPath(at.url).replace(/^\//, '')}`) : href,
+    cacheDir,
+  );
+  if (found.transport !== 'http')
+    throw new RepositoryError(`the ssh server names an LFS server without https: ${outsideText('url', href)}`);
+  const url = found.url.replace(/\/+$/, '');
+  return { url, access: withoutLogin({ repository, at: found }), headers: headersIn(ownMember(answer, 'header')) };
+}
+
+function jsonOf(text: string): Json | undefined {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Headers of an answer, with names in lower case. */
+export function headersIn(value: Json | undefined): Record<string, string> {
+  const headers: Record<string, string> = {};
+  if (value !== undefined && isObject(value))
+    for (const [name, text] of Object.entries(value)) if (typeof text === 'string') headers[name.toLowerCase()] = text;
+  return headers;
+}
+
+function defaultUrl(repository: string): string {
+  return `${repository.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`;
+}
+
+/** The path of an ssh URL, which becomes a word of a command on the server. @throws UnsafeInput */
+function sshPath(url: string): string {
+  const path = /^ssh:\/\//i.test(url) ? new URL(url).pathname : url.slice(url.indexOf(':') + 1);
+  if (/^[\w./~+-]+$/.test(path) && !path.startsWith('-')) return path;
+  throw new UnsafeInput('Git LFS over ssh is refused for a repository whose path has special characters');
+}
+
+/** The address of the LFS server in a `.lfsconfig`; "" without one. */
+export function lfsUrlIn(config: Uint8Array): string {
+  const found = new Map<string, string>();
+  let section = '';
+  for (const line of Buffer.from(config).toString('utf8').split(/\r?\n/)) {
+    const [, head, name] = /^\s*\[\s*([\w.-]+)(?:\s+"([^"]*)")?\s*\]\s*$/.exec(line) ?? [];
+    if (head !== undefined) section = [head.toLowerCase(), ...(name === undefined ? [] : [name])].join('.');
+    const [, key = '', value] = /^\s*([a-z][\w-]*)\s*=\s*(.*?)\s*$/i.exec(line) ?? [];
+    if (value !== undefined) found.set(`${section}.${key.toLowerCase()}`, value.replace(/^"(.*)"$/, '$1'));
+  }
+  return found.get('lfs.url') ?? found.get('remote.origin.lfsurl') ?? '';
+}
+
+/** Keeps `insecure` and the proxy of the repository, but no credentials or client certificate. */
+export function withoutLogin({ repository, at }: RepositoryAccess): RepositoryAccess {
+  const { url, type, insecure, inheritedCreds, proxy, noProxy } = repository;
+  const bare: Repository = {
+    url,
+    type,
+    insecure,
+    inheritedCreds,
+    ...(proxy === undefined ? {} : { proxy }),
+    ...(noProxy === undefined ? {} : { noProxy }),
+  };
+  return { repository: bare, at: { url: at.url, transport: at.transport, host: at.host } };
+}
