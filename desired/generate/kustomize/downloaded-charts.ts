@@ -4,7 +4,7 @@ import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { walk } from '../../fetch/files/tree.ts';
 import type { FileNode } from '../../fetch/files/tree.ts';
 import type { DesiredLimits } from '../../limits.ts';
-import type { ReplacedFiles } from './overlay-scope.ts';
+import type { ReplacedFiles } from './replaced-files.ts';
 
 /** A chart that kustomize would pull. */
 export interface PulledChart {
