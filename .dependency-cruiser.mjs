@@ -150,7 +150,7 @@ export default {
       severity: 'error',
       comment:
         'kube/config/client-node.ts alone loads @kubernetes/client-node: the build bundles there what is used of it (types elsewhere).',
-      from: { pathNot: '^kube/config/client-node[.]ts$|[.]test[.]ts$' },
+      from: { pathNot: '^kube/config/client-node[.]ts$|[.](?:test|e2e)[.]ts$' },
       to: { path: '@kubernetes/client-node', dependencyTypesNot: ['type-only'] },
     },
     { name: 'not-to-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
