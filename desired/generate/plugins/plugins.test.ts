@@ -7,6 +7,7 @@ import type { MethodDefinition } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
+import type { Repository } from '#model';
 import { eventually } from '#support';
 import { DesiredError } from '../../errors.ts';
 import { unpack } from '../../fetch/files/archive.ts';
@@ -201,8 +202,8 @@ describe('config management plugins', () => {
     );
   });
 
-  it('redacts the token that it lends from the errors of the plugin', async () => {
-    await start('cmp', { provideGitCreds: true, manifests: () => new Error('fetch with t0ken-of-app: denied') });
+  /** Renders a source of https://git.example.com by the plugin, with the credentials that git would use. */
+  async function renderWith(credentials: Partial<Repository>, name = 'cmp'): Promise<unknown> {
     const { tree, contents } = await unpack(tgz({ 'app/x.plug': 'content' }), {
       maxCheckoutBytes: 100_000,
       maxCheckoutFiles: 10,
@@ -216,17 +217,46 @@ describe('config management plugins', () => {
       reader: new ManifestReader(),
       inputs: new InputBudget(systemClock, defaultLimits.inputBytes),
       config: { sockets, exclusions: [] },
-      // As git does for the repository of a GitHub App.
-      withToken: (one) => Promise.resolve({ ...one, password: new SecretValue('t0ken-of-app') }),
+      withToken: (one) => Promise.resolve({ ...one, ...credentials }),
     });
-    const source = { repoURL: repository.url, path: 'app', plugin: { name: 'cmp' } };
+    const source = { repoURL: repository.url, path: 'app', plugin: { name } };
     const job = { request: requestOf(source, repository), source, repository, snapshot, segments: ['app'] };
     const { signal } = new AbortController();
-    const plan = await generator.plan(job as unknown as RenderJob, signal);
-    const { message } = await failureOf(plan.render(signal));
+    return (await generator.plan(job as unknown as RenderJob, signal)).render(signal);
+  }
+
+  it.each([
+    ['of a GitHub App', { password: new SecretValue('t0ken') }],
+    ['of a server that wants bearer tokens', { bearerToken: new SecretValue('t0ken') }],
+  ])('redacts the token that it lends from the errors of the plugin: %s', async (_title, credentials) => {
+    await start('cmp', { provideGitCreds: true, manifests: () => new Error('fetch with t0ken: denied') });
+    const { message } = await failureOf(renderWith(credentials));
     expect(message).toContain('the plugin cmp: ');
     expect(message).toContain('denied');
-    expect(message).not.toContain('t0ken-of-app');
+    expect(message).not.toContain('t0ken');
+  });
+
+  it('lends a bearer token to plugins that ask for it, for the origin of the repository', async () => {
+    const seen: Readonly<Record<string, string>>[] = [];
+    for (const [name, provideGitCreds] of [
+      ['asks', true],
+      ['never-asks', false],
+    ] as const) {
+      const manifests = ({ env }: { readonly env: Readonly<Record<string, string>> }): readonly string[] => {
+        seen.push(env);
+        return ['{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}'];
+      };
+      await start(name, { provideGitCreds, manifests });
+      await renderWith({ bearerToken: new SecretValue('t0ken') }, name);
+    }
+    expect(seen[0]).toMatchObject({
+      ARGOCD_GIT_BEARER_AUTH_HEADER: 'Authorization: Bearer t0ken',
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'http.https://git.example.com/.extraHeader',
+      GIT_CONFIG_VALUE_0: 'Authorization: Bearer t0ken',
+    });
+    expect(Object.values(seen[1] ?? {}).join()).not.toContain('t0ken');
+    expect(seen).toHaveLength(2);
   });
 
   it('stops a hanging plugin at its deadline and a dead one at once, without affecting other sources', async () => {

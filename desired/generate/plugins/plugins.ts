@@ -132,9 +132,14 @@ export class PluginGenerator {
   ): Promise<readonly string[]> {
     const { provideGitCreds } = await client.configuration(signal);
     const repository = provideGitCreds ? await this.#deps.withToken(job.repository, signal) : undefined;
-    const { username = 'x-access-token', password } = repository ?? {};
-    if (password === undefined) return client.manifests(input, signal);
-    client.hide(password.reveal());
+    const { username = 'x-access-token', password, bearerToken } = repository ?? {};
+    const secret = password ?? bearerToken;
+    if (secret === undefined) return client.manifests(input, signal);
+    client.hide(secret.reveal());
+    if (password === undefined) {
+      const env = { ...input.env, ...bearerEnvironment(job.repository.url, secret.reveal()) };
+      return client.manifests({ ...input, env }, signal);
+    }
     return this.#askPass.lend({ username, password: password.reveal() }, (lent) =>
       client.manifests({ ...input, env: { ...input.env, ...lent } }, signal),
     );
@@ -166,8 +171,7 @@ export class PluginGenerator {
   }
 
   /**
-   * @throws UnsupportedSource if the plugin needs credentials that an askpass program cannot
-   * provide
+   * @throws UnsupportedSource if the plugin needs credentials that cannot be lent
    */
   async #configured(
     client: PluginClient,
@@ -176,12 +180,10 @@ export class PluginGenerator {
     signal: AbortSignal,
   ): Promise<{ readonly isDiscoveryConfigured: boolean }> {
     const configuration = await client.configuration(signal);
-    const { bearerToken, sshPrivateKey, azure } = job.repository;
-    const others = [bearerToken, sshPrivateKey, azure].some((one) => one !== undefined);
-    if (configuration.provideGitCreds && others && job.repository.password === undefined)
-      throw new UnsupportedSource(
-        `Git credentials other than user and password for the plugin ${nameOf(socket)} (provideGitCreds)`,
-      );
+    const { bearerToken, sshPrivateKey, password } = job.repository;
+    const hasKeyAlone = sshPrivateKey !== undefined && password === undefined && bearerToken === undefined;
+    if (configuration.provideGitCreds && hasKeyAlone)
+      throw new UnsupportedSource(`ssh keys for the plugin ${nameOf(socket)} (provideGitCreds)`);
     return configuration;
   }
 
@@ -300,4 +302,16 @@ function parameterOf(one: JsonObject): Record<string, string> {
 
 function escaped(name: string): string {
   return name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_');
+}
+
+/**
+ * Lends a bearer token: Argo CD's variable, and configuration with which git sends it to the origin
+ * of the repository only.
+ */
+function bearerEnvironment(repository: string, token: string): Readonly<Record<string, string>> {
+  const header = `Authorization: Bearer ${token}`;
+  const lent = { ARGOCD_GIT_BEARER_AUTH_HEADER: header, GIT_TERMINAL_PROMPT: '0' };
+  if (!/^https?:\/\//i.test(repository) || !URL.canParse(repository)) return lent;
+  const key = `http.${new URL(repository).origin}/.extraHeader`;
+  return { ...lent, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: header };
 }
