@@ -85,7 +85,7 @@ describe('driftless/live', () => {
     expect(new Set(objects.map(({ kind }) => kind))).toEqual(new Set(['ConfigMap']));
   });
 
-  it('reports what exists as created, then each change, and a replaced object as deleted and created', async () => {
+  it('reports what exists as created, then each change, until the handlers are removed', async () => {
     const cache = await open({ include: [{ groups: [''], kinds: ['ConfigMap'] }] });
     const seen: string[] = [];
     const remove = cache.subscribe({
