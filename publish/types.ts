@@ -101,9 +101,10 @@ export interface ClusterReport {
 /**
  * Runs a write while this replica owns its subject, and delays a hand-over until it ended. Without
  * ownership it rejects with `OwnershipLost` and does not begin; the signal aborts when ownership
- * ends meanwhile.
+ * ends meanwhile. `check` throws `OwnershipLost` right before a command: after a stop of the
+ * process, the delay of a retry may end before the timer of the lease.
  */
-export type OwnershipFence = <T>(send: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+export type OwnershipFence = <T>(send: (signal: AbortSignal, check?: () => void) => Promise<T>) => Promise<T>;
 
 /** Terms of publishing a value. */
 export interface PublishTerms {

@@ -21,7 +21,7 @@ export function publishFence(
   return (send) => {
     const app = current();
     if (app === undefined) return Promise.reject(new OwnershipLost(`application ${key}, which is gone`));
-    return guard.toApplication(app, neverAborted, ({ signal }) => send(signal));
+    return guard.toApplication(app, neverAborted, ({ signal, beforeSend }) => send(signal, beforeSend));
   };
 }
 

@@ -63,7 +63,8 @@ export class ClusterReports implements Runnable {
         applications: counts.get(server) ?? 0,
         now: clock.now(),
       };
-      const fence: OwnershipFence = (send) => this.#fenced(server, signal, (call) => send(call.signal));
+      const fence: OwnershipFence = (send) =>
+        this.#fenced(server, signal, (call) => send(call.signal, call.beforeSend));
       await publisher.setClusterInfo(server, clusterReport(facts), { signal, fence });
       await labels.update(cluster, facts.info?.serverVersion, {
         signal,

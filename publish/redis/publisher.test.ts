@@ -434,6 +434,23 @@ describe('ownership', () => {
     bench.publisher.forget('never published');
   });
 
+  it('that is lost during the delay of a retry ends the write, even if its signal is late', async () => {
+    bench = await new PublisherBench().start();
+    let isOwner = true;
+    const check = (): void => {
+      if (!isOwner) throw new OwnershipLost('application web');
+    };
+    bench.store.refusals.set('set', ['refused', 'LOADING Redis is loading the dataset in memory']);
+    const written = bench.publisher.setTree('web', tree('a'), { signal, fence: (send) => send(signal, check) });
+    await bench.clock.advance(1);
+    expect(bench.writes()).toEqual([setTree]);
+    isOwner = false;
+    bench.store.refusals.clear();
+    await bench.clock.advance(10_000);
+    await written;
+    expect(bench.writes()).toEqual([]);
+  });
+
   it('that is lost during a write ends the write: readers are not notified', async () => {
     bench = await new PublisherBench().start();
     const lease = new AbortController();

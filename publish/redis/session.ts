@@ -111,7 +111,17 @@ export class RedisSession {
       const what = `writing ${document.subject.id} to Redis`;
       await withDeadline(signal, { clock, limitMs: writeTimeoutMs, what }, async (limited) => {
         const ready = await this.#joined(values, limited);
-        await fence((inner) => this.#sendRepeatedly(document, ready, inner));
+        await fence((inner, check) =>
+          this.#sendRepeatedly(
+            document,
+            ready,
+            () => {
+              inner.throwIfAborted();
+              check?.();
+            },
+            inner,
+          ),
+        );
       });
       documents.written(document, values, clock.monotonic());
       state.works();
@@ -139,11 +149,12 @@ export class RedisSession {
   async #sendRepeatedly(
     document: PublishedDocument,
     values: readonly EncodedKey[],
+    check: () => void,
     signal: AbortSignal,
   ): Promise<void> {
     for (let delayMs = retryDelay.firstMs, left = this.#deps.retries; ; left -= 1) {
       try {
-        await this.#send(document, values, signal);
+        await this.#send(document, values, check);
         return;
       } catch (error) {
         if (left <= 0 || !(error instanceof StoreError) || !isTransient(error)) throw error;
@@ -154,20 +165,19 @@ export class RedisSession {
   }
 
   /**
-   * A sent command cannot be recalled: check the signal, which aborts with ownership, before each
-   * one.
+   * A sent command cannot be recalled: check the right to write before each one.
    */
   async #send(
     { subject, content, surplus, news }: PublishedDocument,
     values: readonly EncodedKey[],
-    signal: AbortSignal,
+    check: () => void,
   ): Promise<void> {
-    signal.throwIfAborted();
+    check();
     // The first part has the number of parts and is written last.
     await Promise.all(values.toReversed().map(({ key, bytes }) => this.#link.set(key, bytes, content.ttlMs)));
-    signal.throwIfAborted();
+    check();
     if (surplus.length > 0) await this.#link.delete(surplus);
-    signal.throwIfAborted();
+    check();
     if (subject.channel !== undefined && news) await this.#announce(subject.channel);
   }
 

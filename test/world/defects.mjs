@@ -144,7 +144,7 @@ export const defects = [
   d(
     'values are published without ownership',
     'controller/assembly/publishing.ts',
-    'return guard.toApplication(app, neverAborted, ({ signal }) => send(signal));',
+    'return guard.toApplication(app, neverAborted, ({ signal, beforeSend }) => send(signal, beforeSend));',
     'return send(neverAborted);',
   ),
   d(
