@@ -10,6 +10,7 @@ export const defects = [
     'kube/requests/exchange.ts',
     '...defined({ body: spec.body, beforeSend: spec.beforeSend }),',
     '...defined({ body: spec.body }),',
+    4,
   ),
   d(
     'ownership is not checked at all',
@@ -23,15 +24,17 @@ export const defects = [
     'sharding/protocol/lease-state.ts',
     'until: { monotonic: sent.monotonic + valid, wall: sent.wall + valid },',
     'until: { monotonic: now.monotonic + 3 * valid, wall: now.wall + 3 * valid },',
+    14,
   ),
   d(
     'parts are taken up without waiting for the former owner',
     'sharding/protocol/lease-state.ts',
     '.every((wait) => hub.settled(wait))) return false',
     '.every(() => true)) return false',
+    17,
   ),
   // Pruning and deletion.
-  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {", 28),
+  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {", 21),
   d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),
   d(
     'a deletion names no version',
@@ -50,13 +53,14 @@ export const defects = [
     'controller/operation/deletion.ts',
     "if (deleteOption(app, object) === 'false') return false;",
     '',
+    6,
   ),
   d(
     'the finalizer is removed before the objects are gone',
     'controller/operation/deletion.ts',
     'return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);',
     'return this.#without(app, cascadeNames);',
-    11,
+    6,
   ),
   // Operations.
   d(
@@ -64,7 +68,7 @@ export const defects = [
     'controller/application/autosync.ts',
     "if (!isAutomated(app.spec)) return 'automated sync is off';",
     '',
-    1,
+    3,
   ),
   d(
     'a failed operation is not retried',
@@ -146,6 +150,7 @@ export const defects = [
     'controller/assembly/publishing.ts',
     'return guard.toApplication(app, neverAborted, ({ signal, beforeSend }) => send(signal, beforeSend));',
     'return send(neverAborted);',
+    2,
   ),
   d(
     'a value that Redis lost is not written again',
@@ -154,42 +159,48 @@ export const defects = [
     '',
   ),
   // Comparing.
-  d('a Pending claim counts as Healthy', 'health/storage.ts', "{ status: 'Progressing' }", "{ status: 'Healthy' }"),
+  d('a Pending claim counts as Healthy', 'health/storage.ts', "{ status: 'Progressing' }", "{ status: 'Healthy' }", 1),
   d(
     'an object that Git lost makes nothing OutOfSync',
     'compare/row.ts',
     "makesOutOfSync: computed === 'OutOfSync' && !extraneous,",
     "makesOutOfSync: computed === 'OutOfSync' && !extraneous && !prune,",
+    9,
   ),
   d(
     'a changed value is no difference',
     'diff/comparison/diff.ts',
     '  if (patch === undefined) return [live, live];',
     '  if (patch === undefined || type !== undefined) return [live, live];',
+    1,
   ),
   d(
     'an object that vanished during a gap of the watch stays in the cache',
     'live/store/cluster-cache.ts',
     '        this.forget(node.key);\n      else if',
     '        continue;\n      else if',
+    40,
   ),
   d(
     'a refresh that a person asked for is not answered',
     'controller/application/freshness.ts',
     '  if (requested !== undefined) {',
     "  if (requested?.type === 'hard') {",
+    1,
   ),
   d(
     'no resync is due',
     'controller/application/freshness.ts',
     'return limitMs > 0 && (last === undefined || last + limitMs < facts.now);',
     'return false;',
+    1,
   ),
   d(
     'a status is written although nothing differs',
     'controller/application/status-patch.ts',
     'return patch === undefined ? undefined : { status: patch };',
     'return { status: patch ?? {} };',
+    7,
   ),
   d(
     'a late write replaces the state of a newer operation',
@@ -209,12 +220,13 @@ export const defects = [
     "if (app.metadata.deletionTimestamp !== undefined) return 'the application is being deleted';",
     '',
   ),
-  d('PostSync hooks run first', 'sync/plan.ts', 'PostSync: 1, SyncFail: 2 }', 'PostSync: -2, SyncFail: 2 }'),
+  d('PostSync hooks run first', 'sync/plan.ts', 'PostSync: 1, SyncFail: 2 }', 'PostSync: -2, SyncFail: 2 }', 1),
   d(
     'a delayed key is never due',
     'queues/work-queue.ts',
     'else if (isFirst) this.#delay(entry);',
     'else if (isFirst) entry.dueAt = Number.POSITIVE_INFINITY;',
+    1,
   ),
   // More of the hand-over.
   d(
@@ -228,6 +240,7 @@ export const defects = [
     'sharding/ownership/ownership.ts',
     'if (!this.#suspends.wasSuspended()) return false;',
     'if (this.#suspensions >= 0) return false;',
+    15,
   ),
   // The end of a process.
   d(
