@@ -8,9 +8,9 @@ import { planOf } from './plan.ts';
 import { shrink, testOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
-/** 20 in `npm test`, 200 in the long run (test/support/fast-check.mjs). */
+/** 12 in `npm test`, 200 in the long run (test/support/fast-check.mjs). */
 const { numRuns = 100 } = fc.readConfigureGlobal();
-const schedules = Math.min(200, Math.ceil(0.2 * numRuns));
+const schedules = Math.min(200, Math.ceil(0.12 * numRuns));
 const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
 
 describe('the simulated world', () => {
