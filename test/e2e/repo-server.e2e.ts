@@ -69,7 +69,7 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** The manifests, or the error of a source. Only this process uses the id of an answer's content. */
+/** The manifests without the id of their content, which is of this process; or the error. */
 async function outcome(desired: DesiredSource, one: CorpusCase): Promise<Manifests | { readonly problem: string }> {
   try {
     const { sources, ...rest } = await desired.manifests(requestOf(one, places), signal);
