@@ -25,13 +25,13 @@ export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distr
 export { shardsOf } from './protocol/plan.ts';
 export { rebalance } from './distribution/rebalance.ts';
 export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
-export { heldSlots, isForeign, parseSlots, slotsConfigMap } from './documents/slots-document.ts';
+export { heldSlots, isForeign, parseSlots, slotsConfigMap, slotsKey } from './documents/slots-document.ts';
 export type { ApiAddress, SlotHolders, SlotRecord } from './documents/slots-document.ts';
 export { createStaticOwnership } from './ownership/static-ownership.ts';
 export type { StaticOwnershipDeps } from './ownership/static-ownership.ts';
 export { timingOf } from './timing/timing.ts';
 export type { ProtocolTiming } from './timing/timing.ts';
-export { parseTable, tableConfigMap } from './documents/table-document.ts';
+export { parseTable, tableConfigMap, tableKey } from './documents/table-document.ts';
 export type { TableDocument, TableEntry } from './documents/table-document.ts';
 export type {
   OwnedParts,

@@ -1,0 +1,151 @@
+import { isAbort, messageOf, newAbortController, OwnershipLost, UsageError, withChild } from '#base';
+import type { Clock, RandomSource } from '#base';
+import type { Cluster } from '#model';
+import { createOwnership } from '#sharding';
+import type { Ownership, OwnershipDeps } from '#sharding';
+import { PromMetrics, silentLogger } from '#telemetry';
+import { DocumentClient, workloadName } from './document-client.ts';
+import type { FleetChange, FleetMember, FleetOptions } from './types.ts';
+
+export interface FleetDeps {
+  readonly clock: Clock;
+  readonly random: RandomSource;
+  /** A clock in milliseconds that continues while the machine is suspended. */
+  readonly bootMs: NonNullable<OwnershipDeps['bootMs']>;
+  /** Receives errors of listeners. */
+  readonly warn: (message: string) => void;
+}
+
+const maxMembers = 10_000;
+/** Items are clusters to the protocol; the prefix keeps an empty name apart from its own keys. */
+const prefix = 'item:';
+
+/** A member of a fleet over the ownership of the controller. */
+export class OpenedFleetMember implements FleetMember {
+  readonly #ownership: Ownership;
+  readonly #documents: DocumentClient;
+  readonly #clock: Clock;
+  readonly #warn: FleetDeps['warn'];
+  readonly #controller = newAbortController();
+  readonly #run: Promise<void>;
+
+  /** @throws UsageError */
+  constructor(options: FleetOptions, { clock, random, bootMs, warn }: FleetDeps) {
+    const { documents, name, members, algorithm = 'consistent-hashing', heartbeatMs = 10_000 } = options;
+    if (name === '') throw new UsageError('name must not be empty: it identifies the member in the fleet');
+    if (!(heartbeatMs >= 1000 && heartbeatMs <= 60_000))
+      throw new UsageError('heartbeatMs must be from 1,000 to 60,000');
+    this.#documents = new DocumentClient(documents, checkedMembers(members));
+    [this.#clock, this.#warn] = [clock, warn];
+    this.#ownership = createOwnership({
+      client: this.#documents.client(),
+      namespace: this.#documents.namespace,
+      clock,
+      random,
+      bootMs,
+      algorithm,
+      heartbeatMs,
+      logger: silentLogger,
+      metrics: new PromMetrics(),
+      dynamic: true,
+      hostname: name,
+      replicas: 0,
+      controllerName: workloadName,
+    });
+    this.#run = this.#ownership.run(this.#controller.signal).catch((error: unknown) => {
+      if (!isAbort(error)) warn(`the fleet member ${name} ended: ${messageOf(error)}`);
+    });
+  }
+
+  owns(item: string): boolean {
+    return this.#ownership.ownsCluster(keyOf(item));
+  }
+
+  owners(): ReadonlyMap<string, string | undefined> {
+    const { entries, holders } = this.#ownership.facts();
+    return new Map(
+      [...entries].map(([key, { shards }]) => [itemOf(key), holders.get(shards[0] ?? -1)?.holder] as const),
+    );
+  }
+
+  setItems(items: Iterable<string>): void {
+    this.#ownership.update([...new Set(items)].map(clusterOf), []);
+  }
+
+  resize(members: number): void {
+    this.#documents.resize(checkedMembers(members));
+  }
+
+  async write<T>(item: string, send: (check: () => void, signal: AbortSignal) => Promise<T>): Promise<T> {
+    const write = this.#ownership.writing(keyOf(item), undefined, (check, abandoned) =>
+      withChild(abandoned, async (signal, abort) => {
+        const late = new Error(`the right to write to ${item} ended before the write did`);
+        const timer = this.#clock.timer(this.#ownership.leaseLeftMs(), () => abort(late));
+        try {
+          return await send(() => checkFor(item, check), signal);
+        } finally {
+          timer.cancel();
+        }
+      }),
+    );
+    return write.catch((error: unknown) => {
+      throw namingItem(item, error);
+    });
+  }
+
+  onChange(listener: (change: FleetChange) => void): () => void {
+    return this.#ownership.onChange(({ gained, lost }) => {
+      if (gained.length + lost.length === 0) return;
+      try {
+        listener({ gained: gained.map(itemOf), lost: lost.map(itemOf) });
+      } catch (error) {
+        this.#warn(`a listener of the fleet failed: ${messageOf(error)}`);
+      }
+    });
+  }
+
+  problems(): readonly string[] {
+    return this.#ownership.conditions().map(({ message }) => message);
+  }
+
+  async leave(): Promise<void> {
+    this.#controller.abort();
+    await this.#run;
+  }
+}
+
+function checkFor(item: string, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw namingItem(item, error);
+  }
+}
+
+/** The protocol calls items clusters. */
+function namingItem(item: string, error: unknown): unknown {
+  return error instanceof OwnershipLost ? new OwnershipLost(`the item ${item}`, error) : error;
+}
+
+function checkedMembers(members: number): number {
+  if (Number.isInteger(members) && members >= 1 && members <= maxMembers) return members;
+  throw new UsageError(`members must be a whole number from 1 to ${maxMembers}`);
+}
+
+function clusterOf(item: string): Cluster {
+  const none = { namespaces: [], clusterResources: true, labels: {}, annotations: {} };
+  return { id: item, server: keyOf(item), name: item, ...none, connection: {} as Cluster['connection'] };
+}
+
+/** @throws UsageError if the text is not well-formed Unicode */
+function keyOf(item: string): string {
+  try {
+    return prefix + encodeURIComponent(item);
+  } catch (error) {
+    throw new UsageError(`${JSON.stringify(item)} cannot be an item: it is not well-formed Unicode`, { cause: error });
+  }
+}
+
+function itemOf(key: string): string {
+  return decodeURIComponent(key.slice(prefix.length));
+}
