@@ -16,7 +16,6 @@ import { root, testsBelow } from './root.mjs';
 const slow = [
   'bench/bench.test.ts',
   'bench/live/cold-start.test.ts',
-  'bench/smoke.test.ts',
   'cli/admin/admin.test.ts',
   'cli/admin/reconcile-results.test.ts',
   'cli/preflight/preflight.test.ts',
@@ -41,7 +40,6 @@ const slow = [
   'desired/source-work.test.ts',
   'desired/thousand-applications.test.ts',
   'diff/comparison/kinds.test.ts',
-  'diff/comparison/mutations.test.ts',
   'diff/ignore/rule-budget.test.ts',
   'live/sim.test.ts',
   'test/acceptance/agent.test.ts',
@@ -80,6 +78,8 @@ const slow = [
   'test/fuzz.test.ts',
   'test/recordings/recordings.test.ts',
 ];
+/** Steps of their own in `.ci/run`: the benchmarks, and the long run. */
+const elsewhere = ['bench/smoke.test.ts', 'diff/comparison/mutations.test.ts'];
 /** A process with a small heap under attack: V8 gives up where other tests take its CPU time. */
 const alone = ['test/chaos/hostile-cluster.test.ts'];
 /** Slow test files that need helm, kustomize or jsonnet, some of them only for a part. */
@@ -147,13 +147,13 @@ async function lint() {
 }
 
 async function tests() {
-  const elsewhere = [
+  const others = [
     '/node_modules/',
     '/dist/',
     '<rootDir>/policy/',
-    ...[...slow, ...withTools].map((path) => `<rootDir>/${path}`),
+    ...[...slow, ...withTools, ...elsewhere].map((path) => `<rootDir>/${path}`),
   ];
-  await step('tests', [...jest, ...elsewhere.map((path) => `--testPathIgnorePatterns=${path}`)]);
+  await step('tests', [...jest, ...others.map((path) => `--testPathIgnorePatterns=${path}`)]);
   // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
     ...jest,
