@@ -1,11 +1,12 @@
 // `npm run test:lts`: runs the unit tests on the Node version of the image, which comes from npm
 // and is cached outside the repository. Leaves out test/ and bench/, which start their own
-// processes. Patterns after `--` select test files.
+// processes, and the files of `npm run test:slow`. Patterns after `--` select test files.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { imageNode, nodeVersion } from './image/node.mjs';
 import { root, testsBelow } from './root.mjs';
+import { elsewhere, slow } from './test-files.mjs';
 
 const others = new Set(['test', 'bench', 'node_modules', 'dist']);
 const modules = readdirSync(root, { withFileTypes: true })
@@ -24,7 +25,7 @@ function runTests(node) {
   const chosen = process.argv.slice(2);
   const patterns = chosen.length > 0 ? chosen : modules.map(testsBelow);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
-  // Left out: four minutes of pure comparisons, which do not depend on the version of Node.
-  const left = '--testPathIgnorePatterns=/node_modules/|/dist/|/diff/comparison/mutations[.]test[.]ts$';
-  return spawnSync(node, [...args, ...patterns, left], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  const left = ['/node_modules/', '/dist/', ...[...slow, ...elsewhere].map((path) => `<rootDir>/${path}`)];
+  const ignored = left.map((path) => `--testPathIgnorePatterns=${path}`);
+  return spawnSync(node, [...args, ...patterns, ...ignored], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }
