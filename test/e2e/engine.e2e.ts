@@ -115,7 +115,10 @@ describe('the engine as a package, on a real API server', () => {
         expect(applied.phase).toBe('Succeeded');
         expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeDefined();
         await runSync({ targets: [], known: own, writer, options: { prune: true } });
-        expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeUndefined();
+        // The prune is in the foreground: the object leaves after the collection of garbage.
+        await eventually(async () =>
+          expect(await target.api.get('/api/v1/namespaces/team/configmaps/mine')).toBeUndefined(),
+        );
       }
       await writer.close();
     });
