@@ -6,11 +6,13 @@
  * behaviour on a smaller scale.
  */
 export const slow = [
+  'api/stream/stream.test.ts',
   'bench/bench.test.ts',
   'bench/live/cold-start.test.ts',
   'cli/admin/admin.test.ts',
   'cli/admin/reconcile-results.test.ts',
   'cli/preflight/preflight.test.ts',
+  'cli/run/telemetry/tracing.test.ts',
   'cli/shards/shards.test.ts',
   'controller/comparison/jq-runner.test.ts',
   'controller/crash.test.ts',
@@ -23,10 +25,13 @@ export const slow = [
   'desired/fetch/git/git-http.test.ts',
   'desired/fetch/git/submodules.test.ts',
   'desired/fetch/signatures/verifier.test.ts',
+  'desired/generate/manifest-reader.test.ts',
   'desired/generate/plugins/plugins.test.ts',
   'desired/held-inputs.test.ts',
   'desired/hydrate/git-committer.test.ts',
   'desired/keeping.test.ts',
+  'desired/remote/transport.test.ts',
+  'desired/render/local.test.ts',
   'desired/render/server.test.ts',
   'desired/render/wall.test.ts',
   'desired/source-work.test.ts',
