@@ -34,6 +34,10 @@ export function dropIn(cluster: Cluster): void {
             throw new Error(`${String(error)}\n${argo.tail()}`, { cause: error });
           });
         await app.heals();
+        // Argo CD may report Synced before the end of the operation.
+        await eventually(async () =>
+          expect((await untouched.status())?.operationState).toHaveProperty('phase', 'Succeeded'),
+        );
         const before = await facts(untouched);
 
         await shadow(cluster);
