@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
 import { seededRandom } from '#base';
-import { eventually, FakeClock } from '#support';
+import { eventually, FakeClock, widgetCrd } from '#support';
 import { kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 import { openWriter, planSync, runSync } from './sync.ts';
@@ -33,24 +33,6 @@ const deployment = (name: string, annotations: Record<string, string> = {}): Kub
   };
 };
 
-const widgetCrd: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'widgets.example.com' },
-  spec: {
-    group: 'example.com',
-    scope: 'Namespaced',
-    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
 const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
 
 describe('driftless/sync', () => {
@@ -139,7 +121,7 @@ describe('driftless/sync', () => {
   });
 
   it('applies a definition and its objects in one sync', async () => {
-    const outcome = await sync({ targets: [widget, widgetCrd] });
+    const outcome = await sync({ targets: [widget, widgetCrd()] });
     expect(outcome).toMatchObject({ phase: 'Succeeded' });
     expect(has('one', 'Widget', 'example.com')).toBe(true);
   });
@@ -248,7 +230,7 @@ describe('driftless/sync', () => {
     expect(has('a')).toBe(false);
     const made = await sync({ targets: [configMap('a')], namespace: 'fresh', options: { createNamespace: true } });
     expect(made.phase).toBe('Succeeded');
-    expect(sim.store.get('', 'ConfigMap', 'fresh', 'a')).toBeDefined();
+    expect(sim.store.get('', 'ConfigMap', 'fresh', 'a')).toMatchObject({ data: configMap('a')['data'] });
   });
 
   it('runs against any writer', async () => {

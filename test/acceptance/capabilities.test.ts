@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createToolLookup } from '#desired';
 import type { DesiredSource } from '#desired';
 import type { Application, KubeObject } from '#model';
-import { eventually } from '#support';
+import { eventually, widgetCrd } from '#support';
 import { automated, config, synced } from './objects.ts';
 import { AggregationLayer } from './stale-groups.ts';
 import { World } from './world.ts';
@@ -22,7 +22,7 @@ let layer: AggregationLayer;
 beforeEach(async () => {
   world = await World.start();
   world.sources = asChart;
-  world.cluster.store.create(definition);
+  world.cluster.store.create(widgetCrd(group));
   layer = new AggregationLayer(world.cluster.url);
   await layer.start();
   world.addCluster('behind', layer.url);
@@ -33,25 +33,6 @@ afterEach(async () => {
   await world.close();
   await layer.stop();
 });
-
-const definition: KubeObject = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: `widgets.${group}` },
-  spec: {
-    group,
-    scope: 'Namespaced',
-    names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
 
 const claim = `apiVersion: v1
 kind: PersistentVolumeClaim

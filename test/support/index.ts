@@ -17,3 +17,4 @@ export type { ProgramResult } from './program.ts';
 export { SocksProxy } from './socks-proxy.ts';
 export type { SocksProxyOptions } from './socks-proxy.ts';
 export { TestServers } from './test-servers.ts';
+export { widgetCrd } from './widget-crd.ts';

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Repository } from '#model';
 import { chartArchive } from '../../testing/archive.ts';
+import { serveChart } from '../../testing/chart-repository.ts';
 import { chartArtifact, startRegistry } from '../../testing/registry.ts';
 import { failureOf, machineTools, renderBench } from '../../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../../testing/repository.ts';
@@ -29,11 +30,7 @@ afterEach(async () => {
   await server.close();
 });
 
-function serve(...versions: readonly string[]): void {
-  for (const version of versions) server.pages.set(`/web-${version}.tgz`, { body: chartArchive('web', version) });
-  const entries = versions.map((version) => `  - {version: ${version}, urls: [web-${version}.tgz]}\n`);
-  server.pages.set('/index.yaml', { body: `apiVersion: v1\nentries:\n  web:\n${entries.join('')}` });
-}
+const serve = (...versions: readonly string[]): void => serveChart(server, versions);
 
 async function rendered(repository: TestRepository, more: Partial<ManifestsRequest> = {}): Promise<readonly unknown[]> {
   const { objects } = await bench.render(repository, { path: 'app' }, { cache: currentRevision, ...more });

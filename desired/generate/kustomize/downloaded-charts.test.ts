@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { SecretValue } from '#base';
 import type { KubeObject, Repository } from '#model';
 import { chartArchive } from '../../testing/archive.ts';
+import { serveChart } from '../../testing/chart-repository.ts';
 import { chartArtifact, startRegistry } from '../../testing/registry.ts';
 import { failureOf, renderBench } from '../../testing/repository.ts';
 import type { RenderBench } from '../../testing/repository.ts';
@@ -25,12 +26,7 @@ afterEach(async () => {
   await server.close();
 });
 
-function serve(...versions: readonly string[]): void {
-  for (const version of versions)
-    server.pages.set(`/web-${version}.tgz`, { body: chartArchive('web', version, { 'more.yaml': 'b: more\n' }) });
-  const entries = versions.map((version) => `  - {version: ${version}, urls: [web-${version}.tgz]}\n`);
-  server.pages.set('/index.yaml', { body: `apiVersion: v1\nentries:\n  web:\n${entries.join('')}` });
-}
+const serve = (...versions: readonly string[]): void => serveChart(server, versions, { 'more.yaml': 'b: more\n' });
 
 const overlay = (charts: string, more = ''): Readonly<Record<string, string>> => ({
   'app/kustomization.yaml': `helmCharts: [${charts}]\n${more}`,
