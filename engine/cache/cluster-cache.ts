@@ -4,7 +4,7 @@ import { createKubeClient, findResource, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLiveClusters, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
-import { defaultSettings, groupKindName, jsonOf, keyOfRef, refOf } from '#model';
+import { defaultSettings, groupKindName, jsonOf, keyOfRef, parseResourceKey, refOf } from '#model';
 import type { Cluster, GroupKind, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { ChangeDelivery } from './delivery.ts';
@@ -231,7 +231,11 @@ function* ownersFirst(rows: readonly LiveRow[]): Generator<LiveRow> {
   for (const row of rows) {
     const owners = row.parents.filter((key) => key !== row.key && byKey.has(key));
     waiting.set(row.key, owners.length);
-    for (const owner of owners) children.set(owner, [...(children.get(owner) ?? []), row]);
+    for (const owner of owners) {
+      const siblings = children.get(owner);
+      if (siblings === undefined) children.set(owner, [row]);
+      else siblings.push(row);
+    }
   }
   const ready = rows.filter(({ key }) => waiting.get(key) === 0);
   const done = new Set<ResourceKey>();
@@ -263,15 +267,10 @@ function objectOf(row: LiveRow): CachedObject {
     resourceVersion,
     createdAt,
     labels,
-    owners: row.parents.map(refOfKey),
+    owners: row.parents.map(parseResourceKey),
     health,
     deleting,
     images,
     ...(value === undefined ? {} : { kept: value }),
   };
-}
-
-function refOfKey(key: ResourceKey): ResourceRef {
-  const [group = '', kind = '', namespace = '', ...name] = key.split('/');
-  return { group, kind, namespace, name: name.join('/') };
 }
