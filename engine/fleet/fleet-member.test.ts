@@ -91,7 +91,7 @@ describe('a fleet', () => {
     expect(owned.flat().sort()).toEqual([...items].sort());
     expect(owned.map((some) => some.length).sort()).toEqual([0, 3, 3]);
     const owners = members[0]?.owners();
-    for (const item of items) expect(members.find((member) => member.owns(item))).toBeDefined();
+    for (const item of items) expect(members.filter((member) => member.owns(item))).toHaveLength(1);
     expect([...(owners?.keys() ?? [])].sort()).toEqual([...items].sort());
     for (const [i, name] of ['one', 'two', 'standby'].entries())
       expect(items.filter((item) => owners?.get(item) === name)).toEqual(owned[i]);
