@@ -7,7 +7,7 @@ import type { SyncRequest } from './types.ts';
 const maxReleaseAttempts = 5;
 const retryDelayMs = 10;
 
-/** What the removal of a finalizer needs. */
+/** Dependencies of {@link removeHookFinalizer}. */
 export interface HookReleaseDeps {
   readonly writer: Pick<SyncRequest['writer'], 'get' | 'patchMetadata'>;
   readonly clock: Pick<SyncRequest['clock'], 'sleep'>;

@@ -12,7 +12,7 @@ const maxBytesByUrl = 32 * 1024 * 1024;
 export class DownloadedFiles {
   files: readonly RenderFile[] = [];
   readonly #job: RenderJob;
-  /** What the files are, for messages. */
+  /** Name of the files in messages, in the plural. */
   readonly #what: string;
   /** URLs by path. */
   readonly #wanted = new Map<string, string>();

@@ -124,7 +124,9 @@ export class ChangeDelivery {
   }
 }
 
-/** What a handler must get that has seen nothing of `pending` yet; undefined: nothing. */
+/**
+ * Merges a change into the one that the handler has not got yet. Undefined: they cancel each other.
+ */
 export function mergeChanges(
   pending: PendingChange | undefined,
   change: 'created' | 'updated' | 'deleted',

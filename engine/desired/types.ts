@@ -61,7 +61,7 @@ export interface RenderInputs {
 export interface RenderedSource {
   /** In file order; lists are unfolded. */
   readonly objects: readonly KubeObject[];
-  /** The commit, or the version of a chart. Of a folder: equal for equal content. */
+  /** The commit or the chart version; for a folder, equal for equal content. */
   readonly revision: string;
   readonly sourceType: SourceType;
 }

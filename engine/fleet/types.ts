@@ -73,7 +73,7 @@ export interface FleetMember {
   write<T>(item: string, send: (check: () => void, signal: AbortSignal) => Promise<T>): Promise<T>;
   /** A listener that throws affects nothing. @returns the function that removes the listener */
   onChange(listener: (change: FleetChange) => void): () => void;
-  /** What is wrong, for people: unreadable documents, a name that is used twice. */
+  /** Problems, for people: unreadable documents, a name that is used twice. */
   problems(): readonly string[];
   /** Gives all items to others, after its writes have ended, and leaves. */
   leave(): Promise<void>;

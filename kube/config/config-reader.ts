@@ -1,6 +1,6 @@
 /**
- * What is read of a KubeConfig of `@kubernetes/client-node`: by shape, so that any version of the
- * library fits.
+ * The part of a KubeConfig of `@kubernetes/client-node` that is read. A type of its own, so that
+ * every version of the library fits.
  */
 export interface KubeConfigReader {
   getCurrentContext(): string;

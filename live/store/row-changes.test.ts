@@ -17,7 +17,7 @@ function version(name: string, uid: string, resourceVersion: string, labels: Rec
 interface Followed {
   readonly cache: ClusterCache;
   readonly seen: string[];
-  /** What a consumer knows that follows the changes. */
+  /** Keys that a consumer of the changes knows. */
   readonly known: Set<ResourceKey>;
 }
 

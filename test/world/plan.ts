@@ -4,7 +4,7 @@ import type { RequestFault, WatchFault } from './faults.ts';
 import type { GitFault } from './git.ts';
 import type { RedisFault } from './redis.ts';
 
-/** What happens to the Secret of a cluster for a while. */
+/** Temporary changes of the Secret of a cluster. */
 export type SecretChange = 'url of another cluster' | 'url with a slash' | 'renamed' | 'deleted';
 
 /** How an Application is synced. */
@@ -219,7 +219,7 @@ function someRequests(by: number, to: number | 'hub', draw: Draw): Pick<Extract<
   return { verbs, ...(draw.below(2) === 0 ? {} : { by }), ...(resource === undefined ? {} : { resource }) };
 }
 
-/** What lasts: a hub or cluster that is slow, refuses, throttles or does not answer. */
+/** A lasting fault: a hub or cluster is slow, refuses, throttles or does not answer. */
 function someOutage(draw: Draw): RequestFault {
   const ms = 500 + draw.below(8500);
   return draw.pick<RequestFault>([

@@ -8,7 +8,7 @@ import type { VirtualTime } from '../../sharding/testing/index.ts';
 import type { NetworkProcess } from './clock.ts';
 import type { FaultCounts } from './faults.ts';
 
-/** What happens to Redis, at once or for a while. */
+/** Faults of Redis, for a moment or for a while. */
 export type RedisFault =
   /** Connections are refused and end. */
   | 'down'

@@ -45,7 +45,7 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   await world.playTo(world.elapsedMs + quietMs);
   const later = world.rules.clusterWrites - clusterWrites;
   if (later > 0) world.break(`${later} writes to clusters although everything was settled`);
-  // What must not be pruned stays OutOfSync, and self-heal tries it again as in Argo CD.
+  // An Application with an object that may not be pruned stays OutOfSync; self-heal retries it.
   const isSynced = (name: string): boolean => world.app(name)?.status?.sync?.status === 'Synced';
   const appLater = world.rules.appWrites.slice(appWrites).filter(isSynced);
   if (appLater.length > 0) world.break(`writes to ${appLater.join()} although everything was settled`);
