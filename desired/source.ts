@@ -297,7 +297,8 @@ function inputsOf(request: ManifestsRequest): string {
     revision,
     repository.lfs === true,
   ]);
-  return JSON.stringify([...[appName, namespace, project, cluster.kubeVersion, versions], options, others]);
+  const { annotation = '' } = request.watched ?? {};
+  return JSON.stringify([...[appName, namespace, project, cluster.kubeVersion, versions], options, others, annotation]);
 }
 
 /** Hashes of long lists: all applications of a cluster share one list. */

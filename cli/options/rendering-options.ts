@@ -240,8 +240,7 @@ export const renderingOptions = {
     default: false,
     env: `${repoServer}PLUGIN_USE_MANIFEST_GENERATE_PATHS`,
     key: 'P:reposerver.plugin.use.manifest.generate.paths',
-    help: 'Send plugins only the paths of the annotation manifest-generate-paths.',
-    noEffect: 'plugins get the whole repository, without the excluded files (ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS)',
+    help: 'Send plugins that render only the directory that has the application and the paths of its annotation manifest-generate-paths.',
   },
   outOfBoundsSymlinks: {
     flag: 'allow-oob-symlinks',

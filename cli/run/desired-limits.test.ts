@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultLimits } from '#desired';
+import { defaultLimits, pluginConfigOf } from '#desired';
 import type { DesiredLimits } from '#desired';
 import { readArgs } from '../options/args.ts';
 import type { OptionSpec } from '../options/args.ts';
@@ -47,6 +47,7 @@ const elsewhere: ReadonlySet<string> = new Set([
   'ARGOCD_GIT_MODULES_ENABLED',
   'ARGOCD_HELM_USER_AGENT',
   'ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS',
+  'ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS',
 ]);
 
 describe('variables of the repo-server where the controller renders', () => {
@@ -58,6 +59,13 @@ describe('variables of the repo-server where the controller renders', () => {
   it('exclude files from plugins by several globs', () => {
     const env = { ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS: '.git/*; *.md;' };
     expect(pluginExclusions(readArgs(runOptions, [], env).config.pluginTarExclusions)).toEqual(['.git/*', '*.md']);
+  });
+
+  it('send plugins only the directory of manifest-generate-paths', () => {
+    const env = { ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS: 'true' };
+    expect(readArgs(runOptions, [], env)).toMatchObject({ config: { pluginGeneratePaths: true }, warnings: [] });
+    expect(pluginConfigOf(env).usesGeneratePaths).toBe(true);
+    expect(pluginConfigOf({}).usesGeneratePaths).toBe(false);
   });
 
   it('switch submodules off and name the user agent', () => {

@@ -68,7 +68,11 @@ export async function runReplica({ config, env, ...parts }: ReplicaParts, signal
     healthScripts: await loadHealthScripts(config.healthScripts),
     azureWorkload: azureWorkloadOf(env),
     proxies: proxySettingsOf(env),
-    plugins: { ...pluginConfigOf(env), exclusions: pluginExclusions(config.pluginTarExclusions) },
+    plugins: {
+      ...pluginConfigOf(env),
+      exclusions: pluginExclusions(config.pluginTarExclusions),
+      usesGeneratePaths: config.pluginGeneratePaths,
+    },
     reach: sourceReach(config, { hub: hub.connection, env }),
     tracing: await tracingOf(config, { env, logger, hostname: config.hostname }),
     api: await apiListener(config, systemClock.now(), logger),

@@ -13,18 +13,25 @@ const batchBytes = 256 * 1024;
 
 /**
  * Packs the selected files and links as a gzipped tar, with pax headers for long names. Reads the
- * files in groups, so that no more than the packed part is held.
+ * files in groups, so that no more than the packed part is held. `nameOf` returns the path in the
+ * archive.
  */
-export async function packSelection(snapshot: Snapshot, selection: Selection, signal: AbortSignal): Promise<Buffer> {
+export async function packSelection(
+  snapshot: Snapshot,
+  selection: Selection,
+  signal: AbortSignal,
+  nameOf = (path: string): string => path,
+): Promise<Buffer> {
   async function* parts(): AsyncGenerator<Uint8Array> {
     for (const group of groupsOf(selection.files)) {
       const contents = await snapshot.read(
         group.map(([, node]) => node),
         signal,
       );
-      for (const [path, { oid }] of group) yield* entryWithPax(path, '0', contents.get(oid) ?? new Uint8Array(), '');
+      for (const [path, { oid }] of group)
+        yield* entryWithPax(nameOf(path), '0', contents.get(oid) ?? new Uint8Array(), '');
     }
-    for (const [path, { target }] of selection.links) yield* entryWithPax(path, '2', new Uint8Array(), target);
+    for (const [path, { target }] of selection.links) yield* entryWithPax(nameOf(path), '2', new Uint8Array(), target);
     yield Buffer.alloc(2 * block);
   }
   return zipped(parts(), {}, signal);

@@ -23,15 +23,17 @@ import type { SourceManifests } from '../../types.ts';
 import { ManifestReader } from '../manifest-reader.ts';
 import type { RenderJob } from '../plan.ts';
 import { askPassMethods } from './ask-pass.ts';
+import { generateRoot } from './plugin-input.ts';
 import { PluginGenerator } from './plugins.ts';
+import type { PluginConfig } from './plugins.ts';
 
 let bench: RenderBench;
 let sockets = '';
 let plugins: TestPlugin[] = [];
 
-function open(limits: object = {}, exclusions: readonly string[] = []): void {
+function open(limits: object = {}, config: Partial<PluginConfig> = {}): void {
   sockets = mkdtempSync(join(tmpdir(), 'cmp-'));
-  bench = renderBench({ plugins: { sockets, exclusions }, limits });
+  bench = renderBench({ plugins: { sockets, exclusions: [], ...config }, limits });
 }
 beforeEach(() => open());
 afterEach(() => {
@@ -117,10 +119,62 @@ describe('config management plugins', () => {
 
   it('does not send files that administrators exclude', async () => {
     bench.close();
-    open({}, ['secret', '*/*.yaml']);
+    open({}, { exclusions: ['secret', '*/*.yaml'] });
     const plugin = await start('cmp', { manifests: () => [] });
     await render(bench.repository(files), { name: 'cmp' });
     expect(Object.keys(plugin.sent[0]?.what.files ?? {})).toEqual(['app/x.plug', 'other/b.txt']);
+  });
+
+  describe('with --plugin-use-manifest-generate-paths', () => {
+    const within = { 'team/app/x.plug': 'content', 'team/base/b.txt': 'b', 'other/c.txt': 'c', 'd.txt': 'd' };
+    const watched = (annotation: string): object => ({ watched: { annotation, paths: [[]], synced: [''] } });
+    const renderPaths = (repository: TestRepository, annotation: string): Promise<SourceManifests> =>
+      bench.render(repository, { path: 'team/app', plugin: { name: 'cmp' } }, watched(annotation));
+    beforeEach(() => {
+      bench.close();
+      open({}, { usesGeneratePaths: true, exclusions: ['base/*.md'] });
+    });
+
+    it('renders from the directory that has the application and the paths, and matches with all files', async () => {
+      const plugin = await start('cmp', { discovery: true, matches: () => true, manifests: () => [map('a')] });
+      const repository = bench.repository({ ...within, 'team/base/left-out.md': 'm' });
+      await renderPaths(repository, '.;../base');
+      const [match, generate] = plugin.sent;
+      expect(Object.keys(match?.what.files ?? {})).toHaveLength(5);
+      expect(match?.what.appRelPath).toBe('team/app');
+      expect(generate?.what).toMatchObject({
+        appRelPath: 'app',
+        files: { 'app/x.plug': 'content', 'base/b.txt': 'b' },
+      });
+      expect(Object.keys(generate?.what.files ?? {})).toHaveLength(2);
+      await renderPaths(repository, '/team/app');
+      expect(plugin.sent.at(-1)?.what).toMatchObject({ appRelPath: '.', files: { 'x.plug': 'content' } });
+      // Without the annotation the plugin gets the repository.
+      await bench.render(repository, { path: 'team/app', plugin: { name: 'cmp' } });
+      expect(plugin.sent.at(-1)?.what.appRelPath).toBe('team/app');
+    });
+
+    it('refuses a link to files that the paths do not name', async () => {
+      await start('cmp', { manifests: () => [map('a')] });
+      const repository = bench.repository(within);
+      repository.link('team/app/link', '../../other/c.txt');
+      const { message } = await failureOf(renderPaths(repository, '.'));
+      expect(message).toMatch(/^other\/c\.txt: a link in team\/app\/ leads to it, but manifest-generate-paths/);
+    });
+  });
+
+  it.each<[readonly string[], string, string]>([
+    [['a', 'b', 'c'], '', 'a/b/c'],
+    [['a', 'b', 'c'], '.', 'a/b/c'],
+    [['a', 'b', 'c'], '/a/b/d;../e', 'a/b'],
+    // An ancestor of the common directory counts, too.
+    [['a', 'b', 'c'], '/a/b/d;/a', 'a'],
+    [['a', 'b'], '/', ''],
+    [['a', 'b'], '../../../../x', ''],
+    [['a', 'b'], ' ; ../c ', 'a'],
+    [[], '/shared', ''],
+  ])('sends an application at %j with the paths %j from %j', (application, annotation, expected) => {
+    expect(generateRoot(application, annotation).join('/')).toBe(expected);
   });
 
   it.each<[string, PluginBehaviour | undefined, RegExp]>([

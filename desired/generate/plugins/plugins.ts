@@ -1,13 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, ownMember, stringifyJson, withDeadline } from '#base';
+import { isObject, ownMember, parseGoBool, stringifyJson, withDeadline } from '#base';
 import type { Clock, JsonObject, RandomSource } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import { Lru } from '../../fetch/shared/lru.ts';
-import { Selection } from '../../fetch/files/selection.ts';
-import { bytesToRead } from '../../fetch/files/snapshot.ts';
-import { packSelection } from '../../fetch/files/tar.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import type { InputBudget } from '../../inputs/input-budget.ts';
 import type { DesiredLimits } from '../../limits.ts';
@@ -16,11 +13,12 @@ import { buildEnvironment, substituteIn } from '../environment.ts';
 import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
 import type { ManifestReader } from '../manifest-reader.ts';
 import { objectsPrinted } from '../output.ts';
-import { compilePathGlob } from '../path-glob.ts';
 import type { RenderJob, RenderPlan } from '../plan.ts';
 import { plainVersion } from '../cluster-versions.ts';
 import { PluginClient } from './plugin-client.ts';
 import type { PluginInput } from './plugin-client.ts';
+import { PluginInputs } from './plugin-input.ts';
+import type { InputPurpose } from './plugin-input.ts';
 import { optionsHash } from '../source-type.ts';
 
 /** The sockets of plugins, and the files that are never sent to them. */
@@ -29,6 +27,11 @@ export interface PluginConfig {
   readonly sockets: string;
   /** Globs on paths from the root (ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS). */
   readonly exclusions: readonly string[];
+  /**
+   * Plugins get only the directory that `manifest-generate-paths` needs
+   * (ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS).
+   */
+  readonly usesGeneratePaths?: boolean;
   /**
    * The socket where plugins request the credentials of a repository (ARGOCD_ASK_PASS_SOCK). By
    * default it lies beside their own sockets.
@@ -39,10 +42,11 @@ export interface PluginConfig {
 /** Reads the environment variables of Argo CD's repo-server. */
 export function pluginConfigOf(env: Readonly<Record<string, string | undefined>>): PluginConfig {
   const { ARGOCD_PLUGINSOCKFILEPATH: sockets = '', ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS: globs = '' } = env;
-  const { ARGOCD_ASK_PASS_SOCK: askPass = '' } = env;
+  const { ARGOCD_ASK_PASS_SOCK: askPass = '', ARGOCD_REPO_SERVER_PLUGIN_USE_MANIFEST_GENERATE_PATHS: paths = '' } = env;
   return {
     sockets: sockets === '' ? '/home/argocd/cmp-server/plugins' : sockets,
     exclusions: globs.split(';').filter((glob) => glob !== ''),
+    usesGeneratePaths: parseGoBool(paths) === true,
     ...(askPass === '' ? {} : { askPass }),
   };
 }
@@ -71,6 +75,7 @@ export class PluginGenerator {
   /** The socket of the supporting plugin ("" for none), by source and sockets. */
   readonly #found = new Lru<string>(4096);
   readonly #askPass: AskPass;
+  readonly #inputs: PluginInputs;
   #names: { readonly at: number; readonly sockets: Promise<readonly string[]> } = {
     at: Number.NEGATIVE_INFINITY,
     sockets: Promise.resolve([]),
@@ -80,6 +85,8 @@ export class PluginGenerator {
     this.#deps = deps;
     const { askPass = join(deps.config.sockets, '.ask-pass.sock') } = deps.config;
     this.#askPass = new AskPass(askPass, deps.random);
+    const { exclusions, usesGeneratePaths = false } = deps.config;
+    this.#inputs = new PluginInputs({ ...deps, exclusions, usesGeneratePaths });
   }
 
   /**
@@ -92,7 +99,7 @@ export class PluginGenerator {
     const key = stringifyJson([job.snapshot.key, job.snapshot.revision, [...job.segments], [...sockets]]);
     const known = job.request.cache.manifests === 'rerender' ? undefined : this.#found.get(key);
     if (known !== undefined) return known === '' ? undefined : known;
-    const found = await this.#withInput(job, signal, async (input) => {
+    const found = await this.#withInput(job, 'match', signal, async (input) => {
       for (const socket of sockets) if (await this.#knows(job, socket, input, signal)) return socket;
       return '';
     });
@@ -109,10 +116,11 @@ export class PluginGenerator {
     const socket = name === '' ? await this.discover(job, signal) : await this.#named(job, name, signal);
     if (socket === undefined) throw pluginMissing('could not find plugin supporting the given repository');
     const env = environmentOf(job);
+    const input = [job.snapshot.revision, job.segments, this.#inputs.rootOf(job)];
     return {
-      key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
+      key: [...input, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
       render: async (inner) => {
-        const texts = await this.#withInput(job, inner, (input) =>
+        const texts = await this.#withInput(job, 'generate', inner, (input) =>
           this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work)),
         );
         return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
@@ -151,7 +159,7 @@ export class PluginGenerator {
     const socket = `${name}.sock`;
     const missing = `could not find cmp-server plugin with name "${name}" supporting the given repository`;
     if (!(await this.#sockets()).includes(socket)) throw pluginMissing(missing);
-    const isKnown = await this.#withInput(job, signal, (input) =>
+    const isKnown = await this.#withInput(job, 'match', signal, (input) =>
       this.#ask(job, socket, signal, async (client, work) => {
         const configuration = await this.#configured(client, job, socket, work);
         return !configuration.isDiscoveryConfigured || client.matches(input, work);
@@ -185,6 +193,15 @@ export class PluginGenerator {
     if (configuration.provideGitCreds && hasKeyAlone)
       throw new UnsupportedSource(`ssh keys for the plugin ${nameOf(socket)} (provideGitCreds)`);
     return configuration;
+  }
+
+  #withInput<T>(
+    job: RenderJob,
+    purpose: InputPurpose,
+    signal: AbortSignal,
+    body: (input: PluginInput) => Promise<T>,
+  ): Promise<T> {
+    return this.#inputs.run(job, { purpose, env: environmentOf(job) }, signal, body);
   }
 
   async #ask<T>(
@@ -232,33 +249,10 @@ export class PluginGenerator {
       .map(({ name }) => name)
       .sort();
   }
-
-  /** Packs the files once there is memory for them. They count as held until `body` ends. */
-  async #withInput<T>(job: RenderJob, signal: AbortSignal, body: (input: PluginInput) => Promise<T>): Promise<T> {
-    const { snapshot, segments, request } = job;
-    const selection = new Selection(snapshot.tree);
-    selection.add([]);
-    const excluded = this.#deps.config.exclusions.map(compilePathGlob);
-    for (const files of [selection.files, selection.links])
-      for (const path of files.keys()) if (excluded.some((matches) => matchesPart(path, matches))) files.delete(path);
-    selection.check(this.#deps.limits);
-    const bytes = await bytesToRead(snapshot, [...selection.files.values()], signal);
-    return this.#deps.inputs.run({ project: request.project, bytes }, signal, async () => {
-      const packed = await packSelection(snapshot, selection, signal);
-      const { appName } = request;
-      return body({ appName, appRelPath: segments.join('/') || '.', env: environmentOf(job), packed });
-    });
-  }
 }
 
 /** Plugins start with the pod; one that starts later is noticed after this time. */
 const namesTtlMs = 5000;
-
-/** A pattern that matches a folder excludes everything in it. */
-function matchesPart(path: string, matches: (path: string) => boolean): boolean {
-  const segments = path.split('/');
-  return segments.some((_, i) => matches(segments.slice(0, i + 1).join('/')));
-}
 
 function nameOf(socket: string): string {
   return socket.replace(/\.sock$/, '');
