@@ -241,6 +241,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: G
   const inputs = new InputBudget(clock, limits.inputBytes);
   const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism, inputs });
   const config = wiring.plugins ?? { sockets: '/nonexistent', exclusions: [] };
+  const { sshKnownHosts } = { ...defaultTrust, ...wiring.trust };
   const withToken = withTokenBy(git, cacheDir);
   return new Generators({
     reader,
@@ -249,7 +250,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: G
     unpacker,
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
-    plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, withToken }),
+    plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, sshKnownHosts, withToken }),
   });
 }
 

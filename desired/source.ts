@@ -101,8 +101,15 @@ export class EmbeddedSource implements DesiredSource {
     this.#verifications = new SharedJobs({ clock, limitMs: limits.deadlineMs });
   }
 
-  /** Removes expired mirrors; stops all work when the signal aborts. Requests work without it. */
+  /**
+   * Removes leftovers and expired mirrors; stops all work when the signal aborts. Requests work
+   * without it.
+   */
   async run(signal: AbortSignal): Promise<void> {
+    const { generators, logger } = this.#deps;
+    await generators.clear().catch((error: unknown) => {
+      logger.warn('Files with credentials that an earlier process lent to plugins cannot be removed', { error });
+    });
     await this.#tidyUntil(signal);
     const reason = new Shutdown();
     this.#jobs.stop(reason);

@@ -21,6 +21,11 @@ export class Generators {
     this.#deps = deps;
   }
 
+  /** Removes what an earlier process left. */
+  clear(): Promise<void> {
+    return this.#deps.plugins.clear();
+  }
+
   /** The names of the plugins that may support a source. */
   plugins(): Promise<readonly string[]> {
     return this.#deps.plugins.names();

@@ -294,8 +294,11 @@ volumeMounts:
     {{- else }} {}
     {{- end }}
 {{- if .Values.controller.plugins.enabled }}
+{{- /* In memory, because ssh keys of repositories are lent over it (provideGitCreds). */}}
 - name: plugins
-  emptyDir: {}
+  emptyDir:
+    medium: Memory
+    sizeLimit: 16Mi
 {{- end }}
 - name: ssh-known-hosts
   configMap:

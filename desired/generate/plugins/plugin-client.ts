@@ -107,9 +107,9 @@ export class PluginClient {
     this.#client.close();
   }
 
-  /** Redacts a credential that the plugin is lent from its errors. */
-  hide(secret: string): void {
-    this.#lent.push(secret);
+  /** Redacts credentials that the plugin is lent from its errors. */
+  hide(secrets: readonly string[]): void {
+    this.#lent.push(...secrets);
   }
 
   async configuration(

@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { isObject, ownMember, parseGoBool, stringifyJson, withDeadline } from '#base';
 import type { Clock, JsonObject, RandomSource } from '#base';
 import type { Repository } from '#model';
-import { DesiredError, PluginFailed, UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { DesiredError, PluginFailed, UnsafeInput } from '../../errors.ts';
 import { Lru } from '../../fetch/shared/lru.ts';
 import { secretsIn } from '../../given-secrets.ts';
 import type { InputBudget } from '../../inputs/input-budget.ts';
 import type { DesiredLimits } from '../../limits.ts';
-import { AskPass } from './ask-pass.ts';
 import { buildEnvironment, substituteIn } from '../environment.ts';
 import { listOf, mapOf, textOf, wordsOf } from '../options.ts';
 import type { ManifestReader } from '../manifest-reader.ts';
 import { objectsPrinted } from '../output.ts';
 import type { RenderJob, RenderPlan } from '../plan.ts';
 import { plainVersion } from '../cluster-versions.ts';
+import { GitCredentials, lentSecrets } from './git-credentials.ts';
 import { PluginClient } from './plugin-client.ts';
 import type { PluginInput } from './plugin-client.ts';
 import { PluginInputs } from './plugin-input.ts';
@@ -58,6 +58,8 @@ export interface PluginGeneratorDeps {
   readonly inputs: InputBudget;
   readonly config: PluginConfig;
   readonly random: RandomSource;
+  /** The known_hosts file of ssh. */
+  readonly sshKnownHosts: string;
   /** Replaces the App or cloud credentials of a repository by the token that git would use. */
   readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
 }
@@ -74,7 +76,7 @@ export class PluginGenerator {
   readonly #deps: PluginGeneratorDeps;
   /** The socket of the supporting plugin ("" for none), by source and sockets. */
   readonly #found = new Lru<string>(4096);
-  readonly #askPass: AskPass;
+  readonly #credentials: GitCredentials;
   readonly #inputs: PluginInputs;
   #names: { readonly at: number; readonly sockets: Promise<readonly string[]> } = {
     at: Number.NEGATIVE_INFINITY,
@@ -83,8 +85,7 @@ export class PluginGenerator {
 
   constructor(deps: PluginGeneratorDeps) {
     this.#deps = deps;
-    const { askPass = join(deps.config.sockets, '.ask-pass.sock') } = deps.config;
-    this.#askPass = new AskPass(askPass, deps.random);
+    this.#credentials = new GitCredentials({ ...deps, ...deps.config });
     const { exclusions, usesGeneratePaths = false } = deps.config;
     this.#inputs = new PluginInputs({ ...deps, exclusions, usesGeneratePaths });
   }
@@ -121,34 +122,29 @@ export class PluginGenerator {
       key: [...input, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
       render: async (inner) => {
         const texts = await this.#withInput(job, 'generate', inner, (input) =>
-          this.#ask(job, socket, inner, (client, work) => this.#rendered(client, job, input, work)),
+          this.#ask(job, socket, inner, (client, work) => this.#rendered(client, { job, socket, input }, work)),
         );
         return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
       },
     };
   }
 
-  /**
-   * Lends the login of the repository if the plugin needs it and there is one.
-   * @throws UnsupportedSource
-   */
+  /** Removes the lent files that a killed process left. */
+  clear(): Promise<void> {
+    return this.#credentials.clear();
+  }
+
+  /** Lends the credentials of the repository if the plugin asks for them. */
   async #rendered(
     client: PluginClient,
-    job: RenderJob,
-    input: PluginInput,
+    { job, socket, input }: PluginCall,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { provideGitCreds } = await client.configuration(signal);
-    const repository = provideGitCreds ? await this.#deps.withToken(job.repository, signal) : undefined;
-    const { username = 'x-access-token', password, bearerToken } = repository ?? {};
-    const secret = password ?? bearerToken;
-    if (secret === undefined) return client.manifests(input, signal);
-    client.hide(secret.reveal());
-    if (password === undefined) {
-      const env = { ...input.env, ...bearerEnvironment(job.repository.url, secret.reveal()) };
-      return client.manifests({ ...input, env }, signal);
-    }
-    return this.#askPass.lend({ username, password: password.reveal() }, (lent) =>
+    if (!provideGitCreds) return client.manifests(input, signal);
+    const repository = await this.#deps.withToken(job.repository, signal);
+    client.hide(lentSecrets(repository));
+    return this.#credentials.lend(repository, socket, (lent) =>
       client.manifests({ ...input, env: { ...input.env, ...lent } }, signal),
     );
   }
@@ -161,8 +157,8 @@ export class PluginGenerator {
     if (!(await this.#sockets()).includes(socket)) throw pluginMissing(missing);
     const isKnown = await this.#withInput(job, 'match', signal, (input) =>
       this.#ask(job, socket, signal, async (client, work) => {
-        const configuration = await this.#configured(client, job, socket, work);
-        return !configuration.isDiscoveryConfigured || client.matches(input, work);
+        const { isDiscoveryConfigured } = await client.configuration(work);
+        return !isDiscoveryConfigured || client.matches(input, work);
       }),
     );
     if (!isKnown) throw pluginMissing(missing);
@@ -172,27 +168,8 @@ export class PluginGenerator {
   #knows(job: RenderJob, socket: string, input: PluginInput, signal: AbortSignal): Promise<boolean> {
     return this.#ask(job, socket, signal, async (client, work) => {
       const { isDiscoveryConfigured } = await client.configuration(work);
-      if (!isDiscoveryConfigured || !(await client.matches(input, work))) return false;
-      await this.#configured(client, job, socket, work);
-      return true;
+      return isDiscoveryConfigured && client.matches(input, work);
     });
-  }
-
-  /**
-   * @throws UnsupportedSource if the plugin needs credentials that cannot be lent
-   */
-  async #configured(
-    client: PluginClient,
-    job: RenderJob,
-    socket: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly isDiscoveryConfigured: boolean }> {
-    const configuration = await client.configuration(signal);
-    const { bearerToken, sshPrivateKey, password } = job.repository;
-    const hasKeyAlone = sshPrivateKey !== undefined && password === undefined && bearerToken === undefined;
-    if (configuration.provideGitCreds && hasKeyAlone)
-      throw new UnsupportedSource(`ssh keys for the plugin ${nameOf(socket)} (provideGitCreds)`);
-    return configuration;
   }
 
   #withInput<T>(
@@ -251,6 +228,12 @@ export class PluginGenerator {
   }
 }
 
+interface PluginCall {
+  readonly job: RenderJob;
+  readonly socket: string;
+  readonly input: PluginInput;
+}
+
 /** Plugins start with the pod; one that starts later is noticed after this time. */
 const namesTtlMs = 5000;
 
@@ -296,16 +279,4 @@ function parameterOf(one: JsonObject): Record<string, string> {
 
 function escaped(name: string): string {
   return name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, '_');
-}
-
-/**
- * Lends a bearer token: Argo CD's variable, and configuration with which git sends it to the origin
- * of the repository only.
- */
-function bearerEnvironment(repository: string, token: string): Readonly<Record<string, string>> {
-  const header = `Authorization: Bearer ${token}`;
-  const lent = { ARGOCD_GIT_BEARER_AUTH_HEADER: header, GIT_TERMINAL_PROMPT: '0' };
-  if (!/^https?:\/\//i.test(repository) || !URL.canParse(repository)) return lent;
-  const key = `http.${new URL(repository).origin}/.extraHeader`;
-  return { ...lent, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: key, GIT_CONFIG_VALUE_0: header };
 }
