@@ -72,6 +72,12 @@ export function outcomeOf(source: FleetSource, before: TableLayout, target: Layo
   };
 }
 
+/** Weight of the fullest shard after a change. */
+export function fullestAfter(source: FleetSource, before: TableLayout, target: LayoutTarget, now: number): number {
+  const { shards } = rebalance(before, { ...inputsOf(source), ...target }, now);
+  return Math.max(...loadsOf(source.weights, shards, target.replicas));
+}
+
 /** The same change of replicas under each algorithm, for comparison. */
 export function outcomes(
   source: FleetSource,

@@ -85,7 +85,11 @@ export const statsOptions = {
 export const planOptions = {
   algorithm,
   fromReplicas: { ...count, flag: 'from-replicas', help: "Current number of replicas. Default: the live hub's." },
-  toReplicas: { ...count, flag: 'to-replicas', help: 'New number of replicas. Default: unchanged.' },
+  toReplicas: {
+    ...count,
+    flag: 'to-replicas',
+    help: 'New number of replicas. Default: unchanged; without --to-algorithm the number that the measured load of a live hub needs.',
+  },
   fromAlgorithm: {
     flag: 'from-algorithm',
     kind: 'string',
@@ -94,6 +98,8 @@ export const planOptions = {
   },
   toAlgorithm: { flag: 'to-algorithm', kind: 'string', default: '', help: 'New algorithm. Default: unchanged.' },
   ...source,
+  serviceAccount,
+  socket,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 /** Upper bound: a larger number is a typing mistake that costs time and memory. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock, UsageError } from '#base';
+import { outsideText, systemClock, UsageError } from '#base';
 import { algorithms, parseAlgorithm, clusterWeightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../options/args.ts';
@@ -11,7 +11,12 @@ import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { readClusterFile } from './file.ts';
 import { readHub } from './hub.ts';
 import { layoutFor, outcomeOf, outcomes } from './layout.ts';
+import type { TableLayout } from './layout.ts';
+import { readMeasuredLoad } from './measured-load.ts';
+import type { MeasuredLoad } from './measured-load.ts';
 import { maxReplicas, planOptions, showOptions, statsOptions, watchOptions } from './options.ts';
+import { replicasNeeded, sizingJson, sizingLines } from './sizing.ts';
+import type { ReplicaAdvice } from './sizing.ts';
 import { pinNotes } from './source.ts';
 import type { FleetSource } from './source.ts';
 import { missingNotes, readWatchedFleet, shardSums, statsJson, statsLines, statsRows } from './stats.ts';
@@ -121,7 +126,7 @@ async function plan(context: CommandContext): Promise<number> {
   const { output } = context;
   if (config.help) {
     const usage =
-      'usage: driftless shards plan [--from-replicas N] --to-replicas M (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+      'usage: driftless shards plan [--from-replicas N] [--to-replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
     output.out(`${usage}\n\n${describe(planOptions)}`);
     return 0;
   }
@@ -131,21 +136,54 @@ async function plan(context: CommandContext): Promise<number> {
   const fromReplicas = config.fromReplicas === 0 ? source.defaults.replicas : config.fromReplicas;
   const named = config.fromAlgorithm === '' ? config.algorithm : config.fromAlgorithm;
   const from = algorithmOf(named, source, context);
-  const target = {
-    algorithm: config.toAlgorithm === '' ? from : algorithmOf(config.toAlgorithm, source, context),
-    replicas: config.toReplicas === 0 ? fromReplicas : config.toReplicas,
-  };
   const now = systemClock.now();
   const before = layoutFor(source, { algorithm: from, replicas: fromReplicas }, now);
+  const sizing =
+    config.toReplicas === 0 && config.toAlgorithm === '' ? await size(parsed, source, before, context) : undefined;
+  const target = {
+    algorithm: config.toAlgorithm === '' ? from : algorithmOf(config.toAlgorithm, source, context),
+    replicas: config.toReplicas === 0 ? (sizing?.advice?.replicas ?? fromReplicas) : config.toReplicas,
+  };
   const outcome = outcomeOf(source, before, target, now);
   const choices = outcomes(source, before, target, now);
   printNotes([...source.notes, ...pinNotes(source.clusters, target.replicas)], context);
-  if (config.output === 'json') output.out(JSON.stringify(planJson(before, target, outcome, choices)));
-  else {
+  if (config.output === 'json') {
+    const shown = planJson(before, target, outcome, choices);
+    output.out(
+      JSON.stringify(sizing === undefined ? shown : { ...shown, sizing: sizingJson(sizing.load, sizing.advice) }),
+    );
+  } else {
     printNotes(originLine(source, before), context);
+    if (sizing !== undefined) for (const line of [...sizingLines(sizing.load, sizing.advice), '']) output.out(line);
     for (const line of planLines(source, target, outcome, choices)) output.out(line);
   }
   return 0;
+}
+
+interface Sizing {
+  readonly load: MeasuredLoad;
+  readonly advice: ReplicaAdvice | undefined;
+}
+
+/** Measures the load of a live hub, and how many replicas it needs. */
+async function size(
+  { config, given }: ParsedArgs<typeof planOptions>,
+  source: FleetSource,
+  before: TableLayout,
+  context: CommandContext,
+): Promise<Sizing> {
+  const reached = {
+    ...config,
+    kubeconfig: hubFile({ config, given }, context) ?? '',
+    controllerNamespace: source.hub ?? '',
+  };
+  const defaults = { kubeconfig: defaultKubeconfig(context.env), socket: '' };
+  const load = await withReader(reached, defaults, context.signal, readMeasuredLoad);
+  printNotes(
+    load.silent.map((name) => `no figures of replica ${outsideText('field', name)}: it counts by its weight`),
+    context,
+  );
+  return { load, advice: replicasNeeded(source, before, load, systemClock.now()) };
 }
 
 type ParsedShardArgs =
@@ -161,8 +199,8 @@ function checkWords({ positionals, flags, warnings }: ParsedShardArgs, context: 
 }
 
 function checkChange(config: ConfigOf<typeof planOptions>): void {
-  if (config.toReplicas < 1 && config.toAlgorithm === '')
-    throw new UsageError('shards plan needs --to-replicas M (at least 1), or --to-algorithm');
+  if (config.toReplicas < 1 && config.toAlgorithm === '' && config.clusters !== '')
+    throw new UsageError('shards plan --clusters needs --to-replicas M (at least 1), or --to-algorithm');
   if (config.fromReplicas < 1 && config.clusters !== '')
     throw new UsageError('shards plan needs --from-replicas N (at least 1) with --clusters');
   checkReplicas('from-replicas', config.fromReplicas);
