@@ -97,8 +97,11 @@ export class SimServers {
     return { ...this.#counts };
   }
 
-  /** Requests a refresh of each Application, like Argo CD's API server. */
-  ask(names: readonly string[]): void {
+  /**
+   * Requests a refresh of each Application, like Argo CD's API server.
+   * @param round changes the Application too, so that all its resources are compared.
+   */
+  ask(names: readonly string[], round?: string): void {
     const { hub } = this.#both();
     for (const name of names) {
       const object = hub.store.get(argoGroup, 'Application', 'argocd', name);
@@ -107,6 +110,7 @@ export class SimServers {
         ...object.metadata.annotations,
         [refreshAnnotation]: 'normal',
         [refreshTimestampAnnotation]: new Date(systemClock.now()).toISOString(),
+        ...(round === undefined ? {} : { 'example.com/round': round }),
       };
       hub.store.update({ ...object, metadata: { ...object.metadata, annotations } });
     }

@@ -176,8 +176,8 @@ export class ApplicationStore {
   }
 
   /**
-   * Marks a refresh request without a timestamp as in progress, so that an identical later request
-   * changes the object. Returns the request as it is now; undefined when it is gone.
+   * Marks a hard refresh request without a timestamp as in progress, so that an identical later
+   * request changes the object. Returns the request as it is now; undefined when it is gone.
    */
   async markRefresh(app: Application, asked: RefreshAnnotation): Promise<RefreshAnnotation | undefined> {
     const body = markRefreshPatch(asked);

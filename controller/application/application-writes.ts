@@ -16,6 +16,8 @@ export interface StatusWrite {
   readonly answered: boolean;
   /** Compare again: a sync ended or is about to end. Without a request, nothing was stored. */
   readonly again?: boolean;
+  /** An identical request may have been made in the meantime: look at the sources once more. */
+  readonly recheck?: boolean;
 }
 
 /** How to perform a write of an Application. */

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Application } from '#model';
-import { isStillPending, markRefreshPatch, refreshAnnotation, removeRefreshPatch } from './refresh-annotation.ts';
+import {
+  canHideAnother,
+  isStillPending,
+  markRefreshPatch,
+  refreshAnnotation,
+  removeRefreshPatch,
+} from './refresh-annotation.ts';
 import type { RefreshAnnotation } from './refresh-annotation.ts';
 
 const refresh = 'argocd.argoproj.io/refresh';
@@ -29,7 +35,7 @@ it('reads the request with its timestamp', () => {
 });
 
 describe('a request without a timestamp', () => {
-  it('is marked once, so that an identical one changes the object', () => {
+  it('is marked once if it is a hard one, so that an identical one changes the object', () => {
     const path = '/metadata/annotations/argocd.argoproj.io~1refresh';
     expect(markRefreshPatch(request({ [refresh]: 'hard' }))).toEqual([
       { op: 'test', path, value: 'hard' },
@@ -37,6 +43,13 @@ describe('a request without a timestamp', () => {
     ]);
     expect(markRefreshPatch(request({ [refresh]: 'hard-in-progress' }))).toBeUndefined();
     expect(markRefreshPatch(request({ [refresh]: 'hard', [timestamp]: 't' }))).toBeUndefined();
+    expect(markRefreshPatch(request({ [refresh]: 'normal' }))).toBeUndefined();
+  });
+
+  it('can hide an identical one until it is marked', () => {
+    expect(canHideAnother(request({ [refresh]: 'normal' }))).toBe(true);
+    expect(canHideAnother(request({ [refresh]: 'normal-in-progress' }))).toBe(false);
+    expect(canHideAnother(request({ [refresh]: 'normal', [timestamp]: 't' }))).toBe(false);
   });
 
   it('is still pending when it was only marked', () => {

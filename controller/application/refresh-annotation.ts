@@ -47,9 +47,28 @@ export function withoutRefreshAnnotation(app: Application): Application {
   return { ...app, metadata: { ...metadata, annotations: omit(all, annotations.refresh) } };
 }
 
-/** The JSON patch that marks a request as in progress; undefined when that is not necessary. */
-export function markRefreshPatch({ value, timestamp, marked }: RefreshAnnotation): readonly JsonObject[] | undefined {
-  if (timestamp !== undefined || marked) return undefined;
+/** The Application without any of the annotations of a refresh request. */
+export function withoutRefreshRequest(app: Application): Application {
+  const { annotations: all = {}, ...metadata } = app.metadata;
+  const others = omit(all, annotations.refresh, annotations.refreshTimestamp);
+  return { ...app, metadata: { ...metadata, annotations: others } };
+}
+
+/**
+ * Whether an identical request made while this one is answered would change nothing in the API
+ * server, and so go unnoticed.
+ */
+export function canHideAnother({ timestamp, marked }: RefreshAnnotation): boolean {
+  return timestamp === undefined && !marked;
+}
+
+/**
+ * The JSON patch that marks a request as in progress; undefined when that is not necessary. A
+ * normal refresh costs little when nothing has changed, so it is repeated afterwards instead.
+ */
+export function markRefreshPatch(request: RefreshAnnotation): readonly JsonObject[] | undefined {
+  const { type, value } = request;
+  if (type === 'normal' || !canHideAnother(request)) return undefined;
   const path = annotationPointer(annotations.refresh);
   return [
     { op: 'test', path, value },

@@ -1,12 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { omit } from '#base';
 import { asApplication, defaultSettings } from '#model';
-import type { KubeObject } from '#model';
+import type { Application, KubeObject } from '#model';
 import { basisOf, isSameBasis } from './basis.ts';
 import type { BasisFacts, ComparisonBasis } from './basis.ts';
 import type { RenderedSources } from './rendering.ts';
 
 const application = asApplication({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata: { name: 'a' } });
+const withMetadata = (over: Application['metadata']): Application => ({
+  ...application,
+  metadata: { ...application.metadata, ...over },
+});
 const list: readonly KubeObject[] = [];
 const rendered: RenderedSources = {
   objects: list,
@@ -36,7 +40,13 @@ const withFacts = (over: Partial<RenderedSources['facts']>): RenderedSources => 
 
 describe('the basis of a comparison', () => {
   const changes: readonly (readonly [string, Partial<BasisFacts>])[] = [
-    ['the Application', { app: { ...application } }],
+    ['the spec', { app: { ...application, spec: { ...application.spec, project: 'other' } } }],
+    ['a label', { app: withMetadata({ labels: { a: 'b' } }) }],
+    ['an annotation', { app: withMetadata({ annotations: { a: 'b' } }) }],
+    ['the identity of the Application', { app: withMetadata({ uid: 'other' }) }],
+    ['a deletion', { app: withMetadata({ deletionTimestamp: '2026-01-01T00:00:00Z' }) }],
+    ['an operation', { app: { ...application, operation: { sync: {} } } }],
+    ['the status', { app: { ...application, status: { reconciledAt: '2026-01-01T00:00:00Z' } } }],
     ['the settings', { settings: { ...defaultSettings } }],
     ['project, cluster or served kinds', { policyVersion: 'other' }],
     ['the schemas', { schemas: { version: 'two', kinds: new Map() } }],
@@ -50,6 +60,15 @@ describe('the basis of a comparison', () => {
   it.each(changes)('changes with %s', (_what, change) => {
     expect(isSameBasis(basis(), basis(change))).toBe(false);
     expect(isSameBasis(basis(change), basis(change))).toBe(true);
+  });
+
+  const request = { 'argocd.argoproj.io/refresh': 'normal', 'argocd.argoproj.io/refresh-timestamp': 't' };
+  it.each<[string, Application]>([
+    ['a copy', { ...application }],
+    ['a refresh request', withMetadata({ annotations: request })],
+    ['the version of a write', withMetadata({ resourceVersion: '2', generation: 2 })],
+  ])('does not change with %s of the Application', (_what, app) => {
+    expect(isSameBasis(basis(), basis({ app }))).toBe(true);
   });
 
   const doubts: readonly (readonly [string, Partial<BasisFacts>])[] = [

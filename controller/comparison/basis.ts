@@ -1,13 +1,16 @@
+import { deepEqual, omit } from '#base';
 import type { LiveSchemas } from '#live';
+import { jsonOf } from '#model';
 import type { Application, KubeObject, Settings } from '#model';
+import { withoutRefreshRequest } from '../application/refresh-annotation.ts';
 import type { RenderedSources } from './rendering.ts';
 
 /**
  * All inputs of a comparison, by identity, version or content id: equal bases, equal results. Keeps
- * none of the objects alive.
+ * none of the objects alive, except the Application, which the informer keeps too.
  */
 export interface ComparisonBasis {
-  readonly app: WeakRef<Application>;
+  readonly app: Application;
   readonly settings: Settings;
   /** Cluster, served kinds and project: see `policyVersion` of `CompareFacts` in #compare. */
   readonly policyVersion: string;
@@ -49,7 +52,7 @@ export function basisOf(inputs: BasisFacts): ComparisonBasis | undefined {
   if (policyVersion === undefined || evidence === undefined || parts === undefined) return undefined;
   if (rendered.facts.failed || rendered.apis !== undefined || isServerSide) return undefined;
   return {
-    app: new WeakRef(app),
+    app,
     settings,
     policyVersion,
     objects: parts.map((part) => (typeof part === 'string' ? part : new WeakRef(part))),
@@ -61,7 +64,7 @@ export function basisOf(inputs: BasisFacts): ComparisonBasis | undefined {
 
 export function isSameBasis(before: ComparisonBasis, now: ComparisonBasis): boolean {
   return (
-    isSameObject(before.app, now.app) &&
+    isSameApplication(before.app, now.app) &&
     before.settings === now.settings &&
     before.policyVersion === now.policyVersion &&
     before.objects.length === now.objects.length &&
@@ -70,6 +73,29 @@ export function isSameBasis(before: ComparisonBasis, now: ComparisonBasis): bool
     before.evidence === now.evidence &&
     before.schemas === now.schemas
   );
+}
+
+/**
+ * Whether a comparison of both has the same result: they are equal except for a refresh request and
+ * what each write changes.
+ */
+function isSameApplication(before: Application, now: Application): boolean {
+  return (
+    before === now || (hasSameInputs(before, now) && deepEqual(jsonOf(before.status ?? {}), jsonOf(now.status ?? {})))
+  );
+}
+
+/** Like {@link isSameApplication}, whatever their statuses are. */
+export function hasSameInputs(before: Application, now: Application): boolean {
+  return deepEqual(jsonOf(inputsOf(before)), jsonOf(inputsOf(now)));
+}
+
+function inputsOf(app: Application): object {
+  const { metadata, ...rest } = withoutRefreshRequest(app);
+  return {
+    ...omit(rest, 'status'),
+    metadata: omit(metadata, 'resourceVersion', 'generation', 'managedFields'),
+  };
 }
 
 function isSamePart(before: ComparisonBasis['objects'][number], now: typeof before | undefined): boolean {

@@ -115,8 +115,11 @@ export interface RefreshEffects {
    * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
    * possible.
    */
-  settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite>;
+  settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite>;
 }
+
+/** What is stored of a {@link PassAssessment}, and started because of it. */
+export type SettledAssessment = Pick<PassAssessment, 'status' | 'patch' | 'decisions'>;
 
 export interface PassStart {
   readonly before: Application;
@@ -139,4 +142,10 @@ export function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
     revision: refresh.level === compareLevel.forceResolve ? current : 'cached',
     manifests: refresh.hard ? 'rerender' : 'cached',
   };
+}
+
+/** For a result that may change although its inputs do not. */
+export function withoutBasis(assessment: PassAssessment): PassAssessment {
+  const { decisions } = assessment;
+  return decisions === undefined ? assessment : { ...assessment, decisions: { ...decisions, basis: undefined } };
 }

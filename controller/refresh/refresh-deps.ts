@@ -6,7 +6,7 @@ import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
 import type { ManagedResource } from '#publish';
 import type { Clock, RandomSource } from '#base';
 import type { LiveCluster } from '#live';
-import type { AppKey, Application } from '#model';
+import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Logger, Tracer } from '#telemetry';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
@@ -19,7 +19,7 @@ import type { AppMetrics } from '../report/metrics.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { WorkMetrics } from '../write/apply-metrics.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
-import type { RefreshEffects } from './pass.ts';
+import type { RefreshEffects, RefreshPass } from './pass.ts';
 
 export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
@@ -60,5 +60,12 @@ export interface ComparisonResult {
   readonly built: BuiltTree;
   readonly bound: BoundApplication;
   readonly managed: readonly ManagedResource[];
+  readonly basis: ComparisonBasis | undefined;
+}
+
+/** A comparison to run, unless its basis still holds. */
+export interface BegunComparison {
+  readonly pass: RefreshPass;
+  readonly status: ApplicationStatus;
   readonly basis: ComparisonBasis | undefined;
 }

@@ -7,7 +7,8 @@ const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one'), co
 const refresh = 'argocd.argoproj.io/refresh';
 
 function request(how: string, n: number): Record<string, string> {
-  return how === 'without one' ? { [refresh]: 'normal' } : { [refresh]: 'normal', [`${refresh}-timestamp`]: `t${n}` };
+  const type = { [refresh]: how.startsWith('hard') ? 'hard' : 'normal' };
+  return how.endsWith('without one') ? type : { ...type, [`${refresh}-timestamp`]: `t${n}` };
 }
 
 /** Calls to the hub for one requested refresh. */
@@ -32,13 +33,16 @@ describe('a refresh request', () => {
     at.world.annotate({ [refresh]: 'normal' });
     await at.clock.advance(1000);
     expect(at.world.app.metadata.annotations?.[refresh]).toBeUndefined();
-    expect(at.world.git.asked.length).toBe(asked + 1);
+    // Once more after the removal: an identical request in the meantime would go unnoticed.
+    expect(at.world.git.asked.length).toBe(asked + 2);
     expect(at.world.app.status?.reconciledAt).toBe('2026-01-01T00:00:02Z');
   });
 
   it.each([
     ['with a timestamp', 'one patch', 1],
-    ['without one', 'two patches, the first marks it', 2],
+    ['without one', 'one patch', 1],
+    ['hard and with a timestamp', 'one patch', 1],
+    ['hard and without one', 'two patches, the first marks it', 2],
     // T-Q-1
   ])('%s costs %s, and one that arrives at any step of it is answered too', async (how, _, patches) => {
     const steps = await stepsOfRefresh(how);
@@ -73,6 +77,19 @@ describe('a refresh request', () => {
       await at.clock.advance(2000);
       await ended;
     }
+  });
+
+  it('without a timestamp is answered again by revisions that are resolved after its removal', async () => {
+    at.world.application();
+    const before = (call: string): Promise<void> | void =>
+      call.startsWith('patch Application') ? at.clock.sleep(100) : undefined;
+    await at.start({ hub: { before } });
+    const [asked, seenAt] = [at.world.git.requests.length, at.clock.monotonic()];
+    at.world.annotate(request('without one', 1));
+    await at.clock.advance(1000);
+    const [first, second, ...others] = at.world.git.requests.slice(asked).map(({ cache }) => cache.revision);
+    expect([first, others]).toEqual([{ notBefore: seenAt }, []]);
+    expect((second as { readonly notBefore: number }).notBefore).toBeGreaterThanOrEqual(seenAt + 100);
   });
 
   it('is answered with the status of the object that was read, not of a later one', async () => {

@@ -7,10 +7,11 @@ import { noteWait } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
+import { canHideAnother } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withSyncError } from './next-status.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
-import type { PassAssessment, PassStart, RefreshEffects, RefreshPass } from './pass.ts';
+import type { PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 
@@ -91,9 +92,15 @@ export class RefreshWrites implements RefreshEffects {
    * Postpones background results while the final write of an operation is in flight: they were
    * computed against a status that this write replaces.
    */
-  async settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite> {
+  async settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite> {
     if (pass.asked === undefined && pass.memory.hold.isCompleting)
       return { app: pass.before, answered: true, again: true };
+    const settled = await this.#settle(pass, assessment);
+    const recheck = settled.answered && pass.asked !== undefined && canHideAnother(pass.asked);
+    return recheck ? { ...settled, recheck } : settled;
+  }
+
+  async #settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite> {
     const { decisions } = assessment;
     const before =
       decisions?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, decisions.finalizers);

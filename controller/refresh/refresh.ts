@@ -26,18 +26,19 @@ import type { AppMemory } from '../comparison/memory.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 import { nextHealth, statusChange, withConditions } from '../application/status-patch.ts';
+import type { StatusChange } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 import type { ComparisonBasis } from '../comparison/basis.ts';
 import { noteContests } from './contests.ts';
 import { keepFailure } from '../recorder/captured-error.ts';
 import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
-import { cachePolicyOf, passLogFields } from './pass.ts';
+import { cachePolicyOf, passLogFields, withoutBasis } from './pass.ts';
 import { nextStatus, revisionsToCompare, withSyncError } from './next-status.ts';
-import { noteComparison, resourcesToCompare, rest, restAfter, restingBefore } from './resync.ts';
+import { noteComparison, noteRest, recheckRequest, resourcesToCompare, rest, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
-import type { ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
+import type { BegunComparison, ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
 import type { RefreshConfig, PassAssessment, PassResult, RefreshPass } from './pass.ts';
 
 /** Retry delays that are shorter than the resync period. */
@@ -95,9 +96,12 @@ export class RefreshProcessor {
       return { requeueAfterMs: ms, payload: again };
     }
     if (!settled.answered) return { requeueAfterMs: 0, priority: 'user' };
+    // The next pass accepts only revisions that are resolved from now on.
+    if (settled.recheck === true) memory.seenAt = this.#deps.clock.monotonic();
     // An operation that is completing requests the next refresh itself; this recheck is a fallback.
     if (settled.again === true)
       return { requeueAfterMs: memory.hold.isCompleting ? completionRecheckMs : 0, payload: again };
+    if (settled.recheck === true) return { requeueAfterMs: 0, priority: 'user', payload: recheckRequest };
     return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
@@ -129,6 +133,7 @@ export class RefreshProcessor {
     this.#recorder.compared(pass, started);
     this.#deps.memories.passLog.keep(pass.capture);
     this.#remember(pass, assessment);
+    noteRest(pass, assessment, { app: stored, answered: true });
     this.#report(pass, stored, started);
   }
 
@@ -182,8 +187,7 @@ export class RefreshProcessor {
     await work.stage('publishing', () => times.measure('set_app_managed_resources_ms', publish), stages);
     const settled = await work.stage('status', () => times.measure('persist_app_status_ms', settle), stages);
     this.#remember(pass, assessment);
-    const next = restAfter(pass, assessment, settled);
-    if (next !== undefined) pass.memory.resting = next;
+    noteRest(pass, assessment, settled);
     return settled;
   }
 
@@ -193,13 +197,20 @@ export class RefreshProcessor {
   }
 
   /** The inputs are those of the last pass, which left nothing to do. */
-  #rest(pass: RefreshPass): StatusWrite {
-    const { before: app, memory } = pass;
+  async #rest(pass: RefreshPass): Promise<StatusWrite> {
+    const { before: app, memory, times, stages } = pass;
+    const { effects, work } = this.#deps;
+    const { resting } = memory;
     // Another writer was faster: decide again.
-    if (memory.resting === undefined || !this.#deps.effects.stands(pass)) return { app, answered: true, again: true };
-    rest(pass, memory.resting);
-    this.#deps.work.rows({ kept: memory.resting.rowsCount, made: new Map() });
-    return { app, answered: true };
+    if (resting === undefined || !effects.stands(pass)) return { app, answered: true, again: true };
+    work.rows({ kept: resting.rowsCount, made: new Map() });
+    const settle = (change: StatusChange): Promise<StatusWrite> =>
+      work.stage(
+        'status',
+        () => times.measure('persist_app_status_ms', () => effects.settle(pass, { ...change, decisions: undefined })),
+        stages,
+      );
+    return rest(pass, resting, settle);
   }
 
   #remember(pass: RefreshPass, { decisions, managed, tree }: PassAssessment): void {
@@ -447,18 +458,6 @@ export class RefreshProcessor {
   #now(): number {
     return this.#deps.clock.now();
   }
-}
-
-/** A comparison to run, unless its basis still holds. */
-interface BegunComparison {
-  readonly pass: RefreshPass;
-  readonly status: ApplicationStatus;
-  readonly basis: ComparisonBasis | undefined;
-}
-
-function withoutBasis(assessment: PassAssessment): PassAssessment {
-  const { decisions } = assessment;
-  return decisions === undefined ? assessment : { ...assessment, decisions: { ...decisions, basis: undefined } };
 }
 
 function isRunning({ status }: Application): boolean {

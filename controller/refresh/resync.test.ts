@@ -10,6 +10,7 @@ import { stage } from '../testing/stage.ts';
 
 const sha = 'a'.repeat(40);
 const manual = { syncPolicy: {} };
+const refresh = 'argocd.argoproj.io/refresh';
 
 const at = stage(({ git }) => git.push(sha, [configMap('one'), configMap('two')]));
 
@@ -166,12 +167,35 @@ describe('a resync', () => {
     expect([at.world.app.status?.sync?.status, at.world.liveReads]).toEqual(['OutOfSync', 0]);
   });
 
-  it('compares when a user requests a refresh', async () => {
+  it.each([
+    ['asks the source and reads nothing else when a user requests a refresh', 'normal', 0],
+    ['compares when a user requests a hard refresh', 'hard', 1],
+  ])('%s', async (_, type, reads) => {
     await rested();
-    at.world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    const [asked, { reconciledAt }] = [at.world.git.asked.length, at.world.app.status!];
+    for (let i = 1; i <= 2; i += 1) {
+      at.world.annotate({ [refresh]: type, [`${refresh}-timestamp`]: `t${i}` });
+      await at.clock.advance(5000);
+      expect(at.world.git.asked.length).toBe(asked + i);
+      expect(at.world.liveReads).toBe(i * reads);
+      expect(at.world.app.metadata.annotations).not.toHaveProperty([refresh]);
+    }
+    expect(at.world.app.status?.reconciledAt).not.toBe(reconciledAt);
+  });
+
+  it('of a requested refresh compares after a change of the Application that came with the request', async () => {
+    await rested();
+    at.world.annotate({ [refresh]: 'normal', 'example.com/other': 'theirs' });
     await at.clock.advance(5000);
     expect(at.world.liveReads).toBe(1);
-    expect(at.world.app.metadata.annotations).not.toHaveProperty(['argocd.argoproj.io/refresh']);
+  });
+
+  it('needs no comparison soon after a sync, whose end was stored with one', async () => {
+    at.world.application(automated);
+    await at.start();
+    at.world.liveReads = 0;
+    await resync();
+    expect([at.world.app.status?.sync?.status, at.world.liveReads]).toEqual(['Synced', 0]);
   });
 
   it('publishes again what the store has lost', async () => {

@@ -1,10 +1,16 @@
+import { deepEqual } from '#base';
 import type { RandomSource } from '#base';
 import type { Comparison } from '#compare';
-import { isAutomated, isCompleted } from '#model';
-import type { Application, ResourceKey } from '#model';
+import { isAutomated, isCompleted, jsonOf } from '#model';
+import type { Application, ApplicationStatus, ResourceKey } from '#model';
 import { syncedLine } from '../application/autosync-log.ts';
+import { hasSameInputs } from '../comparison/basis.ts';
 import type { RestingPass } from '../comparison/basis.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
+import { compareLevel } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
+import { withReconciledAt } from '../application/status-patch.ts';
+import type { StatusChange } from '../application/status-patch.ts';
 import type { Decisions, PassAssessment, RefreshPass } from './pass.ts';
 
 /** The longest time between two full comparisons of an Application. */
@@ -21,19 +27,24 @@ export function resourcesToCompare(pass: RefreshPass): ReadonlySet<ResourceKey> 
 }
 
 /**
- * The inputs with which this pass needs no comparison: it is a timed refresh, the last pass left
- * nothing to do, and no full comparison is due.
+ * The inputs with which this pass needs no comparison: it is a timed refresh or one that a user
+ * requested, the last pass left nothing to do, and no full comparison is due.
  */
 export function restingBefore(pass: RefreshPass): RestingPass | undefined {
   const { memory } = pass;
   const isQuiet = memory.contests === undefined && memory.unreadable !== true && !memory.hold.isCompleting;
-  return isTimed(pass) && isQuiet && !isFullDue(pass) ? memory.resting : undefined;
+  return isProvable(pass) && isQuiet && !isFullDue(pass) ? memory.resting : undefined;
 }
 
 const noResources: ReadonlySet<ResourceKey> = new Set();
 
 function isTimed({ refresh, asked }: RefreshPass): boolean {
   return refresh.cause === 'timer' && !refresh.hard && asked === undefined;
+}
+
+/** A hard refresh always compares. */
+function isProvable({ refresh }: RefreshPass): boolean {
+  return (refresh.cause === 'timer' || refresh.cause === 'user') && !refresh.hard;
 }
 
 function isFullDue({ memory, startedAt }: RefreshPass): boolean {
@@ -48,20 +59,26 @@ export function noteComparison(pass: RefreshPass, random: RandomSource): void {
 }
 
 /**
- * The rest that a pass proved to be possible; undefined if it wrote something, or if its result may
- * change without its inputs: an operation runs, or automated sync may start one later.
+ * The rest that a pass proved to be possible; undefined if its result may change without its
+ * inputs: an operation runs, or automated sync may start one later.
  */
-export function restAfter(
-  { before, asked, memory }: RefreshPass,
-  { decisions, patch }: PassAssessment,
-  settled: StatusWrite,
+function restAfter(
+  { before, memory }: RefreshPass,
+  { decisions, status }: PassAssessment,
+  { app, again }: StatusWrite,
 ): RestingPass | undefined {
-  if (decisions?.basis === undefined || memory.contests !== undefined) return undefined;
+  if (decisions?.basis === undefined || memory.contests !== undefined || again === true) return undefined;
   const { basis, comparison, finalizers } = decisions;
-  const isWritten = asked !== undefined || patch !== undefined || finalizers !== undefined || settled.again === true;
-  if (isWritten || isBusy(before) || isOpen(comparison) || mayStartLater(before, decisions)) return undefined;
+  if (finalizers !== undefined || isBusy(before) || isOpen(comparison) || mayStartLater(before, decisions))
+    return undefined;
+  if (!isStoredAs(before, status, app)) return undefined;
   const isOutOfSync = comparison.syncStatus.status === 'OutOfSync';
-  return { basis, rowsCount: comparison.pairs.length, isOutOfSync };
+  return { basis: { ...basis, app }, rowsCount: comparison.pairs.length, isOutOfSync };
+}
+
+/** Whether `app` is what the pass compared, with the status that it determined and no more. */
+function isStoredAs(before: Application, status: ApplicationStatus, app: Application): boolean {
+  return app === before || (hasSameInputs(before, app) && deepEqual(jsonOf(app.status ?? {}), jsonOf(status)));
 }
 
 function isBusy({ operation, status, metadata }: Application): boolean {
@@ -79,9 +96,37 @@ function mayStartLater({ spec }: Application, { comparison, decision }: Decision
   return decision?.do !== 'skip' || (comparison.syncStatus.status !== 'Synced' && isAutomated(spec));
 }
 
-/** Remembers and logs a pass whose inputs are still those of the resting pass. */
-export function rest(pass: RefreshPass, { isOutOfSync }: RestingPass): void {
-  const { memory, before, now, logger } = pass;
+/** Remembers what a pass proved, for the next one. */
+export function noteRest(pass: RefreshPass, assessment: PassAssessment, settled: StatusWrite): void {
+  delete pass.memory.resting;
+  const next = restAfter(pass, assessment, settled);
+  if (next !== undefined) pass.memory.resting = next;
+}
+
+/**
+ * Ends a pass whose inputs are still those of `resting`: logs and remembers it, and answers a
+ * refresh request.
+ */
+export async function rest(
+  pass: RefreshPass,
+  resting: RestingPass,
+  settle: (change: StatusChange) => Promise<StatusWrite>,
+): Promise<StatusWrite> {
+  const { before, asked, logger, memory, time } = pass;
+  noteProof(pass, resting);
+  if (asked === undefined) {
+    logger.info('No status changes. Skipping patch');
+    return { app: before, answered: true };
+  }
+  const change = withReconciledAt({ status: before.status ?? {}, patch: undefined }, time);
+  const settled = await settle(change);
+  if (isStoredAs(before, change.status, settled.app))
+    memory.resting = { ...resting, basis: { ...resting.basis, app: settled.app } };
+  else delete memory.resting;
+  return settled;
+}
+
+function noteProof({ memory, before, now, logger }: RefreshPass, { isOutOfSync }: RestingPass): void {
   if (isOutOfSync) memory.driftSeenAt = now;
   if (memory.autosync !== undefined) memory.autosync = { ...memory.autosync, at: now };
   delete memory.sourceFailedAt;
@@ -90,5 +135,11 @@ export function rest(pass: RefreshPass, { isOutOfSync }: RestingPass): void {
   memory.comparedAt = now;
   const line = syncedLine(before);
   if (line !== undefined) logger[line.level](line.message);
-  logger.info('No status changes. Skipping patch');
 }
+
+/** Answers a request that was identical to the last one, and so has left no trace. */
+export const recheckRequest: RefreshRequest = {
+  level: compareLevel.forceResolve,
+  reason: 'an identical refresh may have been requested during the last one',
+  cause: 'user',
+};

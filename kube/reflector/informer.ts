@@ -200,7 +200,9 @@ class StoreInformer implements Informer {
     }
   }
 
-  #update(key: string, old: KubeObject, object: KubeObject): void {
+  #update(key: string, old: KubeObject, received: KubeObject): void {
+    // An echo keeps the stored object: results that were derived from it stay valid.
+    const object = isSame(old, received) ? old : received;
     const announced = this.#announced.get(key);
     if (announced !== undefined && isOlder(object, old)) {
       // Written by another client before our write: the store is ahead, the listeners are not.
