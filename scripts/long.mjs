@@ -1,6 +1,6 @@
 // `npm run long [-- --seed N|random]`: runs the property tests with twenty times as many cases,
-// then the mutation gate (`npm run mutations`) and the gate of the simulated world. The seed is
-// fixed unless one is given. Turn each counterexample into a plain test.
+// then the mutation gate (`npm run mutations`), the gate of the simulated world, and fuzzing that is
+// guided by coverage (`npm run fuzz`). The seed is fixed unless one is given. Turn each counterexample into a plain test.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,8 @@ const args = [
 ];
 const gate = join(root, 'scripts', 'mutation-gate.mjs');
 const worldGate = join(root, 'scripts', 'world-gate.mjs');
-const codes = [args, [gate], [worldGate]].map(
+const fuzzing = [join(root, 'scripts', 'fuzz', 'main.mjs'), '--seconds', env.DRIFTLESS_FUZZ_SECONDS];
+const codes = [args, [gate], [worldGate], fuzzing].map(
   (line) => spawnSync(process.execPath, line, { cwd: root, env, stdio: 'inherit' }).status,
 );
 process.exit(codes.every((code) => code === 0) ? 0 : 1);
