@@ -106,10 +106,15 @@ it('writes reconciledAt alone only when a client waits for it', () => {
     startedAt: time,
     finishedAt: '2026-01-01T11:00:00Z',
   };
-  expect(shouldStampReconciledAt({}, false)).toBe(true);
-  expect(shouldStampReconciledAt({ reconciledAt: time }, false)).toBe(false);
-  expect(shouldStampReconciledAt({ reconciledAt: time }, true)).toBe(true);
-  expect(shouldStampReconciledAt({ reconciledAt: time, operationState }, false)).toBe(true);
+  const later = '2026-01-01T12:00:00Z';
+  const unasked = { asked: false, time: later };
+  const asked = { asked: true, time: later };
+  expect(shouldStampReconciledAt({}, unasked)).toBe(true);
+  expect(shouldStampReconciledAt({ reconciledAt: time }, unasked)).toBe(false);
+  expect(shouldStampReconciledAt({ reconciledAt: time }, asked)).toBe(true);
+  expect(shouldStampReconciledAt({ reconciledAt: time, operationState }, unasked)).toBe(true);
+  // A clock that was set back behind the end of the operation.
+  expect(shouldStampReconciledAt({ reconciledAt: time, operationState }, { asked: false, time })).toBe(false);
 });
 
 it('announces changes of sync and health as Events', () => {

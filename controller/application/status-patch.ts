@@ -95,10 +95,15 @@ function hasSameResources(
  * Difference to Argo CD, which writes it at every refresh, and so writes to idle Applications
  * forever.
  */
-export function shouldStampReconciledAt(status: ApplicationStatus | undefined, asked: boolean): boolean {
+export function shouldStampReconciledAt(
+  status: ApplicationStatus | undefined,
+  { asked, time }: { readonly asked: boolean; readonly time: string },
+): boolean {
   const at = parseTime(status?.reconciledAt);
   const finished = parseTime(status?.operationState?.finishedAt);
-  return at === undefined || asked || (finished !== undefined && at < finished);
+  if (at === undefined || asked) return true;
+  // After the clock was set back, no stamp is later than the end yet: writing one helps no client.
+  return finished !== undefined && at < finished && (parseTime(time) ?? 0) >= finished;
 }
 
 /**

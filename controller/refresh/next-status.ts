@@ -56,7 +56,7 @@ export function nextStatus(
     controllerNamespace: namespace,
   };
   const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
-  const written = shouldStampReconciledAt(pass.before.status, pass.asked !== undefined);
+  const written = shouldStampReconciledAt(pass.before.status, { asked: pass.asked !== undefined, time: pass.time });
   const change = statusChange(pass.before.status, next);
   return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
 }
