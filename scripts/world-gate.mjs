@@ -1,23 +1,32 @@
-// `node scripts/world-gate.mjs [NAME] [--seeds N] [--all]`: builds deliberate defects into a copy of
-// dist/, one at a time, and plays schedules of the simulated world until one shows it. Prints how
-// many it took; fails if a defect survives N schedules. Without --all or a name, only defects that
-// were found before. A part of `npm run long`.
+// `node scripts/world-gate.mjs [NAME] [--search [--seeds N] [--from SEED]]`: builds deliberate
+// defects into a copy of dist/, one at a time, and plays the schedule of the simulated world that
+// test/world/defect-seeds.json names for it. Fails if that schedule does not show the defect: after
+// a change of the schedules, `--search` plays up to N schedules for each such defect and for those
+// without a schedule, and writes the first that shows it. A part of `npm run long`.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { transformSync } from '@swc/core';
 import { defects } from '../test/world/defects.mjs';
 import { root } from './root.mjs';
 
-const args = process.argv.slice(2);
-const at = args.indexOf('--seeds');
-const seeds = at < 0 ? 200 : Number(args[at + 1]);
-const part = args.find((arg, i) => !arg.startsWith('--') && i !== at + 1) ?? '';
-const isChosen = ({ name, foundWithin }) =>
-  part === '' ? foundWithin !== undefined || args.includes('--all') : name.includes(part);
-const chosen = defects.filter(isChosen);
-const copies = Array.from({ length: Math.min(2, availableParallelism(), chosen.length) }, copied);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    search: { type: 'boolean', default: false },
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+  },
+});
+const seedsFile = join(root, 'test', 'world', 'defect-seeds.json');
+const known = JSON.parse(readFileSync(seedsFile, 'utf8'));
+/** A search leaves a processor to others. */
+const workers = values.search ? 1 : 2;
+const [part = ''] = positionals;
+const chosen = defects.filter(({ name }) => name.includes(part) && (values.search || known[name] !== undefined));
+const copies = Array.from({ length: Math.min(workers, availableParallelism(), chosen.length) }, copied);
 const waiting = [...chosen];
 const survivors = [];
 const begin = Date.now();
@@ -43,8 +52,15 @@ async function work(copy) {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const found = await judge(copy, next);
     if (found === undefined) survivors.push(next.name);
-    process.stdout.write(`${next.name}: ${found ?? `not found in ${seeds} schedules`}\n`);
+    process.stdout.write(`${next.name}: ${found ?? 'not found'}\n`);
   }
+}
+
+/** Writes the schedule that shows a defect, in the order of the defects. */
+function remember(name, seed) {
+  known[name] = seed;
+  const sorted = defects.filter((one) => known[one.name] !== undefined).map((one) => [one.name, known[one.name]]);
+  writeFileSync(seedsFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
 }
 
 /** Where and how the defect shows; undefined: it does not. */
@@ -55,13 +71,23 @@ async function judge(copy, { name, file, from, to }) {
   if (source.split(from).length !== 2) throw new Error(`${name}: "${from}" is not in ${file} exactly once`);
   writeFileSync(path, compiled(source.replace(from, () => to)));
   try {
-    const { code, text } = await play(copy);
-    const line = /VIOLATION: (.*)/.exec(text)?.[1];
-    if (line === undefined && code !== 0) return `ends with code ${code}`;
-    return line?.slice(0, 200);
+    const shown = known[name] === undefined ? undefined : await shows(copy, [known[name], 1]);
+    if (shown !== undefined || !values.search) return shown?.text;
+    const found = await shows(copy, [Number(values.from), Number(values.seeds)]);
+    if (found?.seed !== undefined) remember(name, found.seed);
+    return found?.text;
   } finally {
     writeFileSync(path, original);
   }
+}
+
+/** The violation that some schedules show, and the seed of its schedule. */
+async function shows(copy, [first, count]) {
+  const { code, text } = await play(copy, [first, count]);
+  const [, seed, violation] = /VIOLATION: seed (\d+), [^:]*: (.*)/.exec(text) ?? [];
+  if (violation !== undefined) return { seed: Number(seed), text: `seed ${seed}: ${violation.slice(0, 200)}` };
+  // Some defects end the process, or let a schedule run on and on.
+  return code === 0 ? undefined : { seed: count === 1 ? first : undefined, text: `ends with code ${code}` };
 }
 
 function compiled(source) {
@@ -70,14 +96,15 @@ function compiled(source) {
   return code.replace(/(from\s+'[^']*)\.ts'/g, "$1.js'").replace(/(from\s+"[^"]*)\.ts"/g, '$1.js"');
 }
 
-/** A defect that never lets a schedule end counts as found, too. */
-function play(copy) {
+function play(copy, [first, count]) {
   // Schedules make much garbage: a larger young generation saves a sixth of their CPU time.
-  const line = ['--max-semi-space-size=64', join(copy, 'dist', 'test', 'world', 'run.js'), '1', String(seeds)];
+  const run = join(copy, 'dist', 'test', 'world', 'run.js');
+  const line = ['--max-semi-space-size=64', run, String(first), String(count)];
   const env = { ...process.env, WORLD_STOP: '1' };
+  const timeout = 60_000 + 5000 * count;
   return new Promise((resolve) => {
     let text = '';
-    const child = spawn(process.execPath, line, { env, stdio: ['ignore', 'pipe', 'ignore'], timeout: 3_600_000 });
+    const child = spawn(process.execPath, line, { env, stdio: ['ignore', 'pipe', 'ignore'], timeout });
     child.stdout.on('data', (chunk) => (text += chunk));
     child.on('error', () => resolve({ code: 1, text }));
     child.on('close', (code) => resolve({ code: code ?? 1, text }));

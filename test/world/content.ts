@@ -67,6 +67,11 @@ export function isHook(object: KubeObject): boolean {
   return object.metadata.annotations?.['argocd.argoproj.io/hook'] !== undefined;
 }
 
+/** Whether an object of this name is a hook, of the first objects of an Application. */
+export function isHookName(name: string | undefined): boolean {
+  return /^a\d+-h\d+$/.test(name ?? '');
+}
+
 export function waveOf(object: KubeObject): number {
   return Number(object.metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? '0');
 }

@@ -23,6 +23,10 @@ export type RequestFault =
   | { readonly is: 'truncated' }
   /** A list of another kind, or another object. */
   | { readonly is: 'another kind' }
+  /** A list of the right kind with objects of another. */
+  | { readonly is: 'strange items' }
+  /** The connection is reset, and the server acts later all the same. */
+  | { readonly is: 'reset, committed late'; readonly ms: number }
   /** The server gets the request twice. */
   | { readonly is: 'duplicated' }
   /** Right before the server acts, a person marks the object as one to keep. */

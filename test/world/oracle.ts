@@ -2,8 +2,8 @@ import { messageOf } from '#base';
 import { isCompleted } from '#model';
 import type { Application, KubeObject } from '#model';
 import { hasCanary, hasSyncOption, isHook, trackedBy, valuesOf } from './content.ts';
-import { nameOf } from './git.ts';
-import { managedKeyOf, treeKeyOf } from './redis.ts';
+import { nameOf } from './servers/git.ts';
+import { managedKeyOf, treeKeyOf } from './servers/redis.ts';
 import { graceMs } from './replica.ts';
 import type { World } from './world.ts';
 
@@ -125,11 +125,29 @@ function leftBehind(world: World, name: string): string | undefined {
   return left.length === 0 ? undefined : `its deletion left ${left.map(nameOf).join(', ')}`;
 }
 
+/** Each Application has one series in all replicas together, with its status. */
+function wronglyMeasured(world: World, text: string): string | undefined {
+  for (const name of world.appNames) {
+    const lines = text
+      .split('\n')
+      .filter((line) => line.startsWith('argocd_app_info{') && line.includes(`name="${name}"`));
+    const app = world.app(name);
+    if (lines.length !== (app === undefined ? 0 : 1)) return `${name} has ${lines.length} series of argocd_app_info`;
+    const { sync, health } = app?.status ?? {};
+    const [line = ''] = lines;
+    const isRight =
+      line.includes(`sync_status="${sync?.status ?? ''}"`) && line.includes(`health_status="${health?.status ?? ''}"`);
+    if (app !== undefined && !isRight) return `the metrics of ${name} differ from its status: ${line}`;
+  }
+  return undefined;
+}
+
 /** Stops all processes, and checks that nothing is left of them. */
 export async function checkEnd(world: World): Promise<void> {
-  for (const replica of world.alive()) {
-    if (hasCanary(await replica.metrics.expose())) world.break(`the metrics of ${replica.name} contain a secret value`);
-  }
+  const scrapes = await Promise.all(world.alive().map(({ metrics }) => metrics.expose()));
+  if (scrapes.some(hasCanary)) world.break('metrics contain a secret value');
+  const wrong = wronglyMeasured(world, scrapes.join('\n'));
+  if (wrong !== undefined) world.break(wrong);
   world.desired = 0;
   const ending = world.alive();
   for (const replica of ending) replica.stop();
@@ -141,6 +159,8 @@ export async function checkEnd(world: World): Promise<void> {
     if (replica.failure !== undefined) world.break(`${replica.name} failed: ${messageOf(replica.failure)}`);
     else if (replica.leftTimers > 0) world.break(`${replica.name} left ${replica.leftTimers} timers`);
     else if (world.redis.openOf(replica) > 0) world.break(`${replica.name} left its connection to Redis`);
+    else if (world.network.transportsOf(replica) > 0)
+      world.break(`${replica.name} left ${world.network.transportsOf(replica)} clients that are not closed`);
     else if (world.network.openOf(replica) > 0)
       world.break(`${replica.name} left ${world.network.openOf(replica)} requests or watches`);
   }

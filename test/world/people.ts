@@ -1,6 +1,6 @@
 import type { KubeObject } from '#model';
-import { configMap, firstObjects, namespace, resourceOf, withValue } from './content.ts';
-import { nameOf } from './git.ts';
+import { configMap, firstObjects, isHook, namespace, resourceOf, withValue } from './content.ts';
+import { nameOf } from './servers/git.ts';
 import type { Act } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -84,6 +84,7 @@ export function perform(world: World, act: Act): void {
       return;
     case 'push':
     case 'edit':
+    case 'abandon':
     case 'foreign':
     case 'sync':
     case 'terminate':
@@ -121,7 +122,7 @@ function restore(world: World, { cluster, agoMs }: Extract<Act, { do: 'restore' 
 
 type PersonAct = Extract<
   Act,
-  { do: 'push' | 'edit' | 'foreign' | 'sync' | 'terminate' | 'refresh' | 'pin' | 'manner' | 'delete' }
+  { do: 'push' | 'edit' | 'abandon' | 'foreign' | 'sync' | 'terminate' | 'refresh' | 'pin' | 'manner' | 'delete' }
 >;
 
 function meddle(world: World, act: PersonAct): void {
@@ -134,6 +135,7 @@ function meddle(world: World, act: PersonAct): void {
   if (world.app(name) === undefined) return;
   if (act.do === 'push') push(world, name, act);
   else if (act.do === 'edit') edit(world, name, act);
+  else if (act.do === 'abandon') abandon(world, name, act.item);
   else if (act.do === 'sync') askForSync(world, name, act.prune);
   else if (act.do === 'terminate') terminate(world, name);
   else if (act.do === 'manner') world.setManner(name, act.manner);
@@ -170,10 +172,30 @@ function edit(world: World, app: string, { change, item }: Extract<Act, { do: 'e
   const resource = resourceOf[object.kind] ?? '';
   if (change === 'delete') {
     if (object.kind !== 'PersistentVolumeClaim') store.delete(resource, object);
-  } else if (change === 'keep') {
-    const annotations = { ...object.metadata.annotations, 'argocd.argoproj.io/sync-options': 'Prune=false' };
-    store.put(resource, { ...object, metadata: { ...object.metadata, annotations } });
-  } else store.put(resource, withValue(object, `drift-${world.elapsedMs}`));
+  } else if (change === 'keep') keep(world, app, object);
+  else store.put(resource, withValue(object, `drift-${world.elapsedMs}`));
+}
+
+/** Forbids the pruning of an object right before Git loses it. */
+function abandon(world: World, app: string, item: number): void {
+  const objects = new Map(world.git.head(app).objects);
+  const chosen = [...objects.values()][item % Math.max(1, objects.size)];
+  if (chosen === undefined || isHook(chosen) || objects.size < 2) return;
+  const live = world.live(app, chosen);
+  if (live !== undefined) keep(world, app, live);
+  objects.delete(nameOf(chosen));
+  world.git.commit(app, objects.values());
+  world.setTarget(app);
+  world.editApp(app, ({ metadata }) => {
+    const annotations = { ...metadata.annotations, 'argocd.argoproj.io/refresh': 'normal' };
+    return { metadata: { ...metadata, annotations } };
+  });
+}
+
+function keep(world: World, app: string, live: KubeObject): void {
+  const annotations = { ...live.metadata.annotations, 'argocd.argoproj.io/sync-options': 'Prune=false' };
+  const changed = { ...live, metadata: { ...live.metadata, annotations } };
+  world.clusterOf(app).store.put(resourceOf[live.kind] ?? '', changed);
 }
 
 export function askForSync(world: World, app: string, prune: boolean): void {

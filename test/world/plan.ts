@@ -1,8 +1,8 @@
 import { seededRandom } from '#base';
 import type { RandomSource } from '#base';
 import type { RequestFault, WatchFault } from './faults.ts';
-import type { GitFault } from './git.ts';
-import type { RedisFault } from './redis.ts';
+import type { GitFault } from './servers/git.ts';
+import type { RedisFault } from './servers/redis.ts';
 
 /** Temporary changes of the Secret of a cluster. */
 export type SecretChange = 'url of another cluster' | 'url with a slash' | 'renamed' | 'deleted';
@@ -55,6 +55,8 @@ export type Act = { readonly at: number } & (
       readonly item: number;
     }
   | { readonly do: 'edit'; readonly app: number; readonly change: 'set' | 'delete' | 'keep'; readonly item: number }
+  /** A live object is marked as one to keep, and leaves Git in the same moment. */
+  | { readonly do: 'abandon'; readonly app: number; readonly item: number }
   | { readonly do: 'foreign'; readonly cluster: number }
   | { readonly do: 'sync'; readonly app: number; readonly prune: boolean }
   | { readonly do: 'terminate'; readonly app: number }
@@ -79,25 +81,29 @@ export interface WorldPlan {
 /** A random schedule; the same for equal seeds. */
 export function planOf(seed: number): WorldPlan {
   const draw = new Draw(seededRandom(seed ^ 0x3017));
-  const replicas = 1 + draw.below(3);
-  const clusters = 1 + draw.below(2);
-  const troubleMs = 40_000 + draw.below(40_000);
+  // Half of the schedules are small: they cost a third, and show most faults.
+  const isSmall = seed % 2 === 0;
+  const replicas = 1 + draw.below(isSmall ? 2 : 3);
+  const clusters = isSmall ? 1 : 1 + draw.below(2);
+  const troubleMs = isSmall ? 15_000 + draw.below(15_000) : 40_000 + draw.below(40_000);
   const clusterQps = draw.pick([500, 500, 500, 3]);
-  const apps = Array.from({ length: 2 + draw.below(2) }, (): AppPlan => ({
+  const apps = Array.from({ length: isSmall ? 1 + draw.below(2) : 2 + draw.below(2) }, (): AppPlan => ({
     cluster: draw.below(clusters),
     manner: draw.pick(['automated', 'automated', 'automated without prune', 'manual']),
     cascades: draw.below(3) > 0,
   }));
   const world = { draw, replicas, clusters, apps: apps.length, homes: apps.map(({ cluster }) => cluster) };
   const acts: Act[] = [];
-  for (let n = 8 + draw.below(16); n > 0; n -= 1) {
+  for (let n = isSmall ? 4 + draw.below(6) : 8 + draw.below(16); n > 0; n -= 1) {
     const at = 3000 + draw.below(troubleMs - 3000);
     const act = draw.below(5) < 3 ? someFault(at, world) : somePerson(at, world);
     acts.push(act);
     if (isLong(act)) acts.push(laterEdit(at, world));
     if (stopsWriter(act)) acts.push(...editsAround(act, world));
     if (hidesEvents(act)) acts.push(hiddenEdit(at, world));
-    if (isOfHub(act) && draw.below(2) === 0) acts.push(stopMeanwhile(at, world));
+    if (isOfHub(act) && draw.below(2) === 0) acts.push(stopMeanwhile(act, world));
+    if (isSlowWrite(act)) acts.push(stopMeanwhile(act, world), ...editsNow(act, world));
+    acts.push(...reactionsTo(act, world));
   }
   acts.sort((a, b) => a.at - b.at);
   return { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
@@ -113,10 +119,52 @@ function isOfHub(act: Act): boolean {
   return (act.do === 'cut' && act.from === 'hub') || (act.do === 'outage' && act.to === 'hub');
 }
 
-/** Stops a replica while it may be unable to give its shard back. */
-function stopMeanwhile(at: number, { draw, replicas }: PlanWorld): Act {
+/** Stops a replica, the one that a fault hits, while it may be unable to give its shard back. */
+function stopMeanwhile(act: Act, { draw, replicas }: PlanWorld): Act {
   const downMs = 500 + draw.below(12_000);
-  return { at: at + 1000 + draw.below(4000), do: 'restart', by: draw.below(replicas), how: 'stop', downMs };
+  const by = ('by' in act ? act.by : undefined) ?? draw.below(replicas);
+  return { at: act.at + 1000 + draw.below(4000), do: 'restart', by, how: 'stop', downMs };
+}
+
+function isSlowWrite(act: Act): boolean {
+  return (act.do === 'outage' || act.do === 'request') && act.to !== 'hub' && act.fault.is === 'slow';
+}
+
+/** Drifts that are repaired while writes are slow. */
+function editsNow({ at }: Act, { draw, apps }: PlanWorld): Act[] {
+  const edit = (afterMs: number): Act => ({
+    at: at + afterMs,
+    do: 'edit',
+    app: draw.below(apps),
+    change: 'set',
+    item: draw.below(8),
+  });
+  return [edit(200), edit(2000 + draw.below(3000))];
+}
+
+/** What makes a fault matter: the requests that it should hit. */
+function reactionsTo(act: Act, { draw, apps }: PlanWorld): Act[] {
+  const { at } = act;
+  const app = draw.below(apps);
+  const item = draw.below(8);
+  if (act.do === 'sync' && draw.below(3) === 0) return [{ ...act, at: at + 200 + draw.below(800) }];
+  if (act.do === 'delete')
+    return [
+      { at: at - 100, do: 'watch', to: 'hub', fault: 'silent' },
+      { at: at - 50, do: 'edit', app: act.app, change: 'set', item },
+      { at: at + 3000 + draw.below(9000), do: 'edit', app: act.app, change: 'set', item },
+    ];
+  if (act.do !== 'request' && act.do !== 'outage') return [];
+  const { is } = act.fault;
+  if (is === 'overtaken')
+    return [
+      { at: at + 100, do: 'manner', app, manner: 'automated' },
+      { at: at + 200, do: 'push', app, change: 'remove', item },
+    ];
+  if (is === 'echo') return [{ at: at + 100, do: 'push', app, change: 'set', item: 3 }];
+  if (is === 'strange items') return [{ at: at + 100, do: 'watch', to: act.to, fault: 'expired' }];
+  if (is !== 'reset, committed late') return [];
+  return [0, 1500, 4000].map((afterMs) => ({ at: at + afterMs, do: 'sync', app, prune: false }));
 }
 
 function stopsWriter(act: Act): act is Extract<Act, { do: 'request' }> {
@@ -280,6 +328,8 @@ function someRequestFault(draw: Draw): RequestFault {
     { is: 'not JSON' },
     { is: 'truncated' },
     { is: 'another kind' },
+    { is: 'strange items' },
+    { is: 'reset, committed late', ms },
     { is: 'duplicated' },
     { is: 'killed before' },
     { is: 'killed after' },
@@ -293,7 +343,7 @@ function someRequestFault(draw: Draw): RequestFault {
 function somePerson(at: number, { draw, clusters, apps }: PlanWorld): Act {
   const app = draw.below(apps);
   const item = draw.below(8);
-  switch (draw.below(16)) {
+  switch (draw.below(17)) {
     case 0:
     case 1:
     case 2:
@@ -304,6 +354,8 @@ function somePerson(at: number, { draw, clusters, apps }: PlanWorld): Act {
     case 6:
     case 7:
       return { at, do: 'edit', app, change: draw.pick(['set', 'set', 'delete', 'keep']), item };
+    case 16:
+      return { at, do: 'abandon', app, item };
     case 8:
       return { at, do: 'foreign', cluster: draw.below(clusters) };
     case 9:

@@ -14,10 +14,10 @@ import { createLogger, PromMetrics } from '#telemetry';
 import type { VirtualTime } from '../../sharding/testing/index.ts';
 import { ProcessClock } from './clock.ts';
 import type { NetworkProcess } from './clock.ts';
-import type { WorldGit } from './git.ts';
-import type { WorldNetwork } from './network.ts';
-import { createWorldPublisher } from './redis.ts';
-import type { WorldRedis } from './redis.ts';
+import type { WorldGit } from './servers/git.ts';
+import type { WorldNetwork } from './servers/network.ts';
+import { createWorldPublisher } from './servers/redis.ts';
+import type { WorldRedis } from './servers/redis.ts';
 
 export const hubUrl = 'https://hub.world';
 export const workload = 'argocd-application-controller';

@@ -1,7 +1,7 @@
 import { appKeyOf, asApplication, isCompleted } from '#model';
 import type { Application, KubeObject } from '#model';
 import { clusterKey } from '#sharding';
-import type { WorldApiServer } from './api-server.ts';
+import type { WorldApiServer } from './servers/api-server.ts';
 import {
   appOfName,
   hasCanary,
@@ -13,14 +13,14 @@ import {
   valuesOf,
   waveOf,
 } from './content.ts';
-import { nameOf } from './git.ts';
-import type { WorldGit } from './git.ts';
+import { nameOf } from './servers/git.ts';
+import type { WorldGit } from './servers/git.ts';
 import type { NetworkProcess } from './clock.ts';
-import type { ServedRequest } from './network.ts';
+import type { ServedRequest } from './servers/network.ts';
 import type { SyncManner, WorldPlan } from './plan.ts';
-import type { StoreEvent } from './store.ts';
-import { appOfKey, treeKeyOf } from './redis.ts';
-import type { StoredWrite } from './redis.ts';
+import type { StoreEvent } from './servers/store.ts';
+import { appOfKey, treeKeyOf } from './servers/redis.ts';
+import type { StoredWrite } from './servers/redis.ts';
 import { hubUrl } from './replica.ts';
 import type { WorldReplica } from './replica.ts';
 
@@ -87,7 +87,10 @@ export class JournalRules {
     if (server.url === hubUrl && hasCanary(request.body ?? ''))
       this.#world.break(`${process.name} writes a secret value to the hub: ${request.path} ${request.body ?? ''}`);
     if (server.url !== hubUrl && isWrite(served)) this.#clusterRequest(served);
-    if (target.kind?.resource === 'applications' && isWrite(served)) this.appWrites.push(target.name ?? '');
+    if (target.kind?.resource === 'applications' && isWrite(served)) {
+      this.appWrites.push(target.name ?? '');
+      this.#world.note(`${process.name} ${request.method} ${target.name ?? ''} ${request.body ?? ''}`);
+    }
     for (const change of changes) {
       if (server.url !== hubUrl) this.#clusterWrite(served, change);
       else if (change.resource === 'applications') this.#onlyWriter(process, change.object.metadata.name ?? '');
@@ -236,6 +239,8 @@ export class JournalRules {
     if (old?.operation === undefined && after.operation !== undefined) {
       this.#operationSince.set(name, this.#world.time.now);
       if (after.operation.initiatedBy?.automated === true) this.#automated(name);
+      if (old?.metadata.deletionTimestamp !== undefined)
+        this.#world.break(`an operation of ${name} begins, which is being deleted`);
     }
     this.#history(name, after);
     const state = after.status?.operationState;

@@ -10,13 +10,13 @@ import { play } from './simulation.ts';
  * violation, shortened to its fewest acts, and the faults by kind. WORLD_STOP=1 ends at the first
  * violation and leaves the schedule as it is; WORLD_LOG=1 prints what happened.
  */
-const [first = 1, count = 1] = process.argv.slice(2).map(Number);
+const [first = 1, count = 1, step = 1] = process.argv.slice(2).map(Number);
 const stops = env['WORLD_STOP'] === '1';
 const counts = new FaultCounts();
 const startedAt = systemClock.monotonic();
 let violations = 0;
 let played = 0;
-for (let seed = first; seed < first + count; seed += 1) {
+for (let seed = first; seed < first + count * step; seed += step) {
   const plan = planOf(seed);
   const outcome = await play(plan);
   played += 1;

@@ -2,6 +2,7 @@ import { checkEnd, unfinished } from './oracle.ts';
 import { createApps, perform } from './people.ts';
 import type { FaultCounts } from './faults.ts';
 import type { WorldPlan } from './plan.ts';
+import { checkCalm } from './probes.ts';
 import { World } from './world.ts';
 
 /** How long everything may take to settle once faults have ceased. */
@@ -49,6 +50,7 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   const isSynced = (name: string): boolean => world.app(name)?.status?.sync?.status === 'Synced';
   const appLater = world.rules.appWrites.slice(appWrites).filter(isSynced);
   if (appLater.length > 0) world.break(`writes to ${appLater.join()} although everything was settled`);
+  if (world.violation === undefined) await checkCalm(world);
   if (world.violation === undefined) await checkEnd(world);
   for (const replica of world.replicas) replica.kill();
   const { violation, counts, log } = world;

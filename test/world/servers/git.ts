@@ -2,7 +2,7 @@ import { DriftlessError, untilAborted } from '#base';
 import type { Clock } from '#base';
 import type { DesiredSource, SourceManifests } from '#desired';
 import type { KubeObject } from '#model';
-import type { FaultCounts } from './faults.ts';
+import type { FaultCounts } from '../faults.ts';
 
 /** One commit of an Application's repository. */
 export interface Commit {

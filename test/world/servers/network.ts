@@ -2,12 +2,13 @@ import type { RandomSource } from '#base';
 import { KubeConnectionError } from '#kube';
 import type { HttpRequest, HttpResponse, RequestTransport } from '#kube';
 import type { ClusterConnection } from '#model';
-import type { VirtualTime } from '../../sharding/testing/index.ts';
+import type { VirtualTime } from '../../../sharding/testing/index.ts';
 import { failure } from './api-server.ts';
 import type { RequestTarget, ServerAnswer, WorldApiServer } from './api-server.ts';
-import type { NetworkProcess } from './clock.ts';
-import { nameOfFault } from './faults.ts';
-import type { ArmedFault, FaultCounts, RequestFault, WatchFault } from './faults.ts';
+import type { NetworkProcess } from '../clock.ts';
+import { isHookName } from '../content.ts';
+import { nameOfFault } from '../faults.ts';
+import type { ArmedFault, FaultCounts, RequestFault, WatchFault } from '../faults.ts';
 import { OpenWatch } from './open-watch.ts';
 import type { StoreEvent } from './store.ts';
 
@@ -46,6 +47,9 @@ export class WorldNetwork {
   readonly #servers = new Map<string, WorldApiServer>();
   readonly #watches = new Set<OpenWatch>();
   readonly #open = new Map<NetworkProcess, number>();
+  readonly #transports = new Map<NetworkProcess, Set<object>>();
+  /** Requests that would never be answered. */
+  #unanswered: (() => void)[] = [];
   readonly #cuts = new Map<string, number>();
   readonly #downUntil = new Map<string, number>();
   armed: ArmedFault[] = [];
@@ -65,9 +69,15 @@ export class WorldNetwork {
     return watches + (this.#open.get(process) ?? 0);
   }
 
-  /** Ends faults that would last for ever. */
+  /** Connections of a process that it has not closed. */
+  transportsOf(process: NetworkProcess): number {
+    return this.#transports.get(process)?.size ?? 0;
+  }
+
+  /** Ends faults that would last for ever, and requests that would never be answered. */
   calm(): void {
     this.armed = [];
+    for (const reset of this.#unanswered.splice(0)) reset();
     this.#cuts.clear();
     this.#downUntil.clear();
   }
@@ -86,6 +96,7 @@ export class WorldNetwork {
   disconnect(process: NetworkProcess): void {
     for (const watch of this.#watches) if (watch.process === process) this.#watches.delete(watch);
     this.#open.delete(process);
+    this.#transports.delete(process);
   }
 
   /** Hits the watches of a server, of one replica if given. */
@@ -101,6 +112,8 @@ export class WorldNetwork {
     const server = this.#servers.get(url);
     if (server === undefined) return nowhere(url);
     const ends = new Set<() => void>();
+    const known = this.#transports.get(process) ?? new Set();
+    this.#transports.set(process, known.add(ends));
     return {
       set connection(_next: ClusterConnection) {
         // The credentials of this world are never checked.
@@ -109,6 +122,7 @@ export class WorldNetwork {
       watch: (request) => this.#send(process, server, request, ends),
       close: () => {
         for (const end of [...ends]) end();
+        known.delete(ends);
         return Promise.resolve();
       },
     };
@@ -165,21 +179,39 @@ export class WorldNetwork {
   /** From the first byte sent to the response. */
   #travel(journey: Journey, settle: (outcome: HttpResponse | Error) => void): void {
     const { process, server, fault } = journey;
-    if (this.#isCut(process, server.url)) return;
+    const hang = (): void => void this.#unanswered.push(() => settle(lost(server.url, 'connection reset')));
+    if (this.#isCut(process, server.url)) {
+      hang();
+      return;
+    }
     const actsInMs = fault?.is === 'slow' ? fault.ms : 0;
     this.#after(() => {
-      if (fault?.is === 'no answer' || this.#isCut(process, server.url)) return;
+      if (fault?.is === 'no answer' || this.#isCut(process, server.url)) {
+        hang();
+        return;
+      }
       if (fault?.is === 'reset') {
         this.#after(() => settle(lost(server.url, 'connection reset')));
+        return;
+      }
+      if (fault?.is === 'reset, committed late') {
+        this.#after(() => settle(lost(server.url, 'connection reset')));
+        this.#after(() => void this.#respond(journey), fault.ms);
         return;
       }
       const response = this.#respond(journey);
       if (fault?.is === 'killed after') process.kill();
       if (fault?.is === 'frozen after') process.clock.machine.stop(fault.ms);
-      if (fault?.is === 'committed, no answer') return;
+      if (fault?.is === 'committed, no answer') {
+        hang();
+        return;
+      }
       this.#after(
         () => {
-          if (this.#isCut(process, server.url)) return;
+          if (this.#isCut(process, server.url)) {
+            hang();
+            return;
+          }
           settle(fault?.is === 'committed and reset' ? lost(server.url, 'connection reset') : response);
         },
         fault?.is === 'late answer' ? fault.ms : 0,
@@ -205,6 +237,7 @@ export class WorldNetwork {
       const text = JSON.stringify(answer.body);
       return { ...this.#response(answer), body: bodyOf(text.slice(0, text.length / 2)) };
     }
+    if (fault?.is === 'strange items' && target.verb === 'list') return this.#response(withStrangeItems(answer));
     if (fault?.is === 'another kind')
       return this.#response(strangerTo(server, target, String(request.headers['accept'] ?? '')));
     return this.#response(answer);
@@ -262,18 +295,20 @@ export class WorldNetwork {
       if (watch.url === server.url && isFor(server, watch.target, event)) watch.event(event);
   }
 
-  #take(process: NetworkProcess, url: string, { verb, kind }: RequestTarget): RequestFault | undefined {
+  #take(process: NetworkProcess, url: string, target: RequestTarget): RequestFault | undefined {
+    const { verb, kind } = target;
     const isRead = verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'discover' || verb === 'other';
     const found = this.armed.find(
-      ({ to, verbs, by, resource, left, until }) =>
+      ({ to, verbs, by, resource, left, until, fault }) =>
         left > 0 &&
         until > this.#deps.time.now &&
         to === url &&
         (verbs === 'any' || (verbs === 'read') === isRead) &&
         (by ?? process.index) === process.index &&
-        (resource ?? kind?.resource) === kind?.resource,
+        (resource ?? kind?.resource) === kind?.resource &&
+        suits(fault, target),
     );
-    if (found === undefined || !suits(found.fault, verb, kind)) return undefined;
+    if (found === undefined) return undefined;
     found.left -= 1;
     this.#deps.counts.add(nameOfFault(found.fault));
     return found.fault;
@@ -293,8 +328,10 @@ export class WorldNetwork {
 }
 
 /** Whether a fault can happen to a request: a watch, for one, has no body that could be cut. */
-function suits({ is }: RequestFault, verb: RequestTarget['verb'], kind: RequestTarget['kind']): boolean {
-  if (is === 'overtaken') return verb === 'delete' && kind?.resource !== 'applications';
+function suits({ is }: RequestFault, { verb, kind, name }: RequestTarget): boolean {
+  if (is === 'overtaken') return verb === 'delete' && kind?.resource !== 'applications' && !isHookName(name);
+  if (is === 'strange items') return verb === 'list';
+  if (is === 'reset, committed late') return verb === 'patch' && kind?.resource === 'applications';
   if (is === 'another kind') return verb === 'list' || verb === 'get';
   if (is === 'duplicated') return verb !== 'watch';
   if (is === 'not JSON' || is === 'truncated') return verb === 'list' || verb === 'get' || verb === 'discover';
@@ -326,6 +363,12 @@ function strangerTo(
   if (verb === 'list') return server.answer({ method: 'GET', path: '/api/v1/namespaces', accept });
   const others = server.store.list(kind?.resource ?? '', namespace).filter(({ metadata }) => metadata.name !== name);
   return { status: 200, body: others[0] ?? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } } };
+}
+
+/** A list that names the right kind, with objects of another. */
+function withStrangeItems({ status, body }: ServerAnswer): ServerAnswer {
+  const stranger = { apiVersion: 'v1', kind: 'Stranger', metadata: { name: 'stranger', namespace: 'apps', uid: 'x' } };
+  return { status, body: { ...body, items: [stranger] } };
 }
 
 async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 import { KubeConnectionError } from '#kube';
 import type { RequestTarget } from './api-server.ts';
-import type { WatchFault } from './faults.ts';
-import type { NetworkProcess } from './clock.ts';
+import type { WatchFault } from '../faults.ts';
+import type { NetworkProcess } from '../clock.ts';
 import type { StoreEvent } from './store.ts';
 
 export interface OpenWatchDeps {

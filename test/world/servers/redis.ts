@@ -2,11 +2,11 @@ import { seededRandom } from '#base';
 import type { RandomSource } from '#base';
 import type { Publisher } from '#publish';
 import type { Logger, MetricRegistry } from '#telemetry';
-import { RedisPublisher, StoreError, storeMetrics } from '../../publish/testing/index.ts';
-import type { OpenLink, RedisLink } from '../../publish/testing/index.ts';
-import type { VirtualTime } from '../../sharding/testing/index.ts';
-import type { NetworkProcess } from './clock.ts';
-import type { FaultCounts } from './faults.ts';
+import { RedisPublisher, StoreError, storeMetrics } from '../../../publish/testing/index.ts';
+import type { OpenLink, RedisLink } from '../../../publish/testing/index.ts';
+import type { VirtualTime } from '../../../sharding/testing/index.ts';
+import type { NetworkProcess } from '../clock.ts';
+import type { FaultCounts } from '../faults.ts';
 
 /** Faults of Redis, for a moment or for a while. */
 export type RedisFault =

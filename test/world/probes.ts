@@ -1,0 +1,219 @@
+import { seededRandom } from '#base';
+import { openProject } from '#support';
+import { configMap, isHook, namespace, valuesOf, withValue } from './content.ts';
+import { unfinished } from './oracle.ts';
+import { askForSync } from './people.ts';
+import { Draw } from './plan.ts';
+import type { World } from './world.ts';
+
+/*
+ * Promises that hold once everything is calm, each with a deadline far below the resync of one
+ * minute, which would hide a lost event: a schedule checks one of them after it has settled.
+ */
+
+type Probe = (world: World, app: string) => Promise<string | undefined>;
+
+/** How long a change may stay unseen. */
+const seenMs = 6000;
+/** Twice the interval of the audit of a watch. */
+const auditedMs = 200_000;
+const healedMs = 90_000;
+
+const probes: Readonly<Record<string, Probe>> = {
+  'an edit during the pass that writes the status is seen': async (world, app) => {
+    const { hub } = world;
+    const fault = { is: 'late answer', ms: 2000 } as const;
+    world.network.armed.push({
+      to: hub.url,
+      verbs: 'write',
+      resource: 'applications',
+      fault,
+      left: 1,
+      until: world.time.now + 3000,
+    });
+    refresh(world, app);
+    await world.playTo(world.elapsedMs + 500);
+    drift(world, app);
+    await world.playTo(world.elapsedMs + seenMs);
+    world.network.calm();
+    return unseen(world, app);
+  },
+  'an event that a watch loses is found by the audit': async (world, app) => {
+    world.network.disturb(world.clusterOf(app).url, 'lossy', undefined);
+    drift(world, app);
+    await world.playTo(world.elapsedMs + auditedMs);
+    return unseen(world, app);
+  },
+  'values that Redis lost are written again': async (world) => {
+    world.redis.disturb('flushed', 0);
+    await world.playTo(world.elapsedMs + seenMs);
+    return unfinished(world);
+  },
+  'a project that forbids the destination stops all writes': async (world, app) => {
+    changeProject(world, { destinations: [{ server: 'https://elsewhere.world', namespace: '*' }] });
+    await world.playTo(world.elapsedMs + seenMs);
+    drift(world, app);
+    const { clusterWrites } = world.rules;
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    const conditions = world.app(app)?.status?.conditions ?? [];
+    if (!conditions.some(({ type }) => type === 'InvalidSpecError')) return 'a forbidden destination is not reported';
+    if (world.rules.clusterWrites > clusterWrites) return 'a forbidden destination is written to';
+    changeProject(world, {});
+    return settled(world);
+  },
+  'a project that forbids a kind stops its writes': async (world, app) => {
+    changeProject(world, { namespaceResourceBlacklist: [{ group: '', kind: 'ConfigMap' }] });
+    await world.playTo(world.elapsedMs + seenMs);
+    drift(world, app);
+    const { clusterWrites } = world.rules;
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    if (world.rules.clusterWrites > clusterWrites) return 'a forbidden kind is written';
+    changeProject(world, {});
+    world.setManner(app, 'automated');
+    return waitUntil(world, healedMs, () => (driftOf(world, app) === undefined ? undefined : unseen(world, app)));
+  },
+  'a deny window holds automated syncs back': async (world, app) => {
+    const window = { kind: 'deny', schedule: '* * * * *', duration: '1h', applications: ['*'], manualSync: true };
+    changeProject(world, { syncWindows: [window] });
+    await world.playTo(world.elapsedMs + seenMs);
+    drift(world, app);
+    const { clusterWrites } = world.rules;
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    if (world.rules.clusterWrites > clusterWrites) return 'an automated sync runs in a deny window';
+    if (world.app(app)?.status?.sync?.status !== 'OutOfSync') return 'a drift in a deny window is not shown';
+    changeProject(world, {});
+    return settled(world);
+  },
+  'a rule of the settings that ignores a field applies at once, and ends at once': async (world, app) => {
+    changeSettings(world, {
+      'resource.customizations.ignoreDifferences.ConfigMap': 'jsonPointers:\n- /data/key\n',
+    });
+    await world.playTo(world.elapsedMs + seenMs);
+    drift(world, app);
+    await world.playTo(world.elapsedMs + seenMs);
+    const shown = world.app(app)?.status?.resources?.find(({ name }) => name === `${app}-c0`)?.status;
+    if (shown !== 'Synced' && driftOf(world, app) !== undefined) return 'an ignored difference is shown';
+    changeSettings(world, {});
+    return settled(world);
+  },
+  'two syncs in a row have an end, an Event and hooks of their own': async (world, app) => {
+    const [events, ends] = [endEventsOf(world, app), endsOf(world, app)];
+    for (let n = 1; n <= 2; n += 1) {
+      askForSync(world, app, false);
+      const isOver = (): boolean => world.app(app)?.operation === undefined && endsOf(world, app) >= ends + n;
+      const ended = await waitUntil(world, healedMs, () => (isOver() ? undefined : 'a sync does not end'));
+      if (ended !== undefined) return ended;
+    }
+    await world.playTo(world.elapsedMs + 2000);
+    const [reported, recorded] = [endEventsOf(world, app) - events, endsOf(world, app) - ends];
+    return reported === recorded ? undefined : `${reported} Events report the ends of ${recorded} syncs`;
+  },
+  'a push is seen after a refresh, and an object that Git lost is pruned': async (world, app) => {
+    const added = configMap(`${app}-probe`, 'v1');
+    world.git.commit(app, [...world.git.head(app).objects.values(), added]);
+    world.setTarget(app);
+    refresh(world, app);
+    const created = await settled(world);
+    if (created !== undefined || world.live(app, added) === undefined) return created ?? 'a pushed object is missing';
+    world.git.commit(
+      app,
+      [...world.git.head(app).objects.values()].filter(({ metadata }) => metadata.name !== added.metadata.name),
+    );
+    world.setTarget(app);
+    refresh(world, app);
+    const pruned = await settled(world);
+    return pruned ?? (world.live(app, added) === undefined ? undefined : 'an object that Git lost is not pruned');
+  },
+};
+
+/** Checks one promise, chosen by the seed, with an Application that is synced automatically. */
+export async function checkCalm(world: World): Promise<void> {
+  const name = new Draw(seededRandom(world.plan.seed ^ 0x9a0b)).pick(Object.keys(probes));
+  const app = world.appNames.find((each) => isUsable(world, each));
+  if (app === undefined) return;
+  world.counts.add('promise checked in the calm');
+  world.note(`checks with ${app}: ${name}`);
+  world.setManner(app, 'automated');
+  const failure = (await settled(world)) ?? (await probes[name]?.(world, app)) ?? (await settled(world));
+  if (failure !== undefined) world.break(`${name}: ${failure}`);
+}
+
+/** It exists, follows its branch, and a sync would not be held back by an earlier failure. */
+function isUsable(world: World, name: string): boolean {
+  const app = world.app(name);
+  if (app === undefined || app.spec.source?.targetRevision !== 'main') return false;
+  const failed = ['Failed', 'Error'].includes(app.status?.operationState?.phase ?? '');
+  return !failed && world.live(name, configMap(`${name}-c0`, '')) !== undefined && inGit(world, name) !== undefined;
+}
+
+function inGit(world: World, app: string): ReturnType<typeof configMap> | undefined {
+  const wanted = world.target(app)?.objects.get(`ConfigMap ${app}-c0`);
+  return wanted === undefined || isHook(wanted) ? undefined : wanted;
+}
+
+/** Everything is as Git and the rules demand within a limit, and nothing was broken. */
+function settled(world: World): Promise<string | undefined> {
+  return waitUntil(world, healedMs, () => unfinished(world));
+}
+
+async function waitUntil(
+  world: World,
+  limitMs: number,
+  wrongNow: () => string | undefined,
+): Promise<string | undefined> {
+  const end = world.elapsedMs + limitMs;
+  for (;;) {
+    const wrong = wrongNow();
+    if (wrong === undefined || world.violation !== undefined || world.elapsedMs >= end) return wrong;
+    await world.playTo(world.elapsedMs + 250);
+  }
+}
+
+/** Changes the live value of the first ConfigMap. */
+function drift(world: World, app: string): void {
+  const live = world.live(app, configMap(`${app}-c0`, ''));
+  if (live !== undefined) world.clusterOf(app).store.put('configmaps', withValue(live, `drift-${world.elapsedMs}`));
+}
+
+/** The drift of the first ConfigMap; undefined: it is as Git demands. */
+function driftOf(world: World, app: string): string | undefined {
+  const [wanted, live] = [inGit(world, app), world.live(app, configMap(`${app}-c0`, ''))];
+  if (wanted !== undefined && live !== undefined && valuesOf(wanted) === valuesOf(live)) return undefined;
+  return `the ConfigMap ${app}-c0 in ${namespace} differs from Git`;
+}
+
+/** A drift that is neither healed nor shown. */
+function unseen(world: World, app: string): string | undefined {
+  const isShown = world.app(app)?.status?.sync?.status === 'OutOfSync';
+  return isShown ? undefined : driftOf(world, app);
+}
+
+function refresh(world: World, app: string): void {
+  world.editApp(app, ({ metadata }) => ({
+    metadata: { ...metadata, annotations: { ...metadata.annotations, 'argocd.argoproj.io/refresh': 'normal' } },
+  }));
+}
+
+function changeProject(world: World, spec: Readonly<Record<string, unknown>>): void {
+  world.hub.store.put('appprojects', openProject(spec));
+}
+
+function changeSettings(world: World, data: Readonly<Record<string, string>>): void {
+  const found = world.hub.store.get('configmaps', 'argocd', 'argocd-cm');
+  if (found !== undefined)
+    world.hub.store.put('configmaps', { ...found, data: { 'cluster.inClusterEnabled': 'false', ...data } });
+}
+
+function endsOf(world: World, app: string): number {
+  return [...world.rules.ends.keys()].filter((key) => key.startsWith(`${app} `)).length;
+}
+
+function endEventsOf(world: World, app: string): number {
+  return world.hub.store
+    .list('events')
+    .filter((event) => event['reason'] === 'OperationCompleted' && isAbout(event['involvedObject'], app)).length;
+}
+
+function isAbout(involved: unknown, app: string): boolean {
+  return typeof involved === 'object' && involved !== null && 'name' in involved && involved.name === app;
+}
