@@ -47,6 +47,20 @@ describe('bench', () => {
     expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('choose from: b, b/x, b/y, c')]);
   });
 
+  it.each([[['--size', '7']], [['--size=7']]])('passes %j to the benchmark', async (args) => {
+    const given: unknown[] = [];
+    const run_: Benchmark['run'] = async ({ option, progress }) => {
+      given.push(option('size'), option('rate'));
+      progress('half way');
+      return { a: 1 };
+    };
+    const known = [{ ...fake('b', run_), options: ['size', 'rate'], table: () => 'a table\n' }];
+    const { code, out, err } = await runBench(['b', ...args], known);
+    expect([code, err, given]).toEqual([0, 'half way\n', ['7', undefined]]);
+    expect(out).toContain('\nb: about b\na table\n');
+    expect((await runBench(['--size'], known)).err).toBe('driftless bench: --size needs a value\n');
+  });
+
   it.each([
     [['nosuch'], /^driftless bench: unknown benchmark "nosuch"; choose from: [^\n]*queues[^\n]*\n$/],
     [['queues', '--fast'], /^driftless bench: unknown flag --fast; usage: [^\n]+\n$/],

@@ -16,6 +16,10 @@ export interface BenchContext {
   readonly random: RandomSource;
   /** True for the requested {@link Benchmark.parts}. */
   readonly wants: (part: string) => boolean;
+  /** The value of one of {@link Benchmark.options}; undefined if it is not given. */
+  readonly option: (name: string) => string | undefined;
+  /** Prints a line on stderr. */
+  readonly progress: (line: string) => void;
 }
 
 export interface Benchmark {
@@ -24,6 +28,10 @@ export interface Benchmark {
   readonly about: string;
   /** Parts that can run alone, as `NAME/PART`. */
   readonly parts?: readonly string[];
+  /** Names of options with a value: `size` for `--size 200`. */
+  readonly options?: readonly string[];
+  /** Replaces the list of metrics that is printed without `--json`. */
+  readonly table?: (metrics: BenchMetrics) => string;
   run(context: BenchContext): Promise<BenchMetrics>;
 }
 
@@ -32,6 +40,8 @@ export interface BenchOptions {
   readonly names: readonly string[];
   readonly json: boolean;
   readonly smoke: boolean;
+  /** Options with a value, by name. */
+  readonly values: ReadonlyMap<string, string>;
 }
 
 /**
@@ -76,9 +86,9 @@ export function collectGarbage(): void {
 export const benchSeed = 20260101;
 
 /** The same seed for every benchmark, whatever ran before it. */
-export function contextOf(options: BenchOptions, name: string): BenchContext {
-  const { names, smoke } = options;
+export function contextOf(options: BenchOptions, name: string, progress: (line: string) => void): BenchContext {
+  const { names, smoke, values } = options;
   const wants = (part: string): boolean =>
     names.length === 0 || names.includes(name) || names.includes(`${name}/${part}`);
-  return { smoke, random: seededRandom(benchSeed), wants };
+  return { smoke, random: seededRandom(benchSeed), wants, option: (option) => values.get(option), progress };
 }

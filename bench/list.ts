@@ -1,4 +1,5 @@
 import { apiBenchmark } from './api/index.ts';
+import { besideBenchmark } from './beside/index.ts';
 import { compareBenchmark } from './compare.ts';
 import { fleetBenchmark } from './fleet.ts';
 import type { Benchmark } from './harness.ts';
@@ -14,6 +15,7 @@ import { splitBenchmark } from './split.ts';
 /** All benchmarks; an entry here adds one to `npm run bench`. */
 export const allBenchmarks: readonly Benchmark[] = [
   apiBenchmark,
+  besideBenchmark,
   compareBenchmark,
   fleetBenchmark,
   healthBenchmark,

@@ -21,6 +21,40 @@ export async function costOf(body: () => Promise<unknown>): Promise<ProcessTreeC
   };
 }
 
+/**
+ * User and system time of a process and its children, also of those that have ended; 0 without a
+ * process.
+ */
+export function cpuSecondsOf(pid: number): number {
+  return cpuTicks(pid) / ticksPerSecond;
+}
+
+/** Memory of one process, or of it and its children. */
+export interface ProcessMemory {
+  readonly rssBytes: number;
+  /** Shared pages count in proportion to the processes that map them. */
+  readonly pssBytes: number;
+}
+
+/** Memory of a process alone. @throws Error if it has ended, or on a system without /proc */
+export function memoryOf(pid: number): ProcessMemory {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const bytesOf = (name: string): number => 1024 * Number(new RegExp(`^${name}: +(\\d+) kB$`, 'm').exec(rollup)?.[1]);
+  return { rssBytes: bytesOf('Rss'), pssBytes: bytesOf('Pss') };
+}
+
+/** PSS of a process and its children. Children that end meanwhile do not count. */
+export function treePssBytes(pid: number): number {
+  const ofChildren = childrenOf(pid).map((child) => {
+    try {
+      return treePssBytes(child);
+    } catch {
+      return 0;
+    }
+  });
+  return ofChildren.reduce((sum, bytes) => sum + bytes, memoryOf(pid).pssBytes);
+}
+
 /** The clock ticks of a process, its children that have ended, and those that run. */
 function cpuTicks(pid: number): number {
   try {

@@ -29,7 +29,8 @@ export async function runBenchmarks(
   for (const benchmark of known) {
     if (options.names.length > 0 && !namesOf(benchmark).some((name) => options.names.includes(name))) continue;
     try {
-      const metrics = await benchmark.run(contextOf(options, benchmark.name));
+      const progress = (line: string): void => console.err(`${line}\n`);
+      const metrics = await benchmark.run(contextOf(options, benchmark.name, progress));
       console.out(options.json ? jsonLine(benchmark, metrics, machine) : metricsTable(benchmark, metrics));
     } catch (error) {
       failed += 1;
@@ -42,14 +43,33 @@ export async function runBenchmarks(
 }
 
 function parseOptions(known: readonly Benchmark[], args: readonly string[]): BenchOptions | string {
-  const flags = args.filter((arg) => arg.startsWith('-'));
-  const names = args.filter((arg) => !arg.startsWith('-'));
+  const valued = new Set(known.flatMap(({ options = [] }) => options.map((option) => `--${option}`)));
+  const { names, flags, values } = splitArguments(args, valued);
   const list = known.flatMap(namesOf).join(', ');
   const strange = names.find((name) => !known.some((benchmark) => namesOf(benchmark).includes(name)));
   if (strange !== undefined) return `unknown benchmark "${strange}"; choose from: ${list}`;
   const odd = flags.find((flag) => flag !== '--json' && flag !== '--smoke');
-  if (odd !== undefined) return `unknown flag ${odd}; usage: npm run bench -- [${list}] [--json] [--smoke]`;
-  return { names, json: flags.includes('--json'), smoke: flags.includes('--smoke') };
+  const usage = [...valued].map((option) => ` [${option} VALUE]`).join('');
+  if (odd !== undefined) return `unknown flag ${odd}; usage: npm run bench -- [${list}] [--json] [--smoke]${usage}`;
+  const empty = [...values].find(([, value]) => value === '');
+  if (empty !== undefined) return `--${empty[0]} needs a value`;
+  return { names, json: flags.includes('--json'), smoke: flags.includes('--smoke'), values };
+}
+
+/** Separates names, flags, and options with a value (`--size 200` or `--size=200`). */
+function splitArguments(
+  args: readonly string[],
+  valued: ReadonlySet<string>,
+): { readonly names: string[]; readonly flags: string[]; readonly values: Map<string, string> } {
+  const [names, flags, values] = [[] as string[], [] as string[], new Map<string, string>()];
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [option = '', value] = arg.split('=', 2);
+    if (valued.has(option)) values.set(option.slice(2), value ?? rest.shift() ?? '');
+    else if (arg.startsWith('-')) flags.push(arg);
+    else names.push(arg);
+  }
+  return { names, flags, values };
 }
 
 /** The names that select it: its own, and those of its parts. */
@@ -71,7 +91,8 @@ function machineText(machine: MachineInfo, smoke: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-function metricsTable({ name, about }: Benchmark, metrics: BenchMetrics): string {
+function metricsTable({ name, about, table }: Benchmark, metrics: BenchMetrics): string {
+  if (table !== undefined) return `\n${name}: ${about}\n${table(metrics)}`;
   const rows = Object.entries(metrics).map(([metric, value]) => [metric, formatNumber(value)] as const);
   const left = Math.max(...rows.map(([metric]) => metric.length));
   const right = Math.max(...rows.map(([, value]) => value.length));

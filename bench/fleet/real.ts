@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConcurrencyLimiter, newAbortController, SecretValue, systemClock } from '#base';
 import type { KubeObject } from '#model';
@@ -13,6 +13,7 @@ import { startReplica } from './replica.ts';
 import type { BenchReplica } from './replica.ts';
 import { makeRepository } from './repository.ts';
 import { applicationOf, clusterSecret, readArgoCrds } from './servers.ts';
+import { missingTools } from './tools.ts';
 
 const applicationsPath = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applications';
 /** Without a pass for this long, all work is done or waiting. */
@@ -25,7 +26,7 @@ const syncTimeoutMs = 900_000;
  * `npm run e2e:setup`).
  */
 export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<BenchMetrics> {
-  if (!findTools()) return {};
+  if (missingTools(['kube-apiserver', 'etcd']).length > 0) return {};
   const [size, objects] = smoke ? [5, 4] : [1000, 4];
   const names = Array.from({ length: size }, (_app, i) => `app-${i}`);
   const root = mkdtempSync(join(tmpdir(), 'driftless-fleet-real-'));
@@ -73,27 +74,6 @@ export async function firstSyncOnRealServer({ smoke }: BenchContext): Promise<Be
     await started.close();
     rmSync(root, { recursive: true, force: true });
   }
-}
-
-/** Passes the location of the programs to the e2e support, like `npm run e2e`. */
-function findTools(): boolean {
-  const variable = 'DRIFTLESS_E2E_TOOLS';
-  if (process.env[variable] !== undefined) return true;
-  const assets = process.env['KUBEBUILDER_ASSETS'];
-  if (assets !== undefined && existsSync(join(assets, 'kube-apiserver'))) return true;
-  const cache =
-    process.env['DRIFTLESS_E2E_CACHE'] ??
-    join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'driftless', 'e2e');
-  const folders = existsSync(cache) ? readdirSync(cache) : [];
-  const found = ['kube-apiserver', 'etcd'].flatMap((name) =>
-    folders
-      .filter((folder) => folder.startsWith(`${name}-`) && existsSync(join(cache, folder, name)))
-      .map((folder) => [name, join(cache, folder, name)] as const),
-  );
-  const tools = Object.fromEntries(found);
-  if (Object.keys(tools).length < 2) return false;
-  process.env[variable] = JSON.stringify(tools);
-  return true;
 }
 
 async function prepareHub({ api, url, ca, access }: Server): Promise<void> {

@@ -9,8 +9,7 @@ import { join } from 'node:path';
 export function makeRepository(folder: string, applications: Readonly<Record<string, number>>): string {
   for (const [name, objects] of Object.entries(applications)) {
     mkdirSync(join(folder, name), { recursive: true });
-    const documents = Array.from({ length: objects }, (_object, i) => manifestOf(name, i));
-    writeFileSync(join(folder, name, 'all.yaml'), documents.join('---\n'));
+    writeFileSync(join(folder, name, 'all.yaml'), manifestsOf(name, objects));
   }
   const git = (...args: string[]): void => {
     const identity = ['-c', 'user.name=bench', '-c', 'user.email=bench@example.com'];
@@ -20,6 +19,11 @@ export function makeRepository(folder: string, applications: Readonly<Record<str
   git('add', '--all');
   git('commit', '--quiet', '--message', 'all');
   return `file://${folder}`;
+}
+
+/** The manifests of an Application, the first one a ConfigMap. */
+export function manifestsOf(app: string, objects: number): string {
+  return Array.from({ length: objects }, (_object, i) => manifestOf(app, i)).join('---\n');
 }
 
 function manifestOf(app: string, i: number): string {

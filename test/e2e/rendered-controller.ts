@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadAll } from 'js-yaml';
 import { mustRun } from './support/index.ts';
 import type { AuditEvent } from './support/index.ts';
 
-export const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const compiledOrSources = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+/** The root of the repository, also for the compiled copy of this file. */
+export const repository = basename(compiledOrSources) === 'dist' ? dirname(compiledOrSources) : compiledOrSources;
 export const chartFolder = join(repository, 'charts', 'driftless');
 
 /** An object of a rendered chart. */

@@ -17,6 +17,9 @@ export interface RepoServerOptions {
 export interface RepoServer {
   /** host:port. */
   readonly address: string;
+  /** host:port of its Redis. */
+  readonly redis: string;
+  readonly pid: number;
   readonly log: () => string;
   close(): Promise<void>;
 }
@@ -75,6 +78,8 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
   });
   return {
     address: `127.0.0.1:${port}`,
+    redis: `127.0.0.1:${redisPort}`,
+    pid: server.pid ?? 0,
     log: () => server.tail(60),
     close: async () => {
       await server.stop();
