@@ -117,6 +117,7 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
   const parser = deps.parseInRenderer === true ? new ParseProcess({ renderer, clock, limits }) : undefined;
   const repositories = new GitRepositories({
     clock,
+    random: deps.random,
     cacheDir,
     git: access.git,
     limits,

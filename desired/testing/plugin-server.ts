@@ -13,7 +13,11 @@ export interface ReceivedInput {
   readonly checksum: string;
   readonly size: number;
   readonly env: Readonly<Record<string, string>>;
+  /** Without those of `.git`. */
   readonly files: Readonly<Record<string, string>>;
+  readonly hasGit: boolean;
+  /** The archive. */
+  readonly packed: Buffer;
 }
 
 export interface PluginBehaviour {
@@ -32,7 +36,7 @@ export interface TestPlugin {
 }
 
 interface StreamPart {
-  readonly metadata?: Omit<ReceivedInput, 'env' | 'files'> & {
+  readonly metadata?: Omit<ReceivedInput, 'env' | 'files' | 'hasGit' | 'packed'> & {
     readonly env: readonly { name: string; value: string }[];
   };
   readonly file?: { readonly chunk: Buffer } | null;
@@ -83,9 +87,12 @@ async function receiveInput(call: ServerReadableStream<StreamPart, object>): Pro
     if (part.file !== undefined && part.file !== null) chunks.push(part.file.chunk);
   }
   if (metadata === undefined) throw new Error('no metadata came');
-  const unpacked = await unpack(Buffer.concat(chunks), { maxCheckoutBytes: 1 << 26, maxCheckoutFiles: 10_000 });
+  const packed = Buffer.concat(chunks);
+  const unpacked = await unpack(packed, { maxCheckoutBytes: 1 << 26, maxCheckoutFiles: 10_000 });
   const env = Object.fromEntries(metadata.env.map(({ name, value }) => [name, value]));
-  return { ...metadata, env, files: filesOf(unpacked) };
+  const all = Object.entries(filesOf(unpacked));
+  const files = Object.fromEntries(all.filter(([path]) => !path.startsWith('.git/')));
+  return { ...metadata, env, files, hasGit: all.some(([path]) => path.startsWith('.git/')), packed };
 }
 
 function filesOf({ tree, contents }: UnpackedArchive): Record<string, string> {

@@ -15,6 +15,18 @@ export interface Snapshot {
   ): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Memory that reading the files takes. Absent: their sizes. */
   measure?(blobs: readonly { readonly oid: string; readonly size: number }[], signal: AbortSignal): Promise<number>;
+  /**
+   * Runs the body with a `.git` directory that has this commit alone, and exists until the body
+   * ends. Absent: the files do not come from Git.
+   */
+  withGitFolder?<T>(signal: AbortSignal, body: (folder: GitFolder) => Promise<T>): Promise<T>;
+}
+
+/** A directory on disk with the content of `.git`. */
+export interface GitFolder {
+  readonly path: string;
+  /** The size of all its files. */
+  readonly bytes: number;
 }
 
 /** Memory of one file in a list, besides its content. */

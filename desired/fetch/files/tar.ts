@@ -1,3 +1,6 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -11,16 +14,23 @@ const groupBytes = 32 * 1024 * 1024;
 /** Small parts are joined: one write for each header of a thousand small files would be slow. */
 const batchBytes = 256 * 1024;
 
+/** How the files of a selection become entries of an archive. */
+export interface PackOptions {
+  /** Returns the path in the archive. Default: the path in the snapshot. */
+  readonly nameOf?: (path: string) => string;
+  /** A directory on disk that the archive has as `.git`. */
+  readonly gitFolder?: string | undefined;
+}
+
 /**
  * Packs the selected files and links as a gzipped tar, with pax headers for long names. Reads the
- * files in groups, so that no more than the packed part is held. `nameOf` returns the path in the
- * archive.
+ * files in groups, so that no more than the packed part is held.
  */
 export async function packSelection(
   snapshot: Snapshot,
   selection: Selection,
   signal: AbortSignal,
-  nameOf = (path: string): string => path,
+  { nameOf = (path) => path, gitFolder }: PackOptions = {},
 ): Promise<Buffer> {
   async function* parts(): AsyncGenerator<Uint8Array> {
     for (const group of groupsOf(selection.files)) {
@@ -28,10 +38,16 @@ export async function packSelection(
         group.map(([, node]) => node),
         signal,
       );
-      for (const [path, { oid }] of group)
-        yield* entryWithPax(nameOf(path), '0', contents.get(oid) ?? new Uint8Array(), '');
+      for (const [path, node] of group)
+        yield* entryWithPax(
+          nameOf(path),
+          node.isExecutable === true ? programEntry : fileEntry,
+          contents.get(node.oid) ?? none,
+          '',
+        );
     }
-    for (const [path, { target }] of selection.links) yield* entryWithPax(nameOf(path), '2', new Uint8Array(), target);
+    for (const [path, { target }] of selection.links) yield* entryWithPax(nameOf(path), linkEntry, none, target);
+    if (gitFolder !== undefined) yield* folderEntries(gitFolder, '.git');
     yield Buffer.alloc(2 * block);
   }
   return zipped(parts(), {}, signal);
@@ -88,31 +104,58 @@ export async function packFiles(
 ): Promise<Buffer> {
   // eslint-disable-next-line @typescript-eslint/require-await -- a stream reads it
   async function* parts(): AsyncGenerator<Uint8Array> {
-    for (const { path, content } of files) yield* entryWithPax(path, '0', content, '');
+    for (const { path, content } of files) yield* entryWithPax(path, fileEntry, content, '');
     yield Buffer.alloc(2 * block);
   }
   return zipped(parts(), { level: 1 }, signal);
 }
 
-function entryWithPax(path: string, type: string, content: Uint8Array, target: string): Uint8Array[] {
+/** A directory on disk with everything in it, read in chunks. */
+async function* folderEntries(folder: string, name: string): AsyncGenerator<Uint8Array> {
+  yield header(name, directoryEntry, 0, '');
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const [path, shown] = [join(folder, entry.name), `${name}/${entry.name}`];
+    if (entry.isDirectory()) yield* folderEntries(path, shown);
+    else {
+      const { size } = await stat(path);
+      yield header(shown, fileEntry, size, '');
+      for await (const chunk of createReadStream(path, { highWaterMark: batchBytes })) yield chunk as Buffer;
+      yield Buffer.alloc((block - (size % block)) % block);
+    }
+  }
+}
+
+/** The type of an entry, and its mode in octal. */
+interface EntryKind {
+  readonly type: string;
+  readonly mode: string;
+}
+const fileEntry: EntryKind = { type: '0', mode: '0000644' };
+const programEntry: EntryKind = { type: '0', mode: '0000755' };
+const linkEntry: EntryKind = { type: '2', mode: '0000644' };
+const directoryEntry: EntryKind = { type: '5', mode: '0000755' };
+const paxEntry: EntryKind = { type: 'x', mode: '0000644' };
+const none = new Uint8Array();
+
+function entryWithPax(path: string, kind: EntryKind, content: Uint8Array, target: string): Uint8Array[] {
   const long = {
     ...(Buffer.byteLength(path) > 100 ? { path } : {}),
     ...(Buffer.byteLength(target) > 100 ? { linkpath: target } : {}),
   };
   const records = Object.entries(long).map(([key, value]) => record(key, value));
-  const extended = records.length === 0 ? [] : blocksOf('pax', 'x', Buffer.concat(records), '');
-  return [...extended, ...blocksOf(path, type, content, target)];
+  const extended = records.length === 0 ? [] : blocksOf('pax', paxEntry, Buffer.concat(records), '');
+  return [...extended, ...blocksOf(path, kind, content, target)];
 }
 
-function blocksOf(name: string, type: string, content: Uint8Array, target: string): Uint8Array[] {
+function blocksOf(name: string, kind: EntryKind, content: Uint8Array, target: string): Uint8Array[] {
   const padding = Buffer.alloc((block - (content.length % block)) % block);
-  return [header(name, type, content.length, target), content, padding];
+  return [header(name, kind, content.length, target), content, padding];
 }
 
-function header(name: string, type: string, size: number, target: string): Buffer {
+function header(name: string, { type, mode }: EntryKind, size: number, target: string): Buffer {
   const bytes = Buffer.alloc(block);
   bytes.write(name, 0, 100);
-  bytes.write('0000644\x000000000\x000000000\0', 100);
+  bytes.write(`${mode}\x000000000\x000000000\0`, 100);
   bytes.write(`${size.toString(8).padStart(11, '0')}\x0000000000000\0        ${type}`, 124);
   bytes.write(target, 157, 100);
   bytes.write('ustar\x0000', 257);

@@ -23,6 +23,8 @@ export interface FileNode {
   readonly kind: 'file';
   readonly oid: string;
   readonly size: number;
+  /** Its mode in Git is 100755. Absent: it is not. */
+  readonly isExecutable?: true;
 }
 export interface LinkNode {
   readonly kind: 'link';
@@ -197,11 +199,12 @@ export class Tree {
 
   /** Shares one node between equal files, so further names of a file cost only their text. */
   #nodeOf(entry: ListingEntry, { files }: ListingReader): TreeNode {
-    const known = entry.mode.startsWith('100') ? files.get(entry.oid) : undefined;
+    const key = entry.mode === '100755' ? `${entry.oid} x` : entry.oid;
+    const known = entry.mode.startsWith('100') ? files.get(key) : undefined;
     if (known !== undefined) return known;
     const node = nodeOf(entry);
     this.#weight += nodeBytes + (node.kind === 'link' && node.size <= maxLinkBytes ? node.size : 0);
-    if (node.kind === 'file') files.set(entry.oid, node);
+    if (node.kind === 'file') files.set(key, node);
     return node;
   }
 
@@ -262,6 +265,8 @@ function nodeOf({ mode, oid, size }: ListingEntry): TreeNode {
       return { kind: 'link', oid, size, target: '' };
     case '160000':
       return { kind: 'submodule', oid };
+    case '100755':
+      return { kind: 'file', oid, size, isExecutable: true };
     default:
       return { kind: 'file', oid, size };
   }

@@ -67,7 +67,13 @@ function mirrorBench(limits: Partial<DesiredLimits> = {}): {
     trust: defaultTrust,
     killDelayMs: 7000,
   });
-  const made = new GitRepositories({ clock, cacheDir: root, git, limits: { ...defaultLimits, ...limits } });
+  const made = new GitRepositories({
+    clock,
+    random: systemRandom,
+    cacheDir: root,
+    git,
+    limits: { ...defaultLimits, ...limits },
+  });
   const end = (word: string): Promise<void> =>
     eventually(() => {
       const found = running.find((one) => one.word === word);

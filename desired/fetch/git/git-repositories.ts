@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConcurrencyLimiter, KeyedMutex, newAbortController } from '#base';
+import type { RandomSource } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { CommitFolders } from './commit-folders.ts';
 import { describeArgs, DescribedCommits, maxCommitBytes } from './commit-facts.ts';
 import type { CommitFacts } from './commit-facts.ts';
 import { GitRepository } from './git-repository.ts';
@@ -32,8 +34,10 @@ export class GitRepositories {
   readonly #known = new Map<string, GitRepository>();
   readonly #mirrors: MirrorStore;
   readonly #described = new DescribedCommits();
+  readonly #folders: CommitFolders;
 
-  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'>) {
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'> & { readonly random: RandomSource }) {
+    this.#folders = new CommitFolders(deps);
     this.#mirrors = new MirrorStore(deps);
     const { listParallelism } = deps.limits;
     const refs = new Lru<KnownRefs>(refsCacheBytes);
@@ -86,7 +90,13 @@ export class GitRepositories {
     const from = this.of(repository);
     const revision = await from.ensureCommit(sha, signal);
     const tree = await from.tree(revision, again, signal);
-    return { key: from.key, revision, tree, read: (blobs, inner) => from.read(blobs, inner) };
+    return {
+      key: from.key,
+      revision,
+      tree,
+      read: (blobs, inner) => from.read(blobs, inner),
+      withGitFolder: (inner, body) => this.#folders.use(from, revision, inner, body),
+    };
   }
 
   /** Describes a commit; undefined if no mirror has it. Never asks the remote. */
@@ -101,6 +111,7 @@ export class GitRepositories {
 
   stop(reason: Error): void {
     for (const repository of this.#known.values()) repository.stop(reason);
+    this.#folders.stop(reason);
   }
 
   #addressOf({ url }: Repository): SafeUrl {

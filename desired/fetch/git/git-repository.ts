@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KeyedMutex, newAbortController } from '#base';
+import { KeyedMutex, newAbortController, omit } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import type { CommandResult } from '../../command/types.ts';
@@ -87,6 +87,11 @@ export class GitRepository {
   /** Unique per URL and credentials. */
   get key(): string {
     return this.#directory;
+  }
+
+  /** The URL without user and password. */
+  get url(): string {
+    return this.#url.url;
   }
 
   /** Removes the mirror from disk unless it is in use. The next request fetches it again. */
@@ -252,7 +257,7 @@ export class GitRepository {
   /** Runs a read-only git command on the mirror. Returns the result even if it failed. */
   inspect(
     args: readonly string[],
-    more: { readonly signal: AbortSignal; readonly keyring?: string; readonly maxBytes?: number },
+    more: { readonly signal: AbortSignal } & Omit<MirrorCommand, 'remote' | 'timeoutMs'>,
   ): Promise<CommandResult> {
     const { signal, ...rest } = more;
     return this.#git(args, signal, { ...rest, timeoutMs: this.#deps.limits.deadlineMs });
@@ -474,30 +479,24 @@ export class GitRepository {
     });
   }
 
-  #git(
-    args: readonly string[],
-    signal: AbortSignal,
-    more: {
-      readonly remote?: true;
-      readonly stdin?: string;
-      readonly maxBytes?: number;
-      readonly timeoutMs?: number;
-      readonly maxPackBytes?: number;
-      readonly keyring?: string;
-    },
-  ): Promise<CommandResult> {
+  #git(args: readonly string[], signal: AbortSignal, more: MirrorCommand): Promise<CommandResult> {
+    const { fetchTimeoutMs, maxListingBytes } = this.#deps.limits;
     const run: GitRun = {
       directory: this.#directory,
       signal,
-      timeoutMs: more.timeoutMs ?? this.#deps.limits.fetchTimeoutMs,
-      maxBytes: more.maxBytes ?? this.#deps.limits.maxListingBytes,
-      ...(more.stdin === undefined ? {} : { stdin: more.stdin }),
-      ...(more.maxPackBytes === undefined ? {} : { maxPackBytes: more.maxPackBytes }),
-      ...(more.keyring === undefined ? {} : { keyring: more.keyring }),
+      timeoutMs: fetchTimeoutMs,
+      maxBytes: maxListingBytes,
+      ...omit(more, 'remote'),
       ...(more.remote === undefined ? {} : { remote: { url: this.#url, repository: this.#repository } }),
     };
     return this.#deps.git.run(args, run);
   }
+}
+
+/** How to run git in a mirror. */
+interface MirrorCommand extends Partial<Omit<GitRun, 'directory' | 'signal' | 'remote' | 'sshCommand'>> {
+  /** Connect to the remote. */
+  readonly remote?: true;
 }
 
 function textOf(result: CommandResult): string {

@@ -69,6 +69,8 @@ export interface GitRun {
   readonly maxPackBytes?: number;
   /** GNUPGHOME with the keys for signature verification; without it, no signature is good. */
   readonly keyring?: string;
+  /** The index, instead of one in the repository. */
+  readonly indexFile?: string;
   /** Connect to this remote; git knows it as `source`. */
   readonly remote?: GitRemote;
   /** Runs this command on the ssh server of `remote`, instead of git. */
@@ -181,6 +183,7 @@ export class Git {
           ...baseEnv(this.#home),
           GIT_ALLOC_LIMIT: String(this.#deps.maxAllocationBytes ?? defaultLimits.maxGitAllocationBytes),
           GNUPGHOME: run.keyring ?? join(this.#home, 'no-keys'),
+          ...(run.indexFile === undefined ? {} : { GIT_INDEX_FILE: run.indexFile }),
           ...access.env,
           ...configEnv(config),
         },

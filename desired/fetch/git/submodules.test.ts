@@ -113,7 +113,13 @@ describe('the address of a submodule', () => {
       trust: defaultTrust,
       commands: { runCommand: () => Promise.reject(new Error('none')) },
     });
-    const repositories = new Watched({ clock: systemClock, git, limits: defaultLimits, cacheDir: bench.root });
+    const repositories = new Watched({
+      clock: systemClock,
+      random: systemRandom,
+      git,
+      limits: defaultLimits,
+      cacheDir: bench.root,
+    });
     const submodules = new Submodules({ repositories, cacheDir: bench.root, maxTreeBytes: 1_000_000 });
     const secrets = { password: new SecretValue('p'), sshPrivateKey: new SecretValue('k') };
     const snapshot = { key: 'k', revision: 'r', tree, read: () => Promise.resolve(new Map([['a'.repeat(40), text]])) };

@@ -1,6 +1,7 @@
 import { SourcePathError } from '../../errors.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import { bytesToRead } from '../../fetch/files/snapshot.ts';
+import type { GitFolder } from '../../fetch/files/snapshot.ts';
 import { packSelection } from '../../fetch/files/tar.ts';
 import type { InputBudget } from '../../inputs/input-budget.ts';
 import type { DesiredLimits } from '../../limits.ts';
@@ -28,11 +29,13 @@ export interface InputOrder {
 /** Packs the files of a source for plugins, within the memory for held files. */
 export class PluginInputs {
   readonly #deps: PluginInputsDeps;
+  readonly #excludesGit: boolean;
   readonly #excluded: readonly ((path: string) => boolean)[];
 
   constructor(deps: PluginInputsDeps) {
     this.#deps = deps;
     this.#excluded = deps.exclusions.map(compilePathGlob);
+    this.#excludesGit = gitParts.some((path) => this.#isExcluded(path));
   }
 
   /** The directory that a plugin gets for rendering: its segments from the root. */
@@ -54,16 +57,20 @@ export class PluginInputs {
   ): Promise<T> {
     const { snapshot, request } = job;
     const root = purpose === 'match' ? [] : this.rootOf(job);
-    const { selection, paths } = this.#select(job, root);
+    const { selection, nameOf } = this.#select(job, root);
+    const appRelPath = clean(job.segments).slice(root.length).join('/') || '.';
     const bytes = await bytesToRead(snapshot, [...selection.files.values()], signal);
-    return this.#deps.inputs.run({ project: request.project, bytes }, signal, async () => {
-      const packed = await packSelection(snapshot, selection, signal, paths);
-      const appRelPath = clean(job.segments).slice(root.length).join('/') || '.';
-      return body({ appName: request.appName, appRelPath, env, packed });
-    });
+    const hold = (folder?: GitFolder): Promise<T> =>
+      this.#deps.inputs.run({ project: request.project, bytes: bytes + (folder?.bytes ?? 0) }, signal, async () => {
+        const packed = await packSelection(snapshot, selection, signal, { nameOf, gitFolder: folder?.path });
+        return body({ appName: request.appName, appRelPath, env, packed });
+      });
+    // A part of the repository has no .git, as in Argo CD.
+    if (root.length > 0 || this.#excludesGit || snapshot.withGitFolder === undefined) return hold();
+    return snapshot.withGitFolder(signal, hold);
   }
 
-  /** Selects the files below the root, and the path from the root of each. */
+  /** Selects the files below the root, and their paths from it. */
   #select({ snapshot }: RenderJob, root: readonly string[]): SelectedInput {
     const real = new Selection(snapshot.tree).realPath(root) ?? [];
     const within = new Selection(snapshot.tree);
@@ -72,10 +79,11 @@ export class PluginInputs {
     for (const entries of [within.files, within.links])
       for (const path of entries.keys()) {
         if (!path.startsWith(prefix)) throw leadsOut(path, prefix);
+        if (isInGitFolder(path) && snapshot.withGitFolder !== undefined) throw hasGitFolder(path);
         if (this.#isExcluded(path.slice(prefix.length))) entries.delete(path);
       }
     within.check(this.#deps.limits);
-    return { selection: within, paths: (path) => path.slice(prefix.length) };
+    return { selection: within, nameOf: (path) => path.slice(prefix.length) };
   }
 
   /** A pattern that matches a folder excludes everything in it. */
@@ -88,7 +96,7 @@ export class PluginInputs {
 interface SelectedInput {
   readonly selection: Selection;
   /** The path in the archive of a path in the repository. */
-  readonly paths: (path: string) => string;
+  readonly nameOf: (path: string) => string;
 }
 
 /**
@@ -114,6 +122,18 @@ function clean(segments: readonly string[]): readonly string[] {
     if (segment === '..') result.pop();
     else if (segment !== '' && segment !== '.') result.push(segment);
   return result;
+}
+
+/** Without one of these, git does not read the directory: then nothing of it is sent. */
+const gitParts = ['.git', '.git/HEAD', '.git/config', '.git/objects/pack', '.git/refs', '.git/index', '.git/shallow'];
+
+/** git refuses to check out such a path, in any letter case. */
+function isInGitFolder(path: string): boolean {
+  return path.split('/').some((segment) => segment.toLowerCase() === '.git');
+}
+
+function hasGitFolder(path: string): SourcePathError {
+  return new SourcePathError(`${path}: a repository must not contain a path named .git`);
 }
 
 function leadsOut(path: string, prefix: string): SourcePathError {

@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,10 @@ const render = (repository: TestRepository, plugin?: object, path = 'app'): Prom
   bench.render(repository, { path, ...(plugin === undefined ? {} : { plugin: plugin as never }) });
 const names = (made: SourceManifests): unknown => made.objects.map(({ metadata }) => metadata.name);
 
+function mktree(repository: TestRepository, entries: string): string {
+  return execFileSync('git', ['-C', repository.path, 'mktree'], { input: entries, encoding: 'utf8' }).trim();
+}
+
 describe('config management plugins', () => {
   it('sends a named plugin the whole repository, the environment and the parameters', async () => {
     const plugin = await start('cmp-v1.0', { manifests: () => [`${map('a')}---\n${map('b')}`, map('c')] });
@@ -90,6 +95,71 @@ describe('config management plugins', () => {
       KUBE_API_VERSIONS: 'apps/v1,apps/v1/Deployment,v1,v1/ConfigMap',
     });
     expect(JSON.parse(what?.env['ARGOCD_APP_PARAMETERS'] ?? '')).toHaveLength(3);
+  });
+
+  describe('.git', () => {
+    const tarOf = (plugin: TestPlugin): string => {
+      const packed = plugin.sent.at(-1)?.what.packed ?? Buffer.alloc(0);
+      return execFileSync('tar', ['-tvzf', '-'], { input: packed, encoding: 'utf8' });
+    };
+
+    it('is sent to match and to render, beside files with their executable bit', async () => {
+      const plugin = await start('cmp', { discovery: true, matches: () => true, manifests: () => [map('a')] });
+      const repository = bench.repository(files);
+      chmodSync(join(repository.path, 'app/x.plug'), 0o755);
+      repository.save();
+      await render(repository, { name: 'cmp' });
+      expect(plugin.sent.map(({ method, what }) => [method, what.hasGit])).toEqual([
+        ['match', true],
+        ['generate', true],
+      ]);
+      const listed = tarOf(plugin);
+      expect(listed).toMatch(/^-rwxr-xr-x .* app\/x\.plug$/m);
+      expect(listed).toMatch(/^-rw-r--r-- .* app\/a\.yaml$/m);
+      expect(listed).toMatch(/^drwxr-xr-x .* \.git\/refs\/heads\/?$/m);
+    });
+
+    it.each(['.git', '.git/*', '**/.git/**', '.git/objects'])('is not sent if %j excludes it', async (glob) => {
+      bench.close();
+      open({ maxCheckoutBytes: 1000 }, { exclusions: [glob] });
+      const plugin = await start('cmp', { manifests: () => [map('a')] });
+      const repository = bench.repository(files);
+      await render(repository, { name: 'cmp' });
+      expect(plugin.sent[0]?.what).toMatchObject({ hasGit: false, files });
+      expect(bench.ran.flat()).not.toContain('pack-objects');
+    });
+
+    it('is not sent with a part of the repository, as in Argo CD', async () => {
+      bench.close();
+      open({}, { usesGeneratePaths: true });
+      const plugin = await start('cmp', { manifests: () => [map('a')] });
+      const watched = { annotation: '.', paths: [['app']], synced: [''] };
+      await bench.render(bench.repository(files), { path: 'app', plugin: { name: 'cmp' } }, { watched });
+      expect(plugin.sent[0]?.what.hasGit).toBe(false);
+    });
+
+    it('beyond the limit of a source fails it, with the flag that excludes it', async () => {
+      bench.close();
+      open({ maxCheckoutBytes: 300 });
+      await start('cmp', { manifests: () => [map('a')] });
+      const { message } = await failureOf(render(bench.repository(files), { name: 'cmp' }));
+      expect(message).toMatch(/^the \.git directory of [0-9a-f]{40} has more than 300 bytes: .*--plugin-tar-exclude/);
+    });
+
+    it.each(['.git/config', 'app/.GIT/hooks/post-checkout'])('is refused as the path %j of a commit', async (path) => {
+      await start('cmp', { manifests: () => [map('a')] });
+      const repository = bench.repository(files);
+      // git itself adds no such path.
+      const blob = execFileSync('git', ['-C', repository.path, 'hash-object', '-w', '--stdin'], { input: 'x' });
+      const steps = path.split('/').reverse();
+      let entry = `100644 blob ${String(blob).trim()}\t${steps[0] ?? ''}\n`;
+      for (const name of steps.slice(1)) entry = `040000 tree ${mktree(repository, entry)}\t${name}\n`;
+      const top = `${repository.git('ls-tree', 'HEAD')}\n`.split('\n').filter((line) => !line.endsWith('\tapp'));
+      const tree = mktree(repository, `${top.join('\n')}${entry}`);
+      repository.git('reset', '--soft', repository.git('commit-tree', '-p', 'HEAD', '-m', 'hostile', tree));
+      const { message } = await failureOf(render(repository, { name: 'cmp' }, '.'));
+      expect(message).toBe(`${path}: a repository must not contain a path named .git`);
+    });
   });
 
   it('discovers the first plugin that supports a source; other sources keep their type', async () => {

@@ -69,8 +69,8 @@ export interface PluginGeneratorDeps {
  * util/app/discovery, util/cmp, runConfigManagementPluginSidecars). A plugin that hangs, dies or
  * returns too much fails only this source, after a bounded time.
  *
- * Deliberate differences: the tar has no .git; failing to query a plugin's support for a source is
- * an error, because the source would otherwise be rendered as something else.
+ * Deliberate differences: .git has one commit without history; failing to query a plugin's support
+ * for a source is an error, because the source would otherwise be rendered as something else.
  */
 export class PluginGenerator {
   readonly #deps: PluginGeneratorDeps;
