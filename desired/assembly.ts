@@ -44,6 +44,8 @@ import { GitCommitter } from './hydrate/git-committer.ts';
 import type { HydrationCommitter } from './hydrate/types.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
+import { RepoServerPlugins } from './remote/plugins.ts';
+import type { RemoteSourceDeps } from './remote/source.ts';
 import { createFairRenderer, FairLimiter } from './render/fair.ts';
 import { noRenderer } from './render/in-process.ts';
 import type { Renderer } from './render/types.ts';
@@ -78,6 +80,11 @@ export interface DesiredSourceDeps {
   readonly parseInRenderer?: boolean;
   /** The sockets of config management plugins. Without it there are none. */
   readonly plugins?: PluginConfig;
+  /**
+   * Argo CD's repo-server, which renders the sources whose plugin no socket serves. Without it such
+   * a source is refused.
+   */
+  readonly pluginsElsewhere?: RemoteSourceDeps | undefined;
   /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
   readonly submodules?: boolean;
   /**
@@ -237,12 +244,13 @@ interface GeneratorsWiring extends RemoteAccess {
 }
 
 function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: GeneratorsWiring): Generators {
-  const { clock, random, logger, limits, cacheDir } = wiring;
+  const { clock, logger, limits, cacheDir } = wiring;
   const reader = new ManifestReader(parser);
   const inputs = new InputBudget(clock, limits.inputBytes);
   const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism, inputs });
   const config = wiring.plugins ?? { sockets: '/nonexistent', exclusions: [] };
   const { sshKnownHosts } = { ...defaultTrust, ...wiring.trust };
+  const remote = wiring.pluginsElsewhere && new RepoServerPlugins(wiring.pluginsElsewhere);
   const withToken = withTokenBy(git, cacheDir);
   return new Generators({
     reader,
@@ -251,7 +259,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: G
     unpacker,
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
-    plugins: new PluginGenerator({ clock, random, limits, inputs, reader, config, sshKnownHosts, withToken }),
+    plugins: new PluginGenerator({ ...wiring, inputs, reader, config, sshKnownHosts, remote, withToken }),
   });
 }
 

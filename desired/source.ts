@@ -110,7 +110,7 @@ export class EmbeddedSource implements DesiredSource {
     await generators.clear().catch((error: unknown) => {
       logger.warn('Files with credentials that an earlier process lent to plugins cannot be removed', { error });
     });
-    await this.#tidyUntil(signal);
+    await Promise.all([this.#tidyUntil(signal), generators.run(signal)]);
     const reason = new Shutdown();
     this.#jobs.stop(reason);
     this.#verifications.stop(reason);

@@ -199,6 +199,13 @@ export const driftlessOptions = {
     env: 'DRIFTLESS_DENIED_NETWORKS',
     help: "CIDRs that sources must not resolve to, such as 10.0.0.0/8. Loopback, link-local and metadata addresses and the controller's own are always denied.",
   },
+  repoServerPluginsOnly: {
+    flag: 'repo-server-plugins-only',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_REPO_SERVER_PLUGINS_ONLY',
+    help: 'Render in this process, and use --repo-server only for sources whose config management plugin has no socket here. Sources without a type are offered to its plugins first, as in Argo CD.',
+  },
   allowLocalSources: {
     flag: 'allow-local-sources',
     kind: 'bool',

@@ -71,7 +71,8 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
 function typeFeatures(source: ApplicationSource, where: string, seen: string | undefined): readonly UsedFeature[] {
   const isNamed = source.plugin !== undefined && (source.plugin as unknown) !== null;
   if (!isNamed && seen !== 'Plugin') return [];
-  const feature = 'config management plugin source: the sidecar of the plugin must stand beside this controller, too';
+  const feature =
+    'config management plugin source: the sidecar of the plugin must stand beside this controller, or beside the repo-server of --repo-server-plugins-only';
   return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
 }
 

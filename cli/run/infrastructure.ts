@@ -161,17 +161,20 @@ function desiredSource(
 ): DesiredSource {
   const { config, logger } = inputs;
   const remote = repoServerSettings(config);
-  if (remote !== undefined) {
-    logger.info('Manifests come from the repo-server', { address: remote.address, tls: remote.tls !== undefined });
-    return createRemoteSource({
-      ...remote,
-      clock: systemClock,
-      tracer: inputs.tracing?.tracer,
-      userAgent: userAgentOf(config),
-      readOnly: config.shadow,
-    });
+  const shown = { address: remote?.address, tls: remote?.tls !== undefined };
+  const dialed = remote && {
+    ...remote,
+    clock: systemClock,
+    tracer: inputs.tracing?.tracer,
+    userAgent: userAgentOf(config),
+    readOnly: config.shadow,
+  };
+  if (dialed === undefined || config.repoServerPluginsOnly) {
+    if (dialed !== undefined) logger.info('Sources of plugins without a socket come from the repo-server', shown);
+    return createDesiredSource({ ...embeddedSource(inputs, settings, metrics), pluginsElsewhere: dialed });
   }
-  return createDesiredSource(embeddedSource(inputs, settings, metrics));
+  logger.info('Manifests come from the repo-server', shown);
+  return createRemoteSource(dialed);
 }
 
 /** Makes hydrated commits; undefined if the hydrator is off. */

@@ -56,7 +56,8 @@ export function startSourceHelpers(
     path: env['PATH'],
     logFormat: config.logFormat as 'json',
   };
-  return { commands, renderer: config.repoServer === '' ? rendererOf(config, place) : undefined };
+  const rendersHere = config.repoServer === '' || config.repoServerPluginsOnly;
+  return { commands, renderer: rendersHere ? rendererOf(config, place) : undefined };
 }
 
 /** Runs one replica until `signal` aborts and everything has stopped. */

@@ -20,6 +20,13 @@ describe('repoServerSettings', () => {
     expect(settings(['--repo-server-strict-tls'])).toBeUndefined();
   });
 
+  it('is the same for plugins only, which needs an address', () => {
+    const only = '--repo-server-plugins-only';
+    expect(settings(['--repo-server', 'r:8081', only])?.address).toBe('r:8081');
+    expect(() => settings([only])).toThrow(UsageError);
+    expect(() => settings([only, '--repo-server='], { [prefix]: 'r:8081' })).toThrow(/needs --repo-server/);
+  });
+
   it('an empty flag wins over the environment', () => {
     expect(settings([], { [prefix]: 'r:8081' })?.address).toBe('r:8081');
     expect(settings(['--repo-server='], { [prefix]: 'r:8081' })).toBeUndefined();

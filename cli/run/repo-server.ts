@@ -15,6 +15,8 @@ export function repoServerSettings(config: RunConfig): Omit<RemoteSourceDeps, 'c
   const key = config.repoServerClientCertKeyPath;
   if ((certificate === '') !== (key === ''))
     throw new UsageError(`${certificate === '' ? certFlag : keyFlag} is missing`);
+  if (repoServer === '' && config.repoServerPluginsOnly)
+    throw new UsageError('--repo-server-plugins-only needs --repo-server, the address of the repo-server');
   if (repoServer === '') return undefined;
   const authorities = authoritiesOf(config);
   const tls = {

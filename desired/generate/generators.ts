@@ -21,6 +21,11 @@ export class Generators {
     this.#deps = deps;
   }
 
+  /** Closes connections when the signal aborts. Requests work without it. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#deps.plugins.run(signal);
+  }
+
   /** Removes what an earlier process left. */
   clear(): Promise<void> {
     return this.#deps.plugins.clear();

@@ -201,6 +201,9 @@ const messages: Readonly<Record<string, MessageFields>> = {
     installationID: [27, 'string'],
     sourceIntegrity: [28, 'SourceIntegrity'],
   },
+  Empty: {},
+  PluginList: { items: [1, 'PluginInfo[]'] },
+  PluginInfo: { name: [1, 'string'] },
   ManifestResponse: {
     manifests: [1, 'string[]'],
     revision: [4, 'string'],
@@ -281,6 +284,7 @@ const commitMessages: Readonly<Record<string, MessageFields>> = {
 };
 
 const methods = {
+  ListPlugins: ['Empty', 'PluginList'],
   GenerateManifest: ['ManifestRequest', 'ManifestResponse'],
   ResolveRevision: ['ResolveRevisionRequest', 'ResolveRevisionResponse'],
   UpdateRevisionForPaths: ['UpdateRevisionForPathsRequest', 'UpdateRevisionForPathsResponse'],

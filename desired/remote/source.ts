@@ -44,7 +44,7 @@ export function createRemoteSource(deps: RemoteSourceDeps): DesiredSource {
   return new RemoteSource(deps);
 }
 
-class RemoteSource implements DesiredSource {
+export class RemoteSource implements DesiredSource {
   readonly name = 'desired';
   readonly #connections: ConnectionPool;
   readonly #exchangeDeps: ExchangeDeps;
@@ -64,6 +64,13 @@ class RemoteSource implements DesiredSource {
     await untilAborted(signal);
     this.#exchangeDeps.client.stop(new Shutdown());
     this.#connections.close();
+  }
+
+  /** The names of the plugins beside the repo-server. */
+  async plugins(signal: AbortSignal): Promise<readonly string[]> {
+    const { client } = this.#exchangeDeps;
+    const { items } = await client.call<PluginList>('ListPlugins', {}, () => [], signal);
+    return items.map(({ name }) => name).sort();
   }
 
   async resolve(at: RequestedSource, revision: CachePolicy['revision'], signal: AbortSignal): Promise<string> {
@@ -101,6 +108,10 @@ class RemoteSource implements DesiredSource {
     checkMoved(request, sources);
     return { sources };
   }
+}
+
+interface PluginList {
+  readonly items: readonly { readonly name: string }[];
 }
 
 const none = { repositories: [], credentials: [] };

@@ -34,6 +34,9 @@ shadow writes nothing.
 {{- with .Values.repoServer.address }}
 - --repo-server={{ ternary "" . (eq . "embedded") }}
 {{- end }}
+{{- if .Values.repoServer.pluginsOnly }}
+- --repo-server-plugins-only
+{{- end }}
 {{- with $controller.sharding.algorithm }}
 - --sharding-method={{ . }}
 {{- end }}

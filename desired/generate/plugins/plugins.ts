@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, ownMember, parseGoBool, stringifyJson, withDeadline } from '#base';
+import { isObject, newAbortController, ownMember, parseGoBool, stringifyJson, withDeadline } from '#base';
 import type { Clock, JsonObject, RandomSource } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, PluginFailed, UnsafeInput } from '../../errors.ts';
@@ -19,6 +19,7 @@ import { PluginClient } from './plugin-client.ts';
 import type { PluginInput } from './plugin-client.ts';
 import { PluginInputs } from './plugin-input.ts';
 import type { InputPurpose } from './plugin-input.ts';
+import type { RemotePlugins } from './remote-plugins.ts';
 import { optionsHash } from '../source-type.ts';
 
 /** The sockets of plugins, and the files that are never sent to them. */
@@ -60,6 +61,8 @@ export interface PluginGeneratorDeps {
   readonly random: RandomSource;
   /** The known_hosts file of ssh. */
   readonly sshKnownHosts: string;
+  /** Plugins that stand elsewhere, for sources that no socket serves. */
+  readonly remote?: RemotePlugins | undefined;
   /** Replaces the App or cloud credentials of a repository by the token that git would use. */
   readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
 }
@@ -74,7 +77,7 @@ export interface PluginGeneratorDeps {
  */
 export class PluginGenerator {
   readonly #deps: PluginGeneratorDeps;
-  /** The socket of the supporting plugin ("" for none), by source and sockets. */
+  /** The {@link PluginPlace} of the supporting plugin ("" for none), by source and plugins. */
   readonly #found = new Lru<string>(4096);
   readonly #credentials: GitCredentials;
   readonly #inputs: PluginInputs;
@@ -92,20 +95,29 @@ export class PluginGenerator {
 
   /**
    * The plugin that supports a source without an explicit type; undefined if none does.
-   * @throws PluginFailed
+   * @throws PluginFailed, RepoServerError
    */
-  async discover(job: RenderJob, signal: AbortSignal): Promise<string | undefined> {
+  async discover(job: RenderJob, signal: AbortSignal): Promise<PluginPlace | undefined> {
     const sockets = await this.#sockets();
-    if (sockets.length === 0) return undefined;
-    const key = stringifyJson([job.snapshot.key, job.snapshot.revision, [...job.segments], [...sockets]]);
+    const elsewhere = (await this.#deps.remote?.names(signal)) ?? [];
+    if (sockets.length === 0 && elsewhere.length === 0) return undefined;
+    const { snapshot, segments } = job;
+    const key = stringifyJson([snapshot.key, snapshot.revision, [...segments], [...sockets], [...elsewhere]]);
     const known = job.request.cache.manifests === 'rerender' ? undefined : this.#found.get(key);
     if (known !== undefined) return known === '' ? undefined : known;
-    const found = await this.#withInput(job, 'match', signal, async (input) => {
+    const here = sockets.length === 0 ? '' : await this.#discoverHere(job, sockets, signal);
+    const asksElsewhere = here === '' && elsewhere.length > 0;
+    const found = asksElsewhere && (await this.#deps.remote?.supports(job, signal)) === true ? atRepoServer : here;
+    this.#found.set(key, found, 1);
+    return found === '' ? undefined : found;
+  }
+
+  /** The first socket whose plugin supports the source, or "". */
+  #discoverHere(job: RenderJob, sockets: readonly string[], signal: AbortSignal): Promise<string> {
+    return this.#withInput(job, 'match', signal, async (input) => {
       for (const socket of sockets) if (await this.#knows(job, socket, input, signal)) return socket;
       return '';
     });
-    this.#found.set(key, found, 1);
-    return found === '' ? undefined : found;
   }
 
   /**
@@ -117,6 +129,12 @@ export class PluginGenerator {
     const socket = name === '' ? await this.discover(job, signal) : await this.#named(job, name, signal);
     if (socket === undefined) throw pluginMissing('could not find plugin supporting the given repository');
     const env = environmentOf(job);
+    const { remote } = this.#deps;
+    if (socket === atRepoServer && remote !== undefined)
+      return {
+        key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, remote.address],
+        render: (inner) => remote.render(job, inner),
+      };
     const input = [job.snapshot.revision, job.segments, this.#inputs.rootOf(job)];
     return {
       key: [...input, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
@@ -127,6 +145,11 @@ export class PluginGenerator {
         return objectsPrinted(Buffer.from(texts.join('\n---\n')), `the plugin ${nameOf(socket)}`, this.#deps, inner);
       },
     };
+  }
+
+  /** Closes the connections to other plugins when the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#deps.remote?.run(signal);
   }
 
   /** Removes the lent files that a killed process left. */
@@ -149,12 +172,15 @@ export class PluginGenerator {
     );
   }
 
-  async #named(job: RenderJob, name: string, signal: AbortSignal): Promise<string> {
+  async #named(job: RenderJob, name: string, signal: AbortSignal): Promise<PluginPlace> {
     if (!/^[\w.-]+$/.test(name) || name.startsWith('.'))
       throw new UnsafeInput('the name of the plugin is refused: it must consist of letters, digits, dots and dashes');
     const socket = `${name}.sock`;
     const missing = `could not find cmp-server plugin with name "${name}" supporting the given repository`;
-    if (!(await this.#sockets()).includes(socket)) throw pluginMissing(missing);
+    if (!(await this.#sockets()).includes(socket)) {
+      if (this.#deps.remote !== undefined) return atRepoServer;
+      throw pluginMissing(missing);
+    }
     const isKnown = await this.#withInput(job, 'match', signal, (input) =>
       this.#ask(job, socket, signal, async (client, work) => {
         const { isDiscoveryConfigured } = await client.configuration(work);
@@ -215,7 +241,12 @@ export class PluginGenerator {
   async names(): Promise<readonly string[]> {
     const now = this.#deps.clock.monotonic();
     if (now - this.#names.at >= namesTtlMs) this.#names = { at: now, sockets: this.#sockets() };
-    return this.#names.sockets;
+    const sockets = await this.#names.sockets;
+    const { remote } = this.#deps;
+    if (remote === undefined) return sockets;
+    // Not waited for: sources with a type do not need the repo-server.
+    remote.names(newAbortController().signal).catch(() => undefined);
+    return [...sockets, ...(remote.knownNames() ?? ['']).map((name) => `${atRepoServer}/${name}`)];
   }
 
   /** The sorted names of the sockets. A missing folder has none. */
@@ -227,6 +258,12 @@ export class PluginGenerator {
       .sort();
   }
 }
+
+/** The name of a plugin's socket, or {@link atRepoServer}. */
+type PluginPlace = string;
+
+/** No socket has such a name. */
+const atRepoServer = '/repo-server';
 
 interface PluginCall {
   readonly job: RenderJob;
