@@ -659,6 +659,7 @@ const undetected: Readonly<Record<string, string>> = {
   'files of a source that its program or plugin needs': byComparison,
   'variables of the build environment in options, parameters and plugin environments (`$ARGOCD_APP_NAME`, …)':
     byComparison,
+  'a normal refresh on request of an Application in which nothing has changed': harmless,
   'resync of an Application in which nothing has changed (`timeout.reconciliation`)': harmless,
   'Application status, conditions, history, operationState': harmless,
   'Helm: values files and file parameters by address': byComparison,
