@@ -1,10 +1,11 @@
 // `npm run fuzz [-- NAME] [--seconds N] [--inputs N] [--seed N] [--corpus DIR] [--list]`: feeds the
 // readers of the files `fuzz.test.ts` with inputs that grow by coverage: V8 reports the blocks that
 // ran, and an input that reaches a new one becomes a parent of further inputs. Each reader gets N
-// seconds (default: 10). The seed is the date unless one is given; it decides the inputs, but not
-// how many fit into the time. With a folder, the inputs that reached something are kept for the
-// next run. An exception that is not ours, a changed prototype or too long a time ends the run,
-// prints the input and how to keep it as a test. For a night: `--seconds 600 --corpus DIR`.
+// seconds of CPU time (default: 10). The seed is the date unless one is given; it decides the
+// inputs, but not how many fit into the time. With a folder, the inputs that reached something are
+// kept for the next run. An exception that is not ours, a changed prototype or too long a time ends
+// the run, and prints the input and how to keep it as a test. For a night: `--seconds 600
+// --corpus DIR`.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -63,10 +63,10 @@ async function explore(target, coverage, watch) {
   };
   for (const seed of [Buffer.alloc(0), ...given, ...harmful]) await learn([seed], false);
   parents.push(...given);
-  const end = performance.now() + 1000 * Number(plan.seconds);
+  const began = process.cpuUsage();
   const first = parents.length;
   let inputs = 0;
-  for (let size = batch.first; inputs < Number(plan.inputs) && performance.now() < end;) {
+  for (let size = batch.first; inputs < Number(plan.inputs) && cpuMsSince(began) < 1000 * Number(plan.seconds);) {
     // The newest inputs reached something that little was tried on yet.
     const from = below(2) === 0 ? parents.slice(-20) : parents;
     const begin = performance.now();
@@ -110,9 +110,8 @@ async function tried(target, input, watch) {
   } catch (error) {
     if (!isOurs(error) && target.refuses?.(error) !== true) failure = error;
   }
-  const { user, system } = process.cpuUsage(begin);
+  const tookMs = cpuMsSince(begin);
   watch.done();
-  const tookMs = (user + system) / 1000;
   const why =
     failure !== undefined
       ? `throws ${failure?.stack ?? String(failure)}`
@@ -133,8 +132,12 @@ async function isSlowAgain(target, input) {
   await Promise.resolve(input)
     .then(target.read)
     .catch(() => undefined);
+  return cpuMsSince(begin) > budgetMs;
+}
+
+function cpuMsSince(begin) {
   const { user, system } = process.cpuUsage(begin);
-  return (user + system) / 1000 > budgetMs;
+  return (user + system) / 1000;
 }
 
 function isOurs(error) {
