@@ -49,9 +49,11 @@ describe('checks before a release', () => {
   it('create the tag last, so that it exists only if packing succeeded', () => {
     expect(releaseSteps('0.2.0', 'abc').map(({ name }) => name)).toEqual([
       'chart',
+      'package',
       'SBOM',
       'image',
       'image check',
+      'provenance',
       'tag',
     ]);
   });

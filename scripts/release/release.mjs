@@ -1,6 +1,6 @@
 // `node scripts/release/release.mjs [--dry-run]`: checks that this commit can be released, packs
-// chart, SBOM and image into build/release and creates the tag. It reports all problems before the
-// first step, and pushes nothing.
+// chart, package, SBOM and image into build/release, states their provenance and creates the tag.
+// It reports all problems before the first step, and pushes nothing.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -56,12 +56,14 @@ function chartField(chart, field) {
 export function releaseSteps(version, revision) {
   return [
     { name: 'chart', command: ['helm', 'package', 'charts/driftless', '--destination', 'build/release'] },
+    { name: 'package', command: ['npm', 'pack', '--silent', '--pack-destination', 'build/release/package'] },
     { name: 'SBOM', command: ['npm', 'run', '--silent', 'sbom'], copy: ['build/sbom.json', 'build/release/sbom.json'] },
     { name: 'image', command: imageCommand(version, revision) },
     {
       name: 'image check',
       command: ['node', 'scripts/release/image-archive.mjs', imageArchive(version), version, revision],
     },
+    { name: 'provenance', command: ['node', 'scripts/release/provenance.mjs', version, revision] },
     { name: 'tag', command: ['git', 'tag', '--annotate', `v${version}`, '--message', `Driftless ${version}`] },
   ];
 }
@@ -124,7 +126,7 @@ function main(isDryRun) {
   if (isDryRun) for (const { name, command } of steps) process.stdout.write(`${name}: ${command.join(' ')}\n`);
   if (problems.length > 0) return 1;
   if (isDryRun) return 0;
-  mkdirSync(join(root, 'build', 'release'), { recursive: true });
+  mkdirSync(join(root, 'build', 'release', 'package'), { recursive: true });
   for (const step of steps) runStep(step);
   process.stdout.write(
     `release: v${facts.version} is tagged, and its files are in build/release; push them when ready\n`,
