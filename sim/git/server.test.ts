@@ -39,6 +39,30 @@ describe('git over HTTP', () => {
     expect((await git(join(root, 'again'), 'rev-parse', 'HEAD')).trim()).toBe(head);
   });
 
+  it('counts clones and fetches, but not listings of references', async () => {
+    await git(root, 'init', '--bare', '-b', 'main', 'two.git');
+    await git(root, 'clone', '-q', `${server.url}/two.git`, 'pushing');
+    const pushing = join(root, 'pushing');
+    const push = async (content: string): Promise<void> => {
+      await writeFile(join(pushing, 'a.yaml'), content);
+      await git(pushing, 'add', '.');
+      await git(pushing, 'commit', '-qm', content);
+      await git(pushing, 'push', '-q', 'origin', 'HEAD:main');
+    };
+    await push('one');
+    const before = server.fetches();
+    await git(root, 'clone', '-q', `${server.url}/two.git`, 'reading');
+    expect(server.fetches() - before).toBe(1);
+    await git(root, 'ls-remote', `${server.url}/two.git`);
+    expect(server.fetches() - before).toBe(1);
+    await push('two');
+    for (const version of ['2', '0']) {
+      await git(join(root, 'reading'), '-c', `protocol.version=${version}`, 'fetch', '-q');
+      await push(`after version ${version}`);
+    }
+    expect(server.fetches() - before).toBe(3);
+  });
+
   it('responds as git expects for a missing repository', async () => {
     await expect(git(root, 'ls-remote', `${server.url}/none.git`)).rejects.toThrow(/not found/i);
   });

@@ -16,6 +16,8 @@ export class GitServerError extends DriftlessError {
 export interface GitServer {
   /** `http://127.0.0.1:<port>`; a bare repository `<root>/x.git` is at `<url>/x.git`. */
   readonly url: string;
+  /** Number of requests for objects so far: clones and fetches, not `ls-remote`. */
+  fetches(): number;
   close(): Promise<void>;
 }
 
@@ -28,8 +30,10 @@ export async function startGitServer(root: string): Promise<GitServer> {
   const backend = join(await execPath(), 'git-http-backend');
   if (!existsSync(backend))
     throw new GitServerError('this git has no http-backend: install it, or use repositories by file://');
+  let fetches = 0;
+  const onFetch = (): void => void (fetches += 1);
   const server = createServer((request, response) => {
-    serveRequest(backend, root, request, response);
+    serveRequest({ backend, root, onFetch }, request, response);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new GitServerError(`cannot serve repositories: ${error.message}`, error)));
@@ -39,6 +43,7 @@ export async function startGitServer(root: string): Promise<GitServer> {
   const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
     url: `http://127.0.0.1:${port}`,
+    fetches: () => fetches,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -56,11 +61,21 @@ function execPath(): Promise<string> {
   });
 }
 
+interface BackendOptions {
+  readonly backend: string;
+  readonly root: string;
+  readonly onFetch: () => void;
+}
+
 /**
  * One CGI call (RFC 3875): the request in the environment and on stdin, the response with its
  * headers on stdout.
  */
-function serveRequest(backend: string, root: string, request: IncomingMessage, response: ServerResponse): void {
+function serveRequest(
+  { backend, root, onFetch }: BackendOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn(backend, [], {
     env: {
@@ -85,6 +100,11 @@ function serveRequest(backend: string, root: string, request: IncomingMessage, r
   child.stdin.on('error', () => undefined);
   const body = request.headers['content-encoding'] === 'gzip' ? request.pipe(createGunzip()) : request;
   body.on('error', () => child.kill());
+  // The first line of protocol 2; the older one posts to this path only to fetch.
+  if (url.pathname.endsWith('/git-upload-pack'))
+    body.once('data', (chunk: Buffer) => {
+      if (!chunk.subarray(0, 40).includes('command=ls-refs')) onFetch();
+    });
   body.pipe(child.stdin);
   response.on('close', () => child.kill());
   forwardOutput(child.stdout, response);
