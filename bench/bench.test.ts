@@ -61,6 +61,24 @@ describe('bench', () => {
     expect((await runBench(['--size'], known)).err).toBe('driftless bench: --size needs a value\n');
   });
 
+  it('runs the benchmarks of a named group, each with its own line', async () => {
+    const known = ['g', 'g/x', 'g/y', 'h'].map((name) => fake(name, async () => ({ a: 1 })));
+    const { out } = await runBench(['g', '--json'], known);
+    expect(out.match(/"name":"[^"]+"/g)).toEqual(['"name":"g"', '"name":"g/x"', '"name":"g/y"']);
+    const one = await runBench(['g/y', '--json'], known);
+    expect(one.out.match(/"name":"[^"]+"/g)).toEqual(['"name":"g/y"']);
+  });
+
+  it('shows the given options with the result, and refuses those that no named benchmark takes', async () => {
+    const known = [{ ...fake('b', async () => ({ a: 1 })), options: ['share'] }, fake('c', async () => ({ a: 1 }))];
+    expect(JSON.parse((await runBench(['b', '--share=0.5', '--json'], known)).out)).toHaveProperty('options', {
+      share: '0.5',
+    });
+    expect(JSON.parse((await runBench(['b', '--json'], known)).out)).not.toHaveProperty('options');
+    const refused = await runBench(['c', '--share=0.5'], known);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('takes --share')]);
+  });
+
   it.each([
     [['nosuch'], /^driftless bench: unknown benchmark "nosuch"; choose from: [^\n]*queues[^\n]*\n$/],
     [['queues', '--fast'], /^driftless bench: unknown flag --fast; usage: [^\n]+\n$/],

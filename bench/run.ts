@@ -27,11 +27,11 @@ export async function runBenchmarks(
   if (!options.json) console.out(machineText(machine, options.smoke));
   let failed = 0;
   for (const benchmark of known) {
-    if (options.names.length > 0 && !namesOf(benchmark).some((name) => options.names.includes(name))) continue;
+    if (!isSelected(benchmark, options.names)) continue;
     try {
       const progress = (line: string): void => console.err(`${line}\n`);
       const metrics = await benchmark.run(contextOf(options, benchmark.name, progress));
-      console.out(options.json ? jsonLine(benchmark, metrics, machine) : metricsTable(benchmark, metrics));
+      console.out(options.json ? jsonLine(benchmark, metrics, { machine, options }) : metricsTable(benchmark, metrics));
     } catch (error) {
       failed += 1;
       console.err(
@@ -45,7 +45,7 @@ export async function runBenchmarks(
 function parseOptions(known: readonly Benchmark[], args: readonly string[]): BenchOptions | string {
   const valued = new Set(known.flatMap(({ options = [] }) => options.map((option) => `--${option}`)));
   const { names, flags, values } = splitArguments(args, valued);
-  const list = known.flatMap(namesOf).join(', ');
+  const list = [...new Set(known.flatMap(namesOf))].join(', ');
   const strange = names.find((name) => !known.some((benchmark) => namesOf(benchmark).includes(name)));
   if (strange !== undefined) return `unknown benchmark "${strange}"; choose from: ${list}`;
   const odd = flags.find((flag) => flag !== '--json' && flag !== '--smoke');
@@ -53,7 +53,14 @@ function parseOptions(known: readonly Benchmark[], args: readonly string[]): Ben
   if (odd !== undefined) return `unknown flag ${odd}; usage: npm run bench -- [${list}] [--json] [--smoke]${usage}`;
   const empty = [...values].find(([, value]) => value === '');
   if (empty !== undefined) return `--${empty[0]} needs a value`;
+  const selected = known.filter((benchmark) => isSelected(benchmark, names));
+  const idle = [...values.keys()].find((value) => selected.every(({ options = [] }) => !options.includes(value)));
+  if (idle !== undefined) return `none of the named benchmarks takes --${idle}`;
   return { names, json: flags.includes('--json'), smoke: flags.includes('--smoke'), values };
+}
+
+function isSelected(benchmark: Benchmark, names: readonly string[]): boolean {
+  return names.length === 0 || namesOf(benchmark).some((name) => names.includes(name));
 }
 
 /** Separates names, flags, and options with a value (`--size 200` or `--size=200`). */
@@ -72,13 +79,24 @@ function splitArguments(
   return { names, flags, values };
 }
 
-/** The names that select it: its own, and those of its parts. */
+/** The names that select it: its own, those of its parts, and that of its group (`GROUP/NAME`). */
 function namesOf({ name, parts = [] }: Benchmark): readonly string[] {
-  return [name, ...parts.map((part) => `${name}/${part}`)];
+  const [group = name] = name.split('/');
+  return [...new Set([group, name, ...parts.map((part) => `${name}/${part}`)])];
 }
 
-function jsonLine({ name }: Benchmark, metrics: BenchMetrics, machine: MachineInfo): string {
-  return `${JSON.stringify({ name, metrics, machine })}\n`;
+interface RunFacts {
+  readonly machine: MachineInfo;
+  readonly options: BenchOptions;
+}
+
+function jsonLine(benchmark: Benchmark, metrics: BenchMetrics, { machine, options }: RunFacts): string {
+  const given = (benchmark.options ?? []).flatMap((name) => {
+    const value = options.values.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const optional = given.length === 0 ? {} : { options: Object.fromEntries(given) };
+  return `${JSON.stringify({ name: benchmark.name, metrics, machine, ...optional })}\n`;
 }
 
 function machineText(machine: MachineInfo, smoke: boolean): string {
