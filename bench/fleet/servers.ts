@@ -180,7 +180,7 @@ export class SimServers {
 }
 
 /** Synced and Healthy, without a running operation or a requested refresh. */
-function isSettled(object: KubeObject): boolean {
+export function isSettled(object: KubeObject): boolean {
   const status = object['status'] as { sync?: { status?: string }; health?: { status?: string } } | undefined;
   return (
     status?.sync?.status === 'Synced' &&

@@ -1,0 +1,5 @@
+import { serveObject } from './remote.ts';
+import { SimFleet } from './sim-fleet.ts';
+
+// The process of the simulated hub and clusters.
+serveObject(new SimFleet());
