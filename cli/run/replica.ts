@@ -5,6 +5,7 @@ import type { LoadedConnection } from '#kube';
 import type { ClusterConnection } from '#model';
 import type { RedisSettings } from '#publish';
 import type { Logger } from '#telemetry';
+import { CalmCollection, ownProcess } from '../process/calm-collection.ts';
 import { ownNames } from '../process/replica-paths.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { CommandContext } from '../process/command.ts';
@@ -79,5 +80,6 @@ export async function runReplica({ config, env, ...parts }: ReplicaParts, signal
     api: await apiListener(config, systemClock.now(), logger),
   };
   const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
-  await runGroups(groups, signal, { clock: systemClock, graceMs: stopGraceMs });
+  const collection = new CalmCollection({ clock: systemClock, logger, process: ownProcess() });
+  await runGroups([[collection], ...groups], signal, { clock: systemClock, graceMs: stopGraceMs });
 }
