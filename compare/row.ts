@@ -226,11 +226,14 @@ export function isDeleteHook(object: KubeObject): boolean {
   return isPreDeleteHook(object) || isPostDeleteHook(object);
 }
 
+/** One list, because compiled rules are cached by their list. */
+const noIgnoreRules: DiffRules['ignoreDifferences'] = [];
+
 /** The ignore rules in effect for the Application. */
 function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
   return {
     settings,
-    ignoreDifferences: app.spec.ignoreDifferences ?? [],
+    ignoreDifferences: app.spec.ignoreDifferences ?? noIgnoreRules,
     work,
     serverSideApply: appliesAllServerSide(app),
     ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
@@ -255,7 +258,7 @@ export function schemaApiVersions(
   targets: readonly KubeObject[],
   settings: Settings,
 ): readonly string[] {
-  const ignoreDifferences = app.spec.ignoreDifferences ?? [];
+  const ignoreDifferences = app.spec.ignoreDifferences ?? noIgnoreRules;
   const rules = { settings, ignoreDifferences, serverSideApply: appliesAllServerSide(app) };
   const read = targets.filter((target) => readsOwnership(target, rules));
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];

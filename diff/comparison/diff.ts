@@ -1,5 +1,5 @@
-import { deepEqual, DriftlessError, isObject, ownMember, setOwnMember } from '#base';
-import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
+import { deepEqual, DriftlessError, isObject, ownMember } from '#base';
+import type { JsonObject } from '#base';
 import { annotations, fieldManager, withLeftoverTracking } from '#model';
 import type { KubeObject } from '#model';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
@@ -16,7 +16,7 @@ import type { IgnoredFields } from '../ignore/ignored.ts';
 import { canonicalise } from '../normalize/canonical.ts';
 import { withDefaults } from '../normalize/defaults.ts';
 import { normalizeTracking } from '../normalize/normalize.ts';
-import { lastApplied } from '../patch/client-side-apply.ts';
+import { lastAppliedText } from '../patch/client-side-apply.ts';
 import { applyJsonPatch, threeWayJsonPatch, trimToMentioned } from '../patch/json-merge.ts';
 import { applyStrategic, strategicPatch } from '../patch/strategic.ts';
 import { schemaOf } from '../schema/schema.ts';
@@ -25,6 +25,7 @@ import { TypedMemo } from '../schema/typed-memo.ts';
 import { removeSteps } from '../shared/removal.ts';
 import { asJson, asKube, isList } from '../shared/values.ts';
 import { appliesServerSide } from './apply-method.ts';
+import { preparePair } from './kept-forms.ts';
 import { preparer } from './prepare.ts';
 import { compareStates } from './result.ts';
 import type { DiffResult } from './result.ts';
@@ -51,14 +52,11 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const ownedBy = (): OwnershipShape => shapeForManagedFields(target, asJson(live), rules);
   const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers, ownedBy);
-  const prepare = preparer(settings, ignored);
   const isStructured = appliesServerSide(target, rules);
-  const before = isStructured ? undefined : lastApplied(live);
-  const { original, wanted, present } = repeatUntilNoNewFault(ignored, () => ({
-    wanted: withoutNamespace(prepare(trusted.target, 'keep')),
-    present: prepare(trusted.live, 'structs'),
-    original: before === undefined ? undefined : withoutNamespace(prepare(before, 'keep')),
-  }));
+  const appliedText = isStructured ? undefined : lastAppliedText(live);
+  const { original, wanted, present } = repeatUntilNoNewFault(ignored, () =>
+    preparePair(trusted, appliedText, settings, ignored),
+  );
   const [predicted, observed] = isStructured
     ? predictServerSide(wanted, present, asJson(live), rules.schemas?.get(kindKey(target)))
     : predictClientSide(original, wanted, present, schemaOf(target));
@@ -76,19 +74,6 @@ function oneSidedResult(target: KubeObject | null, live: KubeObject | null, rule
     faults: [],
     undecided: false,
   };
-}
-
-/** Drops the target's namespace, which may be left to the destination, and empty annotations. */
-function withoutNamespace(object: JsonObject): JsonObject {
-  const metadata = ownMember(object, 'metadata');
-  if (!isObject(metadata)) return object;
-  const notes = ownMember(metadata, 'annotations');
-  const empty = notes === null || (isObject(notes) && Object.keys(notes).length === 0);
-  if (ownMember(metadata, 'namespace') === undefined && !empty) return object;
-  const kept: MutableJsonObject = {};
-  for (const key of Object.keys(metadata))
-    if (key !== 'namespace' && !(empty && key === 'annotations')) setOwnMember(kept, key, metadata[key] as MutableJson);
-  return { ...object, metadata: kept };
 }
 
 /**

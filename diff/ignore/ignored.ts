@@ -30,6 +30,11 @@ export interface IgnoredFields {
   readonly managers: ReadonlySet<string>;
   /** Faults of these rules found so far. Running a rule may add one. */
   readonly faults: () => readonly RuleFault[];
+  /**
+   * Identifies the rules, and the settings that they are part of, if {@link remove} depends on
+   * nothing but them and the object.
+   */
+  readonly pureRules: object | undefined;
 }
 
 /** Repeats `work` until it adds no fault: a rule that fails on one side must be skipped on both. */
@@ -131,6 +136,7 @@ function ignoredBy({ parts, managers, faults: known }: RulePlan, { work, jq }: R
     },
     managers,
     faults: () => [...faults.values()],
+    pureRules: parts.every((part) => 'trie' in part || 'rewrite' in part) ? parts : undefined,
   };
 }
 

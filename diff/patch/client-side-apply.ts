@@ -57,10 +57,19 @@ export function predictApply(target: KubeObject, live: KubeObject): KubeObject {
 
 /** Parses the last-applied annotation; undefined if it is missing or not a JSON object. */
 export function lastApplied(live: KubeObject): JsonObject | undefined {
+  const text = lastAppliedText(live);
+  return text === undefined ? undefined : parseLastApplied(text);
+}
+
+export function lastAppliedText(live: KubeObject): string | undefined {
   const all = live.metadata.annotations;
   const text =
     all !== undefined && Object.hasOwn(all, annotations.lastApplied) ? all[annotations.lastApplied] : undefined;
-  if (typeof text !== 'string' || text.trim() === '') return undefined;
+  return typeof text === 'string' && text.trim() !== '' ? text : undefined;
+}
+
+/** Undefined if the text is not a JSON object. */
+export function parseLastApplied(text: string): JsonObject | undefined {
   try {
     const parsed = parseJson(text);
     return isObject(parsed) ? parsed : undefined;
