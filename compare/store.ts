@@ -36,7 +36,7 @@ interface RowCandidate {
  * applies.
  */
 export const rowMisses = [
-  /** Everything was requested: once a day, by a user, or for a new revision, spec or settings. */
+  /** Everything was requested: once a day, or by a hard refresh. */
   'full',
   /** No row is stored. */
   'new',

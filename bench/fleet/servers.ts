@@ -18,6 +18,13 @@ export interface WantedApplication {
   readonly isAutomated?: boolean;
 }
 
+/** A refresh to request. */
+export interface RefreshKind {
+  /** Default: normal. */
+  readonly type?: 'normal' | 'hard';
+  readonly round?: string;
+}
+
 /** Number of requests by the controller so far. */
 export interface RequestCounts {
   /** Patches and updates of Applications. */
@@ -99,16 +106,16 @@ export class SimServers {
 
   /**
    * Requests a refresh of each Application, like Argo CD's API server.
-   * @param round changes the Application too, so that all its resources are compared.
+   * @param round changes the Application too, so that its inputs are no longer proven equal.
    */
-  ask(names: readonly string[], round?: string): void {
+  ask(names: readonly string[], { type = 'normal', round }: RefreshKind = {}): void {
     const { hub } = this.#both();
     for (const name of names) {
       const object = hub.store.get(argoGroup, 'Application', 'argocd', name);
       if (object === undefined) throw new Error(`no application ${name}`);
       const annotations = {
         ...object.metadata.annotations,
-        [refreshAnnotation]: 'normal',
+        [refreshAnnotation]: type,
         [refreshTimestampAnnotation]: new Date(systemClock.now()).toISOString(),
         ...(round === undefined ? {} : { 'example.com/round': round }),
       };

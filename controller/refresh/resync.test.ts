@@ -190,6 +190,26 @@ describe('a resync', () => {
     expect(at.world.liveReads).toBe(1);
   });
 
+  it.each([
+    ['a push that changes one of two manifests compares one resource', 'normal', 1],
+    ['a hard refresh compares all resources', 'hard', 2],
+  ])('%s', async (_, type, made) => {
+    const metrics = new PromMetrics();
+    at.world.application(manual);
+    await at.start({ metrics });
+    await resync();
+    const madeNow = async (): Promise<number> => {
+      const series = [...(await metrics.expose()).matchAll(/^driftless_compare_rows_made_total{[^}]*} (\d+)/gm)];
+      return series.reduce((sum, [, value]) => sum + Number(value), 0);
+    };
+    const before = await madeNow();
+    at.world.git.push('b'.repeat(40), [configMap('one', '2'), configMap('two')]);
+    at.world.annotate({ [refresh]: type, [`${refresh}-timestamp`]: 't' });
+    await at.clock.advance(1000);
+    expect(at.world.app.status?.sync).toMatchObject({ status: 'OutOfSync', revision: 'b'.repeat(40) });
+    expect((await madeNow()) - before).toBe(made);
+  });
+
   it('needs no comparison soon after a sync, whose end was stored with one', async () => {
     at.world.application(automated);
     await at.start();

@@ -19,11 +19,13 @@ const fullComparisonMs = 86_400_000;
 const fullComparisonSpread = 0.25;
 
 /**
- * Resources that a pass has to compare; undefined: all. A timed refresh reuses the rows whose input
- * is the same, until a full comparison is due. Every other level 2 refresh compares all.
+ * Resources that a pass has to compare; undefined: all. Rows whose input is the same are reused,
+ * until a full comparison is due or a hard refresh is requested.
  */
 export function resourcesToCompare(pass: RefreshPass): ReadonlySet<ResourceKey> | undefined {
-  return isTimed(pass) && !isFullDue(pass) ? noResources : pass.refresh.resources;
+  const { hard, resources } = pass.refresh;
+  if (hard) return undefined;
+  return isFullDue(pass) ? resources : (resources ?? noResources);
 }
 
 /**
@@ -37,10 +39,6 @@ export function restingBefore(pass: RefreshPass): RestingPass | undefined {
 }
 
 const noResources: ReadonlySet<ResourceKey> = new Set();
-
-function isTimed({ refresh, asked }: RefreshPass): boolean {
-  return refresh.cause === 'timer' && !refresh.hard && asked === undefined;
-}
 
 /** A hard refresh always compares. */
 function isProvable({ refresh }: RefreshPass): boolean {
