@@ -53,7 +53,7 @@ export { omit } from './omit.ts';
 export { outsideText, splitUserInfo } from './outside.ts';
 export type { OutsideOptions, OutsideSource } from './outside.ts';
 export { compileLinearPattern } from './pattern.ts';
-export type { LinearPattern } from './pattern.ts';
+export type { LinearPattern, PatternMatch } from './pattern.ts';
 export { seededRandom, systemRandom } from './random.ts';
 export type { RandomSource } from './random.ts';
 export { recordedText, RingBuffer } from './rolling/ring-buffer.ts';

@@ -44,7 +44,7 @@ export { createCommitServerClient } from './hydrate/commit-server.ts';
 export type { CommitServerDeps } from './hydrate/commit-server.ts';
 export { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate } from './hydrate/commit-texts.ts';
 export { metadataOf } from './hydrate/dry-commit.ts';
-export type { DryCommit } from './hydrate/dry-commit.ts';
+export type { DryCommit, HydratorMetadata } from './hydrate/dry-commit.ts';
 export type { FencedCall, HydratedPath, HydrationCommit, HydrationCommitter } from './hydrate/types.ts';
 export { pluginConfigOf } from './generate/plugins/plugins.ts';
 export type { PluginConfig } from './generate/plugins/plugins.ts';

@@ -1,7 +1,14 @@
 import { isAbort, mapLimit, messageOf, OwnershipLost, stringifyJson } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
-import type { DesiredSource, DryCommit, HydratedPath, HydrationCommit, HydrationCommitter } from '#desired';
+import type {
+  DesiredSource,
+  DryCommit,
+  HydratedPath,
+  HydrationCommit,
+  HydrationCommitter,
+  HydratorMetadata,
+} from '#desired';
 import { equalLoosely } from '#compare';
 import { jsonOf, projectOf } from '#model';
 import type { AppKey, Application, AppProject, Repository, Settings } from '#model';
@@ -272,7 +279,7 @@ export class Hydrator {
       drySha,
       dryCommit,
       isDryDefaultBranch: isDefault(dry.targetRevision) && plainUrl(dry.repoURL) === plainUrl(target.repoURL),
-      message: messageFor(raw, { repoURL: dry.repoURL, drySha, dryCommit }),
+      message: messageFor(raw, metadataOf(dry.repoURL, drySha, dryCommit), this.#deps.clock.now()),
       readmeTemplate: templateOf(raw, 'sourceHydrator.readmeMessageTemplate', defaultReadmeTemplate),
       author: { name: raw['commit.author.name'] ?? '', email: raw['commit.author.email'] ?? '' },
       paths: members.flatMap(({ key }) => outcome.rendered.get(key) ?? []),
@@ -377,13 +384,10 @@ function templateOf(raw: Settings['raw'], key: string, usual: string): string {
   return text === '' ? usual : text;
 }
 
-function messageFor(
-  raw: Settings['raw'],
-  { repoURL, drySha, dryCommit }: { readonly repoURL: string; readonly drySha: string; readonly dryCommit: DryCommit },
-): string {
+function messageFor(raw: Settings['raw'], metadata: HydratorMetadata, nowMs: number): string {
   const template = templateOf(raw, 'sourceHydrator.commitMessageTemplate', defaultCommitMessageTemplate);
   try {
-    return commitMessage(template, metadataOf(repoURL, drySha, dryCommit));
+    return commitMessage(template, metadata, nowMs);
   } catch (error) {
     throw new HydrationError(`failed to get hydrator commit templated message: ${messageOf(error)}`);
   }

@@ -28,7 +28,7 @@ export interface PathFiles {
  */
 export function filesOf(
   request: HydrationCommit,
-  maxCommitBytes: number,
+  { maxCommitBytes, nowMs }: { readonly maxCommitBytes: number; readonly nowMs: number },
 ): { readonly root: BranchFile; readonly paths: readonly PathFiles[] } {
   const { repository, drySha, dryCommit, readmeTemplate } = request;
   const root = metadataFile('', metadataOf(repository.url, drySha, dryCommit));
@@ -43,7 +43,7 @@ export function filesOf(
     const readme = {
       path: `${clean}/README.md`,
       mode: '100644',
-      content: readmeText(readmeTemplate, metadata),
+      content: readmeText(readmeTemplate, metadata, nowMs),
     } as const;
     return {
       path: clean,

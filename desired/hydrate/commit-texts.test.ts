@@ -7,10 +7,10 @@ import {
   readmeText,
 } from './commit-texts.ts';
 import { metadataJson, metadataOf, readTrailers } from './dry-commit.ts';
-import { runTemplate } from './template/run-template.ts';
 
 const sha = '3ff41cc5247197a6caf50216c4c76cc29d78a97d';
 const repoURL = 'https://git/example';
+const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 const author = 'test <test@test.com>';
 const dry = { author, authoredAt: 0, message: 'testSubject', references: [] };
 
@@ -24,73 +24,28 @@ describe('the default commit message', () => {
       '3ff41cc: testSubject\n\ntestBody\n\n\nCo-authored-by: ref <r@x>\nCo-authored-by: test <test@test.com>\n',
     ],
   ])('has Argo CD’s text for %s', (_what, commit, expected) => {
-    expect(commitMessage(defaultCommitMessageTemplate, metadataOf(repoURL, sha, commit))).toBe(expected);
+    expect(commitMessage(defaultCommitMessageTemplate, metadataOf(repoURL, sha, commit), nowMs)).toBe(expected);
   });
 });
 
 it('README.md lists the commands and the related commits', () => {
   const metadata = { repoURL, drySha: sha, commands: ['helm template .'] };
-  expect(readmeText(defaultReadmeTemplate, metadata)).toBe(
+  expect(readmeText(defaultReadmeTemplate, metadata, nowMs)).toBe(
     `# Manifest Hydration\n\nTo hydrate the manifests in this repository, run the following commands:\n\n\`\`\`shell\ngit clone ${repoURL}\n# cd into the cloned directory\ngit checkout ${sha}\nhelm template .\n\`\`\`\n`,
   );
   const related = {
     ...metadata,
     references: [{ sha: 'abcdef0123', repoURL: 'https://code', subject: 's', author: 'a' }],
   };
-  expect(readmeText(defaultReadmeTemplate, related)).toContain('\n## References\n\n* [abcdef0](https://code): s (a)\n');
+  expect(readmeText(defaultReadmeTemplate, related, nowMs)).toContain(
+    '\n## References\n\n* [abcdef0](https://code): s (a)\n',
+  );
 });
 
-describe('templates', () => {
-  const data = { metadata: { a: 'text', list: ['x', 'y'], n: 3, empty: '' } };
-  it.each([
-    ['{{ .metadata.a | upper }}', 'TEXT'],
-    ['a {{- /* note */ -}} b', 'ab'],
-    ['{{ range $i, $v := .metadata.list }}{{ $i }}{{ $v }}{{ else }}none{{ end }}', '0x1y'],
-    ['{{ range .metadata.missing }}x{{ else }}none{{ end }}', 'none'],
-    ['{{ if .metadata.empty }}a{{ else if eq .metadata.n 3 }}b{{ else }}c{{ end }}', 'b'],
-    ['{{ with .metadata }}{{ .a }}{{ $.metadata.n }}{{ end }}', 'text3'],
-    ['{{ $x := "1" }}{{ if true }}{{ $x = "2" }}{{ end }}{{ $x }}', '2'],
-    ['{{ .metadata.missing }}', '<no value>'],
-    ['{{ default "d" .metadata.empty }}{{ join "-" .metadata.list }}', 'dx-y'],
-    ['{{ (index .metadata.list 1) | quote }}', '"y"'],
-    ['{{ or .metadata.empty "b" }}{{ and .metadata.a "c" }}{{ not true }}', 'bcfalse'],
-    ['{{ .metadata.a | replace "t" "$&" | trunc 3 }}{{ nindent 2 "q" }}', '$&e\n  q'],
-    ['{{ .metadata.list }} {{ .metadata.n }}', '[x y] 3'],
-  ])('%s gives %j', (template, expected) => {
-    expect(runTemplate(template, data)).toBe(expected);
-  });
-
-  it.each([
-    ['{{ env "HOME" }}', 'function "env" not defined'],
-    ['{{ constructor }}', 'function "constructor" not defined'],
-    ['{{ .metadata.a.b }}', "can't evaluate field b"],
-    ['{{ if true }}', 'unexpected EOF'],
-    ['{{ end }}', 'unexpected {{end}}'],
-    ['{{ define "x" }}{{ end }}', 'the action "define" is not supported'],
-    ['{{ $y }}', 'undefined variable "$y"'],
-    ['{{ .metadata.a', 'unclosed action'],
-    ['{{ indent 100000 "x" }}', 'an indent of 100000 is refused'],
-    ['{{ regexFind "(" "x" }}', 'error parsing regexp'],
-    [`${'{{ if true }}'.repeat(200)}${'{{ end }}'.repeat(200)}`, 'more than 100 blocks'],
-  ])('refuses %s', (template, message) => {
-    expect(() => runTemplate(template, data)).toThrow(message);
-  });
-
-  it('end within a bounded number of steps and characters', () => {
-    const many = Array.from({ length: 1000 }, () => 'x');
-    const nested = '{{ range $.l }}{{ range $.l }}y{{ end }}{{ end }}';
-    expect(() => runTemplate(nested, { l: many })).toThrow('more than 100000 steps');
-    const long = 'z'.repeat(60_000);
-    expect(() => runTemplate('{{ range .l }}{{ $.t }}{{ end }}', { l: many, t: long })).toThrow(
-      'the output has more than',
-    );
-  });
-
-  it('report an unknown field of README.md', () => {
-    expect(() => readmeText('{{ .Missing }}', { repoURL, drySha: sha })).toThrow(
-      "failed to execute readme template: can't evaluate field Missing in type hydrator.HydratorCommitMetadata",
-    );
-  });
+it('README.md reports an unknown field of README.md', () => {
+  expect(() => readmeText('{{ .Missing }}', { repoURL, drySha: sha }, nowMs)).toThrow(
+    "failed to execute readme template: can't evaluate field Missing in type hydrator.HydratorCommitMetadata",
+  );
 });
 
 describe('trailers of the dry commit', () => {

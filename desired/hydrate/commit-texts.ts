@@ -1,7 +1,6 @@
-import { GoStruct } from './template/template-values.ts';
 import { runTemplate } from './template/run-template.ts';
 import { TemplateError } from './template/template-error.ts';
-import type { TemplateValue } from './template/template-values.ts';
+import { GoList, GoStruct, templateValue } from './template/template-values.ts';
 import { metadataJson } from './dry-commit.ts';
 import type { HydratorMetadata, RelatedCommit } from './dry-commit.ts';
 
@@ -45,14 +44,14 @@ git checkout {{ .DrySHA }}
 {{ end -}}`;
 
 /** Renders the commit message. @throws TemplateError */
-export function commitMessage(template: string, metadata: HydratorMetadata): string {
-  return runTemplate(template, { metadata: metadataJson(metadata) as TemplateValue });
+export function commitMessage(template: string, metadata: HydratorMetadata, nowMs: number): string {
+  return runTemplate(template, templateValue({ metadata: metadataJson(metadata) }), { nowMs });
 }
 
 /** Renders README.md of a path. @throws TemplateError */
-export function readmeText(template: string, metadata: HydratorMetadata): string {
+export function readmeText(template: string, metadata: HydratorMetadata, nowMs: number): string {
   try {
-    return runTemplate(template, goMetadata(metadata));
+    return runTemplate(template, goMetadata(metadata), { nowMs });
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     throw new TemplateError(`failed to execute readme template: ${error.message}`);
@@ -65,12 +64,15 @@ function goMetadata(metadata: HydratorMetadata): GoStruct {
   return new GoStruct('hydrator.HydratorCommitMetadata', {
     RepoURL: repoURL,
     DrySHA: drySha,
-    Commands: commands,
+    Commands: new GoList(commands, 'string'),
     Author: author,
     Date: date,
     Subject: subject,
     Body: body,
-    References: references.map((commit) => new GoStruct('v1alpha1.RevisionReference', { Commit: goCommit(commit) })),
+    References: new GoList(
+      references.map((commit) => new GoStruct('v1alpha1.RevisionReference', { Commit: goCommit(commit) })),
+      'v1alpha1.RevisionReference',
+    ),
   });
 }
 

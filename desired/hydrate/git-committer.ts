@@ -88,7 +88,7 @@ export class GitCommitter implements HydrationCommitter {
     checkBranch(request.syncBranch);
     checkBranch(request.targetBranch);
     if (cleanMessage(request.message) === '') throw new DesiredError('DESIRED_TEMPLATE', 'the commit message is empty');
-    const files = filesOf(request, this.maxBytes);
+    const files = filesOf(request, { maxCommitBytes: this.maxBytes, nowMs: this.#deps.clock.now() });
     const work = new WorkRepository({ ...this.#deps, folder, remote: this.#remoteOf(request.repository) });
     await work.init(signal);
     for (let attempt = 1; ; attempt += 1) {
