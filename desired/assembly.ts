@@ -163,6 +163,7 @@ interface Wiring extends DesiredSourceDeps {
 interface RemoteAccess {
   readonly web: WebClient;
   readonly git: Git;
+  readonly tokens: CloudTokens;
 }
 
 function remoteAccess(wiring: Wiring): RemoteAccess {
@@ -183,6 +184,7 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
   const measure = wiring.metrics === undefined ? {} : { measure: gitMetrics(wiring.metrics, clock) };
   return {
     web,
+    tokens,
     git: new Git({
       ...wiring,
       ...measure,
@@ -203,19 +205,20 @@ interface RemotesWiring extends RemoteAccess {
   readonly unpacker: Unpacker;
 }
 
-function createRemotes(wiring: Wiring, { web, git, repositories, parser, unpacker }: RemotesWiring): SourceFetcher {
+function createRemotes(wiring: Wiring, remotes: RemotesWiring): SourceFetcher {
+  const { web, repositories, parser, unpacker, tokens } = remotes;
   const { clock, cacheDir, random, limits } = wiring;
   const archives = new ArchiveCache({ cacheDir, clock, random, limits, unpacker });
   const indexes = new ChartIndexReader(parser);
   const { helmUserAgent: userAgent } = wiring;
-  const client = new OciClient({ clock, web, limits, userAgent });
+  const client = new OciClient({ clock, web, azure: tokens, limits, userAgent });
   const { maxTreeBytes } = limits;
   return new SourceFetcher({
     git: repositories,
     charts: new ChartRepositories({ clock, web, archives, indexes, cacheDir, limits, userAgent }),
     oci: new OciSources({ clock, client, archives, limits }),
     tarballs: new TarballSources({ clock, web, archives, cacheDir, limits }),
-    lfs: createLfs(wiring, { web, git }),
+    lfs: createLfs(wiring, remotes),
     submodules: wiring.submodules === false ? undefined : new Submodules({ repositories, cacheDir, maxTreeBytes }),
   });
 }

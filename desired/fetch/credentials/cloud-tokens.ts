@@ -1,12 +1,12 @@
 import { createPrivateKey, createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { hashText, isObject, messageOf, ownMember, parseJson, SecretValue } from '#base';
+import { hashText, isObject, messageOf, omit, ownMember, parseJson, SecretValue } from '#base';
 import type { Clock, JsonObject } from '#base';
 import type { AzurePrincipal, Repository } from '#model';
 import { RepositoryError } from '../../errors.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { Lru } from '../shared/lru.ts';
-import type { WebClient, WebResponse } from '../network/web-client.ts';
+import type { WebClient, WebRequest, WebResponse } from '../network/web-client.ts';
 
 /** The Azure workload identity of this pod, as Azure's webhook sets it in the environment. */
 export interface AzureWorkload {
@@ -15,7 +15,11 @@ export interface AzureWorkload {
   /** File with the ServiceAccount token. */
   readonly tokenFile: string;
   readonly authority: string;
+  /** The scope of tokens that registries exchange. */
+  readonly registryScope: string;
 }
+
+const armResource = 'https://management.core.windows.net';
 
 /** Reads AZURE_TENANT_ID and so on; undefined if one is missing. */
 export function azureWorkloadOf(env: Readonly<Record<string, string | undefined>>): AzureWorkload | undefined {
@@ -24,10 +28,11 @@ export function azureWorkloadOf(env: Readonly<Record<string, string | undefined>
     AZURE_CLIENT_ID: clientId = '',
     AZURE_FEDERATED_TOKEN_FILE: tokenFile = '',
     AZURE_AUTHORITY_HOST: authority = 'https://login.microsoftonline.com',
+    AZURE_ARM_TOKEN_RESOURCE: resource = armResource,
   } = env;
   return tenantId === '' || clientId === '' || tokenFile === ''
     ? undefined
-    : { tenantId, clientId, tokenFile, authority };
+    : { tenantId, clientId, tokenFile, authority, registryScope: `${resource}/.default` };
 }
 
 export interface CloudTokensDeps {
@@ -46,6 +51,8 @@ interface CloudToken {
   readonly until: number;
 }
 
+/** The user name that goes with a token of Azure's registries. */
+const registryUser = '00000000-0000-0000-0000-000000000000';
 /** Scope of Azure DevOps. */
 const azureDevOps = '499b84ac-1321-427f-aa17-267ca6975798/.default';
 const googleScope = 'https://www.googleapis.com/auth/cloud-platform';
@@ -54,9 +61,9 @@ const maxResponseBytes = 1024 * 1024;
 const expiryMarginMs = 300_000;
 
 /**
- * Access tokens for Git repositories of Google (service account key) and Azure (workload identity,
- * service principal), cached until they expire (Argo CD: util/git/creds.go, GoogleCloudCreds,
- * AzureWorkloadIdentityCreds, AzureServicePrincipalCreds).
+ * Access tokens for Git repositories of Google (service account key), and for Git repositories and
+ * registries of Azure (workload identity, service principal), cached until they expire (Argo CD:
+ * util/git/creds.go, util/helm/creds.go).
  */
 export class CloudTokens {
   readonly #deps: CloudTokensDeps;
@@ -70,7 +77,7 @@ export class CloudTokens {
 
   /** @throws RepositoryError that names what is missing, without key or token */
   async credentials(repository: Repository, signal: AbortSignal): Promise<TokenCredentials> {
-    const { googleKey, azure } = repository;
+    const { googleKey } = repository;
     if (googleKey !== undefined) {
       const key = googleKeyOf(googleKey);
       const password = await this.#token('google', googleKey.reveal(), signal, (work) =>
@@ -78,12 +85,45 @@ export class CloudTokens {
       );
       return { username: key.email, password: new SecretValue(password) };
     }
-    const id =
-      azure === 'workload'
-        ? 'workload'
-        : `${azure?.tenantId ?? ''} ${azure?.clientId ?? ''} ${azure?.secret.reveal() ?? ''}`;
-    const bearer = await this.#token('azure', id, signal, (work) => this.#azure(repository, azure ?? 'workload', work));
+    const bearer = await this.#azureToken(repository, azureDevOps, signal);
     return { bearerToken: new SecretValue(bearer) };
+  }
+
+  /**
+   * The login of an Azure registry: the registry itself exchanges a token of Azure for one of its
+   * own. Only its own origin gets the token of Azure, only over https, and never after a redirect.
+   * @throws RepositoryError, without a token
+   */
+  async registryLogin(
+    repository: Repository,
+    { origin, host, service }: AzureRegistry,
+    signal: AbortSignal,
+  ): Promise<RegistryLogin> {
+    const failed = (why: string): RepositoryError =>
+      new RepositoryError(`failed to authenticate to the Azure registry ${host}: ${why}`);
+    if (!origin.startsWith('https:')) throw failed('a token of Azure is sent only over https');
+    const scope = this.#deps.azureWorkload?.registryScope ?? `${armResource}/.default`;
+    const key = `${azureIdOf(repository)} ${origin} ${service}`;
+    const password = await this.#token('azure registry', key, signal, async (work) => {
+      const began = this.#deps.clock.monotonic();
+      const token = await this.#azureToken(repository, scope, work);
+      const form = { grant_type: 'access_token', service, access_token: token };
+      const answer = await this.#deps.web.get(formRequest(`${origin}/oauth2/exchange`, form, work), {
+        repository: omit(repository, 'username', 'password', 'bearerToken'),
+        at: { url: origin, transport: 'http', host: new URL(origin).hostname },
+      });
+      const value = answer.status === 200 ? textOf(jsonOf(answer), 'refresh_token') : '';
+      if (value === '') throw failed(`it exchanges no token (status ${answer.status})`);
+      const lastsMs = (expiryOf(value) ?? 0) * 1000 - this.#deps.clock.now() - expiryMarginMs;
+      return { value, until: began + Math.max(0, lastsMs) };
+    });
+    return { username: registryUser, password: new SecretValue(password) };
+  }
+
+  #azureToken(repository: Repository, scope: string, signal: AbortSignal): Promise<string> {
+    return this.#token('azure', `${azureIdOf(repository)} ${scope}`, signal, (work) =>
+      this.#azure(repository, scope, work),
+    );
   }
 
   async #token(
@@ -108,8 +148,9 @@ export class CloudTokens {
     return this.#ask(repository, { who: `the Google service account ${key.email}`, url: key.tokenUri, form }, signal);
   }
 
-  async #azure(repository: Repository, from: 'workload' | AzurePrincipal, signal: AbortSignal): Promise<CloudToken> {
-    const common = { grant_type: 'client_credentials', scope: azureDevOps };
+  async #azure(repository: Repository, scope: string, signal: AbortSignal): Promise<CloudToken> {
+    const common = { grant_type: 'client_credentials', scope };
+    const from: 'workload' | AzurePrincipal = repository.azure ?? 'workload';
     if (from !== 'workload') {
       const { authority, tenantId, clientId, secret } = from;
       const form = { ...common, client_id: clientId, client_secret: secret.reveal() };
@@ -144,22 +185,17 @@ export class CloudTokens {
     const { who, url, form, maxMs = Infinity } = asked;
     const began = this.#deps.clock.monotonic();
     const { proxy, noProxy } = repository;
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
-    const body = new URLSearchParams(form).toString();
-    const answer = await this.#deps.web.get(
-      { url, method: 'POST', body, headers, maxBytes: maxResponseBytes, signal },
-      {
-        repository: {
-          url,
-          type: 'git',
-          insecure: false,
-          inheritedCreds: false,
-          ...(proxy === undefined ? {} : { proxy }),
-          ...(noProxy === undefined ? {} : { noProxy }),
-        },
-        at: { url, transport: 'http', host: new URL(url).hostname },
+    const answer = await this.#deps.web.get(formRequest(url, form, signal), {
+      repository: {
+        url,
+        type: 'git',
+        insecure: false,
+        inheritedCreds: false,
+        ...(proxy === undefined ? {} : { proxy }),
+        ...(noProxy === undefined ? {} : { noProxy }),
       },
-    );
+      at: { url, transport: 'http', host: new URL(url).hostname },
+    });
     const token = answer.status === 200 ? textOf(jsonOf(answer), 'access_token') : '';
     if (token === '')
       throw new RepositoryError(
@@ -170,6 +206,39 @@ export class CloudTokens {
       value: token,
       until: began + Math.min(maxMs, Math.max(0, (Number.isFinite(seconds) ? seconds : 0) * 1000 - expiryMarginMs)),
     };
+  }
+}
+
+/** An Azure registry that asks for a token. */
+export interface AzureRegistry {
+  readonly origin: string;
+  readonly host: string;
+  /** The service that its challenge names. */
+  readonly service: string;
+}
+
+export type RegistryLogin = Required<Pick<Repository, 'username' | 'password'>>;
+
+/** Identifies the Azure credentials of a repository; contains the secret. */
+function azureIdOf({ azure }: Repository): string {
+  if (azure === undefined || azure === 'workload') return 'workload';
+  return [azure.authority, azure.tenantId, azure.clientId, azure.secret.reveal()].join(' ');
+}
+
+function formRequest(url: string, form: Readonly<Record<string, string>>, signal: AbortSignal): WebRequest {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
+  const body = new URLSearchParams(form).toString();
+  return { url, method: 'POST', body, headers, maxBytes: maxResponseBytes, signal };
+}
+
+/** Seconds since 1970 at which a JSON web token expires; its signature is not checked. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const expiry = isObject(claims) ? ownMember(claims, 'exp') : undefined;
+    return typeof expiry === 'number' ? expiry : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -36,6 +36,7 @@ const client = (): OciClient =>
   new OciClient({
     clock: new FakeClock(),
     web: new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies: {} }),
+    azure: { registryLogin: () => Promise.reject(new Error('no registry of Azure')) },
     limits: defaultLimits,
   });
 const blob = (repository = repositoryWith()): Promise<Buffer> =>

@@ -3,6 +3,7 @@ import type { Clock, Json, JsonObject } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
+import type { CloudTokens, RegistryLogin } from '../credentials/cloud-tokens.ts';
 import { digestOf } from '../files/archive-cache.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { Lru } from '../shared/lru.ts';
@@ -31,6 +32,8 @@ export interface OciClientDeps {
   readonly clock: Clock;
   readonly web: WebClient;
   readonly limits: DesiredLimits;
+  /** Gets the login of a registry from Azure. */
+  readonly azure: Pick<CloudTokens, 'registryLogin'>;
   /** User-Agent of requests for tags. */
   readonly userAgent?: string | undefined;
 }
@@ -119,11 +122,8 @@ export class OciClient {
 
   async #get(repository: Repository, at: OciRepository, wanted: RegistryRequest): Promise<WebResponse> {
     const { path, accept = 'application/json', maxBytes, signal, userAgent } = wanted;
-    const { azure, googleKey, password } = repository;
-    if ((azure !== undefined || googleKey !== undefined) && password === undefined)
-      throw new UnsupportedSource(
-        'a token of Google or Azure for a registry (a token of the registry as password works)',
-      );
+    if (repository.googleKey !== undefined && repository.password === undefined)
+      throw new UnsupportedSource('gcpServiceAccountKey for a registry (a token of the registry as password works)');
     const request = {
       url: `${at.origin}${path}`,
       headers: { accept, ...defined({ 'user-agent': userAgent }) },
@@ -137,6 +137,8 @@ export class OciClient {
     // If a redirect target sends a challenge, it must not get the password for the registry.
     if (first.status !== 401 || first.hasLeftOrigin) return first;
     const challenge = first.headers['www-authenticate'] ?? '';
+    if (needsAzure(repository) && !/^bearer\b/i.test(challenge))
+      throw new RepositoryError(`${at.host} does not allow tokens, which an identity in Azure needs`);
     if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: registryUrl(at) });
     if (!/^bearer\b/i.test(challenge)) return first;
     const fresh = await this.#token(repository, at, challenge, signal);
@@ -163,12 +165,15 @@ export class OciClient {
     if (part('service') !== '') realm.searchParams.set('service', part('service'));
     realm.searchParams.set('scope', `repository:${at.name}:pull`);
     const isElsewhere = realm.origin !== at.origin;
+    const login = needsAzure(repository)
+      ? await this.#azureLogin({ repository, at, realm }, part('service'), signal)
+      : {};
     const asked = await this.#deps.web.get(
       { url: realm.href, maxBytes: maxManifestBytes, signal },
       {
         repository: isElsewhere
           ? { ...omit(repository, 'bearerToken', 'tlsClientCertData', 'tlsClientCertKey'), insecure: false }
-          : repository,
+          : { ...repository, ...login },
         at: { url: realm.origin, transport: 'http', host: realm.hostname },
       },
     );
@@ -178,6 +183,24 @@ export class OciClient {
     const lastsMs = (Number.isFinite(seconds) ? seconds : 60) * 1000;
     return { token, until: this.#deps.clock.monotonic() + Math.max(0, lastsMs - 10_000) };
   }
+
+  /** @throws RepositoryError */
+  async #azureLogin(
+    { repository, at, realm }: { readonly repository: Repository; readonly at: OciRepository; readonly realm: URL },
+    service: string,
+    signal: AbortSignal,
+  ): Promise<RegistryLogin> {
+    if (realm.origin !== at.origin)
+      throw new RepositoryError(
+        `failed to authenticate to the Azure registry ${at.host}: it names the token service of another host, ${realm.host}, which gets no token of Azure`,
+      );
+    return this.#deps.azure.registryLogin(repository, { origin: at.origin, host: at.host, service }, signal);
+  }
+}
+
+/** A password of its own goes before the identity in Azure. */
+function needsAzure({ azure, password }: Repository): boolean {
+  return azure !== undefined && password === undefined;
 }
 
 interface RegistryRequest {
