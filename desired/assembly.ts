@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { omit } from '#base';
+import { defined, omit } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { Logger, MetricRegistry, Tracer } from '#telemetry';
 import { ParseProcess } from './command/parse-process.ts';
@@ -235,8 +235,10 @@ function createLfs({ clock, cacheDir, random, limits }: Wiring, { web, git }: Re
     limits,
     cacheDir,
     withToken: withTokenBy(git, cacheDir),
-    runOnServer: (command, remote, signal) =>
-      git.runOnServer(command, remote, { signal, timeoutMs: limits.deadlineMs, maxBytes: maxGrantBytes }),
+    runOnServer: (command, { url, repository, stdin, maxBytes = maxGrantBytes }, signal) => {
+      const run = { signal, timeoutMs: limits.deadlineMs, maxBytes, ...defined({ stdin }) };
+      return git.runOnServer(command, { url, repository }, run);
+    },
   });
 }
 

@@ -5,6 +5,7 @@ import { RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts
 import type { CommandResult } from '../../command/types.ts';
 import { checkUrl } from '../shared/input-checks.ts';
 import type { SafeUrl } from '../shared/input-checks.ts';
+import type { LfsSshServer, RunOnServer } from './lfs-ssh.ts';
 import type { RepositoryAccess } from '../network/web-client.ts';
 
 /** The LFS server of a repository. */
@@ -19,18 +20,13 @@ export interface LfsEndpointDeps {
   readonly cacheDir: string;
   /** Adds a token if the repository's credentials are those of an App or a cloud. */
   readonly withToken: (repository: Repository, signal: AbortSignal) => Promise<Repository>;
-  /** Runs one command on the server of an ssh URL, with the credentials of the repository. */
-  readonly runOnServer: (
-    command: string,
-    remote: { readonly url: SafeUrl; readonly repository: Repository },
-    signal: AbortSignal,
-  ) => Promise<CommandResult>;
+  readonly runOnServer: RunOnServer;
 }
 
 /**
  * Finds the LFS server as git-lfs does: `lfs.url` of `.lfsconfig`, else the repository itself; over
- * ssh, the command git-lfs-authenticate names the server and grants access. Credentials of the
- * repository stay with its own origin.
+ * ssh, the command git-lfs-authenticate names the server and grants access, and without it the ssh
+ * server transfers the files itself. Credentials of the repository stay with its own origin.
  * @param configured the address in `.lfsconfig`; "" without one
  * @throws RepositoryError, UnsafeInput, UnsupportedSource
  */
@@ -39,7 +35,7 @@ export async function findLfsEndpoint(
   configured: string,
   { cacheDir, withToken, runOnServer }: LfsEndpointDeps,
   signal: AbortSignal,
-): Promise<LfsEndpoint> {
+): Promise<LfsEndpoint | LfsSshServer> {
   const own = checkUrl(repository.url, cacheDir);
   const at = configured === '' ? own : checkUrl(configured, cacheDir);
   if (at.transport === 'http') {
@@ -51,22 +47,22 @@ export async function findLfsEndpoint(
     throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
   if (at.url !== own.url && at.host.toLowerCase() !== own.host.toLowerCase())
     throw new UnsafeInput('the address of .lfsconfig is refused: it is another ssh server than that of the repository');
-  const result = await runOnServer(
-    `git-lfs-authenticate '${sshPath(at.url)}' download`,
-    { url: at, repository },
-    signal,
-  );
+  const path = sshPath(at.url);
+  const result = await runOnServer(`git-lfs-authenticate '${path}' download`, { url: at, repository }, signal);
+  if (result.exitCode !== 0) return { at, repository, path, refusal: refused(result) };
   return granted(result, repository, { at, cacheDir });
 }
 
+function refused({ stderr }: CommandResult): RepositoryError {
+  const reason = stderr.trim().split('\n').at(-1) ?? '';
+  return new RepositoryError(`the ssh server of the repository grants no access to Git LFS: ${reason || 'no reason'}`);
+}
+
 function granted(
-  { exitCode, stdout, stderr }: CommandResult,
+  { stdout }: CommandResult,
   repository: Repository,
   { at, cacheDir }: { readonly at: SafeUrl; readonly cacheDir: string },
 ): LfsEndpoint {
-  const reason = stderr.trim().split('\n').at(-1) ?? '';
-  if (exitCode !== 0)
-    throw new RepositoryError(`the ssh server of the repository grants no access to Git LFS: ${reason || 'no reason'}`);
   const answer = jsonOf(Buffer.from(stdout).toString('utf8'));
   const href = answer !== undefined && isObject(answer) ? (ownMember(answer, 'href') ?? '') : undefined;
   if (answer === undefined || !isObject(answer) || typeof href !== 'string')

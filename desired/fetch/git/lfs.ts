@@ -11,6 +11,7 @@ import { expectOk } from '../network/web-client.ts';
 import type { WebClient } from '../network/web-client.ts';
 import { findLfsEndpoint, headersIn, lfsUrlIn, withoutLogin } from './lfs-endpoint.ts';
 import type { LfsEndpoint, LfsEndpointDeps } from './lfs-endpoint.ts';
+import { transferOverSsh } from './lfs-ssh.ts';
 
 export interface LfsDeps extends LfsEndpointDeps {
   readonly web: WebClient;
@@ -105,6 +106,10 @@ export class Lfs {
   ): Promise<{ readonly pointer: LfsPointer; readonly content: Buffer }[]> {
     const configured = await configuredUrl(snapshot, signal);
     const endpoint = await findLfsEndpoint(repository, configured, this.#deps, signal);
+    if ('refusal' in endpoint) {
+      const found = await transferOverSsh(endpoint, pointers, this.#deps.runOnServer, signal);
+      return pointers.map((pointer) => ({ pointer, content: found.get(pointer.digest) ?? Buffer.alloc(0) }));
+    }
     const { access } = endpoint;
     const actions = await this.#batch(endpoint, pointers, signal);
     const all: { readonly pointer: LfsPointer; readonly content: Buffer }[] = [];
