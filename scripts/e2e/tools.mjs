@@ -128,7 +128,13 @@ export const tools = [
     wanted: '3.6.x, with applicationset-crd.yaml beside it',
     ask: ['version', '--client', '--short'],
     answer: /argocd: v(\d[\d.]*)/,
-    onlyFor: ['argo-cli.e2e.ts', 'hydrator.e2e.ts', 'repo-server.e2e.ts', 'repo-server-protocol.e2e.ts'],
+    onlyFor: [
+      'argo-cli.e2e.ts',
+      'hydrator.e2e.ts',
+      'plugins.e2e.ts',
+      'repo-server.e2e.ts',
+      'repo-server-protocol.e2e.ts',
+    ],
     go: {
       module: { path: 'github.com/argoproj/argo-cd/v3', version: 'v3.6.1', language: '1.27.0', replaced: true },
       package: 'github.com/argoproj/argo-cd/v3/cmd',

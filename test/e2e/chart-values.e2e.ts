@@ -504,6 +504,10 @@ describe('the repo-server', () => {
       '--repo-server=argocd-repo-server:8081',
     ]);
     expect(await flagsOf({ repoServer: { address: 'embedded' } })).toEqual(['--repo-server=']);
+    expect(await flagsOf({ repoServer: { address: 'r:8081', pluginsOnly: true } })).toEqual([
+      '--repo-server=r:8081',
+      '--repo-server-plugins-only',
+    ]);
     await expect(flagsOf({ repoServer: { address: 'argocd-repo-server' } })).rejects.toThrow('/repoServer/address');
   });
 
