@@ -12,7 +12,7 @@ import { commit, failure, rendered, startRepoServer } from '../testing/repo-serv
 import type { ReceivedMessage, TestRepoServer } from '../testing/repo-server.ts';
 import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../testing/repository.ts';
-import { currentRevision, renderOne, requestOf } from '../testing/request.ts';
+import { currentRevision, renderedAgain, renderOne, requestOf } from '../testing/request.ts';
 import type { SourceManifests } from '../types.ts';
 
 const missing = failure(
@@ -102,7 +102,11 @@ describe('plugins beside the repo-server', () => {
 
   it('are offered sources without a type, once per commit, before these are rendered here', async () => {
     expect(names(await render())).toEqual(['one']);
+    expect(asked()).toHaveLength(1);
     expect(asked()[0]).toMatchObject({ applicationSource: { plugin: { name: '' } } });
+    // A hard refresh asks once, too.
+    await bench.render(repository, { path: 'app' }, { cache: renderedAgain });
+    expect(asked()).toHaveLength(2);
     generate = () => missing;
     repository.commit({ 'app/b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n' });
     const count = asked().length;

@@ -27,6 +27,8 @@ export class RepoServerPlugins implements RemotePlugins {
   readonly #clock: Clock;
   readonly #source: RemoteSource;
   readonly #listings: SharedJobs<readonly string[]>;
+  /** Manifests of sources that were offered to the plugins. */
+  readonly #offered = new WeakMap<RenderJob, SourceManifests>();
   #names: { readonly at: number; readonly names: readonly string[] } | undefined;
 
   constructor(deps: RemoteSourceDeps) {
@@ -66,10 +68,11 @@ export class RepoServerPlugins implements RemotePlugins {
     return names;
   }
 
-  /** Asks for the manifests of a plugin: the repo-server caches them for the rendering. */
+  /** Asks for the manifests of a plugin, and keeps them for the rendering. */
   async supports(job: RenderJob, signal: AbortSignal): Promise<boolean> {
+    if (this.#offered.has(job)) return true;
     try {
-      await this.#ask(job, signal);
+      this.#offered.set(job, await this.#ask(job, signal));
       return true;
     } catch (error) {
       if (error instanceof RepoServerError && error.message.endsWith(unsupported)) return false;
@@ -78,7 +81,7 @@ export class RepoServerPlugins implements RemotePlugins {
   }
 
   async render(job: RenderJob, signal: AbortSignal): Promise<RenderedManifests> {
-    const { objects } = await this.#ask(job, signal);
+    const { objects } = this.#offered.get(job) ?? (await this.#ask(job, signal));
     const { maxObjects } = defaultLimits;
     if (objects.length > maxObjects) throw new SizeLimitExceeded(`the source has more than ${maxObjects} objects`);
     return { objects, bytes: stringifyJson(objects as unknown as Json).length + 256 };

@@ -128,16 +128,14 @@ export class PluginGenerator {
     const name = textOf(job.source.plugin ?? {}, 'name');
     const socket = name === '' ? await this.discover(job, signal) : await this.#named(job, name, signal);
     if (socket === undefined) throw pluginMissing('could not find plugin supporting the given repository');
-    const env = environmentOf(job);
     const { remote } = this.#deps;
     if (socket === atRepoServer && remote !== undefined)
       return {
-        key: [job.snapshot.revision, job.segments, optionsHash(job.source), env, socket, remote.address],
+        key: [...inputKeyOf(job), socket, remote.address, job.request.watched?.annotation ?? ''],
         render: (inner) => remote.render(job, inner),
       };
-    const input = [job.snapshot.revision, job.segments, this.#inputs.rootOf(job)];
     return {
-      key: [...input, optionsHash(job.source), env, socket, this.#deps.config.exclusions],
+      key: [...inputKeyOf(job), socket, this.#inputs.rootOf(job), this.#deps.config.exclusions],
       render: async (inner) => {
         const texts = await this.#withInput(job, 'generate', inner, (input) =>
           this.#ask(job, socket, inner, (client, work) => this.#rendered(client, { job, socket, input }, work)),
@@ -273,6 +271,11 @@ interface PluginCall {
 
 /** Plugins start with the pod; one that starts later is noticed after this time. */
 const namesTtlMs = 5000;
+
+/** What every plugin gets. */
+function inputKeyOf(job: RenderJob): readonly unknown[] {
+  return [job.snapshot.revision, job.segments, optionsHash(job.source), environmentOf(job)];
+}
 
 function nameOf(socket: string): string {
   return socket.replace(/\.sock$/, '');
