@@ -20,6 +20,7 @@ export interface SyncedApplication {
   readonly status?: {
     readonly sync?: { readonly status: string; readonly revision: string };
     readonly health?: { readonly status: string };
+    readonly sourceType?: string;
     readonly operationState?: OperationState;
     readonly conditions?: readonly { readonly type: string; readonly message: string }[];
   };

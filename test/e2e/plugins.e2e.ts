@@ -9,12 +9,14 @@ import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
+import { TestApplication } from './applications.ts';
 import { startPluginServer } from './support/commit-server.ts';
 import type { ArgoServer } from './support/commit-server.ts';
-import { temporaryFolder, toolsPath } from './support/index.ts';
+import { startServers, temporaryFolder, toolsPath } from './support/index.ts';
 import { startRepoServer } from './support/repo-server.ts';
 import { startSshServer } from './support/ssh-server.ts';
 import type { SshServer } from './support/ssh-server.ts';
+import { UnderTest } from './under-test.ts';
 
 // Config management plugins with Argo CD's own plugin server: what git in a plugin sees and may do,
 // and plugins that stand beside Argo CD's repo-server.
@@ -195,17 +197,22 @@ describe('git in a plugin', () => {
   });
 });
 
+/** Argo CD's repo-server with a plugin beside it that discovers folders with a file `plugged`. */
+async function repoServerWithPlugin(): Promise<string> {
+  const discover = { discover: { fileName: './plugged' } };
+  const server = await start('elsewhere', `printf '  by: "%s"\\n' "$ARGOCD_ENV_WHO"`, discover);
+  const own = mkdtempSync(join(folder.path, 'repo-server-'));
+  const env = { ARGOCD_PLUGINSOCKFILEPATH: server.address };
+  const repoServer = await startRepoServer({ folder: own, sshData: own, tlsData: own, env });
+  closing.push(() => repoServer.close());
+  return repoServer.address;
+}
+
 describe('plugins beside the repo-server', () => {
   it('render the sources that name them or that they discover; others are rendered here', async () => {
-    const discover = { discover: { fileName: './plugged' } };
-    const server = await start('elsewhere', `printf '  by: "%s"\\n' "$ARGOCD_ENV_WHO"`, discover);
-    const own = mkdtempSync(join(folder.path, 'repo-server-'));
-    const env = { ARGOCD_PLUGINSOCKFILEPATH: server.address };
-    const repoServer = await startRepoServer({ folder: own, sshData: own, tlsData: own, env });
-    closing.push(() => repoServer.close());
     const pluginsElsewhere = {
       clock: systemClock,
-      address: repoServer.address,
+      address: await repoServerWithPlugin(),
       timeoutMs: 60_000,
       maxMessageBytes: 100 << 20,
       serviceConfigFromDns: false,
@@ -226,5 +233,35 @@ describe('plugins beside the repo-server', () => {
     await expect(render(desired, bareRepository(path), { plugin: { name: 'nowhere' } })).rejects.toThrow(
       'find cmp-server plugin with name "nowhere"',
     );
+  });
+
+  it('are used by the controller, which renders all other Applications', async () => {
+    const servers = await startServers({ names: ['hub'] });
+    const { hub } = servers.servers;
+    closing.push(() => servers.close());
+    const values = {
+      rbac: { clusterWrite: true },
+      controller: { env: [{ name: 'PATH', value: toolsPath() }] },
+      repoServer: { address: await repoServerWithPlugin(), pluginsOnly: true },
+      configs: { params: { 'controller.repo.server.plaintext': 'true' } },
+    };
+    const controller = await UnderTest.install({ server: hub, folder: servers.folder, values });
+    closing.push(() => controller.stop());
+    const where = { hub, folder: servers.folder };
+    const plain = { 'cm.yaml': configMap('plain') };
+    const apps = [
+      await TestApplication.create(where, 'plugged', { files: { ...plain, plugged: '' } }),
+      await TestApplication.create(where, 'plain', { files: plain }),
+      await TestApplication.create(where, 'overlay', {
+        files: { ...plain, 'kustomization.yaml': 'resources: [cm.yaml]' },
+      }),
+    ];
+    const types = { plugged: 'Plugin', plain: 'Directory', overlay: 'Kustomize' };
+    await eventually(async () => {
+      const found = await Promise.all(apps.map(async (app) => [app.name, await app.read()] as const));
+      const shown = Object.fromEntries(found.map(([name, { status }]) => [name, status?.sourceType]));
+      const conditions = found.flatMap(([, { status }]) => status?.conditions ?? []);
+      expect([shown, conditions]).toEqual([types, []]);
+    }, 60_000);
   });
 });
