@@ -97,6 +97,11 @@ function withoutRevisions(operation: Operation): Operation {
   return { ...operation, sync: omit(operation.sync, 'revision', 'revisions') };
 }
 
+/** First syncs of many new Applications must not delay the repairs of those that are in use. */
+export function isNeverSynced({ status }: Application): boolean {
+  return (status?.history ?? []).length === 0;
+}
+
 /** Whether an operation or a deletion is in progress. */
 export function hasWork(app: Application): boolean {
   return app.operation !== undefined || app.metadata.deletionTimestamp !== undefined;

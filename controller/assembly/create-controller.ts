@@ -379,7 +379,7 @@ function makeEffects(
     publisher: deps.publisher,
     fence: (key) => publishFence(guard, () => store.get(key), key),
     requeue: (key, options) => queues.refresh.add(key, options),
-    startOperation: (key) => queues.operation.add(key),
+    startOperation: (key, priority) => queues.operation.add(key, { priority }),
     namespace: config.namespace,
   });
 }

@@ -2,11 +2,12 @@ import { isAbort, messageOf } from '#base';
 import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { OwnershipFence, Publisher } from '#publish';
-import type { AddOptions } from '#queues';
+import type { AddOptions, Priority } from '#queues';
 import { noteWait } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
+import { isNeverSynced } from '../application/operation-state.ts';
 import { canHideAnother } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withSyncError } from './next-status.ts';
@@ -21,7 +22,7 @@ export interface RefreshWritesDeps {
   /** Guards publishing for an application: valid while this replica owns it. */
   readonly fence: (key: AppKey) => OwnershipFence;
   readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
-  readonly startOperation: (key: AppKey) => void;
+  readonly startOperation: (key: AppKey, priority: Priority) => void;
   /** The controller's own namespace. */
   readonly namespace: string;
 }
@@ -182,6 +183,6 @@ export class RefreshWrites implements RefreshEffects {
     const message = `Initiated automated sync to '${revisions}'`;
     pass.logger.info(message, { reason: decision.reason });
     this.#deps.store.announce(app, { type: 'Normal', reason: 'OperationStarted', message });
-    this.#deps.startOperation(pass.key);
+    this.#deps.startOperation(pass.key, isNeverSynced(app) ? 'resync' : 'live');
   }
 }

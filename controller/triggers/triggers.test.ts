@@ -104,6 +104,7 @@ function app(version: string, over: object = {}, metadata: object = {}): KubeObj
     kind: 'Application',
     metadata: { name: 'demo', namespace: 'argocd', resourceVersion: version, ...metadata },
     spec: { destination: { server: 'https://c', namespace: 'apps' } },
+    status: { history: [{ id: 0, revision: 'abc' }] },
     ...over,
   };
 }
@@ -136,6 +137,17 @@ async function due<K extends string, P>(queue: WorkQueue<K, P>, withinMs = 1000)
 }
 
 describe('an Application', () => {
+  it('that was never synced leaves the workers to those that are in use', async () => {
+    const automated = { sync: {}, initiatedBy: { automated: true } };
+    appears(app('1', { operation: automated, status: {} }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'resync']]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'resync']]);
+    const requested = { operation: { sync: {} }, status: {} };
+    changes(app('1'), app('2', requested, { annotations: { 'argocd.argoproj.io/refresh': 'normal' } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', expect.anything(), 'user']]);
+    expect(await due(operationQueue)).toEqual([['argocd/demo', undefined, 'user']]);
+  });
+
   it('that appears is refreshed, and its operation is resumed', async () => {
     appears(app('1', { operation: { sync: {} } }));
     expect(await due(refreshQueue)).toEqual([['argocd/demo', { reason: 'the application appeared' }, 'live']]);
@@ -281,8 +293,9 @@ it('a project that changes reaches its applications and no others', async () => 
 });
 
 describe('a status written by the former owner', () => {
-  const running = { sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } };
-  const ended = { sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } };
+  const history = [{ id: 0, revision: 'abc' }];
+  const running = { history, sync: { status: 'OutOfSync' }, operationState: { phase: 'Running' } };
+  const ended = { history, sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } };
 
   async function takenUp(object: KubeObject): Promise<void> {
     mine = false;

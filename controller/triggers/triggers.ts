@@ -21,7 +21,7 @@ import type { Ownership } from '#sharding';
 import { ClusterCaches } from '../clusters/cluster-caches.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
-import { hasWork } from '../application/operation-state.ts';
+import { hasWork, isNeverSynced } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
 
 export interface TriggerDeps {
@@ -215,7 +215,8 @@ export class EventTriggers implements Runnable {
     const isAsked = refreshAnnotation(app) !== undefined;
     const cause = isAsked ? 'user' : 'application';
     const payload: RefreshRequest = level === undefined ? { reason, cause } : { level, reason, cause };
-    this.#deps.refreshQueue.addRateLimited(key, { payload, priority: isAsked ? 'user' : 'live' });
+    const priority = isAsked ? 'user' : isNeverSynced(app) ? 'resync' : 'live';
+    this.#deps.refreshQueue.addRateLimited(key, { payload, priority });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
 
@@ -379,7 +380,8 @@ export class EventTriggers implements Runnable {
 
 /** A user waits for every operation that is not automated, and for a deletion. */
 function operationPriority(app: Application): Priority {
-  return app.operation?.initiatedBy?.automated === true ? 'live' : 'user';
+  if (app.operation?.initiatedBy?.automated !== true) return 'user';
+  return isNeverSynced(app) ? 'resync' : 'live';
 }
 
 function hasStartedAutomation(old: Application, app: Application): boolean {
