@@ -241,6 +241,10 @@ export interface SimRequest {
   /** "" for a collection. */
   readonly name: string;
   readonly dryRun: boolean;
+  /** A further page of a list. */
+  readonly isContinued: boolean;
+  /** Label and field selector. */
+  readonly selector: string;
   readonly agent: string;
 }
 

@@ -55,7 +55,7 @@ export const coldStartScenario: Scenario = {
         cold_start_other_cluster_writes_count: counts.clusterWrites - drifted.length,
         cold_start_turned_unknown_count: counts.turnedUnknown.length,
         ...costOfReplicas('cold_start', fleet.replicas()),
-        ...hubRequests('cold_start', counts.hub),
+        ...hubRequests('cold_start', counts),
       };
     });
   },

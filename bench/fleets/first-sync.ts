@@ -18,9 +18,9 @@ export const firstSyncScenario: Scenario = {
     return withFleet(run, { clusters, objectsPerApplication: 1 }, async (fleet) => {
       const { sim } = fleet;
       const applications = spreadApplications(size, clusters);
-      const probes = Array.from({ length: Math.min(probeCount, clusters) }, (_, i) => ({
+      const probes = Array.from({ length: run.smoke ? 3 : probeCount }, (_, i) => ({
         name: numbered('probe', i),
-        cluster: i,
+        cluster: i % clusters,
         namespace: 'apps',
       }));
       const names = probes.map(({ name }) => name);
@@ -44,7 +44,7 @@ export const firstSyncScenario: Scenario = {
         first_sync_cluster_writes_per_object_count: (counts.clusterWrites - repairs.length) / size,
         first_sync_servers_loop_busy_ratio: counts.loopBusyRatio,
         first_sync_turned_unknown_count: counts.turnedUnknown.length,
-        ...hubRequests('first_sync', counts.hub),
+        ...hubRequests('first_sync', counts),
       };
     });
   },

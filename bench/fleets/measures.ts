@@ -1,7 +1,7 @@
 import { quantile } from '../fleet/measure.ts';
 import type { BenchMetrics } from '../harness.ts';
 import type { FleetReplica } from './replica.ts';
-import type { Witnessed } from './sim-fleet.ts';
+import type { FleetCounts, Witnessed } from './sim-fleet.ts';
 
 /** Median, 99th percentile and worst of what was witnessed, as `PREFIX_p50_ms` and so on. */
 export function timesOf(prefix: string, witnessed: readonly Witnessed[]): BenchMetrics {
@@ -23,11 +23,10 @@ export function costOfReplicas(prefix: string, running: readonly FleetReplica[])
 }
 
 /** Requests of the controller to the hub, by verb and resource, without watches. */
-export function hubRequests(prefix: string, hub: Readonly<Record<string, number>>): BenchMetrics {
+export function hubRequests(prefix: string, { hub, repeatedLists }: FleetCounts): BenchMetrics {
   const counted = Object.entries(hub).filter(([request]) => !request.startsWith('watch '));
-  const lists = counted.filter(([request]) => request.startsWith('list ')).map(([, count]) => count);
   return {
-    [`${prefix}_hub_lists_of_one_kind_worst_count`]: Math.max(0, ...lists),
+    [`${prefix}_hub_lists_of_one_kind_worst_count`]: repeatedLists,
     ...Object.fromEntries(
       counted.sort().map(([request, count]) => [`${prefix}_hub_${request.replaceAll(' ', '_')}_count`, count]),
     ),

@@ -20,14 +20,16 @@ const program = resolve('dist/cli/main.js');
 const preloaded = pathToFileURL(resolve('dist/bench/fleets/inspect.js')).href;
 /** The heap that a replica takes under the memory limit of the chart (docs/sizing.md). */
 const heapMb = 1632;
+/** To each cluster, and four times that to the hub; the default (50) would be the limit. */
+const clientQps = 250;
 const stopTimeoutMs = 60_000;
 const startTimeoutMs = 60_000;
 const pollMs = 100;
 const ticksPerSecond = 100;
 
 /**
- * `driftless run` as shipped, in a process of its own. Only three flags differ from the defaults:
- * a free port for its metrics, and no pauses between self-heals and waves.
+ * `driftless run` as shipped, in a process of its own. Few flags differ from the defaults: a free
+ * port for its metrics, the client rate, and no pauses between self-heals and waves.
  */
 export class FleetReplica {
   readonly name: string;
@@ -51,6 +53,7 @@ export class FleetReplica {
       ...[`--hostname=${this.name}`, `--heartbeat-seconds=${heartbeatSeconds}`],
       ...['--sharding-method=consistent-hashing', `--cache-dir=${this.#cache}`],
       ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--api-port=0'],
+      `--k8s-client-qps=${clientQps}`,
       ...['--self-heal-backoff-timeout-seconds=0', '--sync-wave-delay-seconds=0'],
     ];
     const node = ['--expose-gc', `--max-old-space-size=${heapMb}`, `--import=${preloaded}`];

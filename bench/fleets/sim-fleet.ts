@@ -40,6 +40,8 @@ export interface Witnessed {
 export interface FleetCounts {
   /** Requests to the hub: "list applications" → 1. */
   readonly hub: Readonly<Record<string, number>>;
+  /** Lists of one kind with one selector, however many pages each has: the largest number. */
+  readonly repeatedLists: number;
   /** Creates, patches, updates and deletes in all clusters. */
   readonly clusterWrites: number;
   /** Names of the Applications that were written. */
@@ -85,6 +87,7 @@ export class SimFleet {
   #probing: NodeJS.Timeout | undefined;
   #churn: ChurnLoad | undefined;
   #hubRequests: Record<string, number> = {};
+  readonly #hubLists = new Map<string, number>();
   #clusterWrites = 0;
   readonly #written = new Set<string>();
   readonly #unknown = new Set<string>();
@@ -285,6 +288,7 @@ export class SimFleet {
     const { user, system } = process.cpuUsage(this.#cpu);
     return {
       hub: { ...this.#hubRequests },
+      repeatedLists: Math.max(0, ...this.#hubLists.values()),
       clusterWrites: this.#clusterWrites,
       writtenApplications: [...this.#written],
       turnedUnknown: [...this.#unknown],
@@ -295,6 +299,7 @@ export class SimFleet {
 
   resetCounts(): void {
     this.#hubRequests = {};
+    this.#hubLists.clear();
     this.#clusterWrites = 0;
     this.#written.clear();
     this.#unknown.clear();
@@ -352,8 +357,12 @@ export class SimFleet {
     this.#synced.push({ name, cluster, ms: systemClock.monotonic() - pushed.since });
   }
 
-  #countHub({ verb, group, resource, name, agent }: SimRequest): void {
+  #countHub({ verb, group, resource, name, agent, isContinued, selector }: SimRequest): void {
     if (!agent.includes('driftless')) return;
+    if (verb === 'list' && !isContinued) {
+      const list = `${resource} ${name} ${selector}`;
+      this.#hubLists.set(list, (this.#hubLists.get(list) ?? 0) + 1);
+    }
     const key = `${verb} ${resource}`;
     this.#hubRequests[key] = (this.#hubRequests[key] ?? 0) + 1;
     if (group === argoGroup && resource === 'applications' && writeVerbs.has(verb)) this.#written.add(name);

@@ -110,7 +110,19 @@ export class ApiServer {
 
   #notify({ verb, kind, subresource, namespace, name, query, agent }: ResourceRequest): void {
     const { group, resource } = kind;
-    const notification = { verb, group, resource, subresource, namespace, name, dryRun: query.has('dryRun'), agent };
+    const selector = [query.get('labelSelector') ?? '', query.get('fieldSelector') ?? ''].join(' ').trim();
+    const notification = {
+      verb,
+      group,
+      resource,
+      subresource,
+      namespace,
+      name,
+      dryRun: query.has('dryRun'),
+      isContinued: query.has('continue'),
+      selector,
+      agent,
+    };
     for (const listener of this.#listeners) listener(notification);
   }
 
