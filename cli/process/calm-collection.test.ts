@@ -6,25 +6,35 @@ import { CalmCollection, ownProcess, shouldCollect } from './calm-collection.ts'
 
 const mebibyte = 1024 * 1024;
 
+interface Observed {
+  readonly usedMb: number;
+  readonly totalMb?: number;
+  readonly cpuMs?: number;
+  readonly followUps?: number;
+}
+
 describe('a collection of garbage', () => {
   it.each([
-    ['after a burst', 20, 200, 60, true],
-    ['while the process works', 500, 200, 60, false],
-    ['with little garbage', 20, 90, 60, false],
-    ['with more garbage than that', 20, 91, 60, true],
-    ['of a small heap that was never collected', 20, 15, 0, false],
-    ['of a heap whose collection would be a long pause', 20, 513, 60, false],
-  ])('%s', (_when, cpuMs, used, afterLast, expected) => {
-    const found = shouldCollect({ cpuMs, usedBytes: used * mebibyte, afterLastBytes: afterLast * mebibyte });
-    expect(found).toBe(expected);
+    ['after a burst', { usedMb: 200 }, 'garbage'],
+    ['while the process works', { usedMb: 200, cpuMs: 500 }, undefined],
+    ['with little garbage', { usedMb: 90 }, undefined],
+    ['with more garbage than that', { usedMb: 91 }, 'garbage'],
+    ['of a heap whose collection would be a long pause', { usedMb: 513 }, undefined],
+    ['again, while many pages are empty', { usedMb: 60, totalMb: 100, followUps: 1 }, 'pages'],
+    ['again, with few empty pages', { usedMb: 60, totalMb: 90, followUps: 1 }, undefined],
+    ['again, after the last follow-up', { usedMb: 60, totalMb: 100, followUps: 0 }, undefined],
+  ])('%s', (_when, { usedMb, totalMb = usedMb, cpuMs = 20, followUps = 0 }: Observed, expected) => {
+    const [usedBytes, totalBytes] = [usedMb * mebibyte, totalMb * mebibyte];
+    expect(shouldCollect({ cpuMs, usedBytes, totalBytes, afterLastBytes: 60 * mebibyte, followUps })).toBe(expected);
   });
 
-  it('happens once after each burst, and ends with the process', async () => {
+  it('happens three times after each burst, and ends with the process', async () => {
     const clock = new FakeClock();
     let [cpuMs, usedMb, collections] = [0, 40, 0];
     const process = {
       cpuMs: () => cpuMs,
       usedHeapBytes: () => usedMb * mebibyte,
+      totalHeapBytes: () => 400 * mebibyte,
       collect: () => {
         collections += 1;
         usedMb = 60;
@@ -41,10 +51,10 @@ describe('a collection of garbage', () => {
     usedMb = 300;
     await pass(5000); // Busy.
     await pass(5000); // Calm.
-    await pass(60_000); // Nothing new to free.
+    await pass(60_000); // Nothing new to free, but empty pages.
     usedMb = 120;
     await pass(5000); // A burst without much CPU.
-    expect(counts).toEqual([0, 1, 1, 2]);
+    expect(counts).toEqual([0, 1, 3, 4]);
     stop.abort(new Shutdown());
     await running;
   });

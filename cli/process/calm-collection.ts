@@ -11,18 +11,28 @@ const calmCpuMs = checkIntervalMs / 10;
 const maxHeapBytes = 512 * mebibyte;
 const minGarbageBytes = 16 * mebibyte;
 
+/** V8 returns pages to the system over several collections. */
+const maxFollowUps = 2;
+
 /** What the decision to collect is made of. */
 export interface HeapObservation {
   /** CPU of the process since the last check. */
   readonly cpuMs: number;
   readonly usedBytes: number;
+  /** Bytes of pages that V8 holds for its heap. */
+  readonly totalBytes: number;
   /** Used bytes after the last collection by {@link CalmCollection}; 0 before the first. */
   readonly afterLastBytes: number;
+  /** Collections that may still follow the last one for much garbage. */
+  readonly followUps: number;
 }
 
 /** Reports whether a full collection is worth its pause: much to free, and nothing to delay. */
-export function shouldCollect({ cpuMs, usedBytes, afterLastBytes }: HeapObservation): boolean {
-  return cpuMs < calmCpuMs && usedBytes <= maxHeapBytes && usedBytes >= 1.25 * afterLastBytes + minGarbageBytes;
+export function shouldCollect(observation: HeapObservation): 'garbage' | 'pages' | undefined {
+  const { cpuMs, usedBytes, totalBytes, afterLastBytes, followUps } = observation;
+  if (cpuMs >= calmCpuMs || usedBytes > maxHeapBytes) return undefined;
+  if (usedBytes >= 1.25 * afterLastBytes + minGarbageBytes) return 'garbage';
+  return followUps > 0 && totalBytes >= 1.25 * usedBytes + minGarbageBytes ? 'pages' : undefined;
 }
 
 /** The process, as far as a collection needs it. */
@@ -30,6 +40,7 @@ export interface CollectedProcess {
   /** CPU of all threads since the start. */
   readonly cpuMs: () => number;
   readonly usedHeapBytes: () => number;
+  readonly totalHeapBytes: () => number;
   readonly collect: () => void;
 }
 
@@ -40,14 +51,15 @@ export interface CalmCollectionDeps {
 }
 
 /**
- * Collects garbage once when the process becomes calm. V8 collects when it allocates, so a replica
- * that has just synced its fleet keeps all garbage of that burst, which can be more than its live
- * objects. The collection also wakes V8's own reducer, which returns pages to the system.
+ * Collects garbage when the process becomes calm: once, and up to twice more to return the pages.
+ * V8 collects when it allocates, so a replica that has just synced its fleet keeps all garbage of
+ * that burst, which can be more than its live objects.
  */
 export class CalmCollection implements Runnable {
   readonly name = 'calm-collection';
   readonly #deps: CalmCollectionDeps;
   #afterLastBytes = 0;
+  #followUps = 0;
 
   constructor(deps: CalmCollectionDeps) {
     this.#deps = deps;
@@ -66,7 +78,10 @@ export class CalmCollection implements Runnable {
   #check(cpuMs: number): void {
     const { clock, logger, process } = this.#deps;
     const usedBytes = process.usedHeapBytes();
-    if (!shouldCollect({ cpuMs, usedBytes, afterLastBytes: this.#afterLastBytes })) return;
+    const last = { afterLastBytes: this.#afterLastBytes, followUps: this.#followUps };
+    const reason = shouldCollect({ cpuMs, usedBytes, totalBytes: process.totalHeapBytes(), ...last });
+    if (reason === undefined) return;
+    this.#followUps = reason === 'garbage' ? maxFollowUps : this.#followUps - 1;
     const begin = clock.monotonic();
     process.collect();
     const pauseMs = Math.round(clock.monotonic() - begin);
@@ -96,6 +111,7 @@ export function ownProcess(): CollectedProcess {
       return (user + system) / 1000;
     },
     usedHeapBytes: () => getHeapStatistics().used_heap_size,
+    totalHeapBytes: () => getHeapStatistics().total_heap_size,
     collect,
   };
 }
