@@ -143,6 +143,7 @@ export class RefreshWrites implements RefreshEffects {
       );
       if (result === 'changed')
         this.#deps.requeue(pass.key, {
+          priority: automatedPriority(before),
           payload: { level: compareLevel.latest, reason: 'the last operation changed', cause: 'operation' },
         });
       if (result === 'started') {
@@ -183,6 +184,8 @@ export class RefreshWrites implements RefreshEffects {
     const message = `Initiated automated sync to '${revisions}'`;
     pass.logger.info(message, { reason: decision.reason });
     this.#deps.store.announce(app, { type: 'Normal', reason: 'OperationStarted', message });
-    this.#deps.startOperation(pass.key, isNeverSynced(app) ? 'resync' : 'live');
+    this.#deps.startOperation(pass.key, automatedPriority(app));
   }
 }
+
+const automatedPriority = (app: Application): Priority => (isNeverSynced(app) ? 'resync' : 'live');
