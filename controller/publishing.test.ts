@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PublishTerms } from '#publish';
 import { FakeClock } from '#support';
 import { automated, configMap, FakeWorld } from './testing/fake-world.ts';
 import { publisherAfter } from './testing/published.ts';
 
 let clock: FakeClock;
 let world: FakeWorld;
+let isWaiting = false;
 /** For each published tree: whether it may be delayed, and the number of writes before it. */
 let published: { readonly mayWait: boolean; readonly writes: number }[];
 
@@ -21,11 +23,13 @@ beforeEach(async () => {
   clock = new FakeClock();
   world = new FakeWorld(clock);
   published = [];
+  isWaiting = false;
   world.git.push('a'.repeat(40), [configMap('one'), configMap('two')]);
   world.application(automated);
-  const publisher = publisherAfter((_instance, terms) => {
+  const publish = (_instance: string, terms: PublishTerms): void => {
     published.push({ mayWait: terms.mayWait === true, writes: writes() });
-  });
+  };
+  const publisher = publisherAfter(publish, undefined, () => isWaiting);
   world.replica({ publisher });
   await clock.advance(10_000);
 });
@@ -50,11 +54,22 @@ describe('published state', () => {
     expect(mayWait()).toEqual([true, true, true]);
   });
 
-  it('of a requested refresh is available before the request is answered', async () => {
+  it('of a requested refresh is available before the request is answered, also if it waited', async () => {
+    mayWait();
+    isWaiting = true;
+    const before = writes();
+    world.annotate({ 'argocd.argoproj.io/refresh': 'normal', 'argocd.argoproj.io/refresh-timestamp': 'now' });
+    await clock.advance(1000);
+    expect(published.splice(0)).toEqual([{ mayWait: false, writes: before }]);
+    expect(writes()).toBe(before + 1);
+  });
+
+  it('is not published again for a requested refresh if it stands', async () => {
     mayWait();
     world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
     await clock.advance(1000);
-    expect(mayWait()).toEqual([false]);
+    expect(mayWait()).toEqual([]);
+    expect(world.app.metadata.annotations?.['argocd.argoproj.io/refresh']).toBeUndefined();
   });
 
   it('of drift is available with the status that reports it, and again with its repair', async () => {

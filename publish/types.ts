@@ -138,7 +138,10 @@ export interface Publisher extends Runnable {
     resources: readonly ManagedResource[] | undefined,
     terms: PublishTerms,
   ): Promise<void>;
-  /** Whether tree and managed resources are published, and stay so without being set again. */
+  /**
+   * Whether the last tree and managed resources are published, and stay so without being set again.
+   * False while a newer value waits (`mayWait`).
+   */
   stands(instance: string): boolean;
   setClusterInfo(server: string, report: ClusterReport, terms: PublishTerms): Promise<void>;
   /** Deletes everything about an application. */

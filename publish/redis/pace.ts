@@ -28,6 +28,11 @@ export class PublishPace {
     return moment !== undefined;
   }
 
+  /** Whether a newer value waits to be published. */
+  isHolding(id: string): boolean {
+    return this.#moments.get(id)?.held !== undefined;
+  }
+
   /** A value is published now: drops an older waiting one. */
   begin(id: string): void {
     this.drop(id);

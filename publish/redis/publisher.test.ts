@@ -235,6 +235,17 @@ describe('the state of an Application', () => {
     expect(stands).toEqual([false, false, true, true, false]);
   });
 
+  it('does not stand while a newer value waits to be published', async () => {
+    bench = await new PublisherBench().start();
+    const { publisher, clock } = bench;
+    await publisher.setTree('web', tree('a'), ownerTerms);
+    await publisher.setManagedResources('web', [], ownerTerms);
+    await publisher.setTree('web', tree('b'), { ...ownerTerms, mayWait: true });
+    const whileItWaits = publisher.stands('web');
+    await clock.advance(hourMs);
+    expect([whileItWaits, publisher.stands('web')]).toEqual([false, true]);
+  });
+
   it('stands for half of its lifetime after it was evicted from memory', async () => {
     bench = await new PublisherBench({ maxBytes: 200 }).start();
     const { publisher, clock } = bench;

@@ -138,7 +138,12 @@ export class RedisPublisher implements Publisher {
     if (this.#options.appStateTtlMs === undefined) return true;
     return [this.#treeSubject(instance), this.#managedSubject(instance)].every(({ id }) => {
       const document = this.#documents.get(id);
-      return document !== undefined && document.content.keys.length > 0 && this.#stands(document);
+      return (
+        !this.#pace.isHolding(id) &&
+        document !== undefined &&
+        document.content.keys.length > 0 &&
+        this.#stands(document)
+      );
     });
   }
 
