@@ -20,23 +20,17 @@ const auditedMs = 200_000;
 const healedMs = 90_000;
 
 const probes: Readonly<Record<string, Probe>> = {
-  'an edit during the pass that writes the status is seen': async (world, app) => {
-    const { hub } = world;
-    const fault = { is: 'late answer', ms: 2000 } as const;
-    world.network.armed.push({
-      to: hub.url,
-      verbs: 'write',
-      resource: 'applications',
-      fault,
-      left: 1,
-      until: world.time.now + 3000,
-    });
+  'a change of the spec during a pass is seen after it': async (world, app) => {
+    // Both steps of a pass that read Git take three seconds.
+    world.git.disturb('slow', 4000);
     refresh(world, app);
-    await world.playTo(world.elapsedMs + 500);
-    drift(world, app);
-    await world.playTo(world.elapsedMs + seenMs);
-    world.network.calm();
-    return unseen(world, app);
+    await world.playTo(world.elapsedMs + 1500);
+    const { sha } = world.git.commit(app, world.git.head(app).objects.values());
+    world.editApp(app, ({ spec }) => ({ spec: { ...spec, source: { ...spec.source, targetRevision: sha } } }));
+    world.setTarget(app);
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    if (world.app(app)?.status?.sync?.revision !== sha) return 'the new revision is not compared with';
+    return settled(world);
   },
   'an event that a watch loses is found by the audit': async (world, app) => {
     world.network.disturb(world.clusterOf(app).url, 'lossy', undefined);
