@@ -127,6 +127,7 @@ export async function checkCalm(world: World): Promise<void> {
   if (app === undefined) return;
   world.counts.add('promise checked in the calm');
   world.note(`checks with ${app}: ${name}`);
+  world.network.reviveWatches();
   world.setManner(app, 'automated');
   const failure = (await settled(world)) ?? (await probes[name]?.(world, app)) ?? (await settled(world));
   if (failure !== undefined) world.break(`${name}: ${failure}`);

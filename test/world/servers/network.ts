@@ -82,6 +82,11 @@ export class WorldNetwork {
     this.#downUntil.clear();
   }
 
+  /** Ends faults of watches that outlast the calm, until clients find them. */
+  reviveWatches(): void {
+    for (const watch of this.#watches) watch.revive();
+  }
+
   cut(process: string, url: string, ms: number): void {
     this.#deps.counts.add('partition');
     this.#cuts.set(`${process} ${url}`, this.#deps.time.now + ms);

@@ -78,6 +78,18 @@ export class OpenWatch {
     else this.#push(lineOf('ADDED', strangeObject));
   }
 
+  /** Ends what would disturb later events, and closes a silent stream, so that it is resumed. */
+  revive(): void {
+    const wasSilent = this.#isSilent;
+    this.#isSilent = false;
+    this.#losses = 0;
+    this.#repeats = 0;
+    this.#reorders = false;
+    if (this.#held !== undefined) this.#push(this.#held);
+    this.#held = undefined;
+    if (wasSilent) this.end();
+  }
+
   /** Ends the stream after what was sent. */
   end(error?: Error): void {
     if (this.#isSilent) return;
