@@ -1,10 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Repository } from '#model';
+import { SocksProxy } from '#support';
 import { chartArchive } from '../../testing/archive.ts';
 import { serveChart } from '../../testing/chart-repository.ts';
+import { selfSigned } from '../../testing/identity.ts';
 import { chartArtifact, startRegistry } from '../../testing/registry.ts';
 import { failureOf, machineTools, renderBench } from '../../testing/repository.ts';
 import type { RenderBench, TestRepository } from '../../testing/repository.ts';
@@ -135,5 +138,77 @@ dependencies:
       'app/Chart.yaml': `apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: web, version: 1.x, repository: "${server.url}"}]\n`,
     });
     expect((await failureOf(rendered(repository))).message).toMatch(/127\.0\.0\.2 .*denied-networks/);
+  });
+});
+
+/** A chart with one dependency in the repository at `url`. */
+const dependentOn = (url: string): Readonly<Record<string, string>> => ({
+  'app/Chart.yaml': `apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: web, version: 1.x, repository: "${url}"}]\n`,
+});
+
+const chartsAt = (url: string, over: Partial<Repository> = {}): ManifestsRequest['repositories'] => ({
+  repositories: [{ url, type: 'helm', insecure: false, inheritedCreds: false, ...over }],
+  credentials: [],
+});
+
+describeWithTool('helm', 'chart dependencies behind a proxy', () => {
+  it('come through the http proxy of their repository, with its login and for no other repository', async () => {
+    for (const version of ['1.0.0', '1.4.0'])
+      server.pages.set(`http://charts.invalid/web-${version}.tgz`, { body: chartArchive('web', version) });
+    serve('1.0.0', '1.4.0');
+    server.pages.set('http://charts.invalid/index.yaml', server.pages.get('/index.yaml') ?? {});
+    const repository = bench.repository(dependentOn('http://charts.invalid'));
+    const proxy = server.url.replace('//', '//me:secret@');
+    const found = await rendered(repository, { repositories: chartsAt('http://charts.invalid', { proxy }) });
+    expect(found).toMatchObject([{ version: '1.4.0' }]);
+    const login = `Basic ${Buffer.from('me:secret').toString('base64')}`;
+    expect(server.asked.map(({ path, headers }) => [path, headers['proxy-authorization']])).toEqual([
+      ['http://charts.invalid/index.yaml', login],
+      ['http://charts.invalid/web-1.4.0.tgz', login],
+    ]);
+    repository.commit(dependentOn('http://other.invalid'));
+    const failure = await failureOf(
+      rendered(repository, { repositories: chartsAt('http://charts.invalid', { proxy }) }),
+    );
+    expect(failure.message).toMatch(/^the dependencies of the chart cannot be built: .*other\.invalid/);
+    expect(failure.message).not.toContain('secret');
+    expect(server.asked).toHaveLength(2);
+  });
+
+  it('come through a SOCKS proxy, which gets the name of their host', async () => {
+    serve('1.0.0');
+    const proxy = await SocksProxy.start();
+    try {
+      const url = `http://charts.invalid:${new URL(server.url).port}`;
+      const repositories = chartsAt(url, { proxy: `socks5h://127.0.0.1:${proxy.port}` });
+      const found = await rendered(bench.repository(dependentOn(url)), { repositories });
+      expect(found).toMatchObject([{ version: '1.0.0' }]);
+      expect(proxy.asked.every((target) => target.includes('charts.invalid'))).toBe(true);
+      expect(proxy.asked).toHaveLength(2);
+    } finally {
+      await proxy.close();
+    }
+  });
+});
+
+describeWithTool('helm', 'chart dependencies of a server with a certificate of its own authority', () => {
+  it('come with its bundle of argocd-tls-certs-cm, and not without it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'authority-'));
+    const identity = selfSigned(folder, '127.0.0.1');
+    if (identity === undefined) throw new Error('this test needs openssl');
+    const secure = await startWebServer({ key: identity.key, cert: identity.cert });
+    try {
+      serveChart(secure, ['1.0.0']);
+      const unknown = await failureOf(rendered(bench.repository(dependentOn(secure.url))));
+      expect(unknown.message).toMatch(/^the dependencies of the chart cannot be built: .*self-signed certificate/);
+      expect(secure.asked).toEqual([]);
+      bench.close();
+      bench = renderBench({ trust: { tlsCertificates: folder } });
+      writeFileSync(join(folder, '127.0.0.1'), identity.cert);
+      expect(await rendered(bench.repository(dependentOn(secure.url)))).toMatchObject([{ version: '1.0.0' }]);
+    } finally {
+      await secure.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
