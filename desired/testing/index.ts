@@ -10,3 +10,4 @@ export { startWebServer } from './web-server.ts';
 export type { ServedPage, WebServer } from './web-server.ts';
 export { itWithTool } from './with-tool.ts';
 export { machineTools } from './repository.ts';
+export { renderOne, requestOf } from './request.ts';

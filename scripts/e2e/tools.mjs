@@ -143,6 +143,21 @@ export const tools = [
     },
   },
   {
+    // Serves LFS files over ssh. It has no version and prints its purpose.
+    name: 'git-lfs-transfer',
+    version: '0.1.0',
+    accepts: () => true,
+    wanted: 'any',
+    ask: [],
+    answer: /SSH (transfer) agent/,
+    onlyFor: ['lfs-ssh.e2e.ts'],
+    go: {
+      module: { path: 'github.com/charmbracelet/git-lfs-transfer', version: 'v0.1.0' },
+      package: 'github.com/charmbracelet/git-lfs-transfer',
+      stamp: [],
+    },
+  },
+  {
     name: 'sshd',
     accepts: atLeast(8, 0),
     wanted: '8.0 or newer',

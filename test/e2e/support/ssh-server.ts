@@ -16,8 +16,11 @@ export interface SshServer {
   close(): Promise<void>;
 }
 
-/** Starts OpenSSH's server. One key can log in, as the user of this test. */
-export async function startSshServer(folder: string, address = '127.0.0.1'): Promise<SshServer> {
+/**
+ * Starts OpenSSH's server. One key can log in, as the user of this test.
+ * @param path PATH of its commands; default: that of a login
+ */
+export async function startSshServer(folder: string, address = '127.0.0.1', path?: string): Promise<SshServer> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // As root sshd requires this folder, which usually an init system creates.
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
@@ -38,6 +41,7 @@ export async function startSshServer(folder: string, address = '127.0.0.1'): Pro
     KbdInteractiveAuthentication: 'no',
     PermitRootLogin: 'prohibit-password',
     PidFile: 'none',
+    ...(path === undefined ? {} : { SetEnv: `PATH=${path}` }),
   };
   writeFileSync(
     config,

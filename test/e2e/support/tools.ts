@@ -7,6 +7,7 @@ export type ToolName =
   | 'kube-apiserver'
   | 'etcd'
   | 'etcdutl'
+  | 'git-lfs-transfer'
   | 'kube-controller-manager'
   | 'kube-scheduler'
   | 'kubelet'
