@@ -87,8 +87,10 @@ const probes: Readonly<Record<string, Probe>> = {
     await world.playTo(world.elapsedMs + seenMs);
     const shown = world.app(app)?.status?.resources?.find(({ name }) => name === `${app}-c0`)?.status;
     if (shown !== 'Synced' && driftOf(world, app) !== undefined) return 'an ignored difference is shown';
+    if (driftOf(world, app) === undefined) return 'an ignored difference is healed';
     changeSettings(world, {});
-    return settled(world);
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    return unseen(world, app) ?? settled(world);
   },
   'two syncs in a row have an end, an Event and hooks of their own': async (world, app) => {
     const [events, ends] = [endEventsOf(world, app), endsOf(world, app)];
@@ -102,19 +104,26 @@ const probes: Readonly<Record<string, Probe>> = {
     const [reported, recorded] = [endEventsOf(world, app) - events, endsOf(world, app) - ends];
     return reported === recorded ? undefined : `${reported} Events report the ends of ${recorded} syncs`;
   },
-  'a push is seen after a refresh, and an object that Git lost is pruned': async (world, app) => {
+  'a push is seen after a refresh, and an object that Git lost is pruned if it may be': async (world, app) => {
     const added = configMap(`${app}-probe`, 'v1');
     world.git.commit(app, [...world.git.head(app).objects.values(), added]);
     world.setTarget(app);
     refresh(world, app);
     const created = await settled(world);
     if (created !== undefined || world.live(app, added) === undefined) return created ?? 'a pushed object is missing';
+    world.setManner(app, 'automated without prune');
     world.git.commit(
       app,
       [...world.git.head(app).objects.values()].filter(({ metadata }) => metadata.name !== added.metadata.name),
     );
     world.setTarget(app);
     refresh(world, app);
+    await world.playTo(world.elapsedMs + 2 * seenMs);
+    // A sync for another difference, which must not prune either.
+    drift(world, app);
+    await world.playTo(world.elapsedMs + seenMs);
+    if (world.live(app, added) === undefined) return 'an object is pruned although pruning is switched off';
+    world.setManner(app, 'automated');
     const pruned = await settled(world);
     return pruned ?? (world.live(app, added) === undefined ? undefined : 'an object that Git lost is not pruned');
   },
