@@ -53,9 +53,13 @@ describe('a cluster that sends without end', () => {
       await fleet.settled(60_000);
       expect(fleet.pids().get(name)).toBe(pid);
       if (condition !== undefined)
-        await eventually(() => expect(fleet?.conditionsOf('hostile-0')).toMatch(condition), 120_000);
+        await eventually(() => {
+          const conditions = fleet?.conditionsOf('hostile-0') ?? '';
+          if (!condition.test(conditions))
+            throw new Error(`conditions "${conditions}"\n${tail(fleet?.log(name) ?? '')}`);
+        }, 240_000);
     },
-    360_000,
+    420_000,
   );
 });
 
