@@ -7,9 +7,9 @@ import type { BesideHub } from './hub.ts';
 
 /** How long the steps of the script may take and wait. */
 export interface ScriptLimits {
-  /** Of a step over all Applications, such as the first sync. */
+  /** Limit of a step over all Applications, such as the first sync. */
   readonly allMs: number;
-  /** Of one drift, of the push, and of one Application's return to Synced. */
+  /** Limit of one drift, of the push, and of one Application's return to Synced. */
   readonly oneMs: number;
   readonly restMs: number;
 }

@@ -19,7 +19,7 @@ const managedShare = 0.3;
 const strangerSlots = 40;
 const strangerNamespace = 'default';
 
-/** What other controllers do in a day, at the given rate. */
+/** The writes of other controllers in a day, at the given rate. */
 export class ChurnLoad {
   readonly #options: ChurnOptions;
   readonly #timer: NodeJS.Timeout;

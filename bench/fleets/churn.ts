@@ -1,14 +1,14 @@
 import { systemClock } from '#base';
+import { fitLine } from '../fleet/measure.ts';
 import type { BenchMetrics } from '../harness.ts';
 import type { FleetApplication } from './fleet-objects.ts';
 import { spreadApplications, withFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
 import type { ProcessHoldings } from './inspect.ts';
 import { costOfReplicas } from './measures.ts';
-import { fitLine } from './line-fit.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 
-/** What a day has; `--share` reduces all of it. */
+/** Events of one day; `--share` reduces all of them. */
 const dayOfChurn = { events: 200_000, syncs: 2000, handOvers: 200, breaks: 50, seconds: 420 };
 const smokeChurn = { events: 300, syncs: 6, handOvers: 1, breaks: 1, seconds: 2 };
 const [shortest, longest] = [5, 20];

@@ -4,8 +4,8 @@ import { join, resolve } from 'node:path';
 import { systemClock } from '#base';
 import { firstValue, manifestOf, numbered } from './fleet-objects.ts';
 import type { FleetApplication } from './fleet-objects.ts';
-import { forkObject } from './remote.ts';
-import type { Remote } from './remote.ts';
+import { forkObject } from '../fleet/remote.ts';
+import type { Remote } from '../fleet/remote.ts';
 import { FleetReplica } from './replica.ts';
 import { FleetRepository } from './repository.ts';
 import type { ScenarioRun } from './scenario.ts';
@@ -55,7 +55,7 @@ export class Fleet {
   readonly #folder: string;
   readonly #replicas = new Map<number, FleetReplica>();
   #lives = 0;
-  /** Of replicas that are started from now on. */
+  /** Applies to replicas that are started from now on. */
   heartbeatSeconds = defaultHeartbeatSeconds;
 
   constructor(

@@ -4,7 +4,7 @@ import { isObject } from '#base';
 import { collectGarbage } from '../harness.ts';
 
 /**
- * What a process holds after a full garbage collection: bytes, open files, active resources of
+ * Holdings of a process after a full garbage collection: bytes, open files, active resources of
  * libuv by type, and live instances by class.
  */
 export interface ProcessHoldings {

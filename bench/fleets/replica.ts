@@ -126,7 +126,7 @@ export class FleetReplica {
     return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / ticksPerSecond;
   }
 
-  /** What it holds after a full garbage collection. */
+  /** Memory, files and resources that it holds after a full garbage collection. */
   holdings({ withInstances = true } = {}): Promise<ProcessHoldings> {
     this.#holdingsRequests += 1;
     const benchHoldings = this.#holdingsRequests;

@@ -36,7 +36,7 @@ export interface Witnessed {
   readonly ms: number;
 }
 
-/** What the servers saw of the controller since {@link SimFleet.resetCounts}. */
+/** Requests of the controller since {@link SimFleet.resetCounts}, as the servers saw them. */
 export interface FleetCounts {
   /** Requests to the hub: "list applications" → 1. */
   readonly hub: Readonly<Record<string, number>>;

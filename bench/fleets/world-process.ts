@@ -1,4 +1,4 @@
-import { serveObject } from './remote.ts';
+import { serveObject } from '../fleet/remote.ts';
 import { SimFleet } from './sim-fleet.ts';
 
 // The process of the simulated hub and clusters.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { fitLine } from './line-fit.ts';
+import { fitLine } from './measure.ts';
 
 describe('the line through samples', () => {
   it('has the growth of values on a line, and no noise', () => {

@@ -83,5 +83,6 @@ export function serveObject(target: object): void {
       (error: unknown) => process.send?.({ id, error: messageOf(error) } satisfies RemoteReply),
     );
   });
+  // Servers and timers of the object would keep this process alive without its parent.
   process.once('disconnect', () => process.exit());
 }
