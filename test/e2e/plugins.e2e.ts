@@ -9,6 +9,7 @@ import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
+import { renderOne, requestOf } from '../../desired/testing/index.ts';
 import { TestApplication } from './applications.ts';
 import { startPluginServer } from './support/commit-server.ts';
 import type { ArgoServer } from './support/commit-server.ts';
@@ -105,21 +106,10 @@ async function render(
   over: Partial<ApplicationSource> = {},
   more: Partial<ManifestsRequest> = {},
 ): Promise<SourceManifests> {
-  const at = { source: { repoURL: repository.url, path: 'app', ...over }, repository, revision: 'main' };
-  const request: ManifestsRequest = {
-    sources: [at],
-    cluster: { kubeVersion: 'v1.33.1', apiVersions: ['v1', 'v1/ConfigMap'] },
-    repositories: { repositories: [], credentials: [] },
-    options: { kustomizeBuildOptions: '', kustomizeVersions: {}, valuesFileSchemes: ['https'], enabledTypes: {} },
-    cache: { revision: 'current', manifests: 'cached' },
-    appName: 'app',
-    namespace: 'apps',
-    project: 'default',
-    ...more,
-  };
-  const [made] = (await desired.manifests(request, new AbortController().signal)).sources;
-  if (made === undefined) throw new Error('there is no answer');
-  return made;
+  const source = { repoURL: repository.url, path: 'app', ...over };
+  const cache = { revision: 'current', manifests: 'cached' } as const;
+  const request = requestOf(source, repository, { revision: 'main', cache, namespace: 'apps', ...more });
+  return renderOne(desired, request, new AbortController().signal);
 }
 
 const dataOf = ({ objects }: SourceManifests): unknown => objects[0]?.['data'];
@@ -173,7 +163,9 @@ describe('git in a plugin', () => {
     await eventually(() => expect(readdirSync(join(server.address, '.lent'))).toEqual([]));
   });
 
-  (process.getuid?.() === 0 ? it : it.skip)('reads the key as another user of the same group', async () => {
+  const isRoot = process.getuid?.() === 0;
+  const asAnotherUser = `reads the key as another user of the same group${isRoot ? '' : ' (left out: needs root)'}`;
+  (isRoot ? it : it.skip)(asAnotherUser, async () => {
     const drop = 'setpriv --reuid=998 --regid=997 --clear-groups';
     const list = `cd / && ${drop} git ls-remote "$ARGOCD_APP_SOURCE_REPO_URL" HEAD >/dev/null\nprintf '  read: "yes"\\n'`;
     const server = await start('dropped', list, { provideGitCreds: true });
