@@ -14,7 +14,7 @@ const minGarbageBytes = 16 * mebibyte;
 /** V8 returns pages to the system over several collections. */
 const maxFollowUps = 2;
 
-/** What the decision to collect is made of. */
+/** Inputs of the decision to collect. */
 export interface HeapObservation {
   /** CPU of the process since the last check. */
   readonly cpuMs: number;

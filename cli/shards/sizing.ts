@@ -7,7 +7,7 @@ import type { MeasuredLoad, ReplicaLoad } from './measured-load.ts';
 import { counted, distinctParts } from './source.ts';
 import type { FleetSource } from './source.ts';
 
-/** What one shard costs its replica. */
+/** Cost of one shard to its replica. */
 export interface ShardLoad {
   /** Share of one CPU. */
   readonly cpu: number;

@@ -118,7 +118,7 @@ export interface RefreshEffects {
   settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite>;
 }
 
-/** What is stored of a {@link PassAssessment}, and started because of it. */
+/** The part of a {@link PassAssessment} that is stored, and that starts a sync. */
 export type SettledAssessment = Pick<PassAssessment, 'status' | 'patch' | 'decisions'>;
 
 export interface PassStart {

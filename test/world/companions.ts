@@ -49,7 +49,7 @@ function editsNow({ at }: Act, { draw, apps }: PlanWorld): Act[] {
   return [edit(200), edit(2000 + draw.below(3000))];
 }
 
-/** What makes a fault matter: the requests that it should hit. */
+/** Acts that give a fault the requests that it should hit. */
 function reactionsTo(act: Act, { draw, apps, homes }: PlanWorld): Act[] {
   const { at } = act;
   const app = draw.below(apps);

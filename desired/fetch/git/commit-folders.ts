@@ -35,7 +35,7 @@ interface KeptFolder extends GitFolder {
   users: number;
 }
 
-/** Folders that are kept for the next request when nobody uses them. */
+/** Number of unused folders that are kept for the next request. */
 const maxKeptFolders = 8;
 
 /**

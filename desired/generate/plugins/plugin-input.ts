@@ -18,7 +18,7 @@ export interface PluginInputsDeps {
   readonly usesGeneratePaths: boolean;
 }
 
-/** What a plugin gets: all files to decide whether it supports a source, or those to render it. */
+/** Whether a plugin decides that it supports a source (all files), or renders it. */
 export type InputPurpose = 'match' | 'generate';
 
 export interface InputOrder {

@@ -272,7 +272,7 @@ interface PluginCall {
 /** Plugins start with the pod; one that starts later is noticed after this time. */
 const namesTtlMs = 5000;
 
-/** What every plugin gets. */
+/** The inputs of any plugin: equal keys, equal answers. */
 function inputKeyOf(job: RenderJob): readonly unknown[] {
   return [job.snapshot.revision, job.segments, optionsHash(job.source), environmentOf(job)];
 }

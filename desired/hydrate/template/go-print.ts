@@ -55,7 +55,7 @@ function intText({ type, value }: GoInt): string {
   return type === 'time.Weekday' ? weekdayName(Number(value)) : String(value);
 }
 
-/** What the method String returns. */
+/** The result of Go's method String. */
 export function stringerText(value: GoTime | GoVersion): string {
   if (value instanceof GoTime) return formatTime(value, '2006-01-02 15:04:05.999999999 -0700 MST');
   const { major, minor, patch, pre } = value.version;

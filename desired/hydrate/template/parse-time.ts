@@ -3,7 +3,7 @@ import type { GoZone } from './go-zone.ts';
 import { layoutForm, monthName, timeOf, weekdayName } from './go-time.ts';
 import type { GoTime } from './template-values.ts';
 
-/** What a text has given so far. */
+/** The fields that were read from a text so far. */
 interface ReadTime {
   year: number;
   month: number;

@@ -19,7 +19,7 @@ export const templateLimits = {
 /** A visit costs about as much time as this many characters. */
 const visitCost = 4;
 
-/** What is left of the limits of one template. */
+/** The rest of the limits of one template. */
 export class TemplateBudget {
   #steps = 0;
   #work = 0;

@@ -6,7 +6,7 @@ import type { TemplateValue } from './template-values.ts';
 /** The type of a parameter in Go. */
 export type ParameterType = 'any' | 'string' | 'int' | 'float64' | 'bool' | 'map' | 'time' | 'version';
 
-/** What functions may use besides their arguments. */
+/** Surroundings that functions may use besides their arguments. */
 export interface FunctionContext {
   readonly budget: TemplateBudget;
   /** The time of this rendering. */

@@ -48,7 +48,7 @@ function pascalCase(text: string): string {
     if (isJoint) {
       result += wordText(word);
       word = '';
-      // Of the connectors in a row the last one goes, unless the text ends there.
+      // The last of several connectors in a row is dropped, unless the text ends there.
       if (i === chars.length - 1 || isConnector(chars[i + 1] ?? '')) result += char;
     } else word += char;
     before = char;
@@ -81,7 +81,7 @@ interface NamePart {
 const partForms: readonly (readonly [WordKind, RegExp])[] = [
   ['connector', /[-_\p{White_Space}]+/uy],
   ['punctuation', /(?:(?![-_])\p{P})+/uy],
-  // Of capitals before a small letter the last one begins the next word: HTTP and Status.
+  // The last capital before a small letter begins the next word: HTTP and Status.
   ['upper', /\p{Lu}{2,}(?![\p{Ll}\p{Lo}\p{Lm}])|\p{Lu}+(?=\p{Lu}[\p{Ll}\p{Lo}\p{Lm}])|\p{Lu}[\p{Ll}\p{Lo}\p{Lm}]*/uy],
   ['letters', /[\p{Ll}\p{Lo}\p{Lm}\p{Lt}]+/uy],
   ['number', /\p{N}+/uy],
