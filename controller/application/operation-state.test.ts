@@ -81,6 +81,15 @@ describe('startPass', () => {
     expect(retry.do === 'continue' && [retry.state.finishedAt, retry.state.syncResult]).toEqual([undefined, undefined]);
   });
 
+  it.each([
+    ['a minute ahead', 60_000, { do: 'wait', ms: 65_000 }],
+    ['over a minute ahead', 61_000, { do: 'continue' }],
+  ])('waits for a retry whose attempt ended by a clock %s, or not', (_name, aheadMs, expected) => {
+    const operation: Operation = { sync: {}, retry: { limit: 2 } };
+    const app = application({ finishedAt: kubeTime(now + aheadMs), retryCount: 1, operation }, operation);
+    expect(startPass(app, now, 0)).toMatchObject(expected);
+  });
+
   it.each<[string, Operation, boolean]>([
     ['asked to', { sync: { revision: 'a' }, retry: { limit: 1, refresh: true } }, true],
     ['asked not to', { sync: { revision: 'a' }, retry: { limit: 1, refresh: false } }, false],

@@ -1,10 +1,7 @@
 import { omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
-import { kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
-
-/** How far clocks of replicas may differ. */
-const believedSkewMs = 60_000;
+import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
 
 /**
  * The state machine of `status.operationState`. The object is the only memory of an operation
@@ -71,12 +68,13 @@ function startTime(now: number, last: OperationState | undefined): number {
   return before !== undefined && aheadMs >= 0 && aheadMs < believedSkewMs ? before + 1000 : now;
 }
 
+/** The wait ends at once if a clock that was far ahead wrote its begin. */
 function startRetry(current: OperationState, now: number): PassStart {
   const finished = parseTime(current.finishedAt) ?? now;
   const retryAt = nextRetryAt(current.operation.retry, finished, Math.max(0, (current.retryCount ?? 1) - 1));
   if (typeof retryAt === 'string')
     return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
-  if (retryAt > now)
+  if (retryAt > now && finished - now <= believedSkewMs)
     return { do: 'wait', ms: retryAt - now, reason: `retry ${current.retryCount ?? 1} of the operation` };
   const latest = current.operation.retry?.refresh === true;
   const rest = omit(current, 'finishedAt', 'syncResult');

@@ -3,6 +3,7 @@ import type { Clock } from '#base';
 import type { Application, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { PromMetrics } from '#telemetry';
+import { kubeTime } from '../shared/kube-time.ts';
 import { automated, configMap, FakeWorld } from '../testing/fake-world.ts';
 
 const sha = 'a'.repeat(40);
@@ -118,6 +119,29 @@ describe('an Application that blocks the event loop', () => {
     await refreshed();
     expect(flags()).toEqual([]);
     expect(world.app.status?.sync?.status).toBe('Synced');
+  });
+
+  it.each([
+    ['stays in quarantine', 'half a minute', 30_000, 0],
+    ['leaves quarantine', 'an hour', 3_600_000, 1],
+  ])('%s if the clock that began it was ahead by %s', async (_what, _ahead, aheadMs, expected) => {
+    world.git.push(sha, [heavy('one')]);
+    world.application(automated);
+    const first = start();
+    await clock.advance(5000);
+    isHeavy = true;
+    await refreshed();
+    await refreshed();
+    expect(flags()).toHaveLength(1);
+    await first.stop();
+    isHeavy = false;
+    const lastTransitionTime = kubeTime(clock.now() + aheadMs);
+    const conditions = (world.app.status?.conditions ?? []).map((each) => ({ ...each, lastTransitionTime }));
+    world.edit(() => ({ status: { ...world.app.status, conditions } }));
+    const before = asked();
+    start();
+    await clock.advance(10_000);
+    expect(Math.min(1, asked() - before)).toBe(expected);
   });
 });
 

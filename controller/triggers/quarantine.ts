@@ -7,7 +7,7 @@ import type { Logger } from '#telemetry';
 import { ownedConditions } from '../shared/conditions.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
-import { kubeTime, parseTime } from '../shared/kube-time.ts';
+import { believedSkewMs, kubeTime, parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { describeHold } from '../comparison/loop-watch.ts';
 import type { LoopHold, LoopWatch } from '../comparison/loop-watch.ts';
@@ -80,7 +80,9 @@ export class ApplicationQuarantine {
   #quarantineLeftMs(key: AppKey, app: Application | undefined): number {
     const since = parseTime(quarantineConditionOf(app)?.lastTransitionTime);
     if (app === undefined || since === undefined || this.#isRefreshRequested(key, app)) return 0;
-    return since + quarantineMs - this.#deps.clock.now();
+    const leftMs = since + quarantineMs - this.#deps.clock.now();
+    // The clock that wrote the condition was ahead.
+    return leftMs > quarantineMs + believedSkewMs ? 0 : leftMs;
   }
 
   /** A request that the rate limit delays does not lift the quarantine. */
