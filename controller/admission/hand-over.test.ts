@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { untilAborted } from '#base';
 import { createMemoryPublisher } from '#publish';
 import { automated, configMap } from '../testing/fake-world.ts';
 import { wave } from '../testing/manifests.ts';
@@ -46,6 +47,22 @@ describe('a hand-over', () => {
     at.world.replica({ index: 0, hub: { before: handOver }, dest: { before: handOver } });
     await at.clock.advance(20_000);
     expect([passed, sent()]).toEqual([1, []]);
+  });
+
+  it('while a repository does not answer: after a quick return, the Application is compared at once', async () => {
+    at.world.git.takes = (_request, signal) => {
+      at.world.git.takes = undefined;
+      return untilAborted(signal);
+    };
+    at.world.application();
+    await at.start({});
+    await at.clock.advance(5000);
+    expect(at.world.app.status?.sync).toBeUndefined();
+    at.world.handOver(1);
+    await at.clock.advance(100);
+    at.world.handOver(0);
+    await at.clock.advance(2000);
+    expect(at.world.app.status?.sync?.status).toBe('OutOfSync');
   });
 
   it('invalidates what was published: it is not assumed to be in the store', async () => {

@@ -10,6 +10,7 @@ import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
 import type { RestingPass } from './basis.ts';
 import type { ContestMemory } from './contest.ts';
+import { OwnedReads } from './owned-reads.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
 
@@ -85,6 +86,8 @@ export class AppMemories {
   readonly activity = new ActivityLog();
   /** References to what the last passes read and decided. */
   readonly passLog = new PassLog();
+  /** Reads of sources in flight. */
+  readonly reads = new OwnedReads();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
   constructor(gate?: ApplyGate) {
@@ -110,6 +113,7 @@ export class AppMemories {
     this.passLog.forget(key);
     this.dryRuns.delete(key);
     this.gate?.forget(key);
+    this.reads.end(key);
   }
 
   get size(): number {

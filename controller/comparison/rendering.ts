@@ -23,6 +23,7 @@ import type { WorkerSlot } from '#queues';
 import type { BoundApplication } from '../admission/bound.ts';
 import { generatorCapabilities, capabilitiesOf, incompleteApis, usesCapabilities } from '../discovery/capabilities.ts';
 import type { IncompleteApis } from '../discovery/capabilities.ts';
+import type { OwnedReads } from './owned-reads.ts';
 import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from '../shared/errors.ts';
 
 export interface RendererDeps {
@@ -31,6 +32,8 @@ export interface RendererDeps {
   readonly repository: (url: string, project: string) => Repository;
   /** Repositories for chart dependencies, beside the sources of an application. */
   readonly chartRepositories: () => KnownRepositories;
+  /** Ends the reads of an Application that this replica loses; absent: it owns none. */
+  readonly reads?: OwnedReads;
 }
 
 export interface RendererConfig {
@@ -117,7 +120,12 @@ export class Renderer {
   }
 
   /** Like {@link render}, but throws every error. */
-  async sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<RenderedSources> {
+  sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<RenderedSources> {
+    const read = (inner: AbortSignal): Promise<RenderedSources> => this.#sources(request, cluster, inner);
+    return this.#deps.reads?.run(request.bound.key, signal, read) ?? read(signal);
+  }
+
+  async #sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<RenderedSources> {
     const { sources } = request;
     // Without a source, every resource would look as if it had been removed from Git.
     if (sources.every(isReferenceOnly)) throw new SourceRefused({ type: 'InvalidSpecError', message: nothingToRender });

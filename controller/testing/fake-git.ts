@@ -18,7 +18,7 @@ export class FakeGit {
   readonly verified: VerifyRequest[] = [];
   gpgFailure: Error | undefined;
   /** Rendering time by the test's clock; undefined: none. */
-  takes: ((request: ManifestsRequest) => Promise<void>) | undefined;
+  takes: ((request: ManifestsRequest, signal: AbortSignal) => Promise<void>) | undefined;
   /** False: signatures are verified during rendering, as in a repo-server. */
   verifiesBefore = true;
   /** Runs while manifests are requested. */
@@ -50,8 +50,8 @@ export class FakeGit {
         Promise.resolve({ author: 'a <a@x>', authoredAt: 0, message: `change ${sha.slice(0, 4)}`, references: [] }),
       hasChanges: ({ from, to }) => Promise.resolve(this.watchedChange(from, to)),
       ...(this.verifiesBefore ? { verify } : {}),
-      manifests: async (request): Promise<Manifests> => {
-        if (this.takes !== undefined) await this.takes(request);
+      manifests: async (request, signal): Promise<Manifests> => {
+        if (this.takes !== undefined) await this.takes(request, signal);
         this.requests.push(request);
         this.meanwhile();
         const sources: SourceManifests[] = [];
