@@ -58,7 +58,7 @@ export const connectionOptions = {
     env: 'ARGOCD_K8S_CLIENT_QPS',
     key: 'P:controller.k8s.client.qps',
     min: 1,
-    help: 'Maximum requests per second to one API server.',
+    help: 'Maximum requests per second to one API server. The hub gets four times as many, and as many again for Events.',
   },
   k8sClientBurst: {
     flag: 'k8s-client-burst',

@@ -30,6 +30,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
       ownership,
       publisher,
       hub: infrastructure.client,
+      eventHub: infrastructure.eventClient,
       clients: infrastructure.clients,
       committer: hydrationCommitter(inputs, neighbours),
     },

@@ -80,6 +80,8 @@ export interface ReplicaInfrastructure {
   readonly namespace: string;
   /** The hub cluster. */
   readonly client: KubeClient;
+  /** Writes Events to the hub, so that no status waits for the request rate behind them. */
+  readonly eventClient: KubeClient;
   /** Clock of the hub. */
   readonly hubTime: HubTime;
   /** The controller's own rights on the hub. */
@@ -104,7 +106,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   const hubAccess = new HubAccess({ clock: systemClock, logger, namespace });
   const observeTime = hubTimeListener(hubTime);
   let requests = 0;
-  const client = clientFactory(inputs, {
+  const connectHub = clientFactory(inputs, {
     rate: hubRate,
     instruments,
     onRequest: (record) => {
@@ -113,7 +115,8 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
       hubAccess.answered(record);
     },
     onForbidden: (request, message) => hubAccess.denied(request, message),
-  })(hub.connection);
+  });
+  const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = createSettingsStore({
     ...surroundings,
     client,
@@ -143,6 +146,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
   return {
     namespace,
     client,
+    eventClient,
     hubTime,
     hubAccess,
     clients,
@@ -235,7 +239,7 @@ export function startOrder(
   },
 ): (readonly Runnable[])[] {
   const { config, commands, renderer, logger } = inputs;
-  const { client, hubAccess, upkeep, neighbours } = infrastructure;
+  const { client, eventClient, hubAccess, upkeep, neighbours } = infrastructure;
   const { settings, live, desired, metrics } = neighbours;
   const started = { value: false };
   const ready = (): { ok: boolean; reason?: string } => {
@@ -255,7 +259,7 @@ export function startOrder(
   const endpoints = api({ controller, ownership, ready });
   return [
     // Stopped last, so that the spans of the last passes are sent, too.
-    [hubClientCloser(client), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
+    [hubClientCloser([client, eventClient]), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
     [
       telemetry,
       upkeep,
@@ -304,8 +308,8 @@ export function shardingAlgorithm(text: string, logger: Logger): ReturnType<type
 }
 
 /**
- * The hub receives all status updates and events, so its client gets a multiple of the request
- * rate.
+ * The hub receives the status of all Applications, so its client gets a multiple of the request
+ * rate; the client for Events gets the same.
  */
 const hubRate = 4;
 
@@ -441,12 +445,14 @@ function startedMarker(started: { value: boolean }): Runnable {
 /**
  * Closes the hub's connections last: passes that finish during the stop still write their status.
  */
-function hubClientCloser(client: KubeClient): Runnable {
+function hubClientCloser(clients: readonly KubeClient[]): Runnable {
   return {
     name: 'hub client',
     run: (signal) =>
       new Promise((resolve, reject) => {
-        const close = (): void => void client.close().then(resolve, reject);
+        const close = (): void => {
+          void Promise.all(clients.map((client) => client.close())).then(() => resolve(), reject);
+        };
         if (signal.aborted) close();
         else signal.addEventListener('abort', close, { once: true });
       }),

@@ -434,7 +434,7 @@ export class ApplicationStore {
   }
 
   #announce(app: Application, event: AppEvent): void {
-    void this.#deps.events.record(app, event, this.#deps.signal);
+    this.#deps.events.record(app, event, this.#deps.signal);
   }
 
   announce(app: Application, event: AppEvent): void {

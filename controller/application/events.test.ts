@@ -2,10 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { KubeApiError } from '#kube';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
+import { FakeClock } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
 import { automated, configMap } from '../testing/fake-world.ts';
 import { tidyStage } from '../testing/stage.ts';
-import { eventLabels, isEventEnabled } from './events.ts';
+import { eventLabels, EventRecorder, isEventEnabled } from './events.ts';
+import type { AppEvent } from './events.ts';
 
 const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one')]));
 
@@ -166,5 +168,83 @@ describe('Events of a controller', () => {
     isRefused = true;
     await drift();
     expect(errors()).toHaveLength(2);
+  });
+});
+
+describe('Events that wait', () => {
+  const app = {
+    apiVersion: 'v1',
+    kind: 'Application',
+    metadata: { name: 'a', namespace: 'n' },
+    spec: { destination: {} },
+  };
+  const eventOf = (message: string): AppEvent => ({ type: 'Normal', reason: 'ResourceUpdated', message });
+  const life = new AbortController().signal;
+
+  /** A recorder whose API server answers when the test says so. */
+  function waitingRecorder(): {
+    readonly recorder: EventRecorder;
+    readonly sent: readonly unknown[];
+    readonly answer: () => Promise<void>;
+    readonly metrics: PromMetrics;
+    readonly lines: readonly LogLine[];
+    readonly clock: FakeClock;
+  } {
+    const sent: unknown[] = [];
+    const open: (() => void)[] = [];
+    const hub = {
+      create: (_resource: unknown, object: KubeObject) => {
+        sent.push(object['message']);
+        return new Promise<KubeObject>((resolve) => open.push(() => resolve(object)));
+      },
+    };
+    const answer = async (): Promise<void> => {
+      for (const one of open.splice(0)) one();
+      await new Promise((resolve) => void setImmediate(resolve));
+    };
+    const { lines, logger } = recordedLog();
+    const [metrics, clock] = [new PromMetrics(), new FakeClock()];
+    const settings = (): typeof defaultSettings => defaultSettings;
+    const deps = { hub, clock, logger, metrics, settings, projectLabels: () => undefined };
+    return { recorder: new EventRecorder(deps, ['all']), sent, answer, metrics, lines, clock };
+  }
+
+  it('are sent eight at a time, in order', async () => {
+    const { recorder, sent, answer } = waitingRecorder();
+    const messages = Array.from({ length: 20 }, (_, i) => `message ${i}`);
+    for (const message of messages) recorder.record(app, eventOf(message), life);
+    expect(sent).toEqual(messages.slice(0, 8));
+    await answer();
+    expect(sent).toEqual(messages.slice(0, 16));
+    await answer();
+    await answer();
+    expect(sent).toEqual(messages);
+  });
+
+  it('are dropped beyond 10,000, which is counted, and logged once until all are written', async () => {
+    const { recorder, sent, answer, metrics, lines } = waitingRecorder();
+    const errors = (): readonly unknown[] => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg);
+    for (let i = 0; i < 10_010; i += 1) recorder.record(app, eventOf('x'), life);
+    expect(await metrics.expose()).toContain('driftless_event_write_failures_total 2\n');
+    expect(errors()).toEqual([
+      'Unable to create audit event: 10000 Events wait for the API server. Some are dropped until all are written',
+    ]);
+    while (sent.length < 10_008) await answer();
+    await answer();
+    for (let i = 0; i < 10_009; i += 1) recorder.record(app, eventOf('x'), life);
+    expect(errors()).toHaveLength(2);
+  });
+
+  it('are dropped after ten minutes, and when the controller stops', async () => {
+    const { recorder, sent, answer, metrics, clock } = waitingRecorder();
+    const stop = new AbortController();
+    for (let i = 0; i < 9; i += 1) recorder.record(app, eventOf('old'), life);
+    await clock.advance(600_001);
+    recorder.record(app, eventOf('new'), life);
+    recorder.record(app, eventOf('never'), stop.signal);
+    stop.abort();
+    await answer();
+    expect(sent).toEqual([...Array.from({ length: 8 }, () => 'old'), 'new']);
+    expect(await metrics.expose()).toContain('driftless_event_write_failures_total 1\n');
   });
 });

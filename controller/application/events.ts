@@ -4,7 +4,7 @@ import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
 import { appLogFields, destinationNamespaceOf } from '#model';
 import type { Application, KubeObject, Settings } from '#model';
-import type { CounterMetric, Logger, MetricRegistry } from '#telemetry';
+import type { CounterMetric, LogFields, Logger, MetricRegistry } from '#telemetry';
 import { kubeTime } from '../shared/kube-time.ts';
 
 const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
@@ -46,7 +46,8 @@ function matcherOf(globs: readonly string[]): (key: string) => boolean {
 }
 
 export interface EventRecorderDeps {
-  readonly hub: KubeClient;
+  /** A client with a rate of its own, so that no status waits for Events. */
+  readonly hub: Pick<KubeClient, 'create'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: MetricRegistry;
@@ -57,10 +58,24 @@ export interface EventRecorderDeps {
 
 /** Upper bound on remembered namespaces that refuse Events. */
 const maxRefusingNamespaces = 1000;
+/** Events that may wait: more are dropped. About 1 kB each. */
+const maxWaitingEvents = 10_000;
+/** An Event that has waited longer is dropped. */
+const maxEventWaitMs = 600_000;
+/** How many Events are written at once. */
+const eventWrites = 8;
+const eventDeadlineMs = 5000;
+
+interface WaitingEvent {
+  readonly object: KubeObject;
+  readonly fields: LogFields;
+  readonly signal: AbortSignal;
+  readonly since: number;
+}
 
 /**
  * Records Kubernetes Events about Applications in Argo CD's format (util/argo/audit_logger.go), and
- * writes each as a log line. Best effort: nothing waits for an Event.
+ * writes each as a log line. Best effort: nothing waits for an Event, and Events wait in order.
  *
  * A namespace that refuses Events is logged as an error once, until it accepts one again; every
  * failure is counted.
@@ -70,6 +85,9 @@ export class EventRecorder {
   readonly #enabled: readonly string[];
   readonly #failures: CounterMetric;
   readonly #refusing = new Set<string>();
+  readonly #waiting = new Set<WaitingEvent>();
+  #writing = 0;
+  #isFull = false;
   #sequence = 0;
 
   /** @param enabled the list of --enable-k8s-event. */
@@ -83,13 +101,35 @@ export class EventRecorder {
     this.#failures.inc({}, 0);
   }
 
-  async record(app: Application, event: AppEvent, signal: AbortSignal): Promise<void> {
+  /** Logs the Event, and writes it after those that wait already. `signal` drops it. */
+  record(app: Application, event: AppEvent, signal: AbortSignal): void {
     if (!isEventEnabled(this.#enabled, event.reason)) return;
-    const { namespace = '' } = app.metadata;
     const fields = { ...appLogFields(app), type: event.type, reason: event.reason, ...destinationOf(app) };
     this.#deps.logger.info(event.message, fields);
+    if (this.#waiting.size >= maxWaitingEvents) {
+      this.#drop(fields);
+      return;
+    }
+    this.#waiting.add({ object: this.#object(app, event), fields, signal, since: this.#deps.clock.monotonic() });
+    if (this.#writing < eventWrites) void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    this.#writing += 1;
+    for (const next of this.#waiting) {
+      this.#waiting.delete(next);
+      if (next.signal.aborted) continue;
+      if (this.#deps.clock.monotonic() - next.since > maxEventWaitMs) this.#drop(next.fields);
+      else await this.#create(next);
+    }
+    this.#writing -= 1;
+    this.#isFull = false;
+  }
+
+  async #create({ object, fields, signal }: WaitingEvent): Promise<void> {
+    const { namespace = '' } = object.metadata;
     try {
-      await this.#deps.hub.create(eventResource, this.#object(app, event), { signal, deadlineMs: 5000 });
+      await this.#deps.hub.create(eventResource, object, { signal, deadlineMs: eventDeadlineMs });
       this.#refusing.delete(namespace);
     } catch (error) {
       if (signal.aborted || isAbort(error)) return;
@@ -97,6 +137,14 @@ export class EventRecorder {
       if (!this.#isFirstRefusal(namespace)) return;
       this.#deps.logger.error(`Unable to create audit event: ${messageOf(error)}`, fields);
     }
+  }
+
+  #drop(fields: LogFields): void {
+    this.#failures.inc({});
+    if (this.#isFull) return;
+    this.#isFull = true;
+    const waiting = `${this.#waiting.size} Events wait for the API server`;
+    this.#deps.logger.error(`Unable to create audit event: ${waiting}. Some are dropped until all are written`, fields);
   }
 
   #isFirstRefusal(namespace: string): boolean {

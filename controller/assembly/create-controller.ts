@@ -147,7 +147,8 @@ function makeWatchers(
 function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: ProjectPolicies): EventRecorder {
   const settings = (): Settings => deps.settings.settings();
   const projectLabels = (app: Application): EventLabels | undefined => projects.labelsOf(app);
-  return new EventRecorder({ ...deps, settings, projectLabels }, config.enabledEvents ?? ['all']);
+  const parts = { ...deps, hub: deps.eventHub ?? deps.hub, settings, projectLabels };
+  return new EventRecorder(parts, config.enabledEvents ?? ['all']);
 }
 
 /** The only writer of Applications. */

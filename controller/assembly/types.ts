@@ -31,6 +31,8 @@ export interface WatchDeps {
 /** Further dependencies for writing. */
 export interface ControllerDeps extends WatchDeps {
   readonly hub: KubeClient;
+  /** Writes Events to the hub at a rate of its own; absent: `hub`. */
+  readonly eventHub?: KubeClient;
   /** Write access to the managed clusters. */
   readonly clients: ClusterClients;
   readonly publisher: Publisher;
