@@ -19,7 +19,7 @@ export const pushesScenario: Scenario = {
     'one repository of 2,000 Applications, two replicas, 20 pushes a minute for 10 minutes, 5 Applications changed in each',
   run: async (run) => {
     const [size, clusters] = [run.size(2000, 20), run.size(20, 4)];
-    const pushes = run.size(180, 3);
+    const pushes = run.size(200, 3);
     return withFleet(run, { clusters, objectsPerApplication: 1 }, async (fleet) => {
       if (run.smoke) fleet.heartbeatSeconds = 1;
       const applications = spreadApplications(size, clusters).map((app) => ({ ...app, annotations: ownPaths }));

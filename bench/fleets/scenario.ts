@@ -10,7 +10,7 @@ export interface Scenario {
 }
 
 /** Each scenario at full size. */
-const deadlineMs = 600_000;
+const deadlineMs = 900_000;
 const smokeDeadlineMs = 150_000;
 const progressIntervalMs = 10_000;
 
