@@ -1,6 +1,7 @@
 import { isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
 import {
+  CacheUnwritable,
   CommandError,
   DesiredError,
   GenerationPaused,
@@ -84,7 +85,15 @@ function weightOf({ message }: FailureRecord): number {
 function isFaultOfSource(error: unknown): boolean {
   if (isTimeOut(error)) return true;
   if (isAbort(error) || !(error instanceof DesiredError)) return false;
-  const passing = [CommandError, MirrorLost, RendererUnavailable, RepositoryError, RevisionNotFound, ToolMissing];
+  const passing = [
+    CacheUnwritable,
+    CommandError,
+    MirrorLost,
+    RendererUnavailable,
+    RepositoryError,
+    RevisionNotFound,
+    ToolMissing,
+  ];
   return !passing.some((kind) => error instanceof kind);
 }
 

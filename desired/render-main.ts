@@ -16,10 +16,11 @@ import { serveSession } from './render/server-session.ts';
 import { RenderService } from './render/service.ts';
 
 const settings = JSON.parse(argv[2] ?? '{}') as LocalRendererSettings;
+const logger = createLogger({ level: settings.logLevel, format: settings.logFormat, destination: process.stderr });
 const service = new RenderService({
   clock: systemClock,
   random: systemRandom,
-  logger: createLogger({ level: settings.logLevel, format: settings.logFormat, destination: process.stderr }),
+  logger,
   folder: settings.folder,
   programs: programsFrom(createToolLookup({ path: settings.path, folders: settings.folders }), parserCommand()),
   parallelism: settings.parallelism,
@@ -28,7 +29,12 @@ const service = new RenderService({
 });
 // Ctrl-C reaches the whole process group of the terminal; the parent decides when to stop us.
 process.on('SIGINT', () => undefined);
-await service.open(newAbortController().signal);
+try {
+  await service.open(newAbortController().signal);
+} catch (error) {
+  logger.error('The renderer cannot start: check the volume of its folder', { folder: settings.folder, error });
+  process.exit(1);
+}
 const stream = new Socket({ fd: inheritedDescriptor });
 await serveSession(stream, {
   service,

@@ -7,6 +7,7 @@ import type { Logger, Tracer } from '#telemetry';
 import { ClosedAnswers, observeFetches } from './closed-answers.ts';
 import { CommandError, MirrorLost, SourceFailed } from './errors.ts';
 import type { PausedFailures } from './failures.ts';
+import { asDiskFailure } from './fetch/shared/disk-failure.ts';
 import { SharedJobs } from './fetch/shared/shared-jobs.ts';
 import { isGitSource, pathOf } from './fetch/source-fetcher.ts';
 import type { SourceFetcher } from './fetch/source-fetcher.ts';
@@ -120,7 +121,9 @@ export class EmbeddedSource implements DesiredSource {
   /** Mirrors expire even if nothing is fetched. */
   async #tidyUntil(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await this.#deps.repositories.tidy();
+      await this.#deps.repositories.tidy().catch((error: unknown) => {
+        this.#deps.logger.warn('Mirrors of repositories that are too old or too big cannot be removed', { error });
+      });
       await this.#deps.clock.sleep(tidyIntervalMs, signal).catch(() => undefined);
     }
   }
@@ -191,7 +194,7 @@ export class EmbeddedSource implements DesiredSource {
     for (const [index, at] of sources.entries())
       results.push(
         await body(at, index).catch((error: unknown) => {
-          throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, error);
+          throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, asDiskFailure(error));
         }),
       );
     return results;
@@ -221,7 +224,7 @@ export class EmbeddedSource implements DesiredSource {
     try {
       return await body();
     } catch (error) {
-      if (!(error instanceof MirrorLost)) throw error;
+      if (!(error instanceof MirrorLost)) throw asDiskFailure(error);
       this.#deps.logger.warn('The mirror of a repository was damaged; fetching it again', { error });
       return body();
     }

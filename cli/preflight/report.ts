@@ -202,6 +202,7 @@ function foundByRendering(app: Application, { installation, compared }: Prefligh
 const unreadable: ReadonlySet<string> = new Set([
   'DESIRED_REPOSITORY',
   'DESIRED_MIRROR',
+  'DESIRED_DISK',
   'COMMAND_NOT_FOUND',
   'COMMAND_TIMEOUT',
   'COMMAND_FAILED',

@@ -1,8 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbort, KeyedMutex, messageOf, untilAborted } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { Repository } from '#model';
+import type { Logger } from '#telemetry';
 import { CommandError, DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { Git } from '../fetch/git/git.ts';
 import { checkUrl } from '../fetch/shared/input-checks.ts';
@@ -16,10 +17,12 @@ import type { CommitIdentity, ImportedCommit } from './fast-import.ts';
 import { BranchMoved } from './push-result.ts';
 import { WorkRepository } from './work-repository.ts';
 import type { HydrationCommit, HydrationCommitter } from './types.ts';
+import { makeFolder } from '../fetch/shared/disk-failure.ts';
 
 export interface GitCommitterDeps {
   readonly clock: Clock;
   readonly random: RandomSource;
+  readonly logger: Logger;
   readonly git: Git;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
@@ -58,7 +61,9 @@ export class GitCommitter implements HydrationCommitter {
 
   /** Removes what a killed process has left; each commit removes its own folder. */
   async run(signal: AbortSignal): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#folder, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#deps.logger.warn('Files of an earlier process that hydrated sources cannot be removed', { error });
+    });
     await untilAborted(signal);
   }
 
@@ -75,7 +80,7 @@ export class GitCommitter implements HydrationCommitter {
     const lock = `${repositoryKey(repository)} ${targetBranch}`;
     return this.#locks.run(lock, signal, async () => {
       const folder = join(this.#folder, this.#deps.random.uuid());
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder);
       try {
         return await this.#commitIn(folder, request, signal);
       } finally {

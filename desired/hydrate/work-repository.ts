@@ -2,7 +2,7 @@ import { outsideText } from '#base';
 import type { CommandResult } from '../command/types.ts';
 import { DesiredError, RepositoryError } from '../errors.ts';
 import type { Git, GitRun } from '../fetch/git/git.ts';
-import { remoteFailure } from '../fetch/git/git.ts';
+import { remoteFailure } from '../fetch/shared/remote-failure.ts';
 import type { GitRemote } from '../fetch/git/git-redirects.ts';
 import { isFullSha } from '../fetch/git/refs.ts';
 import type { DesiredLimits } from '../limits.ts';

@@ -14,6 +14,7 @@ export { RawApi, serversOf } from './hub.ts';
 export { openProject } from './open-project.ts';
 export { driftless, Program } from './program.ts';
 export type { ProgramResult } from './program.ts';
+export { canMount, SmallDisk } from './small-disk.ts';
 export { SocksProxy } from './socks-proxy.ts';
 export type { SocksProxyOptions } from './socks-proxy.ts';
 export { TestServers } from './test-servers.ts';

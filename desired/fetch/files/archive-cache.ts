@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '#base';
 import { DesiredError } from '../../errors.ts';
@@ -10,6 +10,7 @@ import { Lru } from '../shared/lru.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Tree } from './tree.ts';
 import type { PackedArchive, Unpacker } from './unpacker.ts';
+import { makeFolder } from '../shared/disk-failure.ts';
 
 export interface ArchiveCacheDeps {
   readonly cacheDir: string;
@@ -83,9 +84,15 @@ export class ArchiveCache {
     const digest = digestOf(packed);
     const path = this.#path({ owner, digest });
     const fresh = `${path}.${this.#deps.random.uuid()}`;
-    await mkdir(join(this.#root, owner), { recursive: true, mode: 0o700 });
-    await writeFile(fresh, packed, { mode: 0o600, flag: 'wx' });
-    await rename(fresh, path);
+    await makeFolder(join(this.#root, owner));
+    try {
+      await writeFile(fresh, packed, { mode: 0o600, flag: 'wx' });
+      await rename(fresh, path);
+    } catch (error) {
+      // A part of the file would keep a full disk full.
+      await rm(fresh, { force: true }).catch(() => undefined);
+      throw error;
+    }
     await this.#makeRoom(path);
     return digest;
   }

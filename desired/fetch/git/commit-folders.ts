@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '#base';
-import { CommandError, RepositoryError, SizeLimitExceeded } from '../../errors.ts';
+import { CacheUnwritable, CommandError, RepositoryError, SizeLimitExceeded } from '../../errors.ts';
 import type { CommandResult } from '../../command/types.ts';
 import type { DesiredLimits } from '../../limits.ts';
+import { diskRefusalIn, makeFolder } from '../shared/disk-failure.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import type { GitFolder } from '../files/snapshot.ts';
 
@@ -100,12 +101,11 @@ export class CommitFolders {
 
   async #make(mirror: CommitMirror, commit: string, signal: AbortSignal): Promise<KeptFolder> {
     const { random, limits } = this.#deps;
-    await (this.#cleared ??= rm(this.#root, { recursive: true, force: true }));
+    await this.#clear();
     const path = join(this.#root, random.uuid());
     const packs = join(path, 'objects', 'pack');
     try {
-      for (const folder of [packs, join(path, 'refs', 'heads'), join(path, 'refs', 'tags')])
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+      for (const folder of [packs, join(path, 'refs', 'heads'), join(path, 'refs', 'tags')]) await makeFolder(folder);
       await this.#pack(mirror, { commit, base: join(packs, 'pack') }, signal);
       await run(mirror, ['read-tree', commit], { signal, indexFile: join(path, 'index') });
       await writeFile(join(path, 'HEAD'), `${commit}\n`);
@@ -115,9 +115,18 @@ export class CommitFolders {
       if (bytes > limits.maxCheckoutBytes) throw tooLarge(commit, limits.maxCheckoutBytes);
       return { path, bytes, users: 0 };
     } catch (error) {
-      await rm(path, { recursive: true, force: true });
+      await rm(path, { recursive: true, force: true }).catch(() => undefined);
       throw error;
     }
+  }
+
+  /** Removes the folders of an earlier process, once. */
+  #clear(): Promise<void> {
+    this.#cleared ??= rm(this.#root, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#cleared = undefined;
+      throw error;
+    });
+    return this.#cleared;
   }
 
   /** The commit counts as shallow, whatever history the mirror has. */
@@ -155,8 +164,10 @@ async function run(
 ): Promise<void> {
   const { exitCode, stderr } = await mirror.inspect(args, more);
   if (exitCode === 0) return;
-  const reason = stderr.trim().split('\n')[0] ?? '';
-  throw new RepositoryError(`failed to make .git for plugins: git ${args[0] ?? ''}: ${reason}`);
+  const doing = `failed to make .git for plugins: git ${args[0] ?? ''}`;
+  const refusal = diskRefusalIn(stderr);
+  if (refusal !== undefined) throw new CacheUnwritable(refusal, { doing });
+  throw new RepositoryError(`${doing}: ${stderr.trim().split('\n')[0] ?? ''}`);
 }
 
 /** The mode of files is not compared: the server of a plugin may not keep it. */

@@ -7,7 +7,7 @@ import type { CommandResult } from '../../command/types.ts';
 import { CommandError, DesiredError, MirrorLost, RevisionNotFound, SizeLimitExceeded } from '../../errors.ts';
 import { joined, parseBatch, partsOf, takeBatch } from './blob-batches.ts';
 import type { PendingRead } from './blob-batches.ts';
-import { remoteFailure } from './git.ts';
+import { remoteFailure } from '../shared/remote-failure.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { refsMemoryFactor } from './listing-caches.ts';
@@ -299,17 +299,19 @@ export class GitRepository {
   }
 
   /**
-   * Fetches, and retries once after removing a lock file. This process owns the directory and holds
-   * the mutex, so git's lock file can only come from a killed git (Argo CD #7898).
+   * Fetches, and retries once after a repair of the mirror. This process owns the directory and
+   * holds the mutex, so git's lock file can only come from a killed git (Argo CD #7898).
    */
   async #fetch(args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
     const all = ['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--force', ...args];
     this.#fetches += 1;
     if (this.#fetches % this.#deps.limits.fetchesPerCleanup === 0) await this.#cleanUp(signal);
-    const first = await this.#fetchOnce(all, signal);
-    const wasLocked = first.exitCode !== 0 && /\.lock['"]?: File exists/i.test(first.stderr);
-    if (wasLocked) await this.#folder.removeLeftovers();
-    const result = wasLocked ? await this.#fetchOnce(all, signal) : first;
+    let result = await this.#fetchOnce(all, signal);
+    const isRepaired = await this.#folder.repair(result, async () => {
+      await this.#throwAway(signal);
+      await this.#folder.prepare(signal);
+    });
+    if (isRepaired) result = await this.#fetchOnce(all, signal);
     await this.#deps.onUse?.(this.#folder.name, true);
     return result;
   }

@@ -1,4 +1,4 @@
-import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { abortable, outsideText, SecretValue } from '#base';
 import type { RandomSource } from '#base';
@@ -6,7 +6,7 @@ import type { Repository } from '#model';
 import type { Logger } from '#telemetry';
 import type { CommandResult, CommandRunner } from '../../command/types.ts';
 import { defaultLimits } from '../../limits.ts';
-import { RepositoryError, UnsupportedSource } from '../../errors.ts';
+import { UnsupportedSource } from '../../errors.ts';
 import type { CloudTokens } from '../credentials/cloud-tokens.ts';
 import type { GitHubApps } from '../credentials/github-apps.ts';
 import type { HostGate } from '../network/host-gate.ts';
@@ -18,6 +18,7 @@ import { isRedirect } from './git-redirects.ts';
 import type { GitRedirects, GitRemote } from './git-redirects.ts';
 import { namelessUser, passwdLine, userDatabaseEnv } from './nameless-user.ts';
 import { sshProxy } from './ssh-proxy.ts';
+import { makeFolder } from '../shared/disk-failure.ts';
 import type { SafeUrl } from '../shared/input-checks.ts';
 
 /**
@@ -111,7 +112,7 @@ export class Git {
   }
 
   async #run(args: readonly string[], run: GitRun): Promise<CommandResult> {
-    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#home);
     if (run.remote === undefined) return this.#start(args, run, noAccess());
     await this.#checkProxy(run.remote, run.signal);
     const remote = await this.#withLogin(run.remote, run.signal);
@@ -203,12 +204,24 @@ export class Git {
   }
 
   /** @param addresses addresses to pin; undefined: the name is resolved by git or by a proxy */
-  async #access(
+  async #access(remote: GitRemote, addresses: readonly string[] | undefined, signal: AbortSignal): Promise<GitAccess> {
+    const access = noAccess();
+    try {
+      await this.#fillAccess(access, remote, addresses, signal);
+      return access;
+    } catch (error) {
+      // A disk that is full in between must not keep a private key.
+      await Promise.all(access.files.map((file) => rm(file, { force: true }).catch(() => undefined)));
+      throw error;
+    }
+  }
+
+  async #fillAccess(
+    access: GitAccess,
     { url, repository }: GitRemote,
     addresses: readonly string[] | undefined,
     signal: AbortSignal,
-  ): Promise<GitAccess> {
-    const access = noAccess();
+  ): Promise<void> {
     access.config['remote.source.url'] = url.url;
     if (url.transport === 'http') {
       await this.#http(access, url, repository);
@@ -218,7 +231,6 @@ export class Git {
       const [address] = addresses ?? [];
       if (address !== undefined) access.config['remote.source.url'] = atAddress(url.url, address);
     } else if (url.transport === 'ssh') await this.#ssh(access, repository, { url, address: addresses?.[0], signal });
-    return access;
   }
 
   /** git 2.37 and newer can pin addresses. */
@@ -352,7 +364,7 @@ export class Git {
 
   async #privateFile(access: GitAccess, text: string): Promise<string> {
     const directory = join(this.#deps.cacheDir, 'keys');
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeFolder(directory);
     const file = join(directory, this.#deps.random.uuid());
     access.files.push(file);
     await writeFile(file, text, { mode: 0o600, flag: 'wx' });
@@ -461,41 +473,6 @@ function configEnv(entries: readonly (readonly [string, string])[]): Record<stri
   }
   return env;
 }
-
-/**
- * Describes a failed command on a remote, with Argo CD's text where it has one. `doing` starts the
- * message: "failed to list refs". `failures` matches git's output, which is untranslated
- * (LC_ALL=C).
- */
-export function remoteFailure(doing: string, url: string, stderr: string): RepositoryError {
-  const shown = outsideText('url', url);
-  const fields = { repository: shown };
-  for (const [pattern, meaning] of failures)
-    if (pattern.test(stderr)) return new RepositoryError(`${doing}: ${meaning(shown)}`, { fields });
-  const lines = stderr.split('\n').map((line) => line.trim());
-  const cause = lines.find((line) => /^(?:fatal|error|ERROR|ssh):/i.test(line)) ?? lines.find((line) => line !== '');
-  return new RepositoryError(`${doing}: ${(cause ?? 'git failed without a message').replace(/^fatal: /, '')}`, {
-    fields,
-  });
-}
-
-const failures: readonly (readonly [RegExp, (url: string) => string])[] = [
-  [
-    /No user exists for uid/i,
-    () =>
-      'ssh does not run as a user without a name in /etc/passwd: install libnss-wrapper beside git, or set runAsUser to a UID with a name',
-  ],
-  [
-    /terminal prompts disabled|Authentication failed|could not read (?:Username|Password)|Permission denied \(|returned error: 40[13]/i,
-    (url) => `failed to authenticate to git repository "${url}": no credentials matched this URL, or they were refused`,
-  ],
-  [
-    /does not appear to be a git repository|repository '[^']*' not found|Repository not found|returned error: 404/i,
-    () => 'repository not found',
-  ],
-  [/Host key verification failed/i, (url) => `the ssh host key of "${url}" is not among the known hosts`],
-  [/detected dubious ownership/i, (url) => `"${url}" belongs to another user than this process`],
-];
 
 async function exists(path: string): Promise<boolean> {
   return stat(path).then(

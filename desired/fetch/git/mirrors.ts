@@ -54,15 +54,17 @@ export class MirrorStore {
     await this.#load();
     await this.used(name);
     this.#known.set(name, { bytes: await sizeOf(join(this.#root, name)), usedAt: this.#deps.clock.now() });
-    await this.tidy(discard, name);
+    // A mirror that cannot be removed is no fault of this one; the next run removes it.
+    await this.tidy(discard, name).catch(() => undefined);
   }
 
   /**
    * Removes mirrors that are too old and, beyond the size limit, the least recently used. Runs are
    * serialised.
+   * @throws the first failure to remove a mirror, after all others were tried
    */
   async tidy(discard: DiscardMirror, keep?: string): Promise<void> {
-    while (this.#tidying !== undefined) await this.#tidying;
+    while (this.#tidying !== undefined) await this.#tidying.catch(() => undefined);
     this.#tidying = this.#tidy(discard, keep).finally(() => {
       this.#tidying = undefined;
     });
@@ -74,15 +76,22 @@ export class MirrorStore {
     const { clock, limits } = this.#deps;
     let total = 0;
     for (const { bytes } of this.#known.values()) total += bytes;
+    const failures: unknown[] = [];
+    const tried = (name: string): Promise<boolean> =>
+      discard(name).catch((error: unknown) => {
+        failures.push(error);
+        return false;
+      });
     const oldestFirst = [...this.#known].sort(([, a], [, b]) => a.usedAt - b.usedAt);
     for (const [name, { bytes, usedAt }] of oldestFirst) {
       const isOld = clock.now() - usedAt > limits.mirrorAgeMs;
       if (name === keep || (!isOld && total <= limits.mirrorDiskBytes)) continue;
-      if (!(await discard(name))) continue;
+      if (!(await tried(name))) continue;
       this.#known.delete(name);
       this.#marked.delete(name);
       total -= bytes;
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Loads the mirrors of an earlier run once. */

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { remoteFailure } from './git.ts';
+import { remoteFailure } from '../shared/remote-failure.ts';
 import { namelessUser, passwdLine, userDatabaseEnv } from './nameless-user.ts';
 
 const uid = 1_000_650_000;

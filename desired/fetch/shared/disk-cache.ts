@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock, RandomSource } from '#base';
+import { makeFolder } from './disk-failure.ts';
 
 export interface DiskCacheDeps {
   readonly root: string;
@@ -58,10 +59,12 @@ export class DiskCache {
     if (file.length > this.#deps.maxBytes) return;
     const fresh = `${this.#path(name)}.${this.#deps.random.uuid()}`;
     try {
+      // The folder may have been removed, or the disk was full when it was to be created.
+      await makeFolder(this.#deps.root);
       await writeFile(fresh, file, { mode: 0o600, flag: 'wx' });
       await rename(fresh, this.#path(name));
     } catch (error) {
-      await rm(fresh, { force: true });
+      await rm(fresh, { force: true }).catch(() => undefined);
       throw error;
     }
     this.#recordUse(name, file.length);
@@ -87,12 +90,11 @@ export class DiskCache {
   }
 
   async #loadExisting(): Promise<void> {
-    await mkdir(this.#deps.root, { recursive: true, mode: 0o700 }).catch(() => undefined);
     const names = await readdir(this.#deps.root).catch(() => []);
     const found: { readonly name: string; readonly size: number; readonly used: number }[] = [];
     for (const name of names) {
       const info = await stat(this.#path(name)).catch(() => undefined);
-      if (name.includes('.')) await rm(this.#path(name), { recursive: true, force: true });
+      if (name.includes('.')) await rm(this.#path(name), { recursive: true, force: true }).catch(() => undefined);
       else if (info?.isFile() === true) found.push({ name, size: info.size, used: info.mtimeMs });
     }
     for (const { name, size } of found.sort((a, b) => a.used - b.used)) this.#recordUse(name, size);

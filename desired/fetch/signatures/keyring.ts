@@ -1,9 +1,11 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hashJson, KeyedMutex, outsideText } from '#base';
 import type { Logger } from '#telemetry';
 import type { CommandResult, CommandRunner } from '../../command/types.ts';
 import { CommandError, DesiredError, KeyringUnavailable } from '../../errors.ts';
+import { makeFolder } from '../shared/disk-failure.ts';
 
 /** Armored public keys by 16-digit key ID, as in ConfigMap argocd-gpg-keys-cm. */
 export type PublicKeys = Readonly<Record<string, string>>;
@@ -63,7 +65,8 @@ export class Keyring {
     const keys = await this.#deps.keys(signal);
     const version = hashJson(keys);
     return this.#lock.run('build', signal, async () => {
-      if (this.#current?.version === version) return this.#current;
+      // Someone may have removed the folder: without it every signature would count as bad.
+      if (this.#current?.version === version && existsSync(join(this.#current.home, 'gpg.conf'))) return this.#current;
       const ring = await this.#build(keys, version, signal);
       // Verifications in flight may still use the previous keyring, but not the one before it.
       if (this.#previous !== undefined) await rm(this.#previous.home, { recursive: true, force: true });
@@ -78,7 +81,7 @@ export class Keyring {
     this.#built += 1;
     const home = join(this.#root, String(this.#built));
     await rm(home, { recursive: true, force: true });
-    await mkdir(home, { recursive: true, mode: 0o700 });
+    await makeFolder(home);
     await writeFile(join(home, 'gpg.conf'), `${configuration.join('\n')}\n`, { mode: 0o600 });
     // An empty file keeps gpg from passing keys to a daemon.
     await writeFile(join(home, 'common.conf'), '', { mode: 0o600 });

@@ -362,6 +362,17 @@ suite(title, () => {
     expect((await verify(repo, { mode: 'strict', keys: both })).problems).toHaveLength(10);
   });
 
+  it('builds the keyring again after someone removed it', async () => {
+    const repo = new Repo(signer);
+    repo.commit('good');
+    const made = bench(all);
+    const request = { keys: [signer.id('good')] };
+    expect((await made.verify(repo, request)).problems).toEqual([]);
+    rmSync(join(made.cacheDir, 'gpg'), { recursive: true });
+    repo.commit('good');
+    expect((await made.verify(repo, request)).problems).toEqual([]);
+  });
+
   it('keeps a private keyring that follows its ConfigMap and takes keys only under their own ID', async () => {
     const repo = new Repo(signer);
     repo.commit('good');
