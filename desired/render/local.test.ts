@@ -104,6 +104,15 @@ describe('the renderer as a child process', () => {
     await eventually(() => expect(readdirSync(join(root, 'render', 'incoming'))).toEqual([]));
   });
 
+  it('serves the next request although its folder was removed meanwhile', async () => {
+    await renderer.render(parse(manifest), never);
+    rmSync(join(root, 'render'), { recursive: true });
+    const outcomes: unknown[] = [];
+    for (let i = 0; i < 3; i += 1)
+      outcomes.push(await renderer.render(parse(manifest), never).then(({ steps }) => steps[0]?.exitCode, String));
+    expect(outcomes).toEqual([0, 0, 0]);
+  });
+
   it('continues other requests when one is aborted', async () => {
     const leave = newAbortController();
     const big = `${manifest}data: {a: "${'x'.repeat(30_000_000)}"}\n`;

@@ -194,7 +194,11 @@ export class RenderService {
   async #wallOf(binary: string, signal: AbortSignal): Promise<Wall> {
     const key = this.#wallKey(binary);
     const known = this.#walls.get(key);
-    if (known !== undefined) return known;
+    if (known?.isWhole() === true) return known;
+    if (known !== undefined) {
+      this.#walls.delete(key);
+      await known.close();
+    }
     if (this.#walls.size > maxBinaries)
       throw new CommandError(
         'COMMAND_FAILED',

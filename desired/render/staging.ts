@@ -36,7 +36,10 @@ export class StagingRoot {
    * previous process.
    */
   async run<T>(body: (folder: string) => Promise<T>): Promise<T> {
-    this.#cleaned ??= rm(this.#root, { recursive: true, force: true });
+    this.#cleaned ??= rm(this.#root, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#cleaned = undefined;
+      throw error;
+    });
     await this.#cleaned;
     const folder = join(this.#root, this.#random.uuid());
     await mkdir(folder, { recursive: true, mode: 0o700 });

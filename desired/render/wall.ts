@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chownSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DriftlessError, messageOf, withDeadline } from '#base';
@@ -92,8 +92,17 @@ export class Wall {
     }
   }
 
+  /** Whether its folders exist: removing them also unmounts them in the namespaces. */
+  isWhole(): boolean {
+    return existsSync(this.#slots) && existsSync(join(this.#deps.folder, 'root'));
+  }
+
   async acquire(signal: AbortSignal): Promise<WallCell> {
-    for (let cell = this.#idle.pop(); cell !== undefined; cell = this.#idle.pop()) if (cell.isAlive) return cell;
+    for (let cell = this.#idle.pop(); cell !== undefined; cell = this.#idle.pop()) {
+      if (cell.isAlive && existsSync(dirname(cell.folder))) return cell;
+      await cell.end();
+      this.#all.delete(cell);
+    }
     const base = await this.#baseProcess(signal);
     this.#lastSlot += 1;
     const slot = `slot-${this.#lastSlot}`;
@@ -111,9 +120,10 @@ export class Wall {
   /** Takes back a cell after its request, and empties it. */
   async release(cell: WallCell): Promise<void> {
     if (!(cell instanceof NamespaceCell)) return;
-    const isReusable = cell.isAlive && !cell.hasProcesses();
+    const isReusable = cell.isAlive && !cell.hasProcesses() && existsSync(dirname(cell.folder));
     if (!isReusable) await cell.end();
-    for (const name of await readdir(dirname(cell.folder))) await removeFolder(join(dirname(cell.folder), name));
+    for (const name of await readdir(dirname(cell.folder)).catch(() => []))
+      await removeFolder(join(dirname(cell.folder), name));
     if (isReusable) this.#idle.push(cell);
     else this.#all.delete(cell);
   }
