@@ -3,7 +3,7 @@ import { ConcurrencyLimiter, omit, RollingSums } from '#base';
 import { updateContent } from '#diff';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
-import { jsonOf } from '#model';
+import { apiVersionOf, groupOf, jsonOf } from '#model';
 import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey, Settings } from '#model';
 import type { Logger } from '#telemetry';
 import type { ClusterConfiguration } from './reconfiguration.ts';
@@ -193,7 +193,8 @@ export class WatchedCluster implements LiveCluster {
 
   /** Number of watches in sync. */
   openWatches(): number {
-    return this.#watch.watches().filter((watch) => watch.state().state === 'synced').length;
+    const table = this.#watch.table();
+    return table.all().length - table.unsynced().size;
   }
 
   /** Objects whose changes are throttled. */
@@ -306,20 +307,17 @@ export class WatchedCluster implements LiveCluster {
       // Objects of a failed group may exist although the cache has none.
       if (!this.#complete || this.discovery().failedGroups.size > 0) return undefined;
       const degradedVersion = this.#degraded.of([...this.#notFresh().values()]);
-      const watches = this.#watch.watches();
-      const trustOf = (kind: GroupKind, namespace: string): KindTrust | undefined => trustIn(watches, kind, namespace);
+      const table = this.#watch.table();
+      const trustOf = (kind: GroupKind, namespace: string): KindTrust | undefined =>
+        trustIn(table.covering(kind, namespace));
       return evidenceOf(query, { store: this.#store, degradedVersion, trustOf });
     });
   }
 
   #managedSources(discovery: LiveDiscovery): ManagedSources {
-    const watches = new Map<string, KindWatch[]>();
-    for (const watch of this.#watch.watches())
-      watches.set(kindText(watch.resource), [...(watches.get(kindText(watch.resource)) ?? []), watch]);
+    const table = this.#watch.table();
     const covers = (target: NamespacedKind, is: (watch: KindWatch) => boolean): boolean =>
-      (watches.get(kindText(target)) ?? []).some(
-        (watch) => (watch.namespace === undefined || watch.namespace === target.namespace) && is(watch),
-      );
+      table.covering(target, target.namespace).some(is);
     return {
       cluster: this.#cluster,
       client: this.#deps.client,
@@ -383,11 +381,11 @@ export class WatchedCluster implements LiveCluster {
   }
 
   observe(object: KubeObject): void {
-    const watch = this.#watch.watches().find(({ resource, namespace }) => {
-      const { group, kind, version } = resource;
-      const sameKind = kind === object.kind && `${group === '' ? '' : `${group}/`}${version}` === object.apiVersion;
-      return sameKind && (namespace === undefined || namespace === object.metadata.namespace);
-    });
+    const kind = { group: groupOf(object.apiVersion), kind: object.kind };
+    const watch = this.#watch
+      .table()
+      .covering(kind, object.metadata.namespace ?? '')
+      .find(({ resource }) => apiVersionOf(resource.group, resource.version) === object.apiVersion);
     // Without a watch, later changes of the object would be missed.
     if (watch === undefined || watch.isUnlisted()) return;
     if (!this.#cache.observe(object)) watch.relistAfterMismatch();
@@ -421,13 +419,22 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #notFresh(): ReadonlyMap<string, KindState> {
-    if (this.#watch.watches().every((watch) => watch.state().state === 'synced')) return noKinds;
-    const kinds = this.#kinds().filter((kind) => kind.state !== 'synced');
+    const table = this.#watch.table();
+    if (table.unsynced().size === 0) return noKinds;
+    const affected = new Map([...table.unsynced()].map(({ resource }) => [kindText(resource), resource]));
+    // Sorted, because the version of an answer depends on the order.
+    const inOrder = [...affected].sort(([a], [b]) => (a < b ? -1 : 1));
+    const watches = inOrder.flatMap(([, kind]) => table.ofKind(kind));
+    const kinds = this.#statesOf(watches).filter((kind) => kind.state !== 'synced');
     return new Map(kinds.map((kind) => [kindText(kind), kind]));
   }
 
   #kinds(): readonly KindState[] {
-    return kindStates(this.#watch.watches(), {
+    return this.#statesOf(this.#watch.watches());
+  }
+
+  #statesOf(watches: readonly KindWatch[]): readonly KindState[] {
+    return kindStates(watches, {
       objects: ({ group, kind }) => this.#store.countOfKind(group, kind),
       note: (resource) => this.#shedder.bodylessReason(kindText(resource)),
     });
@@ -437,12 +444,9 @@ export class WatchedCluster implements LiveCluster {
 const noKinds: ReadonlyMap<string, KindState> = new Map();
 
 /** Several watches of a kind in one place are as good as the worst of them. */
-function trustIn(watches: readonly KindWatch[], { group, kind }: GroupKind, namespace: string): KindTrust | undefined {
+function trustIn(watches: readonly KindWatch[]): KindTrust | undefined {
   let found: KindTrust | undefined;
   for (const watch of watches) {
-    const { resource } = watch;
-    if (resource.kind !== kind || resource.group !== group) continue;
-    if (watch.namespace !== undefined && watch.namespace !== namespace) continue;
     const { generation, isTrusted } = watch.trust();
     found = { generation: (found?.generation ?? 0) + generation, isTrusted: isTrusted && found?.isTrusted !== false };
   }

@@ -13,6 +13,7 @@ import { DiscoveryMemory, failureOf, kindText, plainVersion, planWatches } from 
 import type { WatchPlan } from '../discovery/discovery.ts';
 import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
 import { removalGraceMs, UndiscoveredKinds } from '../discovery/undiscovered-kinds.ts';
+import { WatchTable } from './watch-table.ts';
 import { ContentVersions } from '../content-versions.ts';
 import type { VersionCounter } from '../content-versions.ts';
 
@@ -122,6 +123,7 @@ export class ClusterWatch {
   /** Watches were started for the first discovery. */
   #applied = false;
   readonly #running = new Map<string, RunningWatch>();
+  readonly #table = new WatchTable();
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
   /** When discovery began to leave out kinds that are still served. */
@@ -156,7 +158,12 @@ export class ClusterWatch {
   }
 
   watches(): readonly KindWatch[] {
-    return [...this.#running.values()].map(({ watch }) => watch);
+    return this.#table.all();
+  }
+
+  /** The watches by kind and namespace. */
+  table(): Omit<WatchTable, 'add' | 'delete' | 'noteState' | 'noteAllStates'> {
+    return this.#table;
   }
 
   /**
@@ -184,7 +191,7 @@ export class ClusterWatch {
    * appear soon.
    */
   settled(): boolean {
-    return this.#applied && this.watches().every((watch) => watch.settled()) && !this.#undiscovered.delaysReadiness();
+    return this.#applied && this.#table.areSettled() && !this.#undiscovered.delaysReadiness();
   }
 
   /** Runs until `signal` aborts and every watch has ended. */
@@ -206,6 +213,7 @@ export class ClusterWatch {
   reconfigure(cluster: Cluster, settings: Settings): void {
     this.#cluster = cluster;
     this.#settings = settings;
+    this.#table.noteAllStates();
     if (this.#discovery !== undefined) this.#apply(this.#discovery);
   }
 
@@ -232,9 +240,10 @@ export class ClusterWatch {
     if (this.#shortenPause !== undefined) this.#shortenPause(this.#followUps.shift() ?? 0);
   }
 
-  #onKindState(): void {
+  #onKindState(watch: KindWatch): void {
+    this.#table.noteState(watch);
     const discovery = this.#discovery;
-    if (discovery !== undefined && this.#undiscovered.compare(this.watches(), discovery)) this.#discoverSoon();
+    if (discovery !== undefined && this.#undiscovered.compare([watch], discovery)) this.#discoverSoon();
     this.#saveCapabilities();
     this.#deps.onState();
   }
@@ -321,6 +330,7 @@ export class ClusterWatch {
       if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
       stop();
       this.#running.delete(key);
+      this.#table.delete(watch);
       this.#dropRows(watch, plan);
     }
     for (const [key, planned] of plan) if (!this.#running.has(key)) this.#start(key, planned);
@@ -352,14 +362,14 @@ export class ClusterWatch {
     if (parent === undefined || parent.aborted) return;
     const { client, cache, clock, random, logger, lists, tuning, reflect, onAudit } = this.#deps;
     const { onEvent, onChange, onProcessed } = this.#deps;
-    const watch = new KindWatch(resource, namespace, {
+    const watch: KindWatch = new KindWatch(resource, namespace, {
       client,
       cache,
       clock,
       random,
       lists,
       reflect,
-      onState: () => this.#onKindState(),
+      onState: () => this.#onKindState(watch),
       onEvent,
       onChange,
       onProcessed,
@@ -372,6 +382,7 @@ export class ClusterWatch {
       auditMs: tuning.auditMs,
       relistMs: tuning.relistMs,
     });
+    this.#table.add(watch);
     const { started, stop } = startChild(parent, (signal) => watch.run(signal));
     this.#running.set(key, { watch, stop });
     const ended = started.finally(() => void this.#ended.delete(ended));
