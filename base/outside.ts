@@ -84,7 +84,11 @@ const maxTextLength = 1024 * 1024;
 const escapeSequences = /\u001b\[[0-?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b\n]*(?:\u0007|\u001b\\)?/g;
 const controlCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
+/** One of the characters that {@link withoutControls} removes: escape sequences begin with one. */
+const controlMark = new RegExp(controlCharacters.source);
+
 function withoutControls(text: string): string {
+  if (!controlMark.test(text)) return text;
   return text.replaceAll('\r\n', '\n').replace(escapeSequences, '').replace(controlCharacters, '');
 }
 
@@ -92,6 +96,7 @@ function withoutControls(text: string): string {
 const shortValueLength = 4;
 
 function withoutValues(text: string, hidden: readonly string[]): string {
+  if (hidden.length === 0) return text;
   // The text has no controls left, so also search for the value without its controls.
   const values = hidden.flatMap((value) => [value, withoutControls(value)]);
   const forms = [...new Set(values.flatMap(encodedForms))].sort((a, b) => b.length - a.length);

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 /** The only source of randomness, so that a run can be repeated from its seed. */
 export interface RandomSource {
@@ -41,8 +41,25 @@ class SourcedRandom implements RandomSource {
   }
 }
 
+const bytesOfNumber = 6;
+/** Numbers that are read from the operating system at once: each read costs microseconds. */
+const poolSize = 256;
+
+function pooledNumbers(): () => number {
+  const pool = Buffer.alloc(poolSize * bytesOfNumber);
+  let at = pool.length;
+  return () => {
+    if (at === pool.length) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    at += bytesOfNumber;
+    return pool.readUIntBE(at - bytesOfNumber, bytesOfNumber) / 2 ** (8 * bytesOfNumber);
+  };
+}
+
 /** Cryptographic randomness from the operating system. */
-export const systemRandom: RandomSource = new SourcedRandom(() => randomBytes(6).readUIntBE(0, 6) / 2 ** 48);
+export const systemRandom: RandomSource = new SourcedRandom(pooledNumbers());
 
 /** Repeatable randomness: equal seeds give equal sequences on every machine (mulberry32). */
 export function seededRandom(seed: number): RandomSource {

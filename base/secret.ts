@@ -71,10 +71,21 @@ function withoutWebTokens(dotted: string): string {
 }
 
 /**
+ * A part of every text that one of the patterns above matches. Most texts have none, and one search
+ * is a tenth of the work.
+ */
+const credentialMark = /[@=]|":|\b(?:bearer|basic)\s|-----BEGIN|eyJ|gh[opsur]_|github_pat_|glpat-/i;
+
+/**
  * Removes recognizable credentials: user info of URLs, secret query parameters, bearer and other
  * well-known tokens. A safety net under careful messages, not a licence to log secrets. Idempotent.
  */
 export function scrub(text: string): string {
+  return credentialMark.test(text) ? scrubAll(text) : text;
+}
+
+/** {@link scrub} without the search for texts that need nothing. */
+export function scrubAll(text: string): string {
   return credentialPatterns.reduce(
     (clean, [pattern, by]) => (typeof by === 'string' ? clean.replace(pattern, by) : clean.replace(pattern, by)),
     text,

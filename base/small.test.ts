@@ -14,7 +14,7 @@ import {
   UsageError,
 } from './errors.ts';
 import { seededRandom, systemRandom } from './random.ts';
-import { scrub, SecretValue } from './secret.ts';
+import { scrub, scrubAll, SecretValue } from './secret.ts';
 
 it('keeps the members that have a value, null and empty ones too', () => {
   const kept = defined({ a: undefined, b: null, c: '', d: 0 });
@@ -189,6 +189,21 @@ describe('secrets', () => {
     'mail admin@example.com about https://example.com/x',
   ])('are not found in plain words: %j', (text) => {
     expect(scrub(text)).toBe(text);
+  });
+
+  it('are found by the quick search of a text wherever the patterns find them', () => {
+    const words = ['a', ' ', '\n', '.', '&', '"', 'Bearer ', 'basic ', 'aB3-='.repeat(4), 'word'.repeat(5), '://', '@'];
+    const names = ['?sig', 'password=', 'TOKEN=', 'api-key=', 'secret":"', 'passphrase\\": \\"', 'eyJa', 'eyJa.b.c'];
+    const marks = ['-----BEGIN ', 'PRIVATE KEY-----', 'ghp_', 'GHS_', 'github_pat_', 'glpat-'];
+    const text = fc
+      .array(fc.constantFrom(...words, ...names, ...marks), { maxLength: 8 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(scrub(given)).toBe(scrubAll(given));
+      }),
+      { numRuns: 5000 },
+    );
   });
 
   it.each([
