@@ -111,7 +111,8 @@ export class ApplicationStore {
   /** The current version, from the API server; undefined when it is deleted. */
   async fetch(app: Application): Promise<Application | undefined> {
     try {
-      return asApplication(await this.#deps.hub.get(applicationResource, appNameOf(app), this.#callOptions()));
+      const { hub, signal } = this.#deps;
+      return asApplication(await hub.get(applicationResource, appNameOf(app), { signal }));
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;
@@ -167,7 +168,7 @@ export class ApplicationStore {
     );
     const patch = statusPatch(app.status, status);
     if (patch === undefined) return;
-    this.#announce(app, {
+    this.announce(app, {
       type: 'Warning',
       reason: 'StatusRefreshed',
       message: `Unable to delete application resources: ${message}`,
@@ -269,15 +270,15 @@ export class ApplicationStore {
   }
 
   /**
-   * Starts an operation together with the status that explains it, in one PUT with the version just
-   * read, so that two starters cannot both win. `busy`: an operation is set. `changed`: decide
+   * Starts an operation together with the status that explains it, in one PUT with the last known
+   * version, so that two starters cannot both win. `busy`: an operation is set. `changed`: decide
    * again, because one ran since `app` was read, the Application is being deleted, or there were
    * too many conflicts. Both still store the status.
    */
   async startOperation(app: Application, operation: Operation, change: StatusChange): Promise<OperationStart> {
     let { patch } = change;
     for (let attempt = 1; ; attempt += 1) {
-      const fresh = await this.fetch(app);
+      const fresh = await this.#toStart(app, attempt);
       if (fresh === undefined) return { result: 'gone', app };
       const isBusy = fresh.operation !== undefined;
       const isContended = attempt > maxWriteConflicts;
@@ -300,6 +301,12 @@ export class ApplicationStore {
         } else if (!isConflict(error)) throw error;
       }
     }
+  }
+
+  /** The last known version, since the server refuses an outdated one. Then the stored one. */
+  async #toStart(app: Application, attempt: number): Promise<Application | undefined> {
+    const known = attempt === 1 ? this.get(appKeyOf(app)) : undefined;
+    return known?.metadata.resourceVersion === undefined ? this.fetch(app) : known;
   }
 
   async #replace(
@@ -433,16 +440,12 @@ export class ApplicationStore {
     }
   }
 
-  #announce(app: Application, event: AppEvent): void {
+  announce(app: Application, event: AppEvent): void {
     this.#deps.events.record(app, event, this.#deps.signal);
   }
 
-  announce(app: Application, event: AppEvent): void {
-    this.#announce(app, event);
-  }
-
   #announceStatus(before: Application, after: ApplicationStatus): void {
-    for (const event of statusEvents(before.status, after)) this.#announce(before, { type: 'Normal', ...event });
+    for (const event of statusEvents(before.status, after)) this.announce(before, { type: 'Normal', ...event });
   }
 
   /**
@@ -507,10 +510,6 @@ export class ApplicationStore {
    */
   written(key: AppKey): Promise<string | undefined> | undefined {
     return this.#inFlight.get(key);
-  }
-
-  #callOptions(): { readonly signal: AbortSignal } {
-    return { signal: this.#deps.signal };
   }
 
   #store(before: Application, stored: KubeObject): void {

@@ -381,6 +381,7 @@ function makeEffects(
     fence: (key) => publishFence(guard, () => store.get(key), key),
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key, priority) => queues.operation.add(key, { priority }),
+    clock: deps.clock,
     namespace: config.namespace,
   });
 }

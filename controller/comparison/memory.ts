@@ -1,14 +1,14 @@
 import { RowStore } from '#compare';
 import type { DryRunOutcome } from '#compare';
 import type { TreeRoot } from '#compare';
-import type { AppKey, ResourceKey } from '#model';
+import type { AppKey, Application, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { AutosyncObservation } from '../application/autosync-checks.ts';
 import { PassLog } from '../recorder/pass-log.ts';
 import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
-import type { RestingPass } from './basis.ts';
+import type { LiveSight, RestingPass } from './basis.ts';
 import type { ContestMemory } from './contest.ts';
 import { OwnedReads } from './owned-reads.ts';
 import { StatusHold } from './status-hold.ts';
@@ -36,6 +36,8 @@ export interface AppMemory {
   contests?: ContestMemory;
   /** The last pass, if it left nothing to do. */
   resting?: RestingPass;
+  /** The live objects of the last comparison whose result is stored. */
+  sight?: LiveSight;
   /** When all resources are to be compared again, by the monotonic clock. */
   fullComparisonDueAt?: number;
   /** Managed resources of the last comparison, for the tree. */
@@ -52,12 +54,21 @@ export interface AppMemory {
   deletedObjects?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };
+  /** The version that our last write of a running operation stored, and when (monotonic). */
+  operationWrite?: { readonly version: string; readonly at: number };
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */
   wave?: { readonly name: string; readonly at: number };
   /** Since when a terminating operation has waited for an unresponsive cluster. */
   terminatingSince?: number;
   /** The first differences as `<Kind>/<name>: <paths>`. */
   differences?: readonly string[];
+}
+
+/** Records that `app` is what our write of its running operation has stored. */
+export function noteOperationWrite(memory: AppMemory, { metadata }: Application, at: number): void {
+  const { resourceVersion: version } = metadata;
+  if (version === undefined) delete memory.operationWrite;
+  else memory.operationWrite = { version, at };
 }
 
 /** Records a wait. One for the same thing goes on: `since` stays. */

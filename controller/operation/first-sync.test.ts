@@ -40,6 +40,30 @@ describe('a first sync', () => {
     expect(at.world.app.status?.history).toHaveLength(1);
   });
 
+  it('takes no read: the server refuses a write of an outdated Application', async () => {
+    at.world.application(automated);
+    at.world.replica();
+    await at.clock.advance(10_000);
+    expect(at.world.hub.calls.filter((call) => call.startsWith('get Application'))).toEqual([]);
+    expect(at.world.app.status?.operationState?.phase).toBe('Succeeded');
+  });
+
+  it('starts once, from what another client has written meanwhile', async () => {
+    at.world.application(automated);
+    let isFirst = true;
+    const before = (call: string): void => {
+      if (isFirst && call.startsWith('replace'))
+        at.world.edit((object) => ({ metadata: { ...object.metadata, labels: { team: 'one' } } }));
+      if (call.startsWith('replace')) isFirst = false;
+    };
+    at.world.replica({ hub: { before } });
+    await at.clock.advance(10_000);
+    const calls = at.world.hub.calls.filter((call) => /^(get|replace|patch) Application/.test(call));
+    expect(calls).toEqual(['replace', 'get', 'replace', 'patch'].map((verb) => `${verb} Application demo`));
+    expect(at.world.app.metadata.labels).toEqual({ team: 'one' });
+    expect(at.world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+  });
+
   it('takes two writes when a user requested it, too', async () => {
     at.world.application();
     at.world.replica();

@@ -4,6 +4,7 @@ import { appKeyOf } from '#model';
 import type { Application } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
+import { AppMemories } from '../comparison/memory.ts';
 import { ApplicationChanged } from '../shared/errors.ts';
 import { OperationProcessor } from './operation.ts';
 import type { OperationDeps } from './operation.ts';
@@ -17,11 +18,42 @@ const deleted = {
   },
   spec: {},
 } as unknown as Application;
+const deletedAt7 = { ...deleted.metadata, resourceVersion: '7' };
 const done = { metadata: { namespace: 'argocd', name: 'a' }, spec: {} } as unknown as Application;
 
+/** A retry is due in an hour, so a pass only waits. */
+const waiting = {
+  metadata: { namespace: 'argocd', name: 'a', resourceVersion: '7' },
+  spec: {},
+  operation: { sync: {}, retry: { limit: 5, backoff: { duration: '1h' } } },
+  status: {
+    operationState: {
+      operation: { sync: {}, retry: { limit: 5, backoff: { duration: '1h' } } },
+      phase: 'Running',
+      startedAt: '2026-11-25T10:00:00Z',
+      finishedAt: '2026-11-25T10:00:01Z',
+      retryCount: 1,
+    },
+  },
+} as unknown as Application;
+
+/** The version that our last write of the operation stored, and the time since then. */
+interface OwnWrite {
+  readonly version: string;
+  readonly agoMs: number;
+}
+
 /** One pass over an Application that is cached as `known` and stored as `stored`. */
-async function pass(known: Application | undefined, stored: Application | undefined, error?: Error) {
+async function pass(
+  known: Application | undefined,
+  stored: Application | undefined,
+  { error, own }: { readonly error?: Error; readonly own?: OwnWrite } = {},
+) {
   const calls: string[] = [];
+  const clock = new FakeClock(Date.parse('2026-11-25T10:00:02Z'));
+  const memories = new AppMemories();
+  if (own !== undefined)
+    memories.of(appKeyOf(done)).operationWrite = { version: own.version, at: clock.monotonic() - own.agoMs };
   const deps = {
     store: {
       get: () => known,
@@ -36,9 +68,9 @@ async function pass(known: Application | undefined, stored: Application | undefi
         return error === undefined ? Promise.resolve('done') : Promise.reject(error);
       },
     },
-    memories: { peek: () => undefined },
+    memories,
     isStalled: () => false,
-    clock: new FakeClock(),
+    clock,
     logger: silentLogger,
   } as unknown as OperationDeps;
   const processor = new OperationProcessor(deps, { syncTimeoutMs: 0, syncWaveDelayMs: 0 });
@@ -62,6 +94,19 @@ it.each([
 });
 
 it('runs again at once, without an error, when the Application changed between read and write', async () => {
-  const { result } = await pass(deleted, { ...deleted }, new ApplicationChanged('argocd/a'));
+  const { result } = await pass(deleted, { ...deleted }, { error: new ApplicationChanged('argocd/a') });
   expect(result).toEqual({ requeueAfterMs: 0 });
+});
+
+it('needs no read for the version that its own write has just stored', async () => {
+  expect(await pass(waiting, undefined, { own: { version: '7', agoMs: 100 } })).toMatchObject({ calls: [] });
+});
+
+it.each([
+  ['another client has written since its own write', waiting, { version: '6', agoMs: 100 }],
+  ['its own write was long ago', waiting, { version: '7', agoMs: 60_000 }],
+  ['it has written nothing', waiting, undefined],
+  ['the Application is being deleted', { ...waiting, metadata: deletedAt7 }, { version: '7', agoMs: 100 }],
+])('reads what is stored if %s', async (_when, known, own) => {
+  expect(await pass(known, undefined, own === undefined ? {} : { own })).toEqual({ calls: ['fetch'], result: 'done' });
 });

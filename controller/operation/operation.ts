@@ -15,7 +15,7 @@ import { ApplicationChanged, ClusterNotReady, StateTooLarge } from '../shared/er
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
-import { noteWait } from '../comparison/memory.ts';
+import { noteOperationWrite, noteWait } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
@@ -57,6 +57,8 @@ export interface OperationConfig {
 const progressRecheckMs = 50;
 /** Recheck interval while the cluster does not answer writes. */
 const stalledRecheckMs = 5000;
+/** How long the response to our own write stands for the stored Application. */
+const ownWriteMs = 5000;
 /** How long termination waits for the cluster in order to stop hooks. */
 const terminateLimitMs = 60_000;
 const notTimedOut = { wasTerminating: true, timedOut: false };
@@ -109,7 +111,7 @@ export class OperationProcessor {
     if (known === undefined || !hasWork(known)) return 'done';
     const restMs = this.#restMs(taken.key, known);
     if (restMs > 0) return { requeueAfterMs: restMs };
-    const app = await this.#deps.store.fetch(known);
+    const app = await this.#current(taken.key, known);
     if (app === undefined || !hasWork(app)) return 'done';
     this.#passes += 1;
     const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
@@ -119,6 +121,18 @@ export class OperationProcessor {
     return tracePass(this.#deps.tracer, { name, app }, (span) =>
       this.#guarded({ key: taken.key, logger, place, span, times }, app, signal),
     );
+  }
+
+  /**
+   * The Application as the API server has it. The response to our own write of this operation is as
+   * good for a moment: the write after the step is refused if it is outdated.
+   */
+  async #current(key: AppKey, known: Application): Promise<Application | undefined> {
+    const { store, memories, clock } = this.#deps;
+    const written = memories.peek(key)?.operationWrite;
+    const isOurs = written !== undefined && written.version === known.metadata.resourceVersion;
+    const isRunning = known.operation !== undefined && known.metadata.deletionTimestamp === undefined;
+    return isOurs && isRunning && clock.monotonic() - written.at < ownWriteMs ? known : store.fetch(known);
   }
 
   async #guarded(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
@@ -243,6 +257,7 @@ export class OperationProcessor {
       return this.#finish(pass, app, { state: over, history: undefined }, signal);
     }
     if (stored === undefined) return 'done';
+    noteOperationWrite(this.#deps.memories.of(pass.key), stored, this.#deps.clock.monotonic());
     const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
     const moved = !deepEqual(
       jsonOf(state.syncResult?.resources),
@@ -294,6 +309,7 @@ export class OperationProcessor {
     delete memory.waiting;
     delete memory.terminatingSince;
     delete memory.wave;
+    delete memory.operationWrite;
     metrics.synced(app, state);
     this.#recordSync(key, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;

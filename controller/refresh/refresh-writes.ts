@@ -1,9 +1,10 @@
 import { isAbort, messageOf } from '#base';
+import type { Clock } from '#base';
 import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { OwnershipFence, Publisher } from '#publish';
 import type { AddOptions, Priority } from '#queues';
-import { noteWait } from '../comparison/memory.ts';
+import { noteOperationWrite, noteWait } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
@@ -23,6 +24,7 @@ export interface RefreshWritesDeps {
   readonly fence: (key: AppKey) => OwnershipFence;
   readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
   readonly startOperation: (key: AppKey, priority: Priority) => void;
+  readonly clock: Clock;
   /** The controller's own namespace. */
   readonly namespace: string;
 }
@@ -83,7 +85,7 @@ export class RefreshWrites implements RefreshEffects {
     }
   }
 
-  stands({ key, before, memory }: RefreshPass): boolean {
+  stands({ key, before, memory }: Pick<RefreshPass, 'key' | 'before' | 'memory'>): boolean {
     const { store, publisher, namespace } = this.#deps;
     if (memory.hold.isCompleting || store.get(key) !== before) return false;
     return publisher.stands(instanceName(key, namespace));
@@ -136,7 +138,7 @@ export class RefreshWrites implements RefreshEffects {
    * removal sees the operation.
    */
   async #start(pass: RefreshPass, { before, change, decision }: AutosyncStart): Promise<StatusWrite> {
-    const { store } = this.#deps;
+    const { store, clock } = this.#deps;
     try {
       const { result, app } = await pass.times.measure('setop_ms', () =>
         store.startOperation(before, decision.operation, change),
@@ -148,6 +150,7 @@ export class RefreshWrites implements RefreshEffects {
         });
       if (result === 'started') {
         pass.memory.hold.operationStarted();
+        noteOperationWrite(pass.memory, app, clock.monotonic());
         if (change.patch !== undefined) pass.logger.info('Update successful');
         this.#announceStart(pass, app, decision);
       }
