@@ -1,5 +1,5 @@
 import { deepEqual, omit } from '#base';
-import type { LiveSchemas } from '#live';
+import type { LiveCluster, LiveSchemas } from '#live';
 import { jsonOf } from '#model';
 import type { Application, KubeObject, Settings } from '#model';
 import { withoutRefreshRequest } from '../application/refresh-annotation.ts';
@@ -21,6 +21,15 @@ export interface ComparisonBasis {
   /** The live objects and their trees: see `evidence` of #live. */
   readonly evidence: string;
   readonly schemas: string;
+}
+
+/** The live objects that a comparison has seen. An event about one of them may arrive later. */
+export interface LiveSight {
+  readonly cluster: LiveCluster;
+  /** Without them the sight is lost: it keeps no manifests alive. */
+  readonly targets: WeakRef<readonly KubeObject[]>;
+  /** See `evidence` of #live. */
+  readonly evidence: string;
 }
 
 /** A pass that left nothing to do: another one with the same inputs would do nothing either. */

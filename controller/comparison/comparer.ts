@@ -24,7 +24,7 @@ import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
 import { basisOf, isSameBasis } from './basis.ts';
-import type { ComparisonBasis } from './basis.ts';
+import type { ComparisonBasis, LiveSight } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
 import type { LoopWatch } from './loop-watch.ts';
@@ -33,6 +33,7 @@ import { serverSideDiffOf } from './compare-options.ts';
 import type { ComparisonCapture } from '../recorder/capture.ts';
 import type { DryRuns } from './server-side-diff.ts';
 import type { JqRunner } from './jq-runner.ts';
+import type { BoundApplication } from '../admission/bound.ts';
 
 export interface ComparerDeps extends RendererDeps {
   readonly live: LiveClusters;
@@ -72,6 +73,8 @@ export interface ComparedApplication {
   readonly revisions: readonly string[];
   /** Undefined if another comparison of the same inputs might give another result. */
   readonly basis: ComparisonBasis | undefined;
+  /** Undefined if the live objects may be others without another evidence. */
+  readonly sight: LiveSight | undefined;
 }
 
 /** The desired side of a comparison, and how to read the live one. */
@@ -84,6 +87,8 @@ interface DesiredSide {
   readonly times: PassTimes;
   /** Identifies both sides. */
   readonly basis: ComparisonBasis | undefined;
+  /** Identifies the live side. */
+  readonly evidence: string | undefined;
 }
 
 /** `isLasting`: equal facts give the same comparison again. */
@@ -193,13 +198,14 @@ export class Comparer {
       () => schemaApiVersions(app, normal.targets, settings),
     );
     const schemas = described.length === 0 ? undefined : await cluster.schemas(described, signal);
-    const query = this.#query(request, normal.targets);
+    const query = this.#query(request.bound, normal.targets);
     // Before the objects are read: a change meanwhile makes the evidence older, never newer.
     const evidence = await evidenceIn(cluster, query, signal);
     const { policyVersion } = policyVersionOf(cluster, gate.version);
     const dryRuns = serverSideDiffOf(app, this.#config.serverSideDiff === true);
     const facts = { app, settings, policyVersion, schemas, isServerSide: dryRuns !== undefined };
-    return { cluster, rendered, normal, schemas, query, times, basis: basisOf({ ...facts, rendered, evidence }) };
+    const basis = basisOf({ ...facts, rendered, evidence });
+    return { cluster, rendered, normal, schemas, query, times, basis, evidence };
   }
 
   async #compareWith(desired: DesiredSide, request: CompareRequest, signal: AbortSignal): Promise<ComparedApplication> {
@@ -232,13 +238,23 @@ export class Comparer {
     Object.assign(request.capture ?? {}, { facts: complete, rendered });
     const compare = (): Promise<LastingComparison> => this.#compareFacts(complete, request.changed, signal);
     const compared = await work.stage('comparison', () => times.measure('diff_ms', compare), stages);
-    const isLasting = compared.isLasting && !live.failed && (live.unread ?? []).length === 0;
+    const isWhole = !live.failed && (live.unread ?? []).length === 0;
+    const isLasting = compared.isLasting && isWhole;
     return {
       comparison: withIncompleteApis(compared.comparison, rendered.apis),
       cluster,
       revisions: rendered.facts.revisions,
       basis: isLasting ? desired.basis : undefined,
+      sight: isWhole ? sightOf(desired) : undefined,
     };
+  }
+
+  /** Whether a comparison has seen the live objects of the Application as they are now. */
+  async hasSeen(sight: LiveSight, key: AppKey, app: Application, signal: AbortSignal): Promise<boolean> {
+    const { cluster, targets, evidence } = sight;
+    const known = targets.deref();
+    if (known === undefined || this.#deps.live.peek(cluster.server) !== cluster) return false;
+    return (await evidenceIn(cluster, this.#query({ key, app }, known), signal)) === evidence;
   }
 
   /**
@@ -332,7 +348,7 @@ export class Comparer {
     return this.#normal.of(objects, [instance, destinationNamespace, settings, cluster, served], make);
   }
 
-  #query({ bound: { key, app } }: CompareRequest, targets: readonly KubeObject[]): ManagedQuery {
+  #query({ key, app }: Pick<BoundApplication, 'key' | 'app'>, targets: readonly KubeObject[]): ManagedQuery {
     // Hooks are not looked up one by one: a finished one may be gone.
     const resources = app.status?.resources ?? noResources;
     const lastKnown = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
@@ -353,6 +369,10 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+function sightOf({ cluster, normal, evidence }: DesiredSide): LiveSight | undefined {
+  return evidence === undefined ? undefined : { cluster, targets: new WeakRef(normal.targets), evidence };
 }
 
 /** Undefined while the cluster is unreachable. */

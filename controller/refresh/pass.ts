@@ -13,7 +13,7 @@ import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import type { RefreshCapture } from '../recorder/capture.ts';
 import type { PassTimes } from '../report/pass-times.ts';
-import type { ComparisonBasis } from '../comparison/basis.ts';
+import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
@@ -74,6 +74,8 @@ export interface Decisions {
   readonly decision: AutosyncDecision | undefined;
   /** The inputs of comparison and tree; undefined if the result may change without them. */
   readonly basis: ComparisonBasis | undefined;
+  /** The live objects that were compared, if all of them are known. */
+  readonly sight: LiveSight | undefined;
 }
 
 /**
@@ -110,7 +112,7 @@ export interface RefreshEffects {
    * Whether what the last pass stored and published still stands, so that an equal result has no
    * effects.
    */
-  stands(pass: RefreshPass): boolean;
+  stands(pass: Pick<RefreshPass, 'key' | 'before' | 'memory'>): boolean;
   /**
    * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
    * possible.
@@ -147,5 +149,6 @@ export function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
 /** For a result that may change although its inputs do not. */
 export function withoutBasis(assessment: PassAssessment): PassAssessment {
   const { decisions } = assessment;
-  return decisions === undefined ? assessment : { ...assessment, decisions: { ...decisions, basis: undefined } };
+  if (decisions === undefined) return assessment;
+  return { ...assessment, decisions: { ...decisions, basis: undefined, sight: undefined } };
 }

@@ -10,7 +10,7 @@ import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Logger, Tracer } from '#telemetry';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
-import type { ComparisonBasis } from '../comparison/basis.ts';
+import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { TreeStore } from '../comparison/tree-store.ts';
@@ -25,7 +25,7 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
   readonly lookup: (key: AppKey) => Application | undefined;
   readonly effects: RefreshEffects;
-  readonly comparer: Pick<Comparer, 'compareUnless'>;
+  readonly comparer: Pick<Comparer, 'compareUnless' | 'hasSeen'>;
   readonly memories: RefreshMemories;
   readonly metrics: Pick<AppMetrics, 'reconciled' | 'orphaned'>;
   readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
@@ -61,6 +61,7 @@ export interface ComparisonResult {
   readonly bound: BoundApplication;
   readonly managed: readonly ManagedResource[];
   readonly basis: ComparisonBasis | undefined;
+  readonly sight: LiveSight | undefined;
 }
 
 /** A comparison to run, unless its basis still holds. */

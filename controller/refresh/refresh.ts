@@ -1,4 +1,4 @@
-import { defined, inSlices, isAbort, messageOf, recordedText } from '#base';
+import { defined, inSlices, isAbort, messageOf, omit, recordedText } from '#base';
 import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
@@ -35,6 +35,7 @@ import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields, withoutBasis } from './pass.ts';
 import { nextStatus, revisionsToCompare, withSyncError } from './next-status.ts';
+import { isOldNews } from './old-news.ts';
 import { noteComparison, noteRest, recheckRequest, resourcesToCompare, rest, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
@@ -77,10 +78,10 @@ export class RefreshProcessor {
     const decidedBy = { app, request: this.#deps.effects.request(key, payload), facts: this.#facts(memory) };
     const due = refreshDue(app, decidedBy.request, decidedBy.facts);
     if (due === undefined) return this.#untilExpiry(app, memory);
-    const { level, reason, cause, resources } = due;
-    const again = { level, reason, cause, ...defined({ resources }) };
+    const again = omit(due, 'hard', 'requested');
     const heldMs = this.#heldMs(app, due, memory);
     if (heldMs > 0) return { requeueAfterMs: heldMs, payload: again };
+    if (await isOldNews({ app, due, memory }, this.#deps, signal)) return this.#untilExpiry(app, memory);
     const record = this.#recorder.begin(memory, due, taken);
     let settled: StatusWrite;
     try {
@@ -325,12 +326,12 @@ export class RefreshProcessor {
     const built = await this.#tree(pass, bound, cluster, signal);
     const managed = await inSlices(managedResourceSteps(comparison, bound.settings), this.#deps, signal);
     const watchesOrphans = bound.project.spec.orphanedResources !== undefined;
-    const lasting = watchesOrphans ? undefined : compared.basis;
-    return this.#conclude(pass, status, { comparison, built, bound, managed, basis: lasting });
+    const { basis: lasting, sight } = watchesOrphans ? { basis: undefined, sight: undefined } : compared;
+    return this.#conclude(pass, status, { comparison, built, bound, managed, basis: lasting, sight });
   }
 
   #conclude(pass: RefreshPass, status: ApplicationStatus, result: ComparisonResult): PassAssessment {
-    const { comparison, built } = result;
+    const { comparison, built, basis, sight } = result;
     const { tracking } = result.bound.settings;
     const contests = noteContests(pass, comparison, { tracking, namespace: this.#config.namespace });
     const fresh = [...comparison.conditions, ...contestConditions(contests), ...built.conditions];
@@ -343,7 +344,7 @@ export class RefreshProcessor {
       tree: built.tree,
       managed: result.managed,
       conditions: fresh,
-      decisions: { comparison, decision, finalizers: finalizersOf(pass.before, comparison), basis: result.basis },
+      decisions: { comparison, decision, finalizers: finalizersOf(pass.before, comparison), basis, sight },
     };
   }
 

@@ -5,7 +5,7 @@ import { isAutomated, isCompleted, jsonOf } from '#model';
 import type { Application, ApplicationStatus, ResourceKey } from '#model';
 import { syncedLine } from '../application/autosync-log.ts';
 import { hasSameInputs } from '../comparison/basis.ts';
-import type { RestingPass } from '../comparison/basis.ts';
+import type { LiveSight, RestingPass } from '../comparison/basis.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
@@ -96,9 +96,25 @@ function mayStartLater({ spec }: Application, { comparison, decision }: Decision
 
 /** Remembers what a pass proved, for the next one. */
 export function noteRest(pass: RefreshPass, assessment: PassAssessment, settled: StatusWrite): void {
-  delete pass.memory.resting;
+  const { memory } = pass;
+  delete memory.resting;
+  delete memory.sight;
   const next = restAfter(pass, assessment, settled);
-  if (next !== undefined) pass.memory.resting = next;
+  if (next !== undefined) memory.resting = next;
+  const sight = sightAfter(pass, assessment, settled);
+  if (sight !== undefined) memory.sight = sight;
+}
+
+/** Undefined if nothing was stored, or another pass may decide otherwise with the same objects. */
+function sightAfter(
+  { before }: RefreshPass,
+  { decisions }: PassAssessment,
+  { answered, again }: StatusWrite,
+): LiveSight | undefined {
+  if (decisions === undefined || !answered || again === true) return undefined;
+  const { comparison, finalizers, sight } = decisions;
+  const isLeft = finalizers !== undefined || isOpen(comparison) || mayStartLater(before, decisions);
+  return isLeft || isBusy(before) ? undefined : sight;
 }
 
 /**

@@ -170,7 +170,13 @@ export class RecordedWorld {
     const compared = await this.#compareState(facts, signal);
     const apis = recorded['apis'] as unknown as IncompleteApis | undefined;
     const comparison = withIncompleteApis(compared, apis);
-    return { comparison, cluster: this.cluster(), revisions: facts.rendered.revisions, basis: undefined };
+    return {
+      comparison,
+      cluster: this.cluster(),
+      revisions: facts.rendered.revisions,
+      basis: undefined,
+      sight: undefined,
+    };
   }
 
   compareUnless(

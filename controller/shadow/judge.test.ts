@@ -88,7 +88,14 @@ function assessment(
     tree: { nodes: [], orphanedNodes: [] },
     managed: [],
     conditions: full.conditions ?? [],
-    decisions: { comparison, finalizers: undefined, decision: undefined, basis: undefined, ...decisions },
+    decisions: {
+      comparison,
+      finalizers: undefined,
+      decision: undefined,
+      basis: undefined,
+      sight: undefined,
+      ...decisions,
+    },
   };
 }
 

@@ -131,6 +131,12 @@ export class FakeApi {
       });
   }
 
+  /** Repeats the watch event of an object. */
+  announce(kind: string, name: string): void {
+    const object = this.get(kind, name);
+    if (object !== undefined) this.#notify({ type: 'MODIFIED', object });
+  }
+
   onEvent(listener: (event: WatchEvent & { readonly object: KubeObject }) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -193,7 +193,7 @@ export class ClusterCache {
     if (trusted && before?.fetched !== undefined && isSameVersion(before, node)) node.fetched = before.fetched;
     // Forget a deletion of this UID: a restored server may have the object again.
     this.#deleted.delete(node.uid);
-    this.store.put(node);
+    this.store.put(node, repeated);
     if (before !== undefined && before.uid !== node.uid) this.#noteRow(before, 'deleted');
     if (before?.uid !== node.uid) this.#noteRow(node, 'created');
     else if (!isSameVersion(before, node)) this.#noteRow(node, 'updated');

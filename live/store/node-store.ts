@@ -61,7 +61,8 @@ export class NodeStore {
     return this.#byKey.get(key);
   }
 
-  put(node: StoredNode): void {
+  /** @param isRepeat the stored node has the same content: it keeps its stamp. */
+  put(node: StoredNode, isRepeat = false): void {
     const before = this.#byKey.get(node.key);
     if (this.#bodyless.has(node.kindText)) node.dropBody();
     if (before === undefined) this.#insert(node);
@@ -71,8 +72,8 @@ export class NodeStore {
       // Share the key's string with the map, which keeps the first instance.
       node.key = before.key;
     }
-    this.#stamp += 1;
-    node.stamp = this.#stamp;
+    if (!isRepeat || before === undefined) this.#stamp += 1;
+    node.stamp = isRepeat && before !== undefined ? before.stamp : this.#stamp;
     this.#rows[node.row] = node;
     this.#byKey.set(node.key, node);
     if (before !== undefined && before.claims.length > 0 && node.claims.length === 0) this.#removeInferredOwner(before);

@@ -15,6 +15,22 @@ describe('the response of our own write', () => {
     await w.stop();
   });
 
+  it('gives the same evidence when it is repeated, and another one when the object has changed', async () => {
+    const w = await world((server) => server.put(tracked('a')), { tuning: { auditMs: 600_000 } });
+    const query = { app: 'shop', targets: [] };
+    const written = w.server.put(tracked('a', 'shop', { data: { x: 'ours' } }));
+    w.cluster().observe(written);
+    const evidence = await w.cluster().evidence(query, w.signal);
+    expect(evidence).toBeDefined();
+    w.cluster().observe(written);
+    await w.clock.advance(100);
+    expect(await w.cluster().evidence(query, w.signal)).toBe(evidence);
+    w.server.put(tracked('a', 'shop', { data: { x: 'theirs' } }));
+    await w.clock.advance(100);
+    expect(await w.cluster().evidence(query, w.signal)).not.toBe(evidence);
+    await w.stop();
+  });
+
   it('does not restore an object that the watch has seen deleted', async () => {
     const w = await world((server) => server.put(tracked('a')));
     const written = w.server.put(tracked('a', 'shop', { data: { x: '1' } }));
