@@ -30,6 +30,8 @@ export interface CoordinatorDeps {
   readonly suspensions: () => number;
   /** Called after each read: ownership may have changed. */
   readonly onObservation: () => void;
+  /** Milliseconds until writes to parts that were just released count as over; 0: they do. */
+  readonly drainMs: () => number;
   /** Called after each completed turn, whether or not it wrote, and at the end of the run. */
   readonly onTurn: () => void;
   /** Reports a failure; `message` is undefined when it is over. */
@@ -39,6 +41,14 @@ export interface CoordinatorDeps {
 interface ConfigMapRead<T> {
   readonly found: ParseResult<T>;
   readonly object: KubeObject | undefined;
+}
+
+/** The last read of the table, which later reads of the slots alone are used with. */
+interface TableRead {
+  readonly table: ConfigMapRead<TableDocument>;
+  readonly since: number;
+  /** Number of suspends before it. */
+  readonly suspended: number;
 }
 
 /** The versions that a write is based on. */
@@ -56,8 +66,12 @@ const requestTimeoutMs = 5_000;
 const minPollMs = 100;
 const maxPollMs = 2000;
 const maxHintDelayMs = 600;
+/** Smaller fleets follow hints at once. */
+const minHintDelayMs = 25;
 const hubRetryMs = 500;
 const forbiddenRetryMs = 5_000;
+/** Longest time for which a table that was read is used without another read. */
+const maxTableAgeMs = 5_000;
 /** Deadline for releasing the slot at shutdown. */
 const releaseTimeoutMs = 3_000;
 
@@ -70,9 +84,15 @@ export class HubCoordinator implements Runnable {
   readonly name = 'ownership coordinator';
   readonly #deps: CoordinatorDeps;
   #nap = newAbortController();
-  #woken = false;
+  /** What another replica wrote, or `all`, since the last turn began. */
+  #woken: 'slots' | 'all' | undefined;
+  #lastTable: TableRead | undefined;
   #soonMs = minPollMs;
   #hinted: ClockTimer | undefined;
+  #hintsTable = false;
+  /** Writes in a row that lost a race. */
+  #conflicts = 0;
+  #hasSlotsConflict = false;
 
   constructor(deps: CoordinatorDeps) {
     this.#deps = deps;
@@ -80,8 +100,12 @@ export class HubCoordinator implements Runnable {
 
   /** Something changed: read the hub at once. */
   wake(): void {
+    this.#wakeFor('all');
+  }
+
+  #wakeFor(what: 'slots' | 'all'): void {
     this.#soonMs = minPollMs;
-    this.#woken = true;
+    if (this.#woken !== 'all') this.#woken = what;
     this.#nap.abort(woken);
   }
 
@@ -93,12 +117,19 @@ export class HubCoordinator implements Runnable {
     const { member, clock, random } = this.#deps;
     const now = this.instant();
     const cares = what === 'table' || member.unsettled() || member.slot(now) === undefined || member.plans(now);
-    if (!cares || this.#hinted !== undefined) return;
+    if (!cares) return;
+    this.#hintsTable ||= what === 'table';
+    if (this.#hinted !== undefined) return;
     const spreadMs = Math.min(maxHintDelayMs, 3 * this.#crowd());
-    this.#hinted = clock.timer(random.next() * spreadMs, () => {
-      this.#hinted = undefined;
-      this.wake();
-    });
+    // A timer costs a turn of a busy event loop.
+    if (spreadMs < minHintDelayMs) this.#followHint();
+    else this.#hinted = clock.timer(random.next() * spreadMs, () => this.#followHint());
+  }
+
+  #followHint(): void {
+    this.#hinted = undefined;
+    this.#wakeFor(this.#hintsTable ? 'all' : 'slots');
+    this.#hintsTable = false;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -116,13 +147,16 @@ export class HubCoordinator implements Runnable {
 
   /** One read and at most one write. Returns the delay until the next turn. */
   async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
-    this.#woken = false;
+    const woken = this.#woken ?? (this.#hasSlotsConflict ? 'slots' : undefined);
+    this.#woken = undefined;
+    this.#hasSlotsConflict = false;
     const { member, onObservation, onTurn, report, suspensions } = this.#deps;
     // Read the count first: other code may notice a suspend while a request is in flight.
     const suspended = suspensions();
     try {
-      const since = this.instant().monotonic;
-      let table = await this.#read(tableConfigMap, parseTable, signal);
+      const read = await this.#readTable(woken, suspended, signal);
+      const { since } = read;
+      let { table } = read;
       const slotsSince = this.instant().monotonic;
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
       const isEmpty = isApparentlyNew(table.found, slots.found);
@@ -135,11 +169,13 @@ export class HubCoordinator implements Runnable {
       member.observe({ ...found, since, slotsSince, until: now.monotonic, isNew }, now);
       onObservation();
       this.#reportBroken(table.found, slots.found);
+      if (!leaving) await this.#drained(signal);
       const intent = member.intent(this.#deps.world(leaving), this.instant());
       const won = intent === undefined || (await this.#write(intent, { table, slots, suspended }, signal));
       report('HubUnreadable', undefined);
       onTurn();
-      if (!won) return this.#jitter(20 + 10 * this.#crowd(), 0);
+      if (!won) return this.#afterConflict(intent);
+      this.#conflicts = 0;
       if (intent === undefined || this.#isRoutine(intent)) return this.#pause();
       this.#soonMs = minPollMs;
       return 0;
@@ -157,6 +193,34 @@ export class HubCoordinator implements Runnable {
     const { member } = this.#deps;
     const isRenewal = intent.write === 'slots' && intent.why === 'renewal';
     return isRenewal && member.table() !== undefined && !member.plans(this.instant());
+  }
+
+  /** The first retry comes at once, because other replicas may wait for this write. */
+  #afterConflict(intent: WriteIntent | undefined): number {
+    this.#conflicts += 1;
+    this.#hasSlotsConflict = intent?.write === 'slots';
+    return this.#conflicts === 1 ? 0 : this.#jitter(20 + 10 * this.#crowd(), 0);
+  }
+
+  /**
+   * Reads the table, unless only the slots have changed since: a table that is older than the slots
+   * is like a read in which this process was stopped.
+   */
+  async #readTable(woken: 'slots' | 'all' | undefined, suspended: number, signal: AbortSignal): Promise<TableRead> {
+    const last = this.#lastTable;
+    const isUsable = woken === 'slots' && last?.suspended === suspended && last.table.found.state === 'ok';
+    if (isUsable && this.instant().monotonic - last.since < maxTableAgeMs) return last;
+    this.#lastTable = undefined;
+    const since = this.instant().monotonic;
+    const table = await this.#read(tableConfigMap, parseTable, signal);
+    this.#lastTable = { table, since, suspended };
+    return this.#lastTable;
+  }
+
+  /** Waits in the same turn, so that the acknowledgment of a release needs no other read. */
+  async #drained(signal: AbortSignal): Promise<void> {
+    const drainMs = this.#deps.drainMs();
+    if (drainMs > 0) await this.#deps.clock.sleep(drainMs, signal);
   }
 
   #pause(): number {
@@ -267,7 +331,7 @@ export class HubCoordinator implements Runnable {
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#woken) return;
+    if (this.#woken !== undefined) return;
     const nap = newAbortController();
     this.#nap = nap;
     try {

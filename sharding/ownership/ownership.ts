@@ -194,6 +194,7 @@ class LeasedOwnership implements Ownership {
         return this.#suspensions;
       },
       onObservation: () => this.#announce(),
+      drainMs: () => this.#drainMs(),
       onTurn: () => this.#onTurn(),
       report: (type, message) => conditions.set(type, message),
     });
@@ -399,9 +400,13 @@ class LeasedOwnership implements Ownership {
     return [...this.#rights.coming('announced').keys()].every((server) => this.#prepared.has(server));
   }
 
+  #drainMs(): number {
+    return Math.max(0, this.#lastLoss + drainDelayMs - this.#now().monotonic);
+  }
+
   /** Reports whether no write to a part that was given away is in flight. */
   #isDrained(leaving: boolean): boolean {
-    if (this.#now().monotonic - this.#lastLoss < drainDelayMs) return false;
+    if (this.#drainMs() > 0) return false;
     const writes = this.#writes.all();
     return leaving ? writes.length === 0 : writes.every(({ server, app }) => this.#rights.mayWriteTo(server, app));
   }

@@ -25,6 +25,7 @@ export class HubKnowledge {
   #emptySince: number | undefined;
   #unackedSince: number | undefined;
   readonly #backup = new BackupWatch();
+  #handingOver: { readonly observation: HubObservation; readonly is: boolean } | undefined;
   #unowned: { readonly observation: HubObservation; readonly servers: ReadonlyMap<string, number> } | undefined;
 
   constructor(timing: ProtocolTiming) {
@@ -103,6 +104,18 @@ export class HubKnowledge {
     const record = slots.get(slot);
     if (record === undefined) return !this.hidden().includes(slot);
     return record.acked >= epoch || this.presence.isExpired(slot);
+  }
+
+  /** Reports whether a part of the published table waits for its former owner. */
+  isHandingOver(): boolean {
+    const observation = this.#last;
+    if (observation === undefined) return false;
+    if (this.#handingOver?.observation !== observation) {
+      const entries = [...(this.published()?.entries.values() ?? [])];
+      const is = entries.some(({ waits }) => waits.some((list) => list.some((wait) => !this.settled(wait))));
+      this.#handingOver = { observation, is };
+    }
+    return this.#handingOver.is;
   }
 
   /**

@@ -6,7 +6,7 @@ import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
 import type { ApiAddress, LandingWrites, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
-import type { LeaseState } from './lease-state.ts';
+import type { LeaseState, SlotLease } from './lease-state.ts';
 import { protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
 
@@ -52,7 +52,8 @@ export function renewOrAcknowledge(situation: ProtocolSituation): WriteIntent | 
   const [lease, slots] = [leaseState.lease(), hub.slots()];
   if (lease === undefined || slots === undefined) return undefined;
   const { slot } = lease;
-  const acked = world.drained ? (leaseState.table()?.epoch ?? leaseState.acked()) : leaseState.acked();
+  const mayAck = world.drained && !leaseState.isReleasing();
+  const acked = mayAck ? (leaseState.table()?.epoch ?? leaseState.acked()) : leaseState.acked();
   const surplus = slot >= slotLimit(situation) && leaseState.taken().size === 0 && acked === leaseState.acked();
   if (surplus && world.drained) return releaseClaimThenSlot(situation, slots, 'more slots than replicas');
   if (acked !== leaseState.acked()) return writeOwnRecord(situation, slots, slot, { acked, why: 'acknowledgment' });
@@ -67,7 +68,16 @@ function renewalReason(situation: ProtocolSituation): string | undefined {
   if (lease === undefined || !isClaimInSlots(hub, leaseState) || leaseState.leaseLeft(now) === 0) return 'renewal';
   const known = hub.holders().get(lease.slot)?.warm ?? 0;
   if (leaseState.hasAcked() && preparedEpoch(situation) > known) return 'filled caches';
-  return now.monotonic - lease.renewedAt >= timing.renewMs ? 'renewal' : undefined;
+  return now.monotonic >= renewalDueAt(lease, hub, timing) ? 'renewal' : undefined;
+}
+
+/** When a lease is renewed. Later while parts move: their owners' writes to the slots go first. */
+export function renewalDueAt(
+  { renewedAt }: SlotLease,
+  hub: Pick<HubKnowledge, 'isHandingOver'>,
+  { renewMs }: ProtocolTiming,
+): number {
+  return renewedAt + (hub.isHandingOver() ? 1.5 * renewMs : renewMs);
 }
 
 /** Epoch of the newest table whose announced parts are ready; 0: none. */

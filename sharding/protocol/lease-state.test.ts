@@ -65,6 +65,7 @@ class Holder {
     };
     this.hub.observe(this.#observation, at(ms));
     this.leaseState.adopt(this.#observation, this.hub);
+    this.leaseState.releaseInTurn(this.hub, at(ms));
     this.leaseState.takeUp(this.hub);
   }
 
@@ -177,6 +178,80 @@ describe('obeying and taking up', () => {
       ms: 2400,
     });
     expect(replica.owned()).toEqual([]);
+  });
+
+  describe('a part whose next owner waits for us', () => {
+    const moved = table(5000, { shards: [other], waits: [[{ slot: own, epoch: 5000 }]] });
+
+    function owner(): Holder {
+      const replica = holder(table(4000));
+      replica.renew(4000, 2200);
+      replica.look({ table: table(4000), slots: [record(own, 4000), record(other, 4000)], ms: 2300 });
+      expect(replica.owned()).toEqual(['https://a']);
+      return replica;
+    }
+
+    it('is kept until the next owner has acknowledged the table', () => {
+      const replica = owner();
+      replica.look({ table: moved, slots: [record(own, 4000), record(other, 4000)], ms: 2400 });
+      expect([replica.owned(), replica.leaseState.isReleasing()]).toEqual([['https://a'], true]);
+      replica.look({ table: moved, slots: [record(own, 4000), record(other, 5000)], ms: 2500 });
+      expect([replica.owned(), replica.leaseState.isReleasing()]).toEqual([[], false]);
+    });
+
+    it('is kept for a heartbeat at most', () => {
+      const replica = owner();
+      const slots = [record(own, 4000), record(other, 4000)];
+      replica.look({ table: moved, slots, ms: 2400 });
+      // A newer table does not extend the time.
+      const again = { ...moved, epoch: 6000 };
+      replica.look({ table: again, slots, ms: 2400 + timing.releaseMs - 1 });
+      expect(replica.owned()).toEqual(['https://a']);
+      replica.look({ table: again, slots, ms: 2400 + timing.releaseMs });
+      expect([replica.owned(), replica.leaseState.isReleasing()]).toEqual([[], false]);
+    });
+
+    it('is released at once when its next owner does not wait, whatever else is kept', () => {
+      const entry = { names: ['b'], shards: [own], homes: [own], waits: [[]], everyone: 0 };
+      const both = (first: TableDocument, second: TableEntry): TableDocument => ({
+        ...first,
+        entries: new Map([...first.entries, ['https://b', second]]),
+      });
+      const replica = holder(both(table(4000), entry));
+      replica.renew(4000, 2200);
+      const slots = [record(own, 4000), record(other, 4000)];
+      replica.look({ table: both(table(4000), entry), slots, ms: 2300 });
+      expect(replica.owned()).toEqual(['https://a', 'https://b']);
+      const earlier = [[{ slot: own, epoch: 4000 }]];
+      replica.look({ table: both(moved, { ...entry, shards: [other], waits: earlier }), slots, ms: 2400 });
+      expect(replica.owned()).toEqual(['https://a']);
+    });
+
+    it('keeps nothing that others get when the slots do not show its claim', () => {
+      const replica = owner();
+      const rival = { ...record(own, 4000), incarnation: 'rival/0' };
+      replica.look({ table: moved, slots: [rival, record(other, 4000)], ms: 2400 });
+      expect(replica.owned()).toEqual([]);
+      const unshown = owner();
+      unshown.look({ table: moved, slots: [record(own, 4000), record(other, 4000)], ms: 2400 });
+      unshown.look({ table: moved, slots: [record(other, 4000)], ms: 2450 });
+      expect(unshown.owned()).toEqual([]);
+    });
+
+    it('is kept again when a newer table gives it back', () => {
+      const replica = owner();
+      const slots = [record(own, 4000), record(other, 4000)];
+      replica.look({ table: moved, slots, ms: 2400 });
+      replica.look({ table: table(6000), slots, ms: 2500 });
+      expect([replica.owned(), replica.leaseState.isReleasing()]).toEqual([['https://a'], false]);
+    });
+
+    it('is released with the slot', () => {
+      const replica = owner();
+      replica.look({ table: moved, slots: [record(own, 4000), record(other, 4000)], ms: 2400 });
+      expect(replica.leaseState.releaseParts()).toBe(true);
+      expect([replica.owned(), replica.leaseState.isReleasing()]).toEqual([[], false]);
+    });
   });
 
   it('keeps what a newer table leaves to it', () => {

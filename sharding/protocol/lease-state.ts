@@ -4,6 +4,7 @@ import type { SlotRecord } from '../documents/slots-document.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry } from '../documents/table-document.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
+import { releasePredecessors } from './release-order.ts';
 
 export interface SlotLease {
   readonly slot: number;
@@ -15,6 +16,14 @@ export interface SlotLease {
   readonly renewedAt: number;
   /** Only tables read after this moment may be obeyed. */
   readonly claimedAt: number;
+}
+
+/** Parts that the obeyed table gives to others, and that are not released yet. */
+interface PendingRelease {
+  readonly epoch: number;
+  /** Slots that must acknowledge that epoch first. */
+  readonly predecessors: readonly number[];
+  readonly since: number;
 }
 
 /** Parts by server. */
@@ -29,6 +38,7 @@ export class LeaseState {
   #table: TableDocument | undefined;
   #acked = 0;
   #taken: PartsByServer = new Map();
+  #pendingRelease: PendingRelease | undefined;
   #open = false;
 
   constructor(timing: ProtocolTiming) {
@@ -64,6 +74,11 @@ export class LeaseState {
   /** Reports whether the table gives us parts that could not be taken up yet. */
   isOpen(): boolean {
     return this.#open;
+  }
+
+  /** Reports whether parts that the obeyed table gives to others are not released yet. */
+  isReleasing(): boolean {
+    return this.#pendingRelease !== undefined;
   }
 
   /** Reports whether the obeyed table is acknowledged. */
@@ -117,6 +132,7 @@ export class LeaseState {
     this.#table = undefined;
     this.#acked = 0;
     this.#taken = new Map();
+    this.#pendingRelease = undefined;
     this.#open = false;
   }
 
@@ -124,26 +140,56 @@ export class LeaseState {
   releaseParts(): boolean {
     const hadSome = this.#taken.size > 0;
     this.#taken = new Map();
+    this.#pendingRelease = undefined;
     return hadSome;
   }
 
   /**
-   * Obeys a newer table. Keeps only the parts that it gives to us and that no other replica can
-   * have; {@link takeUp} takes up the others later.
+   * Obeys a newer table. Releases the parts that another replica may take up without waiting for
+   * us; {@link releaseInTurn} releases the others, and {@link takeUp} takes up new ones later.
    */
-  adopt({ table, slots, since }: HubObservation, hub: HubKnowledge): void {
+  adopt({ table, slots, since, until }: HubObservation, hub: HubKnowledge): void {
     if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
     if (since < this.#lease.claimedAt || table.value.epoch < hub.floor(this.#table)) return;
     if (this.#table?.epoch === table.value.epoch) return;
     this.#table = table.value;
+    this.#keepParts((entry, part) => this.#isReleased(entry, part, hub) || this.#isAwaited(entry, part, hub));
+    // A newer table no longer shows who waits under the table before it.
+    const { predecessors = [], since: earlier = until } = this.#pendingRelease ?? {};
+    this.#pendingRelease = {
+      epoch: table.value.epoch,
+      predecessors: [...predecessors, ...releasePredecessors(table.value, this.#lease.slot)],
+      since: earlier,
+    };
+    this.#open = true;
+  }
+
+  /**
+   * Releases what the obeyed table gives to others, when those that go first have acknowledged it
+   * or take too long.
+   */
+  releaseInTurn(hub: HubKnowledge, { monotonic }: Pick<LocalInstant, 'monotonic'>): void {
+    if (this.#pendingRelease === undefined) return;
+    const { epoch, predecessors, since } = this.#pendingRelease;
+    const isLate = monotonic - since >= this.#timing.releaseMs;
+    const isTurn = isLate || predecessors.every((slot) => hub.settled({ slot, epoch }));
+    const slot = this.#lease?.slot;
+    this.#keepParts((entry, part) => entry.shards[part] === slot || (!isTurn && this.#isAwaited(entry, part, hub)));
+    const entries = this.#table?.entries;
+    const isPending = [...this.#taken].some(([server, parts]) =>
+      [...parts].some((part) => entries?.get(server)?.shards[part] !== slot),
+    );
+    if (!isPending) this.#pendingRelease = undefined;
+  }
+
+  #keepParts(isKept: (entry: TableEntry, part: number) => boolean): void {
     const kept = new Map<string, ReadonlySet<number>>();
     for (const [server, parts] of this.#taken) {
-      const entry = table.value.entries.get(server);
-      const still = [...parts].filter((part) => entry !== undefined && this.#isReleased(entry, part, hub));
+      const entry = this.#table?.entries.get(server);
+      const still = [...parts].filter((part) => entry !== undefined && isKept(entry, part));
       if (still.length > 0) kept.set(server, new Set(still));
     }
     this.#taken = kept;
-    this.#open = true;
   }
 
   /** Takes up what the acknowledged table gives and no other replica can have any more. */
@@ -190,6 +236,13 @@ export class LeaseState {
       if (parts.length > 0 && server !== unresolvedDestination) found.set(server, new Set(parts));
     }
     return found;
+  }
+
+  /** Reports whether the next owner of a part of ours waits until we acknowledge the table. */
+  #isAwaited(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
+    const record = this.#lease && hub.holders().get(this.#lease.slot);
+    if (record === undefined || record.incarnation !== this.#lease?.incarnation) return false;
+    return entry.waits[part]?.some(({ slot, epoch }) => slot === record.slot && epoch > record.acked) === true;
   }
 
   /** Reports whether the part is ours, and no other replica can have it any more. */

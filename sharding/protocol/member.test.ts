@@ -56,6 +56,19 @@ function tableOf(before: TableDocument | undefined, of: PlanInputs, changes: Par
   return table;
 }
 
+/** A table that gives everything to one slot, and makes it wait for the other one of 0 and 1. */
+function withShard(table: TableDocument, epoch: number, slot: number): TableDocument {
+  const waits = [[{ slot: 1 - slot, epoch }]];
+  const entries = [...table.entries].map(([server, entry]) => {
+    const each = entry.shards.map(() => slot);
+    return [
+      server,
+      { ...entry, shards: each, homes: each, waits: each.map(() => waits[0] ?? []), everyone: 0 },
+    ] as const;
+  });
+  return { ...table, epoch, entries: new Map(entries) };
+}
+
 /** One replica with a fixed slot, and the hub that it reads. */
 class Actor {
   /** The claims beside the table. */
@@ -180,6 +193,22 @@ describe('what a replica writes', () => {
     const newer = tableOf(table, inputs('a', 'b', 'c'));
     actor.look(ok(newer), slots);
     expect(actor.wants({ drained: false })).toBeUndefined();
+    expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
+  });
+
+  it('acknowledges a table only after the parts that it kept for their next owner are released', async () => {
+    const actor = new Actor(1);
+    const mine = withShard(table, table.epoch, 1);
+    const slots = await actor.settle(ok(mine), [record(0, { acked: mine.epoch })]);
+    actor.look(ok(mine), slots);
+    expect(actor.member.taken().size).toBe(mine.entries.size);
+    const newer = withShard(table, table.epoch + 1000, 0);
+    actor.look(ok(newer), slots);
+    expect(actor.member.taken().size).toBe(mine.entries.size);
+    expect(actor.wants()).toBeUndefined();
+    const own = slots.state === 'ok' ? (slots.value.get(1) ?? record(1)) : record(1);
+    actor.look(ok(newer), slotsOf(record(0, { acked: newer.epoch }), own));
+    expect(actor.member.taken().size).toBe(0);
     expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
   });
 

@@ -9,6 +9,7 @@ import {
   releaseSlotWhileLanding,
   isClaimRecorded,
   isSetBack,
+  renewalDueAt,
   renewOrAcknowledge,
   recordClaim,
   releaseReason,
@@ -131,14 +132,15 @@ export class ProtocolMember {
 
   /** Milliseconds until the next action that the passing of time alone triggers. */
   idleMs(now: LocalInstant): number {
-    const { renewMs, publishMs } = this.#options.timing;
+    const { renewMs } = this.#options.timing;
     const lease = this.#leaseState.lease();
     const secondLook = (this.#hub.believesEmptyAt() ?? 0) - now.monotonic;
+    const restMs = this.#planner.restsUntil(this.#hub) - now.monotonic;
     const steps = [
-      lease === undefined ? renewMs : lease.renewedAt + renewMs - now.monotonic,
+      lease === undefined ? renewMs : renewalDueAt(lease, this.#hub, this.#options.timing) - now.monotonic,
       lease === undefined && secondLook > 0 ? secondLook : renewMs,
       // Changes right after a published table had to wait.
-      this.#planner.rests(now) ? publishMs : renewMs,
+      restMs > 0 ? restMs : renewMs,
     ];
     if (this.#leaseState.isOpen())
       steps.push(...this.#hub.landing.ends(now.monotonic).map((at) => at + 1 - now.monotonic));
@@ -179,6 +181,7 @@ export class ProtocolMember {
     // slots.
     if (this.table() !== undefined || isClaimRecorded(this.#hub, this.#leaseState))
       this.#leaseState.adopt(observation, this.#hub);
+    this.#leaseState.releaseInTurn(this.#hub, now);
     if (!this.#leaving && !this.#misplaced) this.#leaseState.takeUp(this.#hub);
   }
 

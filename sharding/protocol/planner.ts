@@ -1,6 +1,7 @@
 import { shardOfText } from '../distribution/distribution.ts';
 import { claimsBesideTable } from './intents.ts';
 import type { ProtocolSituation } from './intents.ts';
+import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
@@ -36,16 +37,21 @@ export class TablePlanner {
     this.#publishedAt = now.monotonic;
   }
 
-  /** Reports whether this replica just published a table, so that further changes must wait. */
-  rests(now: LocalInstant): boolean {
-    return now.monotonic - this.#publishedAt < this.#timing.publishMs;
+  /**
+   * Until when further changes must wait: shortly after each table, and while parts move under it,
+   * since a newer table makes all replicas write to the slots at once.
+   */
+  restsUntil(hub: Pick<HubKnowledge, 'isHandingOver'>): number {
+    const { publishMs, releaseMs } = this.#timing;
+    return this.#publishedAt + (hub.isHandingOver() ? releaseMs / 2 : publishMs);
   }
 
   next(situation: ProtocolSituation): WriteIntent | undefined {
     const { hub, leaseState, world, now, self } = situation;
     const [lease, slots] = [leaseState.lease(), hub.slots()];
     if (lease === undefined || slots === undefined || world.inputs === undefined) return undefined;
-    if (leaseState.leaseLeft(now) === 0 || this.rests(now) || !hub.isPlanner(lease.slot, now)) return undefined;
+    if (leaseState.leaseLeft(now) === 0 || now.monotonic < this.restsUntil(hub) || !hub.isPlanner(lease.slot, now))
+      return undefined;
     const floor = hub.floor(leaseState.table());
     const published = hub.published();
     const valid = (published?.epoch ?? -1) >= floor ? published : undefined;

@@ -56,9 +56,30 @@ export const mutations = [
   m(
     'nothing is let go of under a newer table',
     'protocol/lease-state.ts',
-    'entry !== undefined && this.#isReleased(entry, part, hub)',
+    'entry !== undefined && isKept(entry, part)',
     'entry !== undefined',
     by('protocol/lease-state', 'releases at once what a newer table gives to another holder'),
+  ),
+  m(
+    'kept although the next owner does not wait',
+    'protocol/lease-state.ts',
+    'slot === record.slot && epoch > record.acked) === true',
+    'slot === record.slot && epoch > record.acked) !== undefined',
+    by('protocol/lease-state', 'is released at once when its next owner does not wait, whatever else is kept'),
+  ),
+  m(
+    'kept although the slots do not show our claim',
+    'protocol/lease-state.ts',
+    'if (record === undefined || record.incarnation !== this.#lease?.incarnation) return false;',
+    'if (record === undefined) return false;',
+    by('protocol/lease-state', 'keeps nothing that others get when the slots do not show its claim'),
+  ),
+  m(
+    'acknowledged although parts are kept for their next owner',
+    'protocol/intents.ts',
+    'world.drained && !leaseState.isReleasing()',
+    'world.drained',
+    by('protocol/member', 'acknowledges a table only after the parts that it kept for their next owner are released'),
   ),
   m(
     'what was taken up is forgotten under each table',
@@ -243,8 +264,8 @@ export const mutations = [
   m(
     'acknowledged before writes have landed',
     'protocol/intents.ts',
-    'world.drained ? (leaseState.table()?.epoch ?? leaseState.acked()) : leaseState.acked()',
-    '(leaseState.table()?.epoch ?? leaseState.acked())',
+    'world.drained && !leaseState.isReleasing()',
+    '!leaseState.isReleasing()',
     by('protocol/member', 'no acknowledgment before all its writes have landed'),
   ),
   m(
@@ -645,8 +666,8 @@ export const mutations = [
   m(
     'a loss is acknowledged at once',
     'ownership/ownership.ts',
-    'if (this.#now().monotonic - this.#lastLoss < drainDelayMs) return false;',
-    '',
+    'Math.max(0, this.#lastLoss + drainDelayMs - this.#now().monotonic)',
+    '0',
     by('ownership/ownership', 'acknowledges a loss only after a moment, for writes that were checked already'),
   ),
   m(

@@ -21,6 +21,11 @@ export interface ProtocolTiming {
   readonly standInMs: number;
   /** Delay before an empty hub is believed to be a new installation. */
   readonly firstStartMs: number;
+  /**
+   * Longest time for which an owner keeps parts that a newer table gives to others, while the next
+   * owners get ready for them.
+   */
+  readonly releaseMs: number;
   /** Minimum interval between published tables. */
   readonly publishMs: number;
   /** A replica that has not filled its caches within this time gets its parts anyway. */
@@ -56,6 +61,7 @@ export function timingOf(heartbeatMs: number): ProtocolTiming {
     renewMs: 0.6 * heartbeatMs,
     standInMs: Math.min(500, heartbeatMs / 10),
     firstStartMs: Math.min(1000, heartbeatMs / 10),
+    releaseMs: heartbeatMs,
     publishMs: Math.min(200, heartbeatMs / 10),
     warmUpMs: 300_000,
   };

@@ -1,0 +1,127 @@
+import { expect, it } from '@jest/globals';
+import { seededRandom, Shutdown } from '#base';
+import type { Application } from '#model';
+import { silentLogger } from '#telemetry';
+import { createOwnership } from './ownership.ts';
+import { clusterOf } from '../testing/cluster.ts';
+import { noMetrics } from '../testing/no-metrics.ts';
+import { SimulatedHub } from '../testing/simulated-hub.ts';
+import type { NetworkLine } from '../testing/simulated-hub.ts';
+import { MachineClock, VirtualTime } from '../testing/virtual-time.ts';
+import type { Ownership, OwnershipChange } from './types.ts';
+
+const workload = 'argocd-application-controller';
+const clusters = Array.from({ length: 120 }, (_, i) => clusterOf(`c${i}`));
+const apps = clusters.map(
+  ({ server, name }) =>
+    ({ metadata: { namespace: 'argocd', name }, spec: { destination: { server } } }) as unknown as Application,
+);
+
+interface BusyReplica {
+  readonly ownership: Ownership;
+  readonly clock: MachineClock;
+  readonly leave: () => void;
+  alive: boolean;
+}
+
+/** Replicas whose event loops are busy: every callback waits until the present turn is over. */
+class BusyFleet {
+  readonly time = new VirtualTime();
+  readonly hub = new SimulatedHub(this.time, { latency: () => 5, fate: () => 'arrives' });
+  readonly replicas: BusyReplica[] = [];
+  readonly #turnMs: number;
+  readonly #random = seededRandom(7);
+  readonly #owners = new Map<string, BusyReplica>();
+  readonly violations: string[] = [];
+  readonly #unownedSince = new Map<string, number>();
+  longestUnownedMs = 0;
+
+  constructor(turnMs: number) {
+    this.#turnMs = turnMs;
+  }
+
+  scale(replicas: number): void {
+    this.hub.put('StatefulSet', workload, { spec: { replicas } });
+    for (let ordinal = this.replicas.length; ordinal < replicas; ordinal += 1) this.#start(ordinal);
+  }
+
+  #start(ordinal: number): void {
+    const clock = new MachineClock(this.time, { rate: 1, skew: 0 });
+    const line: NetworkLine = { clock, cutUntil: 0, cut: 'all' };
+    const ownership = createOwnership({
+      client: this.hub.client(line),
+      namespace: 'argocd',
+      clock,
+      random: this.#random,
+      logger: silentLogger,
+      metrics: noMetrics,
+      algorithm: 'consistent-hashing',
+      dynamic: false,
+      hostname: `${workload}-${ordinal}`,
+      replicas: 0,
+      heartbeatMs: 10_000,
+      controllerName: workload,
+      prepares: true,
+    });
+    const end = new AbortController();
+    const replica: BusyReplica = { ownership, clock, leave: () => end.abort(new Shutdown()), alive: true };
+    this.replicas.push(replica);
+    ownership.onChange((change) => {
+      this.#note(replica, change);
+      const servers = [...ownership.gaining().keys()];
+      if (servers.length > 0) clock.timer(2000, () => ownership.prepared([...ownership.gaining().keys()]));
+    });
+    void ownership.run(end.signal).then(() => (replica.alive = false));
+    clock.timer(100, () => ownership.update(clusters, apps));
+    const turn = (): void => {
+      clock.stop(this.#turnMs * (0.5 + this.#random.next()));
+      this.time.at(clock.stoppedUntil() + 1, turn);
+    };
+    this.time.at(this.time.now + 1000, turn);
+  }
+
+  async play(ms: number): Promise<void> {
+    await this.time.play(this.time.now + ms, () => false);
+  }
+
+  #note(replica: BusyReplica, { gained, lost }: OwnershipChange): void {
+    for (const server of lost) {
+      this.#owners.delete(server);
+      this.#unownedSince.set(server, this.time.now);
+    }
+    for (const server of gained) {
+      if (this.#owners.has(server)) this.violations.push(server);
+      this.#owners.set(server, replica);
+      const since = this.#unownedSince.get(server) ?? this.time.now;
+      this.longestUnownedMs = Math.max(this.longestUnownedMs, this.time.now - since);
+      this.#unownedSince.delete(server);
+    }
+  }
+
+  /** Number of clusters of each replica. */
+  ownedBy(): readonly number[] {
+    return this.replicas.map(({ ownership }) => clusters.filter(({ server }) => ownership.ownsCluster(server)).length);
+  }
+
+  end(): void {
+    for (const { clock } of this.replicas) clock.off();
+  }
+}
+
+it.each([
+  ['idle', 10, 300],
+  ['busy', 200, 1000],
+])('a scale-up leaves no cluster of an %s fleet without an owner for a second', async (_how, turnMs, limitMs) => {
+  const fleet = new BusyFleet(turnMs);
+  fleet.scale(5);
+  await fleet.play(20_000);
+  expect(fleet.ownedBy()).toEqual(expect.not.arrayContaining([0]));
+  fleet.longestUnownedMs = 0;
+  fleet.scale(6);
+  await fleet.play(30_000);
+  expect(fleet.longestUnownedMs).toBeLessThan(limitMs);
+  expect(fleet.violations).toEqual([]);
+  expect(fleet.ownedBy().every((owned) => owned > 10)).toBe(true);
+  expect(fleet.ownedBy().reduce((a, b) => a + b)).toBe(clusters.length);
+  fleet.end();
+});
