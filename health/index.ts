@@ -7,6 +7,7 @@
  *   worstHealth(codes)                            aggregation for an Application
  *   createLuaEngine(clock), compileHealthScripts(engine, overrides, folder)
  *                                                 the scripts (`healthScripts` of the settings)
+ *   hasHealthScripts(overrides), noHealthScripts  whether an engine is needed at all
  *   customChecks, checksTable                     checks of custom kinds, table in docs/health.md
  *
  * Invariants: never throws, whatever the object contains (Unknown with a message instead); an
@@ -21,5 +22,5 @@ export { healthOf, worstHealth } from './health.ts';
 export type { HealthSettings } from './health.ts';
 export { createLuaEngine, defaultLuaLimits } from './lua/engine.ts';
 export type { LuaClock, LuaEngine, LuaLimits } from './lua/engine.ts';
-export { compileHealthScripts } from './scripts.ts';
+export { compileHealthScripts, hasHealthScripts, noHealthScripts } from './scripts.ts';
 export type { FolderScript } from './scripts.ts';

@@ -40,6 +40,13 @@ export function compileHealthScripts(
   );
 }
 
+/** Settings without any script, which need no engine. */
+export const noHealthScripts: HealthScripts = { run: () => undefined };
+
+export function hasHealthScripts(overrides: Settings['overrides']): boolean {
+  return configuredScripts(overrides).length > 0;
+}
+
 function configuredScripts(overrides: Settings['overrides']): readonly NamedScript[] {
   return Object.entries(overrides).flatMap(([key, { healthLua = '', useOpenLibs }]) =>
     healthLua === '' ? [] : [{ key, source: healthLua, openLibs: useOpenLibs }],

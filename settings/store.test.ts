@@ -6,6 +6,7 @@ import type { ApiResource, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { createSettingsStore } from './store.ts';
+import type { SettingsStoreDeps } from './store.ts';
 import type { SettingsStore } from './types.ts';
 
 type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
@@ -92,7 +93,13 @@ class FakeHub {
   }
 }
 
-async function world(prepare: (hub: FakeHub) => void = () => undefined) {
+type CompileScripts = NonNullable<SettingsStoreDeps['healthScripts']>;
+
+const suspending: CompileScripts = (overrides) => ({
+  run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
+});
+
+async function world(prepare: (hub: FakeHub) => void = () => undefined, healthScripts: CompileScripts = suspending) {
   const hub = new FakeHub();
   prepare(hub);
   const clock = new FakeClock();
@@ -103,9 +110,7 @@ async function world(prepare: (hub: FakeHub) => void = () => undefined) {
     random: seededRandom(1),
     logger: silentLogger,
     inClusterConnection: { server: 'https://10.0.0.1', insecure: false, credentials: {} },
-    healthScripts: (overrides) => ({
-      run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
-    }),
+    healthScripts,
   });
   const changes: Change[] = [];
   store.onChange((change) => changes.push(change));
@@ -230,6 +235,79 @@ describe('createSettingsStore', () => {
     await clock.settle();
     expect(store.settings().healthScripts?.run('', pod)).toEqual({ status: 'Suspended' });
     await stop();
+  });
+
+  describe('while the engine of the health scripts is loaded', () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
+    const withScript = { installationID: 'new', 'resource.customizations.health.Pod': 'return nil' };
+    /** Loads the engine when `finish` or `fail` is called. */
+    const slowEngine = () => {
+      const waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+      let ask = (): void => undefined;
+      const asked = new Promise<void>((resolve) => (ask = resolve));
+      const compile: CompileScripts = (overrides) => {
+        if (overrides['Pod'] === undefined) return suspending(overrides);
+        ask();
+        return new Promise((resolve, reject) => {
+          waiting.push({ resolve: () => resolve(suspending(overrides)), reject });
+        });
+      };
+      const finish = (): void => waiting.splice(0).forEach(({ resolve }) => resolve());
+      const fail = (): void => waiting.splice(0).forEach(({ reject }) => reject(new Error('no memory')));
+      return { compile, finish, fail, asked };
+    };
+
+    it('is not ready before the scripts can run', async () => {
+      const { compile, finish, asked } = slowEngine();
+      let isReady = false;
+      const starting = world((hub) => hub.put('ConfigMap', 'argocd-cm', withScript), compile);
+      void starting.then(() => (isReady = true));
+      await asked;
+      await new Promise((done) => setImmediate(done));
+      expect(isReady).toBe(false);
+      finish();
+      const { store, stop } = await starting;
+      expect(store.settings().healthScripts?.run('', pod)).toEqual({ status: 'Suspended' });
+      await stop();
+    });
+
+    it('keeps the settings in effect, then uses and announces the new ones', async () => {
+      const { compile, finish } = slowEngine();
+      const { store, hub, clock, changes, stop } = await world(() => undefined, compile);
+      hub.put('ConfigMap', 'argocd-cm', withScript);
+      await clock.settle();
+      expect([store.settings().version, changes]).toEqual(['default', []]);
+      finish();
+      await clock.settle();
+      expect(store.settings().tracking.installationId).toBe('new');
+      expect(changes).toEqual([{ settings: true, clusters: false, repositories: false }]);
+      await stop();
+    });
+
+    it('uses the last of several changes', async () => {
+      const { compile, finish } = slowEngine();
+      const { store, hub, clock, stop } = await world(() => undefined, compile);
+      hub.put('ConfigMap', 'argocd-cm', withScript);
+      await clock.settle();
+      hub.put('ConfigMap', 'argocd-cm', { installationID: 'last' });
+      await clock.settle();
+      finish();
+      await clock.settle();
+      expect(store.settings().tracking.installationId).toBe('last');
+      await stop();
+    });
+
+    it('uses settings without scripts if the engine cannot be loaded', async () => {
+      const { compile, fail } = slowEngine();
+      const { store, hub, clock, stop } = await world(() => undefined, compile);
+      hub.put('ConfigMap', 'argocd-cm', withScript);
+      await clock.settle();
+      fail();
+      await clock.settle();
+      expect(store.settings()).toMatchObject({ tracking: { installationId: 'new' } });
+      expect(store.settings().healthScripts).toBeUndefined();
+      await stop();
+    });
   });
 
   it('isolates listeners from each other', async () => {

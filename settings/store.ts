@@ -1,4 +1,4 @@
-import { abortable, SecretValue } from '#base';
+import { abortable, defined, SecretValue } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
@@ -34,8 +34,11 @@ export interface SettingsStoreDeps {
   readonly logger: Logger;
   /** This process's connection to its own cluster: serves `https://kubernetes.default.svc`. */
   readonly inClusterConnection?: ClusterConnection;
-  /** Compiles the health scripts of the settings. Without it, kinds with a script are Unknown. */
-  readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts;
+  /**
+   * Compiles the health scripts of the settings; a promise if that needs an engine that is not
+   * loaded. Without it, kinds with a script are Unknown.
+   */
+  readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts | Promise<HealthScripts>;
 }
 
 type SettingsChange = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
@@ -65,7 +68,10 @@ class WatchedSettings implements SettingsStore {
   readonly #deps: SettingsStoreDeps;
   readonly #listeners = new Set<(change: SettingsChange) => void>();
   readonly #entries = new Map<string, SecretEntry>();
-  #settings: Settings;
+  #settings: Settings = defaultSettings;
+  /** The settings to use next; the present ones, unless their health scripts are being loaded. */
+  #wanted: Settings = defaultSettings;
+  #loading: Promise<void> | undefined;
   #settingsProblems: readonly SettingsProblem[] = [];
   /** Built on first use: a start with 1,000 Secrets builds it once. */
   #clusters: ClusterIndex | undefined;
@@ -75,7 +81,7 @@ class WatchedSettings implements SettingsStore {
   constructor(informers: SettingsInformers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
-    this.#settings = this.#withScripts(defaultSettings);
+    this.#useWithScripts(defaultSettings);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -95,6 +101,7 @@ class WatchedSettings implements SettingsStore {
   async ready(signal: AbortSignal): Promise<void> {
     const { configMap, secrets } = this.#informers;
     await abortable(Promise.all([configMap.ready?.(signal), secrets.ready?.(signal)]), signal);
+    await abortable(this.#loading ?? Promise.resolve(), signal);
   }
 
   settings(): Settings {
@@ -160,15 +167,36 @@ class WatchedSettings implements SettingsStore {
     for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
     for (const { object: where, message } of notes)
       this.#deps.logger.warn('A setting does less than in Argo CD', { object: where, message });
-    if (settings.version === this.#settings.version) return;
-    const clusters = settings.inClusterEnabled !== this.#settings.inClusterEnabled;
-    this.#settings = this.#withScripts(settings);
-    this.#changed({ settings: true, clusters, repositories: false });
+    if (settings.version === this.#wanted.version) return;
+    this.#useWithScripts(settings);
   }
 
-  #withScripts(settings: Settings): Settings {
-    const healthScripts = this.#deps.healthScripts?.(settings.overrides);
-    return healthScripts === undefined ? settings : { ...settings, healthScripts };
+  /** The present settings stay in effect until the scripts of the new ones are loaded. */
+  #useWithScripts(settings: Settings): void {
+    this.#wanted = settings;
+    const scripts = this.#deps.healthScripts?.(settings.overrides);
+    if (scripts instanceof Promise) this.#loading = this.#useWhenLoaded(settings, scripts);
+    else this.#use(settings, scripts);
+  }
+
+  async #useWhenLoaded(settings: Settings, loading: Promise<HealthScripts>): Promise<void> {
+    let scripts: HealthScripts | undefined;
+    try {
+      scripts = await loading;
+    } catch (error) {
+      const consequence = 'the kinds that have one are Unknown until argocd-cm changes or this process restarts';
+      this.#deps.logger.error(`The Lua engine of health scripts cannot be loaded: ${consequence}`, { error });
+    }
+    // A later change of argocd-cm wins.
+    if (this.#wanted === settings) this.#use(settings, scripts);
+  }
+
+  #use(settings: Settings, healthScripts: HealthScripts | undefined): void {
+    const before = this.#settings;
+    this.#settings = { ...settings, ...defined({ healthScripts }) };
+    if (settings === defaultSettings && before === defaultSettings) return;
+    const clusters = settings.inClusterEnabled !== before.inClusterEnabled;
+    this.#changed({ settings: true, clusters, repositories: false });
   }
 
   #onSecret(type: 'added' | 'updated' | 'deleted', secret: KubeObject): void {

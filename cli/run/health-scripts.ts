@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { messageOf, systemClock, UsageError } from '#base';
-import { compileHealthScripts, createLuaEngine } from '#health';
-import type { FolderScript } from '#health';
+import { compileHealthScripts, createLuaEngine, hasHealthScripts, noHealthScripts } from '#health';
+import type { FolderScript, LuaEngine } from '#health';
 import type { HealthScripts, Settings } from '#model';
 
 /**
@@ -32,4 +32,27 @@ export async function loadHealthScripts(folder: string): Promise<(overrides: Set
   const scripts = readHealthScripts(folder);
   const engine = await createLuaEngine(systemClock);
   return (overrides) => compileHealthScripts(engine, overrides, scripts);
+}
+
+/**
+ * Like {@link loadHealthScripts}, but loads the engine when there is a script: it delays the start
+ * by a tenth of a second and takes 16 MiB, and most installations have no script.
+ * @param load for tests
+ */
+export function healthScriptsOnDemand(
+  folder: string,
+  load: () => Promise<LuaEngine> = () => createLuaEngine(systemClock),
+): (overrides: Settings['overrides']) => HealthScripts | Promise<HealthScripts> {
+  const scripts = readHealthScripts(folder);
+  let loading: Promise<LuaEngine> | undefined;
+  let engine: LuaEngine | undefined;
+  return (overrides) => {
+    if (scripts.length === 0 && !hasHealthScripts(overrides)) return noHealthScripts;
+    if (engine !== undefined) return compileHealthScripts(engine, overrides, scripts);
+    loading ??= load().finally(() => (loading = undefined));
+    return loading.then((loaded) => {
+      engine = loaded;
+      return compileHealthScripts(loaded, overrides, scripts);
+    });
+  };
 }

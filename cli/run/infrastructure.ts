@@ -25,11 +25,11 @@ import type {
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, KubeClientDeps, LoadedConnection, RunCommand } from '#kube';
 import { ApiVersionFiles, createLiveClusters } from '#live';
-import type { ClusterConnection, HealthScripts, Settings } from '#model';
+import type { ClusterConnection } from '#model';
 import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import type { SettingsStore } from '#settings';
+import type { SettingsStore, SettingsStoreDeps } from '#settings';
 import { HubTime, parseAlgorithm } from '#sharding';
 import type { Ownership } from '#sharding';
 import { TelemetryServer } from '#telemetry';
@@ -68,8 +68,8 @@ export interface WireInputs {
   readonly azureWorkload: AzureWorkload | undefined;
   /** Where the read API listens; undefined: on its socket only. */
   readonly api?: ApiListener | undefined;
-  /** The loaded Lua engine with the scripts of `--health-scripts`; needs the overrides. */
-  readonly healthScripts: (overrides: Settings['overrides']) => HealthScripts;
+  /** Compiles health scripts; loads the Lua engine when there is one. */
+  readonly healthScripts: NonNullable<SettingsStoreDeps['healthScripts']>;
 }
 
 /** Grace period for running passes after a stop. */

@@ -14,7 +14,7 @@ import { apiListener } from './api-listener.ts';
 import { wireShadow } from './assemble-shadow.ts';
 import { wire } from './assemble.ts';
 import { pluginExclusions } from './desired-limits.ts';
-import { loadHealthScripts } from './health-scripts.ts';
+import { healthScriptsOnDemand } from './health-scripts.ts';
 import { withoutSecrets } from './hub-connection.ts';
 import { sourceReach } from './source-reach.ts';
 import { tracingOf } from './telemetry/tracing.ts';
@@ -67,7 +67,7 @@ export async function runReplica({ config, env, ...parts }: ReplicaParts, signal
   const inputs = {
     ...parts,
     config: withoutSecrets(config),
-    healthScripts: await loadHealthScripts(config.healthScripts),
+    healthScripts: healthScriptsOnDemand(config.healthScripts),
     azureWorkload: azureWorkloadOf(env),
     proxies: proxySettingsOf(env),
     plugins: {
