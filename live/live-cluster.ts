@@ -18,6 +18,7 @@ import { ClusterWatch } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindTrust, KindWatch } from './watch/kind-watch.ts';
+import { trustIn } from './watch/watch-table.ts';
 import { machinesOf } from './queries/machines.ts';
 import { evidenceOf } from './queries/evidence.ts';
 import { changedObjects, managedObjects } from './queries/managed-objects.ts';
@@ -380,6 +381,10 @@ export class WatchedCluster implements LiveCluster {
     return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
   }
 
+  foreignEditSeconds(key: ResourceKey): number | undefined {
+    return this.#store.get(key)?.foreignEditSeconds;
+  }
+
   observe(object: KubeObject): void {
     const kind = { group: groupOf(object.apiVersion), kind: object.kind };
     const watch = this.#watch
@@ -442,16 +447,6 @@ export class WatchedCluster implements LiveCluster {
 }
 
 const noKinds: ReadonlyMap<string, KindState> = new Map();
-
-/** Several watches of a kind in one place are as good as the worst of them. */
-function trustIn(watches: readonly KindWatch[]): KindTrust | undefined {
-  let found: KindTrust | undefined;
-  for (const watch of watches) {
-    const { generation, isTrusted } = watch.trust();
-    found = { generation: (found?.generation ?? 0) + generation, isTrusted: isTrusted && found?.isTrusted !== false };
-  }
-  return found;
-}
 
 /**
  * The cluster's limit divided by this is the limit for the objects of one Application, as text: up

@@ -327,6 +327,11 @@ export interface LiveCluster {
   /** Whether a kind is namespaced; undefined if the server does not serve it. */
   isNamespaced(gk: GroupKind): boolean | undefined;
   /**
+   * When a client other than this controller last changed a tracked object, in seconds since 1970,
+   * by its managedFields; 0 if none did, undefined if the object is not in the cache.
+   */
+  foreignEditSeconds(key: ResourceKey): number | undefined;
+  /**
    * Adds the response of a write to the cache, so that reads never return older state than our own
    * write.
    */

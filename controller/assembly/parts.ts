@@ -173,6 +173,7 @@ export function makeTriggers(
     isMine: (app) => guard.isMine(app),
     isWatched: (namespace) => isWatched(config, namespace),
     watchesOrphans: (app) => projects.watchesOrphans(app),
+    serverOf: (app) => guard.clusterOf(app)?.server,
     forget: parts.forget,
     seen: parts.seen,
     ...defined({ written: parts.written, takenUp: parts.takenUp, changed: parts.changed }),

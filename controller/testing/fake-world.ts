@@ -428,15 +428,14 @@ export class FakeWorld {
         const found = roots.filter((key) => !excluded.includes(key)).map((key) => api.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      list: ({ namespaces = [] }) =>
-        Promise.resolve(
-          all()
-            .filter((o) => namespaces.includes(o.metadata.namespace ?? ''))
-            .map(rowOf),
-        ),
+      list: ({ namespaces = [] }) => {
+        const found = all().filter((o) => namespaces.includes(o.metadata.namespace ?? ''));
+        return Promise.resolve(found.map(rowOf));
+      },
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(api.discovery, gk)?.namespaced,
+      foreignEditSeconds: (key) => (api.objects.has(key) ? 0 : undefined),
       observe: () => undefined,
     };
   }

@@ -3,9 +3,9 @@ import { omit } from '#base';
 import { createWorkQueue } from '#queues';
 import type { WorkQueue } from '#queues';
 import type { Informer, InformerEvent } from '#kube';
-import type { BodyFilter, LiveChange, LiveClusters } from '#live';
+import type { BodyFilter, LiveChange, LiveCluster, LiveClusters } from '#live';
 import { appKeyOf, asApplication, resourceKey } from '#model';
-import type { AppKey, Cluster, KubeObject } from '#model';
+import type { AppKey, Cluster, KubeObject, ResourceKey } from '#model';
 import type { SettingsStore } from '#settings';
 import type { OwnedParts, Ownership } from '#sharding';
 import { FakeClock } from '#support';
@@ -27,6 +27,8 @@ let orphans: boolean;
 let forgotten: string[];
 let measured: object[];
 let writing: Promise<string | undefined> | undefined;
+let filled: Promise<LiveCluster>;
+let edits: ReadonlyMap<ResourceKey, number>;
 let clusters: readonly Pick<Cluster, 'server'>[];
 let parts: Readonly<Record<string, OwnedParts>>;
 let bodies: ReadonlyMap<string, BodyFilter>;
@@ -40,6 +42,8 @@ beforeEach(async () => {
   forgotten = [];
   measured = [];
   writing = undefined;
+  edits = new Map();
+  filled = Promise.resolve(cache());
   clusters = [];
   parts = {};
   refreshQueue = createWorkQueue<AppKey, RefreshRequest>({ clock, name: '', merge: mergeRequests });
@@ -77,6 +81,7 @@ beforeEach(async () => {
     live: {
       setClusters: (_clusters: unknown, _settings: unknown, of: typeof bodies) => (bodies = of),
       infos: () => [{ server: 'https://c', eventsCount: 1000 + measured.length }],
+      cluster: () => filled,
       onChange: (listener: (change: LiveChange) => void) => {
         liveChange = listener;
         return () => undefined;
@@ -88,6 +93,7 @@ beforeEach(async () => {
     isMine: () => mine,
     isWatched: (namespace) => namespace === 'argocd',
     watchesOrphans: () => orphans,
+    serverOf: (application) => application.spec.destination.server,
     seen: () => undefined,
     written: () => writing,
     forget: (key, deleted) => forgotten.push(`${key} ${deleted === undefined ? 'lost' : 'deleted'}`),
@@ -97,6 +103,11 @@ beforeEach(async () => {
   void triggers.run(life);
   await clock.settle();
 });
+
+/** A filled cache that holds the objects in `edits`. */
+function cache(): LiveCluster {
+  return { foreignEditSeconds: (key: ResourceKey) => edits.get(key) } as LiveCluster;
+}
 
 function app(version: string, over: object = {}, metadata: object = {}): KubeObject {
   return {
@@ -337,6 +348,76 @@ describe('a status written by the former owner', () => {
     await clock.advance(61_000);
     changes(before, after);
     expect(await due(refreshQueue, 2000)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
+  });
+});
+
+describe('the Applications that are taken over', () => {
+  const object = (name: string): ResourceKey => resourceKey('', 'ConfigMap', 'apps', name);
+  const synced = (name: string): KubeObject => {
+    const resources = [{ version: 'v1', kind: 'ConfigMap', namespace: 'apps', name, status: 'Synced' }];
+    const status = { sync: { status: 'Synced' }, reconciledAt: '2026-01-01T00:01:40Z', resources };
+    return app('1', { status }, { name });
+  };
+  const comparedSeconds = Date.parse('2026-01-01T00:01:40Z') / 1000;
+  const takenOver = (names: readonly string[]): void => {
+    mine = false;
+    for (const name of names) appears(synced(name));
+    mine = true;
+    ownershipChange();
+  };
+  const request = { level: 1, reason: 'this replica became the owner' };
+
+  it('are compared when the cache of their cluster is filled, those that have probably drifted first', async () => {
+    let fill: (cluster: LiveCluster) => void = () => undefined;
+    filled = new Promise((resolve) => (fill = resolve));
+    takenOver(['same', 'edited', 'gone']);
+    expect(await due(refreshQueue)).toEqual([]);
+    edits = new Map([
+      [object('same'), comparedSeconds - 1],
+      [object('edited'), comparedSeconds + 1],
+    ]);
+    fill(cache());
+    expect(await due(refreshQueue)).toEqual([
+      ['argocd/gone', request, 'live'],
+      ['argocd/edited', request, 'live'],
+      ['argocd/same', request, 'resync'],
+    ]);
+  });
+
+  it('start after half a minute, if the cache is not filled by then', async () => {
+    filled = new Promise(() => undefined);
+    takenOver(['demo']);
+    expect(await due(refreshQueue, 29_000)).toEqual([]);
+    expect(await due(refreshQueue, 2000)).toEqual([['argocd/demo', request, 'resync']]);
+  });
+
+  it('start at once if the cluster is not watched', async () => {
+    filled = Promise.reject(new Error('not watched'));
+    takenOver(['demo']);
+    expect(await due(refreshQueue, 0)).toEqual([['argocd/demo', request, 'resync']]);
+  });
+
+  it('start at once if a user asked for it, or if their destination is unknown', async () => {
+    filled = new Promise(() => undefined);
+    mine = false;
+    appears(app('1', {}, { name: 'asked', annotations: { 'argocd.argoproj.io/refresh': 'normal' } }));
+    appears(app('1', { spec: { destination: { name: 'nowhere' } } }, { name: 'lost' }));
+    mine = true;
+    ownershipChange();
+    expect(await due(refreshQueue, 0)).toEqual([
+      ['argocd/asked', request, 'user'],
+      ['argocd/lost', request, 'resync'],
+    ]);
+  });
+
+  it('are not compared if this replica loses them first', async () => {
+    let fill: (cluster: LiveCluster) => void = () => undefined;
+    filled = new Promise((resolve) => (fill = resolve));
+    takenOver(['demo']);
+    mine = false;
+    ownershipChange();
+    fill(cache());
+    expect(await due(refreshQueue)).toEqual([]);
   });
 });
 

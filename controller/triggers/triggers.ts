@@ -23,6 +23,7 @@ import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { hasWork, isNeverSynced } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
+import { Takeovers } from './takeovers.ts';
 
 export interface TriggerDeps {
   readonly apps: Informer;
@@ -51,6 +52,8 @@ export interface TriggerDeps {
   readonly written?: (key: AppKey) => Promise<string | undefined> | undefined;
   /** This replica took up an Application. */
   readonly takenUp?: (key: AppKey, reason: string) => void;
+  /** The server of the Application's cluster; undefined if its destination cannot be resolved. */
+  readonly serverOf: (app: Application) => string | undefined;
   /** A live object of an Application changed. */
   readonly changed?: (key: AppKey) => void;
   /** The controller's namespace. */
@@ -81,6 +84,7 @@ const ownershipPauseFactor = 9;
 const formerOwnerWindowMs = 60_000;
 /** After its first late write, the former owner's other writes arrive within this time. */
 const formerOwnerSettleMs = 1000;
+const takeoverReason = 'this replica became the owner';
 /** Event rates change all the time and rebalancing is rare, so measure them rarely. */
 const reweighMs = 300_000;
 
@@ -102,8 +106,9 @@ const reweighMs = 300_000;
  *   settings change                level 1 of all
  *   repository Secrets change      level 2 after spec or source errors
  *   cluster Secrets change         check after spec or source errors
- *   cluster Secrets, ownership     level 1 of those gained; lost ones  if busy
- *                                  are dropped
+ *   cluster Secrets, ownership     level 1 of those gained, once the   if busy
+ *                                  cache is filled; lost ones are
+ *                                  dropped
  *
  * Busy: an operation or a deletion is in progress. Differences to Argo CD: operations resume when
  * the Application appears, not at its next change; a takeover compares at once, which finds drift
@@ -114,6 +119,7 @@ export class EventTriggers implements Runnable {
   readonly name = 'triggers';
   readonly #deps: TriggerDeps;
   readonly #caches: ClusterCaches;
+  readonly #takeovers: Takeovers;
   readonly #mine = new Set<AppKey>();
   /** By key: until when a taken-over Application's status may still be the former owner's. */
   readonly #takenOver = new Map<AppKey, number>();
@@ -125,11 +131,17 @@ export class EventTriggers implements Runnable {
   constructor(deps: TriggerDeps) {
     this.#deps = deps;
     this.#caches = new ClusterCaches(deps);
+    this.#takeovers = new Takeovers({
+      ...deps,
+      own: (key) => (this.#mine.has(key) ? this.#app(key) : undefined),
+      compare: (app, priority) => this.#compareTakenOver(app, priority),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { apps, projects, settings, ownership, live } = this.#deps;
     this.#caches.start(signal);
+    this.#takeovers.start(signal);
     this.#updateOwnership();
     const stops = [
       apps.onEvent((event) => this.#onApp(event)),
@@ -143,6 +155,7 @@ export class EventTriggers implements Runnable {
     this.#updateTimer?.cancel();
     this.#reweighTimer?.cancel();
     this.#caches.stop();
+    this.#takeovers.stop();
     for (const stop of stops) stop();
   }
 
@@ -220,19 +233,23 @@ export class EventTriggers implements Runnable {
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
 
+  #takeOver(app: Application): void {
+    const key = appKeyOf(app);
+    this.#deps.takenUp?.(key, takeoverReason);
+    this.#takenOver.set(key, this.#deps.clock.monotonic() + formerOwnerWindowMs);
+    this.#deps.seen(key);
+    if (refreshAnnotation(app) === undefined) this.#takeovers.add(app);
+    else this.#compareTakenOver(app, 'user');
+    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
+  }
+
   /**
    * Changes before the takeover produce no events: compare at least with the last compared
    * revision.
    */
-  #takeOver(app: Application): void {
-    const reason = 'this replica became the owner';
-    const payload = { level: compareLevel.recent, reason, cause: 'ownership' } as const;
-    this.#deps.takenUp?.(appKeyOf(app), reason);
-    this.#takenOver.set(appKeyOf(app), this.#deps.clock.monotonic() + formerOwnerWindowMs);
-    this.#deps.seen(appKeyOf(app));
-    const isAsked = refreshAnnotation(app) !== undefined;
-    this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority: isAsked ? 'user' : 'resync' });
-    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(appKeyOf(app), { priority: operationPriority(app) });
+  #compareTakenOver(app: Application, priority: Priority): void {
+    const payload = { level: compareLevel.recent, reason: takeoverReason, cause: 'ownership' } as const;
+    this.#deps.refreshQueue.add(appKeyOf(app), { payload, priority });
   }
 
   #onLive(change: LiveChange): void {

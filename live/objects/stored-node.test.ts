@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fingerprint } from '#diff';
 import { defaultSettings } from '#model';
-import type { Settings } from '#model';
+import type { KubeObject, Settings } from '#model';
 import { nodeOf, object } from '../testing/nodes.ts';
 import { createNodeReader, isNoopForApps } from './stored-node.ts';
 
@@ -24,6 +24,23 @@ describe('createNodeReader', () => {
     expect(
       nodeOf({ ...doomed, metadata: { ...doomed.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }).deleting,
     ).toBe(true);
+  });
+
+  it('knows when another client than this controller last changed a tracked object, its status aside', () => {
+    const secondsOf = (managedFields: readonly object[], app = 'shop'): number => {
+      const tracked = object({ kind: 'ConfigMap', name: 'a', ...(app === '' ? {} : { app }) });
+      const metadata = { ...tracked.metadata, managedFields };
+      return nodeOf({ ...tracked, metadata } as KubeObject).foreignEditSeconds;
+    };
+    const ours = { manager: 'argocd-controller', operation: 'Apply', time: '2026-01-01T00:00:50Z' };
+    const edit = { manager: 'kubectl-edit', operation: 'Update', time: '2026-01-01T00:00:20Z' };
+    const older = { ...edit, manager: 'helm', time: '2026-01-01T00:00:10Z' };
+    const status = { ...edit, subresource: 'status', time: '2026-01-01T00:00:40Z' };
+    const editSeconds = Date.parse(edit.time) / 1000;
+    expect(secondsOf([ours, older, edit, status])).toBe(editSeconds);
+    expect(secondsOf([ours, status])).toBe(0);
+    expect(secondsOf([{ ...edit, time: 'yesterday' }])).toBe(0);
+    expect(secondsOf([edit], '')).toBe(0);
   });
 
   it('computes fingerprints for tracked or annotated objects, unless disabled', () => {

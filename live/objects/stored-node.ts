@@ -3,7 +3,7 @@ import type { Json } from '#base';
 import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { faultOf } from '#kube';
-import { annotationOf, annotations, groupOf, jsonOf, resourceKey, trackedApp, versionOf } from '#model';
+import { annotationOf, annotations, fieldManager, groupOf, jsonOf, resourceKey, trackedApp, versionOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
 import { ObjectBody } from './object-body.ts';
 import { sizeOfRow } from './row-size.ts';
@@ -25,6 +25,7 @@ interface ObjectFacts {
   readonly details: ObjectDetails | undefined;
   readonly kept: Json | undefined;
   readonly fault: string | undefined;
+  readonly foreignEditSeconds: number;
 }
 
 /** Fields that few objects have. */
@@ -70,6 +71,8 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
   readonly app: string | undefined;
   /** Hash of the fields relevant to Applications; undefined if it is not needed. */
   readonly fingerprint: string | undefined;
+  /** See {@link foreignEditSeconds}; 0 for objects that no Application tracks. */
+  readonly foreignEditSeconds: number;
   readonly #extras: RareFields | undefined;
   /** The whole object. Only for tracked roots of Applications that this replica owns. */
   body: ObjectBody | undefined;
@@ -92,6 +95,7 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
     this.ownerRefs = ownerRefs.length === 0 ? none : ownerRefs;
     this.app = app === undefined ? undefined : shared.text(app);
     this.fingerprint = reading.fingerprint;
+    this.foreignEditSeconds = reading.foreignEditSeconds;
     this.#extras = extrasOf(reading, shared);
     this.body = app !== undefined && keepsBody ? new ObjectBody(object) : undefined;
     const { images, claims, details, kept, fault } = this;
@@ -294,6 +298,7 @@ export function createNodeReader(
         details: detailsOf(object, customLabels),
         kept: keep?.(object),
         fault: undefined,
+        foreignEditSeconds: place.app === undefined ? 0 : foreignEditSeconds(object),
       };
       return new StoredNode(reading, shared);
     } catch (error) {
@@ -313,9 +318,31 @@ function unreadableNode(
 ): StoredNode {
   const health: HealthStatus = { status: 'Unknown', message: `the object cannot be read: ${fault}` };
   return new StoredNode(
-    { ...place, keepsBody: false, health, fingerprint: undefined, details: undefined, kept: undefined, fault },
+    {
+      ...place,
+      keepsBody: false,
+      health,
+      fingerprint: undefined,
+      details: undefined,
+      kept: undefined,
+      fault,
+      foreignEditSeconds: 0,
+    },
     shared,
   );
+}
+
+/**
+ * When a client other than this controller last set a field, in seconds since 1970; 0 if none did.
+ * By managedFields, without those of the status.
+ */
+function foreignEditSeconds({ metadata }: KubeObject): number {
+  let newest = '';
+  for (const { manager, subresource, time } of metadata.managedFields ?? [])
+    if (manager !== fieldManager && subresource !== 'status' && typeof time === 'string' && time > newest)
+      newest = time;
+  const ms = Date.parse(newest);
+  return Number.isNaN(ms) ? 0 : Math.floor(ms / 1000);
 }
 
 /**

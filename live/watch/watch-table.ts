@@ -1,6 +1,6 @@
 import type { GroupKind } from '#model';
 import { kindText } from '../discovery/discovery.ts';
-import type { KindWatch } from './kind-watch.ts';
+import type { KindTrust, KindWatch } from './kind-watch.ts';
 
 /** What the table reads of a watch. */
 type TableWatch = Pick<KindWatch, 'resource' | 'namespace' | 'settled' | 'state'>;
@@ -87,3 +87,13 @@ export class WatchTable<W extends TableWatch = KindWatch> {
 const none: readonly never[] = [];
 /** Not a possible name of a namespace. */
 const allNamespaces = '*';
+
+/** Several watches of a kind in one place are as good as the worst of them. */
+export function trustIn(watches: readonly KindWatch[]): KindTrust | undefined {
+  let found: KindTrust | undefined;
+  for (const watch of watches) {
+    const { generation, isTrusted } = watch.trust();
+    found = { generation: (found?.generation ?? 0) + generation, isTrusted: isTrusted && found?.isTrusted !== false };
+  }
+  return found;
+}
