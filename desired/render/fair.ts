@@ -35,7 +35,7 @@ export class FairLimiter {
     signal.throwIfAborted();
     const starts = this.#starts;
     if (starts === undefined) return body();
-    const id = this.#schedule.add(share, this.#clock.monotonic());
+    const id = this.#schedule.add(share);
     await starts.wait(id, signal);
     let timedOut: boolean | undefined = false;
     try {

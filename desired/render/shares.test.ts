@@ -16,8 +16,8 @@ function startAll(schedule: ShareSchedule, now: number): number[] {
 describe('render slots', () => {
   it('go to projects in turn, however many requests each has', () => {
     const schedule = new ShareSchedule({ ...rules, slots: 2 });
-    const a = Array.from({ length: 6 }, () => schedule.add(share('a'), 0));
-    const b = [schedule.add(share('b'), 0), schedule.add(share('b'), 0)];
+    const a = Array.from({ length: 6 }, () => schedule.add(share('a')));
+    const b = [schedule.add(share('b')), schedule.add(share('b'))];
     expect(startAll(schedule, 0)).toEqual([a[0], b[0]]);
     schedule.end(a[0] ?? 0, false, 1);
     schedule.end(b[0] ?? 0, false, 1);
@@ -26,8 +26,8 @@ describe('render slots', () => {
 
   it('go to the repositories of one project in turn', () => {
     const schedule = new ShareSchedule({ ...rules, slots: 1 });
-    const first = Array.from({ length: 3 }, () => schedule.add(share('a', 'one'), 0));
-    const second = schedule.add(share('a', 'two'), 0);
+    const first = Array.from({ length: 3 }, () => schedule.add(share('a', 'one')));
+    const second = schedule.add(share('a', 'two'));
     expect(startAll(schedule, 0)).toEqual([first[0]]);
     schedule.end(first[0] ?? 0, false, 1);
     expect(startAll(schedule, 1)).toEqual([second]);
@@ -35,8 +35,8 @@ describe('render slots', () => {
 
   it('are not multiplied by naming many repositories in one project', () => {
     const schedule = new ShareSchedule({ ...rules, slots: 2 });
-    const many = Array.from({ length: 6 }, (_, i) => schedule.add(share('a', `r${i}`), 0));
-    const one = [schedule.add(share('b'), 0), schedule.add(share('b'), 0)];
+    const many = Array.from({ length: 6 }, (_, i) => schedule.add(share('a', `r${i}`)));
+    const one = [schedule.add(share('b')), schedule.add(share('b'))];
     expect(startAll(schedule, 0)).toEqual([many[0], one[0]]);
     schedule.end(many[0] ?? 0, false, 1);
     schedule.end(one[0] ?? 0, false, 1);
@@ -45,9 +45,9 @@ describe('render slots', () => {
 
   it('are lent to other projects while runs are slow, and not to the slow project', () => {
     const schedule = new ShareSchedule(rules);
-    for (let i = 0; i < 12; i += 1) schedule.add(share('endless'), 0);
+    for (let i = 0; i < 12; i += 1) schedule.add(share('endless'));
     expect(startAll(schedule, 0)).toHaveLength(4);
-    const other = schedule.add(share('other'), 0);
+    const other = schedule.add(share('other'));
     expect(startAll(schedule, 1999)).toEqual([]);
     expect(schedule.nextChangeAt(1999)).toBe(2000);
     expect(startAll(schedule, 2000)).toEqual([other]);
@@ -55,24 +55,36 @@ describe('render slots', () => {
 
   it('stay free for others after runs timed out', () => {
     const schedule = new ShareSchedule(rules);
-    const first = schedule.add(share('endless'), 0);
+    const first = schedule.add(share('endless'));
     startAll(schedule, 0);
     schedule.end(first, true, 60_000);
-    for (let i = 0; i < 12; i += 1) schedule.add(share('endless'), 60_000);
+    for (let i = 0; i < 12; i += 1) schedule.add(share('endless'));
     expect(startAll(schedule, 60_000)).toHaveLength(2);
-    const other = schedule.add(share('other'), 60_001);
+    const other = schedule.add(share('other'));
     expect(startAll(schedule, 60_001)).toEqual([other]);
   });
 
   it('are all available to a share again after a success', () => {
     const schedule = new ShareSchedule(rules);
     for (const timedOut of [true, false]) {
-      const id = schedule.add(share('a'), 0);
+      const id = schedule.add(share('a'));
       startAll(schedule, 0);
       schedule.end(id, timedOut, 0);
     }
-    for (let i = 0; i < 12; i += 1) schedule.add(share('a'), 0);
+    for (let i = 0; i < 12; i += 1) schedule.add(share('a'));
     expect(startAll(schedule, 0)).toHaveLength(4);
+  });
+
+  it('are assigned at a cost that does not grow with the waiting runs', () => {
+    const costOf = (waiting: number): number => {
+      const schedule = new ShareSchedule(rules);
+      for (let i = 0; i < waiting; i += 1) schedule.add(share(`p${i % 10}`));
+      const begin = performance.now();
+      for (let i = 0; i < 1000; i += 1) for (const id of startAll(schedule, 0)) schedule.end(id, false, 0);
+      return performance.now() - begin;
+    };
+    const [few, many] = [5000, 200_000].map((waiting) => Math.min(...[0, 1, 2].map(() => costOf(waiting))));
+    expect((many ?? 0) / (few ?? 1)).toBeLessThan(8);
   });
 
   it('never hold more than twice as many runs, lose no run, and stay busy', () => {
@@ -89,7 +101,7 @@ describe('render slots', () => {
         for (const { act, project, pick } of steps) {
           const someone = [...running][pick % Math.max(1, running.size)];
           const someWaiting = [...waiting][pick % Math.max(1, waiting.size)];
-          if (act === 'add') waiting.add(schedule.add(share(project, `r${pick % 2}`), now));
+          if (act === 'add') waiting.add(schedule.add(share(project, `r${pick % 2}`)));
           if (act === 'wait') now += 100 * pick;
           if ((act === 'end' || act === 'timeout') && someone !== undefined) {
             schedule.end(someone, act === 'timeout', now);

@@ -12,9 +12,18 @@ export interface ShareRules {
   readonly rememberMs: number;
 }
 
-interface ShareEntry {
-  readonly id: number;
+/** A share with waiting or running runs. */
+interface ShareGroup {
   readonly share: RenderShare;
+  readonly projectKey: string;
+  readonly key: string;
+  /** IDs, first in, first out. */
+  readonly waiting: Set<number>;
+  running: number;
+}
+
+interface RunningEntry {
+  readonly group: ShareGroup;
   readonly since: number;
 }
 
@@ -23,12 +32,14 @@ const maxRemembered = 1000;
 /**
  * Assigns slots to the project with the fewest runs; among equals, to the one that has waited
  * longest for its turn. Repositories inside a project take turns by the same rule. A pure decision:
- * the caller passes the time.
+ * the caller passes the time. Its cost grows with the shares, not with the waiting runs.
  */
 export class ShareSchedule implements StartSchedule {
   readonly #rules: ShareRules;
-  readonly #waiting: ShareEntry[] = [];
-  readonly #running = new Map<number, ShareEntry>();
+  /** By key. */
+  readonly #groups = new Map<string, ShareGroup>();
+  readonly #waiting = new Map<number, ShareGroup>();
+  readonly #running = new Map<number, RunningEntry>();
   /** Turns of projects and of their repositories. */
   readonly #turns = new Turns();
   readonly #timedOut = new Map<string, number>();
@@ -43,98 +54,137 @@ export class ShareSchedule implements StartSchedule {
   }
 
   get waitingCount(): number {
-    return this.#waiting.length;
+    return this.#waiting.size;
   }
 
   /** Queues a run, and returns its ID. */
-  add(share: RenderShare, now: number): number {
+  add(share: RenderShare): number {
     this.#lastId += 1;
-    this.#waiting.push({ id: this.#lastId, share, since: now });
+    const group = this.#groupOf(share);
+    group.waiting.add(this.#lastId);
+    this.#waiting.set(this.#lastId, group);
     return this.#lastId;
   }
 
   /** Removes a run from the queue. */
   drop(id: number): void {
-    const at = this.#waiting.findIndex((entry) => entry.id === id);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    const group = this.#waiting.get(id);
+    if (group === undefined) return;
+    this.#waiting.delete(id);
+    group.waiting.delete(id);
+    this.#forgetIdle(group);
   }
 
   /** The run that starts now; undefined if none may start. */
   next(now: number): number | undefined {
+    if (this.#waiting.size === 0) return undefined;
     const counts = this.#counts(now);
-    const allowed = this.#waiting.filter(({ share }) => this.#mayStart(share, counts, now));
-    const [first, ...others] = allowed;
-    if (first === undefined) return undefined;
-    const best = others.reduce((a, b) => (this.#comesBefore(b, a) ? b : a), first);
-    this.drop(best.id);
-    this.#running.set(best.id, { ...best, since: now });
-    this.#turns.take(keysOf(best.share), () => this.#activeKeys());
-    return best.id;
+    const runsOf = this.#runsByProject();
+    let best: WaitingHead | undefined;
+    for (const group of this.#groups.values()) {
+      const [id] = group.waiting;
+      if (id === undefined || !this.#mayStart(group, counts, now)) continue;
+      const head = { id, group, rank: this.#rank(id, group, runsOf) };
+      if (best === undefined || comesBefore(head, best)) best = head;
+    }
+    if (best === undefined) return undefined;
+    const { id, group } = best;
+    this.#waiting.delete(id);
+    group.waiting.delete(id);
+    group.running += 1;
+    this.#running.set(id, { group, since: now });
+    this.#turns.take([group.projectKey, group.key], () => this.#activeKeys());
+    return id;
   }
 
   /** Ends a run. `timedOut` is undefined if the end is not the share's fault. */
   end(id: number, timedOut: boolean | undefined, now: number): void {
     const entry = this.#running.get(id);
     if (entry === undefined) return;
+    const { group } = entry;
     this.#running.delete(id);
+    group.running -= 1;
+    this.#forgetIdle(group);
     if (timedOut === undefined) return;
-    const key = keyOf(entry.share);
-    this.#timedOut.delete(key);
-    if (timedOut) this.#timedOut.set(key, now);
+    this.#timedOut.delete(group.key);
+    if (timedOut) this.#timedOut.set(group.key, now);
     const [oldest] = this.#timedOut.keys();
     if (this.#timedOut.size > maxRemembered && oldest !== undefined) this.#timedOut.delete(oldest);
   }
 
   /** When the next run becomes slow, which may free a slot. Undefined if nothing waits. */
   nextChangeAt(now: number): number | undefined {
-    if (this.#waiting.length === 0) return undefined;
+    if (this.#waiting.size === 0) return undefined;
     const times = [...this.#running.values()].map(({ since }) => since + this.#rules.slowAfterMs);
     const coming = times.filter((time) => time > now);
     return coming.length === 0 ? undefined : Math.min(...coming);
   }
 
+  #groupOf(share: RenderShare): ShareGroup {
+    const key = JSON.stringify([share.project, share.repository]);
+    const known = this.#groups.get(key);
+    if (known !== undefined) return known;
+    const group = { share, key, projectKey: JSON.stringify([share.project]), waiting: new Set<number>(), running: 0 };
+    this.#groups.set(key, group);
+    return group;
+  }
+
+  #forgetIdle({ key, waiting, running }: ShareGroup): void {
+    if (waiting.size === 0 && running === 0) this.#groups.delete(key);
+  }
+
   #counts(now: number): ShareCounts {
     const { slots, slowAfterMs } = this.#rules;
     const running = [...this.#running.values()];
-    const isLong = ({ since }: ShareEntry): boolean => now - since >= slowAfterMs;
-    const timedOut = running.filter(({ share }) => this.#isTimedOut(share, now)).length;
-    const slow = running.filter((entry) => isLong(entry) || this.#isTimedOut(entry.share, now)).length;
-    const busy = new Set(running.filter(isLong).map(({ share }) => share.project));
+    const isLong = ({ since }: RunningEntry): boolean => now - since >= slowAfterMs;
+    const timedOut = running.filter(({ group }) => this.#isTimedOut(group, now)).length;
+    const slow = running.filter((entry) => isLong(entry) || this.#isTimedOut(entry.group, now)).length;
+    const busy = new Set(running.filter(isLong).map(({ group }) => group.share.project));
     const counted = running.length - slow + Math.min(slow, Math.floor(slots / 2));
     return { timedOut, busy, counted };
   }
 
-  #mayStart(share: RenderShare, { timedOut, busy, counted }: ShareCounts, now: number): boolean {
+  #mayStart(group: ShareGroup, { timedOut, busy, counted }: ShareCounts, now: number): boolean {
     const { slots } = this.#rules;
     const running = this.#running.size;
-    if (this.#isTimedOut(share, now)) return timedOut < Math.max(1, Math.floor(slots / 2)) && counted < slots;
+    if (this.#isTimedOut(group, now)) return timedOut < Math.max(1, Math.floor(slots / 2)) && counted < slots;
     // A project may not use the slots freed by its own slow runs.
-    if (busy.has(share.project)) return running < slots;
+    if (busy.has(group.share.project)) return running < slots;
     return counted < slots && running < 2 * slots;
   }
 
-  #isTimedOut(share: RenderShare, now: number): boolean {
-    const since = this.#timedOut.get(keyOf(share));
+  #isTimedOut({ key }: ShareGroup, now: number): boolean {
+    const since = this.#timedOut.get(key);
     return since !== undefined && now - since < this.#rules.rememberMs;
   }
 
-  #comesBefore(a: ShareEntry, b: ShareEntry): boolean {
-    const [x, y] = [this.#rank(a), this.#rank(b)];
-    const at = x.findIndex((value, i) => value !== y[i]);
-    return at >= 0 && (x[at] ?? 0) < (y[at] ?? 0);
+  #runsByProject(): ReadonlyMap<string, number> {
+    const runs = new Map<string, number>();
+    for (const { group } of this.#running.values()) runs.set(group.projectKey, (runs.get(group.projectKey) ?? 0) + 1);
+    return runs;
   }
 
   /** The sort key, most significant part first. */
-  #rank({ id, share }: ShareEntry): readonly number[] {
-    const [project, repository] = keysOf(share);
-    const running = [...this.#running.values()].filter((entry) => entry.share.project === share.project);
-    const ofRepository = running.filter((entry) => entry.share.repository === share.repository);
-    return [running.length, this.#turns.of(project), ofRepository.length, this.#turns.of(repository), id];
+  #rank(id: number, group: ShareGroup, runsOf: ReadonlyMap<string, number>): readonly number[] {
+    const { projectKey, key, running } = group;
+    return [runsOf.get(projectKey) ?? 0, this.#turns.of(projectKey), running, this.#turns.of(key), id];
   }
 
-  #activeKeys(): readonly string[] {
-    return [...this.#waiting, ...this.#running.values()].flatMap(({ share }) => keysOf(share));
+  *#activeKeys(): Iterable<string> {
+    for (const { projectKey, key } of this.#groups.values()) yield* [projectKey, key];
   }
+}
+
+/** The first waiting run of a share. */
+interface WaitingHead {
+  readonly id: number;
+  readonly group: ShareGroup;
+  readonly rank: readonly number[];
+}
+
+function comesBefore({ rank: a }: WaitingHead, { rank: b }: WaitingHead): boolean {
+  const at = a.findIndex((value, i) => value !== b[i]);
+  return at >= 0 && (a[at] ?? 0) < (b[at] ?? 0);
 }
 
 interface ShareCounts {
@@ -144,14 +194,6 @@ interface ShareCounts {
   readonly busy: ReadonlySet<string>;
   /** Runs that count against the slots. */
   readonly counted: number;
-}
-
-function keysOf(share: RenderShare): readonly [project: string, repository: string] {
-  return [JSON.stringify([share.project]), keyOf(share)];
-}
-
-function keyOf({ project, repository }: RenderShare): string {
-  return JSON.stringify([project, repository]);
 }
 
 /** The time limit of a source after `timeOuts` in a row: halved for each, with a minimum. */
