@@ -98,7 +98,7 @@ export class PluginGenerator {
    * @throws PluginFailed, RepoServerError
    */
   async discover(job: RenderJob, signal: AbortSignal): Promise<PluginPlace | undefined> {
-    const sockets = await this.#sockets();
+    const sockets = await this.#recentSockets(discoveryTtlMs);
     const elsewhere = (await this.#deps.remote?.names(signal)) ?? [];
     if (sockets.length === 0 && elsewhere.length === 0) return undefined;
     const { snapshot, segments } = job;
@@ -237,14 +237,18 @@ export class PluginGenerator {
 
   /** Like {@link #sockets}, at most {@link namesTtlMs} old. */
   async names(): Promise<readonly string[]> {
-    const now = this.#deps.clock.monotonic();
-    if (now - this.#names.at >= namesTtlMs) this.#names = { at: now, sockets: this.#sockets() };
-    const sockets = await this.#names.sockets;
+    const sockets = await this.#recentSockets(namesTtlMs);
     const { remote } = this.#deps;
     if (remote === undefined) return sockets;
     // Not waited for: sources with a type do not need the repo-server.
     remote.names(newAbortController().signal).catch(() => undefined);
     return [...sockets, ...(remote.knownNames() ?? ['']).map((name) => `${atRepoServer}/${name}`)];
+  }
+
+  #recentSockets(maxAgeMs: number): Promise<readonly string[]> {
+    const now = this.#deps.clock.monotonic();
+    if (now - this.#names.at >= maxAgeMs) this.#names = { at: now, sockets: this.#sockets() };
+    return this.#names.sockets;
   }
 
   /** The sorted names of the sockets. A missing folder has none. */
@@ -271,6 +275,8 @@ interface PluginCall {
 
 /** Plugins start with the pod; one that starts later is noticed after this time. */
 const namesTtlMs = 5000;
+/** Shorter, because a source that the plugin supports is rendered as something else meanwhile. */
+const discoveryTtlMs = 250;
 
 /** The inputs of any plugin: equal keys, equal answers. */
 function inputKeyOf(job: RenderJob): readonly unknown[] {
