@@ -92,38 +92,69 @@ function azureCredentials(data: Readonly<Record<string, string>>, workload: bool
   return { azure: { tenantId, clientId, secret: new SecretValue(secret), authority } };
 }
 
-/**
- * Finds the repository of `url` for `project`: one of exactly that project, otherwise one without a
- * project, otherwise a bare one. Without its own credentials it inherits those of the credential
- * Secret with the longest matching URL prefix.
- */
+/** Repository and credential Secrets by their normalized URL. */
+export class RepositoryIndex {
+  readonly #byUrl = new Map<string, RepositoryEntry[]>();
+  readonly #credentials: readonly { readonly prefix: string; readonly repository: Repository }[];
+  readonly #found = new Map<string, Repository>();
+
+  constructor(repositories: readonly RepositoryEntry[], credentials: readonly RepositoryEntry[]) {
+    for (const entry of repositories) {
+      const url = normalizeGitUrl(entry.repository.url);
+      this.#byUrl.set(url, [...(this.#byUrl.get(url) ?? []), entry]);
+    }
+    this.#credentials = credentials.map(({ repository }) => ({ prefix: normalizeGitUrl(repository.url), repository }));
+  }
+
+  /**
+   * Finds the repository of `url` for `project`: one of exactly that project, otherwise one without
+   * a project, otherwise a bare one. Without its own credentials it inherits those of the
+   * credential Secret with the longest matching URL prefix. Equal requests get the same value.
+   */
+  find(url: string, project: string): Repository {
+    const key = JSON.stringify([url, project]);
+    let found = this.#found.get(key);
+    if (found === undefined) {
+      found = this.#search(url, project);
+      // Tenants choose the URLs.
+      if (this.#found.size >= maxRemembered) this.#found.clear();
+      this.#found.set(key, found);
+    }
+    return found;
+  }
+
+  #search(url: string, project: string): Repository {
+    const wanted = normalizeGitUrl(url);
+    const same = wanted === '' ? [] : (this.#byUrl.get(wanted) ?? []);
+    const found =
+      same.find((entry) => (entry.repository.project ?? '') === project) ??
+      same.find((entry) => (entry.repository.project ?? '') === '');
+    const repository = found === undefined ? bareRepository(url) : { ...found.repository, url };
+    if (found?.hasCredentials === true) return repository;
+    const lender = this.#lenderFor(wanted);
+    if (lender === undefined) return repository;
+    return inheritCredentials(found === undefined ? { ...repository, type: lender.type } : repository, lender);
+  }
+
+  #lenderFor(wanted: string): Repository | undefined {
+    let best: { repository: Repository; length: number } | undefined;
+    for (const { prefix, repository } of this.#credentials)
+      if (isUrlPrefix(prefix, wanted) && prefix.length > (best?.length ?? 0))
+        best = { repository, length: prefix.length };
+    return best?.repository;
+  }
+}
+
+const maxRemembered = 10_000;
+
+/** A single search, see {@link RepositoryIndex.find}. */
 export function findRepository(
   url: string,
   project: string,
   repositories: readonly RepositoryEntry[],
   credentials: readonly RepositoryEntry[],
 ): Repository {
-  const wanted = normalizeGitUrl(url);
-  const same = wanted === '' ? [] : repositories.filter((entry) => normalizeGitUrl(entry.repository.url) === wanted);
-  const found =
-    same.find((entry) => (entry.repository.project ?? '') === project) ??
-    same.find((entry) => (entry.repository.project ?? '') === '');
-  const repository = found === undefined ? bareRepository(url) : { ...found.repository, url };
-  if (found?.hasCredentials === true) return repository;
-  const lender = credentialsFor(url, credentials);
-  if (lender === undefined) return repository;
-  return inheritCredentials(found === undefined ? { ...repository, type: lender.type } : repository, lender);
-}
-
-function credentialsFor(url: string, credentials: readonly RepositoryEntry[]): Repository | undefined {
-  const wanted = normalizeGitUrl(url);
-  let best: { repository: Repository; length: number } | undefined;
-  for (const { repository } of credentials) {
-    const prefix = normalizeGitUrl(repository.url);
-    if (isUrlPrefix(prefix, wanted) && prefix.length > (best?.length ?? 0))
-      best = { repository, length: prefix.length };
-  }
-  return best?.repository;
+  return new RepositoryIndex(repositories, credentials).find(url, project);
 }
 
 /**

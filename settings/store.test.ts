@@ -205,6 +205,21 @@ describe('createSettingsStore', () => {
     await stop();
   });
 
+  it('finds the same value of a repository until a Secret changes', async () => {
+    const { store, hub, clock, stop } = await world((h) =>
+      h.put('Secret', 'r', { url: 'https://git/a' }, 'repository'),
+    );
+    const first = store.repository('https://git/a', 'p');
+    expect(store.repository('https://git/a', 'p')).toBe(first);
+    hub.put('Secret', 'c', { url: 'https://git', password: 'lent' }, 'repo-creds');
+    await clock.settle();
+    expect(store.repository('https://git/a', 'p').password?.reveal()).toBe('lent');
+    hub.remove('Secret', 'c');
+    await clock.settle();
+    expect(store.repository('https://git/a', 'p').password).toBeUndefined();
+    await stop();
+  });
+
   it('skips a malformed Secret, names it, and keeps the others', async () => {
     const { store, hub, clock, stop } = await world((h) => {
       h.put('Secret', 'good', cluster('good'), 'cluster');

@@ -18,7 +18,7 @@ import type { ClusterIndex } from './cluster-index.ts';
 import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
 import type { ParsedCluster } from './clusters.ts';
 import { parseSettings } from './parse.ts';
-import { findRepository, parseRepositorySecret } from './repositories.ts';
+import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 import { nameOfSecret } from './secret-data.ts';
 import type { SettingsStore, UnresolvedDestination } from './types.ts';
@@ -75,6 +75,8 @@ class WatchedSettings implements SettingsStore {
   #settingsProblems: readonly SettingsProblem[] = [];
   /** Built on first use: a start with 1,000 Secrets builds it once. */
   #clusters: ClusterIndex | undefined;
+  #readable: RepositoryIndex | undefined;
+  #writable: RepositoryIndex | undefined;
   #pending: SettingsChange | undefined;
   #gpgKeys: Readonly<Record<string, string>> = {};
 
@@ -117,16 +119,14 @@ class WatchedSettings implements SettingsStore {
   }
 
   repository(url: string, project: string): Repository {
-    return findRepository(url, project, this.#repositories('repository'), this.#repositories('credentials'));
+    this.#readable ??= new RepositoryIndex(this.#repositories('repository'), this.#repositories('credentials'));
+    return this.#readable.find(url, project);
   }
 
   writeRepository(url: string, project: string): Repository {
-    return findRepository(
-      url,
-      project,
-      this.#repositories('write-repository'),
-      this.#repositories('write-credentials'),
-    );
+    const [own, lent] = ['write-repository', 'write-credentials'] as const;
+    this.#writable ??= new RepositoryIndex(this.#repositories(own), this.#repositories(lent));
+    return this.#writable.find(url, project);
   }
 
   chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] } {
@@ -264,6 +264,7 @@ class WatchedSettings implements SettingsStore {
   /** Readers see a change at once; listeners get all changes of one event-loop turn together. */
   #changed(change: SettingsChange): void {
     if (change.clusters) this.#clusters = undefined;
+    if (change.repositories) [this.#readable, this.#writable] = [undefined, undefined];
     const { settings, clusters, repositories } = this.#pending ?? change;
     if (this.#pending === undefined) queueMicrotask(() => this.#notify());
     this.#pending = {
