@@ -1,23 +1,13 @@
-import { defined, DriftlessError, hashJson, isObject } from '#base';
+import { defined, DriftlessError, hashText, isObject } from '#base';
 import type { Clock } from '#base';
 import type { Informer } from '#kube';
-import {
-  appKeyOf,
-  asProject,
-  destinationNamespaceOf,
-  isCompleted,
-  jsonOf,
-  projectOf,
-  refOf,
-  repositoryUrlsOf,
-} from '#model';
+import { appKeyOf, destinationNamespaceOf, isCompleted, projectOf, refOf, repositoryUrlsOf } from '#model';
 import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
   canSync,
   windowHold,
   destinationDenied,
-  effectiveProject,
   impersonationTarget,
   isAppNamespacePermitted,
   isDestinationPermitted,
@@ -26,6 +16,7 @@ import {
 } from '#policy';
 import type { SyncTrigger, WindowFacts, WindowHold } from '#policy';
 import type { SettingsStore } from '#settings';
+import { EffectiveProjects } from './effective-projects.ts';
 import type { PolicyFacts } from './policy-facts.ts';
 import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
 import { conflictConditions } from '../shared/conditions.ts';
@@ -43,12 +34,14 @@ export interface ProjectsDeps {
 
 /**
  * Evaluates AppProjects: which sources, destinations, resources and sync times an Application may
- * use. Source: Argo CD util/argo/argo.go and appcontroller.go (refreshAppConditions). Nothing is
- * cached, so a changed project takes effect at once.
+ * use. Source: Argo CD util/argo/argo.go and appcontroller.go (refreshAppConditions). What is kept
+ * holds only for the same objects, so a changed project takes effect at once.
  */
 export class ProjectPolicies {
   readonly #deps: ProjectsDeps;
   readonly #namespace: string;
+  readonly #effective = new EffectiveProjects();
+  #scopedClusters: ScopedClusters = { all: [], byProject: new Map() };
 
   constructor(deps: ProjectsDeps, config: { readonly namespace: string }) {
     this.#deps = deps;
@@ -68,7 +61,7 @@ export class ProjectPolicies {
     if (!isAppNamespacePermitted(namespace, stored, this.#namespace))
       throw new ProjectUnusable(appNamespaceDenied(appName, namespace, stored), false);
     const { settings } = this.#deps;
-    return effectiveProject(stored, {
+    return this.#effective.of(stored, {
       globalProjects: settings.settings().globalProjects,
       lookup: (other) => this.#lookup(other),
       // Only the repositories that this Application names are relevant to it.
@@ -220,9 +213,9 @@ export class ProjectPolicies {
     const misplaced = destinationDenied(app, project, cluster, scoped);
     const permitsKind = (object: KubeObject, namespaced: boolean): boolean =>
       isGroupKindPermitted(project, refOf(object), namespaced);
-    const { spec, metadata } = project;
     const places = scoped.map((one) => [one.server, one.name]);
-    const version = hashJson(jsonOf([metadata.name ?? '', spec, server, name, places, destinationNamespaceOf(app)]));
+    const rules = this.#effective.versionOf(project);
+    const version = hashText(JSON.stringify([rules, server, name, places, destinationNamespaceOf(app)]));
     return { version, permits: (object) => permitsRef(refOf(object)), permitsRef, permitsKind, misplaced, denied };
   }
 
@@ -263,13 +256,25 @@ export class ProjectPolicies {
 
   #lookup(name: string): AppProject | undefined {
     const object = this.#deps.informer.get(`${this.#namespace}/${name}`);
-    return object === undefined ? undefined : asProject(object);
+    return object === undefined ? undefined : this.#effective.read(object);
   }
 
   #scoped(app: Application): readonly Cluster[] {
     const name = projectOf(app);
-    return this.#deps.settings.clusters().filter((cluster) => cluster.project === name);
+    const all = this.#deps.settings.clusters();
+    if (this.#scopedClusters.all !== all) this.#scopedClusters = { all, byProject: new Map() };
+    const { byProject } = this.#scopedClusters;
+    const known = byProject.get(name) ?? all.filter((cluster) => cluster.project === name);
+    // Tenants choose the names.
+    if (known.length > 0) byProject.set(name, known);
+    return known;
   }
+}
+
+/** The clusters that are scoped to each project, of one list of clusters. */
+interface ScopedClusters {
+  readonly all: readonly Cluster[];
+  readonly byProject: Map<string, readonly Cluster[]>;
 }
 
 /** Sync windows that hold syncs of an Application. */
