@@ -58,7 +58,7 @@ const progressRecheckMs = 50;
 /** Recheck interval while the cluster does not answer writes. */
 const stalledRecheckMs = 5000;
 /** How long the response to our own write stands for the stored Application. */
-const ownWriteMs = 5000;
+const ownWriteMs = 30_000;
 /** How long termination waits for the cluster in order to stop hooks. */
 const terminateLimitMs = 60_000;
 const notTimedOut = { wasTerminating: true, timedOut: false };
