@@ -9,6 +9,7 @@ import type { RequestContext, ReadingBounds } from './answers.ts';
 import { BytesInFlight, defaultByteLimits } from '../bytes/byte-limits.ts';
 import type { KubeClientDeps, KubeClientLimits, RequestRecord } from '../client-types.ts';
 import { requestFacts } from '../instruments/request-facts.ts';
+import type { RequestFacts } from '../instruments/request-facts.ts';
 import { credentialSource } from '../credentials/credentials.ts';
 import type { Credential, CredentialSource } from '../credentials/credentials.ts';
 import { isForbidden } from '../errors.ts';
@@ -38,6 +39,8 @@ export interface RequestSpec extends CallOptions {
   readonly repeatable: boolean;
   /** 1, or absent, for the first attempt. */
   readonly attempt?: number;
+  /** Read from the path once for all attempts; absent: not read yet. */
+  readonly facts?: RequestFacts;
   /** The span of the call; absent: it is not traced. */
   readonly span?: Span;
 }
@@ -146,10 +149,11 @@ export class Exchange {
     const endsAt = started + limitMs;
     const { attempts = this.limits.attempts } = spec;
     const { retryMs } = this.limits;
+    const facts = requestFacts(spec.method, spec.path);
     const sent = withDeadline(spec.signal, { clock: this.clock, limitMs, what }, async (signal) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await read((await this.#once({ ...spec, signal, attempt }, false)).response, this.bounds(what));
+          return await read((await this.#once({ ...spec, signal, attempt, facts }, false)).response, this.bounds(what));
         } catch (error) {
           const chance = this.random.next();
           const waitMs = retryDelay(error, { attempt, repeatable: spec.repeatable, firstMs: retryMs, chance });
@@ -162,10 +166,7 @@ export class Exchange {
     });
     const { instruments } = this.#deps;
     if (instruments === undefined) return sent;
-    return sent.finally(() => {
-      const { verb } = requestFacts(spec.method, spec.path);
-      instruments.called(this.#host, verb, this.clock.monotonic() - started);
-    });
+    return sent.finally(() => instruments.called(this.#host, facts.verb, this.clock.monotonic() - started));
   }
 
   /** Opens a stream: one attempt, no deadline of its own; ends with `spec.signal`. */
@@ -261,10 +262,10 @@ export class Exchange {
     }
   }
 
-  async #throttle({ signal, method, path }: RequestSpec): Promise<void> {
+  async #throttle({ signal, method, path, facts }: RequestSpec): Promise<void> {
     const started = this.clock.monotonic();
     await this.#bucket.take(signal);
-    const { verb } = requestFacts(method, path);
+    const { verb } = facts ?? requestFacts(method, path);
     this.#deps.instruments?.throttled(this.#host, verb, this.clock.monotonic() - started);
   }
 
@@ -311,7 +312,7 @@ export class Exchange {
 
   #record(spec: RequestSpec, answer: Pick<HttpResponse, 'status' | 'headers'>, started: number): void {
     const dateMs = Date.parse(headerOf(answer, 'date'));
-    const facts = requestFacts(spec.method, spec.path);
+    const facts = spec.facts ?? requestFacts(spec.method, spec.path);
     const record: RequestRecord = {
       verb: spec.verb,
       kind: spec.kind,

@@ -44,8 +44,11 @@ export class Transport implements RequestTransport {
   readonly #options: TransportOptions;
   #connection: ClusterConnection;
   #lane: ConnectionLane | undefined;
+  /** What `#lane` was last found for: its key takes microseconds to build. */
+  #laneOwner: { readonly connection: ClusterConnection; readonly credential: Credential } | undefined;
   readonly #retired = new Set<ConnectionLane>();
   #closed = false;
+  #address: { readonly server: string; readonly origin: string; readonly path: string } | undefined;
 
   constructor(connection: ClusterConnection, options: TransportOptions) {
     this.#connection = connection;
@@ -131,14 +134,22 @@ export class Transport implements RequestTransport {
     return { status: answer.statusCode, headers: answer.headers, body: answer.body };
   }
 
-  #base(): { origin: string; path: string } {
-    const url = new URL(this.#connection.server);
-    return { origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
+  #base(): { readonly origin: string; readonly path: string } {
+    const { server } = this.#connection;
+    if (this.#address?.server !== server) {
+      const url = new URL(server);
+      this.#address = { server, origin: url.origin, path: url.pathname.replace(/\/+$/, '') };
+    }
+    return this.#address;
   }
 
   #laneFor(credential: Credential): ConnectionLane {
     if (this.#closed)
       throw new KubeConnectionError(this.#connection.server, 'this client is closed', undefined, { permanent: true });
+    const owner = this.#laneOwner;
+    const isSameOwner = owner?.connection === this.#connection && owner.credential === credential;
+    if (this.#lane !== undefined && isSameOwner) return this.#lane;
+    this.#laneOwner = { connection: this.#connection, credential };
     const key = laneKey(this.#connection, credential);
     if (this.#lane?.key === key) return this.#lane;
     const lane = this.#open(key, credential);
