@@ -13,6 +13,13 @@ import type { DesiredLimits } from './limits.ts';
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 const objectsPerTurn = 256;
+/** A shorter text takes one block of a disk anyway, and packing it takes longer than writing it. */
+const minPackedLength = 4096;
+
+/** The magic number of gzip; no JSON begins with it. */
+function isPacked(content: Buffer): boolean {
+  return content[0] === 0x1f && content[1] === 0x8b;
+}
 
 export interface RenderedCacheDeps {
   readonly cacheDir: string;
@@ -58,7 +65,8 @@ export class RenderedCache {
     if (known !== undefined && this.#deps.clock.now() - known.at <= this.#deps.limits.renderedAgeMs) return known;
     const written = await this.#disk.get(key);
     if (written === undefined) return undefined;
-    const text = (await unpack(written.content)).toString('utf8');
+    const { content } = written;
+    const text = (isPacked(content) ? await unpack(content) : content).toString('utf8');
     const objects: KubeObject[] = [];
     for (const line of text.split('\n')) {
       if (line !== '') objects.push(parseJson(line) as unknown as KubeObject);
@@ -83,7 +91,8 @@ export class RenderedCache {
       if (i % objectsPerTurn === objectsPerTurn - 1) await yieldToLoop();
     }
     try {
-      await this.#disk.set(key, await pack(lines.join('\n'), { level: 1 }));
+      const text = lines.join('\n');
+      await this.#disk.set(key, text.length < minPackedLength ? Buffer.from(text) : await pack(text, { level: 1 }));
     } catch (error) {
       this.#deps.logger.warn('Rendered manifests cannot be kept on disk; they are rendered again after a restart', {
         error,
