@@ -33,4 +33,19 @@ describe('SharedJobs', () => {
     expect(results.map((r) => r.status)).toEqual(['rejected', 'rejected']);
     expect(await jobs.run('a', 'x', signal, () => Promise.resolve(1))).toBe(1);
   });
+
+  it('aborts a job that all callers have left, and none that has ended', async () => {
+    const jobs = new SharedJobs<number>({ clock: new FakeClock(), limitMs: 1000 });
+    const signals: AbortSignal[] = [];
+    const body = (result: Promise<number>) => (signal: AbortSignal) => {
+      signals.push(signal);
+      return result;
+    };
+    const leaving = new AbortController();
+    const left = jobs.run('a', 'x', leaving.signal, body(new Promise(() => undefined)));
+    leaving.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    await jobs.run('b', 'x', new AbortController().signal, body(Promise.resolve(1)));
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+  });
 });

@@ -5,6 +5,7 @@ interface SharedJob<T> {
   readonly result: Promise<T>;
   readonly stop: AbortController;
   waiters: number;
+  isOver: boolean;
 }
 
 /** All callers have stopped waiting for the work. */
@@ -47,7 +48,7 @@ export class SharedJobs<T> {
       job.waiters -= 1;
       if (job.waiters === 0 && this.#options.keepGoing !== true) {
         if (this.#jobs.get(key) === job) this.#jobs.delete(key);
-        job.stop.abort(new WorkAbandoned('all callers stopped waiting'));
+        if (!job.isOver) job.stop.abort(new WorkAbandoned('all callers stopped waiting'));
       }
     }
   }
@@ -65,10 +66,11 @@ export class SharedJobs<T> {
     const stop = newAbortController();
     const { clock, limitMs } = this.#options;
     const result = withDeadline(stop.signal, { clock, limitMs, what }, body).finally(() => {
+      job.isOver = true;
       if (this.#jobs.get(key) === job) this.#jobs.delete(key);
     });
     result.catch(() => undefined);
-    const job: SharedJob<T> = { result, stop, waiters: 0 };
+    const job: SharedJob<T> = { result, stop, waiters: 0, isOver: false };
     this.#jobs.set(key, job);
     return job;
   }
