@@ -44,6 +44,7 @@ import type { FencedSend } from '../admission/ownership-guard.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 import {
   operationPatch,
+  statusMerge,
   shrinkState,
   isPatchRefused,
   isTransient,
@@ -51,7 +52,7 @@ import {
   lastRunId,
   SyncEnded,
 } from './application-writes.ts';
-import type { ApplicationWriteTerms, StatusWrite } from './application-writes.ts';
+import type { ApplicationWriteTerms, OperationStart, SettleTerms, StatusWrite } from './application-writes.ts';
 
 export interface ApplicationStoreDeps {
   readonly hub: KubeClient;
@@ -73,12 +74,6 @@ export interface ApplicationStoreDeps {
 
 /** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
 const maxWriteConflicts = 5;
-
-/** The outcome of starting an operation, and the Application as stored afterwards. */
-export interface OperationStart {
-  readonly result: 'started' | 'busy' | 'changed' | 'gone';
-  readonly app: Application;
-}
 
 /**
  * The only writer of Application objects. Writes of one Application never overlap; each checks
@@ -131,7 +126,7 @@ export class ApplicationStore {
     const { status: after, patch } = this.#withSafeReconciledAt(before, change);
     if (patch === undefined) return before;
     try {
-      const stored = await this.#patchExisting(before, { type: 'merge', body: patch }, manner);
+      const stored = await this.#patchExisting(before, statusMerge(before, patch, manner), manner);
       this.#announceStatus(before, after);
       return stored;
     } catch (error) {
@@ -216,10 +211,10 @@ export class ApplicationStore {
    * Stores a change to `before` and removes the refresh request that it answers, in one write if
    * `before` is current. `answered` is false when a new request is present. `again`: a sync ended
    * in the meantime. Without a request, nothing is written then, since the end may hold a later
-   * comparison.
+   * comparison; neither if `isExact`, and the Application has changed since it was read.
    */
-  async settle(before: Application, change: StatusChange, asked: RefreshAnnotation | undefined): Promise<StatusWrite> {
-    if (asked === undefined) return this.#settleUnlessEnded(before, change);
+  async settle(before: Application, change: StatusChange, { asked, isExact }: SettleTerms): Promise<StatusWrite> {
+    if (asked === undefined) return this.#settleUnlessEnded(before, change, isExact);
     if (isSameRequest(refreshAnnotation(before), asked)) {
       const app = await this.#settleAtOnce(before, change);
       if (app !== undefined) return { app, answered: true };
@@ -233,7 +228,7 @@ export class ApplicationStore {
    * Checks for an ended sync after the preceding writes: one of them may store that end with a
    * later comparison, and our diff against the older status would mix the two.
    */
-  async #settleUnlessEnded(before: Application, change: StatusChange): Promise<StatusWrite> {
+  async #settleUnlessEnded(before: Application, change: StatusChange, isExact = false): Promise<StatusWrite> {
     const key = appKeyOf(before);
     const check = (): void => {
       const ended = this.#endedSince(before);
@@ -242,11 +237,14 @@ export class ApplicationStore {
     try {
       // Check even if there is nothing to write.
       await this.#locks.run(key, this.#deps.signal, () => Promise.resolve().then(check));
-      const app = await this.#persist(before, change, { expected: before, check });
+      const app = await this.#persist(before, change, { expected: before, check, isExact });
       return { app, answered: true };
     } catch (error) {
       if (error instanceof SyncEnded) return { app: error.app, answered: true, again: true };
-      throw error;
+      const fresh = isExact && isConflict(error) ? await this.fetch(before) : undefined;
+      if (fresh === undefined) throw error;
+      this.#store(before, asObject(fresh));
+      return { app: fresh, answered: true, again: true };
     }
   }
 
@@ -285,7 +283,7 @@ export class ApplicationStore {
       const isChanged =
         lastRunId(fresh) !== lastRunId(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
       if (isBusy || isChanged)
-        return { result: isBusy ? 'busy' : 'changed', app: (await this.settle(app, change, undefined)).app };
+        return { result: isBusy ? 'busy' : 'changed', app: (await this.#settleUnlessEnded(app, change)).app };
       const now = this.#deps.clock.now();
       const operationState = initialOperationState(operation, now, fresh.status?.operationState);
       const begun = { operation, operationState };

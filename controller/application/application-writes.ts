@@ -1,10 +1,12 @@
 import { deepEqual } from '#base';
+import type { JsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { Patch } from '#kube';
 import { isCompleted, jsonOf } from '#model';
 import type { Application, OperationState, RevisionHistory } from '#model';
 import { StateTooLarge } from '../shared/errors.ts';
 import { isSameRequest, refreshAnnotation } from './refresh-annotation.ts';
+import type { RefreshAnnotation } from './refresh-annotation.ts';
 import { stateWithoutResults } from './state-size.ts';
 import { operationStateMerge, operationStatePatch } from './status-patch.ts';
 
@@ -20,6 +22,18 @@ export interface StatusWrite {
   readonly recheck?: boolean;
 }
 
+/** The outcome of starting an operation, and the Application as stored afterwards. */
+export interface OperationStart {
+  readonly result: 'started' | 'busy' | 'changed' | 'gone';
+  readonly app: Application;
+}
+
+/** How to store the status of a pass. */
+export interface SettleTerms extends Pick<ApplicationWriteTerms, 'isExact'> {
+  /** The refresh request that it answers. */
+  readonly asked: RefreshAnnotation | undefined;
+}
+
 /** How to perform a write of an Application. */
 export interface ApplicationWriteTerms {
   /** The Application after the write if no other client changes it. */
@@ -28,6 +42,8 @@ export interface ApplicationWriteTerms {
   readonly fence?: Application;
   /** Called after the preceding writes have completed; throws to prevent this one. */
   readonly check?: () => void;
+  /** A merge patch fails with a conflict if the Application has changed since it was read. */
+  readonly isExact?: boolean;
 }
 
 /** A sync ended after the comparison whose result was to be written. */
@@ -57,6 +73,12 @@ export function hasForeignChanges(before: Application, after: Application): bool
 export function lastRunId(app: Application): string {
   const state = app.status?.operationState;
   return `${state?.phase ?? ''} ${state?.startedAt ?? ''} ${state?.finishedAt ?? ''}`;
+}
+
+/** The merge patch of a status, with the version that was read if the write is exact. */
+export function statusMerge(before: Application, patch: JsonObject, { isExact = false }: ApplicationWriteTerms): Patch {
+  const { resourceVersion = null } = before.metadata;
+  return { type: 'merge', body: isExact ? { ...patch, metadata: { resourceVersion } } : patch };
 }
 
 export function operationPatch(

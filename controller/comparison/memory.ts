@@ -44,6 +44,8 @@ export interface AppMemory {
   roots?: readonly TreeRoot[];
   /** The last pass, which may still run. */
   lastPass?: PassRecord;
+  /** A write has shown since then that the known version of the Application was current. */
+  isCurrent?: true;
   /** When this replica took it up, and why. */
   owned?: { readonly at: number; readonly reason: string };
   /** Inputs of the last decision about automated sync. */

@@ -122,8 +122,12 @@ export class RefreshWrites implements RefreshEffects {
   }
 
   async #storeStatus(pass: RefreshPass, before: Application, change: StatusChange): Promise<StatusWrite> {
+    const { asked, memory } = pass;
+    // A new owner may know an old version only, if it was suspended or disconnected.
+    const terms = { asked, isExact: memory.isCurrent !== true };
     try {
-      const settled = await pass.times.measure('patch_ms', () => this.#deps.store.settle(before, change, pass.asked));
+      const settled = await pass.times.measure('patch_ms', () => this.#deps.store.settle(before, change, terms));
+      memory.isCurrent = true;
       if (change.patch === undefined) pass.logger.info('No status changes. Skipping patch');
       else if (settled.again !== true) pass.logger.info('Update successful');
       return settled;
