@@ -74,8 +74,13 @@ export interface WorldPlan {
   /** Requests that a replica sends to one cluster in a second. */
   readonly clusterQps: number;
   readonly apps: readonly AppPlan[];
+  /** Replicas of another release that uses the same ConfigMaps; their indices begin at 100. */
+  readonly others?: number;
   readonly acts: readonly Act[];
 }
+
+/** The index of the first replica of another release. */
+export const firstOther = 100;
 
 export interface PlanWorld {
   readonly draw: Draw;

@@ -7,6 +7,8 @@ import { managedKeyOf, treeKeyOf } from './servers/redis.ts';
 import { graceMs } from './replica.ts';
 import type { World } from './world.ts';
 
+const answerMs = 1000;
+
 /** The first difference from what Git and the rules demand; undefined: there is none. */
 export function unfinished(world: World): string | undefined {
   for (const name of world.appNames) {
@@ -23,7 +25,7 @@ export function unfinished(world: World): string | undefined {
 
 /** Each Application is shown by exactly one replica, and none that is deleted. */
 function unfinishedFleet(world: World): string | undefined {
-  const missing = Array.from({ length: world.desired }, (_, i) => i).filter((i) => world.replica(i) === undefined);
+  const missing = world.expected().filter((index) => world.replica(index) === undefined);
   if (missing.length > 0) return `replica ${missing.join()} is missing`;
   const known = world
     .alive()
@@ -144,6 +146,8 @@ function wronglyMeasured(world: World, text: string): string | undefined {
 
 /** Stops all processes, and checks that nothing is left of them. */
 export async function checkEnd(world: World): Promise<void> {
+  // The answer to the last write of a status may still be on its way to its replica.
+  await world.playTo(world.elapsedMs + answerMs);
   const scrapes = await Promise.all(world.alive().map(({ metrics }) => metrics.expose()));
   if (scrapes.some(hasCanary)) world.break('metrics contain a secret value');
   const wrong = wronglyMeasured(world, scrapes.join('\n'));

@@ -1,5 +1,5 @@
 import { seededRandom } from '#base';
-import { Draw } from './acts.ts';
+import { Draw, firstOther } from './acts.ts';
 import type { Act, AppPlan, PlanWorld, SecretChange, WorldPlan } from './acts.ts';
 import { companionsOf } from './companions.ts';
 import type { RequestFault, WatchFault } from './faults.ts';
@@ -30,7 +30,18 @@ export function planOf(seed: number): WorldPlan {
     acts.push(act, ...companionsOf(act, world));
   }
   acts.sort((a, b) => a.at - b.at);
-  return { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
+  const plan = { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
+  return seed % 16 === 15 ? withOtherRelease(plan) : plan;
+}
+
+/** Another release has one or two replicas, and a part of the faults. */
+function withOtherRelease(plan: WorldPlan): WorldPlan {
+  const draw = new Draw(seededRandom(plan.seed ^ 0x07e1));
+  const others = 1 + draw.below(2);
+  const acts = plan.acts.map((act) =>
+    'by' in act && draw.below(2) === 0 ? { ...act, by: firstOther + draw.below(others) } : act,
+  );
+  return { ...plan, others, acts };
 }
 
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {

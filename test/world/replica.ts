@@ -12,6 +12,7 @@ import { createOwnership, HubTime } from '#sharding';
 import type { Ownership } from '#sharding';
 import { createLogger, PromMetrics } from '#telemetry';
 import type { VirtualTime } from '../../sharding/testing/index.ts';
+import { firstOther } from './acts.ts';
 import { ProcessClock } from './clock.ts';
 import type { NetworkProcess } from './clock.ts';
 import type { WorldGit } from './servers/git.ts';
@@ -21,6 +22,7 @@ import type { WorldRedis } from './servers/redis.ts';
 
 export const hubUrl = 'https://hub.world';
 export const workload = 'argocd-application-controller';
+export const otherWorkload = 'other-release';
 
 const config: ControllerConfig = {
   namespace: 'argocd',
@@ -81,7 +83,8 @@ export class WorldReplica implements NetworkProcess {
     this.#deps = deps;
     const { index, birth, seed, time, network, git } = deps;
     this.index = index;
-    this.name = `${workload}-${index}`;
+    const controllerName = index < firstOther ? workload : otherWorkload;
+    this.name = `${controllerName}-${index % firstOther}`;
     const random = seededRandom(seed * 1009 + birth);
     const rate = 0.97 + random.next() * 0.06;
     this.clock = new ProcessClock(time, { rate, skew: (random.next() - 0.5) * 4000 });
@@ -109,7 +112,7 @@ export class WorldReplica implements NetworkProcess {
       dynamic: false,
       hostname: this.name,
       replicas: 0,
-      controllerName: workload,
+      controllerName,
       heartbeatMs: 10_000,
       bootMs: () => clock.machine.boot(),
       hubTime,

@@ -88,7 +88,8 @@ export class JournalRules {
       this.#world.break(`${process.name} writes a secret value to the hub: ${request.path} ${request.body ?? ''}`);
     if (server.url !== hubUrl && isWrite(served)) this.#clusterRequest(served);
     if (target.kind?.resource === 'applications' && isWrite(served)) {
-      this.appWrites.push(target.name ?? '');
+      // A stale version that the server refuses changes nothing.
+      if (served.answer.status !== 409) this.appWrites.push(target.name ?? '');
       this.#world.note(`${process.name} ${request.method} ${target.name ?? ''} ${request.body ?? ''}`);
     }
     for (const change of changes) {

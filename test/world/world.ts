@@ -6,13 +6,14 @@ import { VirtualTime } from '../../sharding/testing/index.ts';
 import { WorldApiServer } from './servers/api-server.ts';
 import type { ServedKind } from './servers/api-server.ts';
 import { canary, configMap, hasCanary, isReady, namespace, resourceOf } from './content.ts';
+import { firstOther } from './acts.ts';
 import { FaultCounts } from './faults.ts';
 import { WorldGit } from './servers/git.ts';
 import type { Commit } from './servers/git.ts';
 import { WorldNetwork } from './servers/network.ts';
 import type { SecretChange, SyncManner, WorldPlan } from './plan.ts';
 import { WorldRedis } from './servers/redis.ts';
-import { hubUrl, WorldReplica, workload } from './replica.ts';
+import { hubUrl, otherWorkload, WorldReplica, workload } from './replica.ts';
 import { JournalRules } from './rules.ts';
 import type { ObservedWorld, Since } from './rules.ts';
 
@@ -101,7 +102,14 @@ export class World implements ObservedWorld {
     for (const server of [this.hub, ...this.clusters]) this.network.add(server);
     for (const cluster of this.clusters) this.#prepareCluster(cluster);
     this.#prepareHub();
-    for (let i = 0; i < this.desired; i += 1) this.startReplica(i);
+    for (const index of this.expected()) this.startReplica(index);
+  }
+
+  /** Indices of the replicas that should run, of both releases. */
+  expected(): readonly number[] {
+    const { others = 0 } = this.plan;
+    const own = Array.from({ length: this.desired }, (_, i) => i);
+    return this.desired === 0 ? [] : [...own, ...Array.from({ length: others }, (_, i) => firstOther + i)];
   }
 
   get elapsedMs(): number {
@@ -135,7 +143,7 @@ export class World implements ObservedWorld {
   }
 
   startReplica(index: number): void {
-    if (index >= this.desired || this.replica(index) !== undefined) return;
+    if (!this.expected().includes(index) || this.replica(index) !== undefined) return;
     if ((this.#downUntil.get(index) ?? 0) > this.time.now) return;
     this.note(`replica ${index} starts`);
     this.replicas.push(
@@ -170,8 +178,9 @@ export class World implements ObservedWorld {
   scale(replicas: number): void {
     this.desired = replicas;
     this.writeWorkload();
-    for (const replica of this.alive()) if (replica.index >= replicas) replica.stop();
-    for (let i = 0; i < replicas; i += 1) this.startReplica(i);
+    const expected = this.expected();
+    for (const replica of this.alive()) if (!expected.includes(replica.index)) replica.stop();
+    for (const index of expected) this.startReplica(index);
   }
 
   #restartLater(index: number, afterMs: number): void {
@@ -230,9 +239,14 @@ export class World implements ObservedWorld {
   }
 
   writeWorkload(): void {
-    const metadata = { name: workload, namespace: 'argocd' };
-    const spec = { replicas: this.desired };
-    this.hub.store.put('statefulsets', { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec });
+    const { others = 0 } = this.plan;
+    this.#writeStatefulSet(workload, this.desired);
+    if (others > 0) this.#writeStatefulSet(otherWorkload, others);
+  }
+
+  #writeStatefulSet(name: string, replicas: number): void {
+    const object = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name, namespace: 'argocd' } };
+    this.hub.store.put('statefulsets', { ...object, spec: { replicas } });
   }
 
   /** Changes the Secret of a cluster for a while. */
