@@ -270,7 +270,7 @@ export const defects = [
     'a gauge of one replica shows Applications of all',
     'controller/assembly/expose-metrics.ts',
     'const mine = ownApplications(triggers, apps);',
-    'const mine = () => apps.values();',
+    'const mine = () => apps.list();',
   ),
   d(
     'no Event reports the end of an operation',
