@@ -9,8 +9,9 @@ import { CertificateAuthority } from './support/certificates.ts';
 import { startGitServer } from './support/git-server.ts';
 import type { GitServer } from './support/git-server.ts';
 import { HangingProxy } from './support/hanging-proxy.ts';
-import { freePort, startDouble, startServers, toolPath } from './support/index.ts';
+import { freePort, isDryRun, isWrite, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
+import { formerOwnersWrite, OwnershipWitness, replicaWrites } from './support/ownership-witness.ts';
 import { ServerProcess } from './support/processes.ts';
 import { startSshServer } from './support/ssh-server.ts';
 import type { SshServer } from './support/ssh-server.ts';
@@ -27,6 +28,12 @@ const files = (colour: string): Record<string, string> =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, annotations: {argocd.argoproj.io/sync-wave: "${wave}"}}\ndata: {colour: ${colour}}\n`,
     ]),
   );
+
+/** 0 would be the process group of this test. */
+function pidOf(pod: { readonly pid: number | undefined } | undefined): number {
+  if (pod?.pid === undefined) throw new Error('the pod does not run');
+  return pod.pid;
+}
 
 interface HistoryEntry {
   readonly revision: string;
@@ -46,6 +53,7 @@ describe('real processes that fail in the middle of syncs', () => {
   let ssh: SshServer;
   let proxies: HangingProxy[];
   let apps: TestApplication[];
+  let witness: OwnershipWitness;
   let round = 0;
 
   beforeAll(async () => {
@@ -63,16 +71,14 @@ describe('real processes that fail in the middle of syncs', () => {
     git = await startGitServer({ root: world.folder, tls: { key: read('git.key'), cert: read('git.crt') } });
     ssh = await startSshServer(join(world.folder, 'ssh'));
     proxies = await Promise.all([git.url, ssh.url].map((url) => HangingProxy.start(Number(new URL(url).port))));
-    controller = await UnderTest.install({
-      server: hub,
-      folder: world.folder,
-      values: {
-        rbac: { clusterWrite: true },
-        controller: { replicas: 2, heartbeatTime: 2 },
-        externalRedis: { host: '127.0.0.1', port: redisPort },
-        configs: { params: { 'controller.self.heal.backoff.timeout.seconds': '0' } },
-      },
-    });
+    const values = {
+      rbac: { clusterWrite: true },
+      controller: { replicas: 2, heartbeatTime: 2 },
+      externalRedis: { host: '127.0.0.1', port: redisPort },
+      configs: { params: { 'controller.self.heal.backoff.timeout.seconds': '0' } },
+    };
+    controller = await UnderTest.install({ server: hub, folder: world.folder, values });
+    witness = new OwnershipWitness(hub);
     await secret('cluster-managed', 'cluster', { name: 'managed', server: managed.url, config: clusterConfig() });
     apps = await Promise.all(
       (['file', 'https', 'ssh'] as const).flatMap((by) => [hub, managed].map((server) => create(by, server))),
@@ -80,6 +86,7 @@ describe('real processes that fail in the middle of syncs', () => {
   }, 120_000);
 
   afterAll(async () => {
+    await witness.stop();
     await controller.stop();
     await Promise.all([...doubles.map((double) => double.stop()), ...proxies.map((proxy) => proxy.close())]);
     await Promise.all([git.close(), ssh.close(), redis.stop()]);
@@ -156,6 +163,25 @@ describe('real processes that fail in the middle of syncs', () => {
       if (owners.size < 2 || [...owners.values()].some((names) => names.length !== 1))
         throw new Error(`owners: ${JSON.stringify([...owners])}\n${tail()}`);
     }, limitMs);
+    expectNoFormerOwner();
+  }
+
+  /** The audit logs of both API servers are the witness. */
+  function expectNoFormerOwner(): void {
+    const written = [
+      { server: 'https://kubernetes.default.svc', events: controller.managedWrites(hub) },
+      { server: managed.url, events: managed.audit().filter((event) => isWrite(event) && !isDryRun(event)) },
+    ];
+    for (const { server, events } of written) {
+      const writes = replicaWrites(events);
+      expect(writes.length).toBeGreaterThan(0);
+      const periods = witness.periods(server);
+      expect({ server, periods, former: formerOwnersWrite(writes, periods) }).toEqual({
+        server,
+        periods: expect.anything(),
+        former: undefined,
+      });
+    }
   }
 
   it('settle with all dependencies in place', async () => {
@@ -213,7 +239,7 @@ describe('real processes that fail in the middle of syncs', () => {
   }, 200_000);
 
   it('a replica gets a tenth of its CPU time: each cluster keeps one owner', async () => {
-    const starved = controller.pods.all()[0]?.pid ?? 0;
+    const starved = pidOf(controller.pods.all()[0]);
     const end = systemClock.monotonic() + 12_000;
     const starve = async (): Promise<void> => {
       while (systemClock.monotonic() < end) {
@@ -232,9 +258,28 @@ describe('real processes that fail in the middle of syncs', () => {
   it('a replica that is killed by the kernel in the middle of a sync is replaced', async () => {
     const commits = await begin();
     const [first] = controller.pods.all();
-    process.kill(first?.pid ?? 0, 'SIGKILL');
+    process.kill(pidOf(first), 'SIGKILL');
     await eventually(() => (first?.isRunning === false ? Promise.resolve() : Promise.reject(new Error('runs'))), 5000);
     await controller.pods.roll();
     await settled(commits);
   }, 150_000);
+
+  it('a replica is frozen for longer than its lease: it writes nothing after it continues', async () => {
+    const owner = witness.periods(managed.url).at(-1)?.owner ?? '';
+    const frozen = pidOf(controller.pods.all().find(({ name }) => name === owner));
+    const changes = witness.periods(managed.url).length;
+    const commits = await begin();
+    process.kill(frozen, 'SIGSTOP');
+    try {
+      await eventually(() => {
+        if (witness.periods(managed.url).length > changes) return Promise.resolve();
+        return Promise.reject(new Error(`the cluster still belongs to ${owner}`));
+      }, limitMs);
+      for (const [i, app] of apps.entries())
+        if (app.name.endsWith('managed')) await app.isGood(commits[i], { withinMs: limitMs });
+    } finally {
+      process.kill(frozen, 'SIGCONT');
+    }
+    await settled(commits);
+  }, 300_000);
 });
