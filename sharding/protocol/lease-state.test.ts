@@ -4,6 +4,7 @@ import { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
+import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry } from '../documents/table-document.ts';
 import { LeaseState } from './lease-state.ts';
 import { timingOf } from '../timing/timing.ts';
@@ -224,6 +225,22 @@ describe('obeying and taking up', () => {
       expect(replica.owned()).toEqual(['https://a', 'https://b']);
       const earlier = [[{ slot: own, epoch: 4000 }]];
       replica.look({ table: both(moved, { ...entry, shards: [other], waits: earlier }), slots, ms: 2400 });
+      expect(replica.owned()).toEqual(['https://a']);
+    });
+
+    it('is released at once when others may write for its Applications under earlier names', () => {
+      const withUnresolved = (first: TableDocument, entry: Partial<TableEntry>): TableDocument => {
+        const whole = { names: [], shards: [own], homes: [own], waits: [[]], everyone: 0, ...entry };
+        return { ...first, entries: new Map([...first.entries, [unresolvedDestination, whole]]) };
+      };
+      const before = withUnresolved(table(4000), {});
+      const replica = holder(before);
+      replica.renew(4000, 2200);
+      const slots = [record(own, 4000), record(other, 4000)];
+      replica.look({ table: before, slots, ms: 2300 });
+      expect(replica.owned()).toEqual(['https://a', unresolvedDestination]);
+      const given = { shards: [other], waits: [[{ slot: own, epoch: 5000 }]] };
+      replica.look({ table: withUnresolved(moved, { ...given, everyone: 5000 }), slots, ms: 2400 });
       expect(replica.owned()).toEqual(['https://a']);
     });
 

@@ -238,8 +238,12 @@ export class LeaseState {
     return found;
   }
 
-  /** Reports whether the next owner of a part of ours waits until we acknowledge the table. */
+  /**
+   * Reports whether the next owner of a part of ours waits until we acknowledge the table. While
+   * others may obey earlier names, they may write for Applications that the new ones give to us.
+   */
   #isAwaited(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
+    if (!this.#isKnownToAll(entry, hub)) return false;
     const record = this.#lease && hub.holders().get(this.#lease.slot);
     if (record === undefined || record.incarnation !== this.#lease?.incarnation) return false;
     return entry.waits[part]?.some(({ slot, epoch }) => slot === record.slot && epoch > record.acked) === true;
@@ -249,8 +253,13 @@ export class LeaseState {
   #isReleased(entry: TableEntry, part: number, hub: HubKnowledge): boolean {
     if (this.#lease === undefined || entry.shards[part] !== this.#lease.slot) return false;
     if (!(entry.waits[part] ?? []).every((wait) => hub.settled(wait))) return false;
+    return this.#isKnownToAll(entry, hub);
+  }
+
+  /** Reports whether all others have acknowledged the names of an entry, or are gone. */
+  #isKnownToAll(entry: TableEntry, hub: HubKnowledge): boolean {
     if (entry.everyone === 0) return true;
-    const { slot: own } = this.#lease;
+    const own = this.#lease?.slot;
     return [...hub.holders().keys(), ...hub.hidden()].every(
       (slot) => slot === own || hub.settled({ slot, epoch: entry.everyone }),
     );

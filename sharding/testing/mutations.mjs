@@ -75,6 +75,13 @@ export const mutations = [
     by('protocol/lease-state', 'keeps nothing that others get when the slots do not show its claim'),
   ),
   m(
+    'kept although others may obey earlier names',
+    'protocol/lease-state.ts',
+    'if (!this.#isKnownToAll(entry, hub)) return false;',
+    '',
+    by('protocol/lease-state', 'is released at once when others may write for its Applications under earlier names'),
+  ),
+  m(
     'acknowledged although parts are kept for their next owner',
     'protocol/intents.ts',
     'world.drained && !leaseState.isReleasing()',
