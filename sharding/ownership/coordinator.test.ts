@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { OwnershipLost, Shutdown } from '#base';
+import { OwnershipLost, seededRandom, Shutdown } from '#base';
 import { KubeConnectionError } from '#kube';
 import type { Application } from '#model';
 import { createOwnership } from './ownership.ts';
-import { slotsConfigMap } from '../documents/slots-document.ts';
+import { formatSlots, parseSlots, slotsConfigMap } from '../documents/slots-document.ts';
+import type { SlotRecord } from '../documents/slots-document.ts';
 import { formatTable, tableConfigMap, tableKey } from '../documents/table-document.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { loneReplica } from '../testing/lone-replica.ts';
@@ -99,6 +100,112 @@ it('a table published between the two reads makes no hub look new', async () => 
   end.abort(new Shutdown());
   await time.play(time.now + 10_000, () => false);
   await run;
+});
+
+/** A fleet of up to two replicas. */
+class Pair {
+  readonly time = new VirtualTime();
+  readonly hub = new SimulatedHub(this.time, { latency: () => 1, fate: () => 'arrives' });
+  readonly clusters = Array.from({ length: 8 }, (_, i) => clusterOf(`c${i}`));
+  readonly lines = [0, 1].map((): NetworkLine => ({
+    clock: new MachineClock(this.time, { rate: 1, skew: 0 }),
+    cutUntil: 0,
+    cut: 'all',
+  }));
+  readonly #ends = [0, 1].map(() => new AbortController());
+  readonly #runs: Promise<void>[] = [];
+  /** Called when a replica is about to read the slots. */
+  beforeSlots: (ordinal: number) => void = () => undefined;
+
+  start(ordinal: 0 | 1): Ownership {
+    const line = this.lines[ordinal]!;
+    const client = this.hub.client(line);
+    const { get } = client;
+    client.get = (resource, object, options) => {
+      if (object.name === slotsConfigMap) this.beforeSlots(ordinal);
+      return get(resource, object, options);
+    };
+    const own = { hostname: `ctl-${ordinal}`, random: seededRandom(1 + ordinal) };
+    const ownership = createOwnership(loneReplica(client, line.clock, heartbeatMs, own));
+    this.#runs.push(ownership.run(this.#ends[ordinal]!.signal));
+    ownership.update(this.clusters, [] as Application[]);
+    return ownership;
+  }
+
+  play(ms: number): Promise<void> {
+    return this.time.play(this.time.now + ms, () => false);
+  }
+
+  scale(replicas: number): void {
+    this.hub.put('StatefulSet', 'argocd-application-controller', { spec: { replicas } });
+  }
+
+  owned(ownership: Ownership): number {
+    return this.clusters.filter((each) => ownership.ownsCluster(each.server)).length;
+  }
+
+  slots(): ReadonlyMap<number, SlotRecord> {
+    const found = parseSlots(this.hub.get('ConfigMap', slotsConfigMap)?.['data'] as Record<string, unknown>);
+    return found.state === 'ok' ? found.value : new Map();
+  }
+
+  /** The slots show news of the first replica. */
+  touch(): void {
+    const now = this.slots();
+    const first = now.get(0)!;
+    const slots = new Map(now).set(0, { ...first, warm: (first.warm ?? 0) + 1 });
+    this.hub.put('ConfigMap', slotsConfigMap, { data: formatSlots(slots, 2) });
+  }
+
+  leave(ordinal: number): void {
+    this.#ends[ordinal]?.abort(new Shutdown());
+  }
+
+  async end(): Promise<void> {
+    for (const end of this.#ends) end.abort(new Shutdown());
+    await this.play(10_000);
+    await Promise.all(this.#runs);
+  }
+}
+
+describe('a read of the slots alone', () => {
+  it('does not hide that the claim of a released slot was removed', async () => {
+    const pair = new Pair();
+    pair.scale(2);
+    const first = pair.start(0);
+    pair.start(1);
+    await pair.play(60_000);
+    expect(pair.owned(first)).toBe(4);
+    pair.scale(1);
+    pair.lines[1]?.clock.stop(700);
+    await pair.play(690);
+    pair.leave(1);
+    while (pair.slots().has(1)) await pair.play(1);
+    // The next poll comes after 30 ms at the earliest.
+    await pair.play(25);
+    expect(pair.owned(first)).toBe(8);
+    await pair.end();
+  });
+
+  it('does not delay the table of a replica whose lease has lapsed and was renewed', async () => {
+    const pair = new Pair();
+    pair.scale(2);
+    pair.start(0);
+    const second = pair.start(1);
+    await pair.play(60_000);
+    expect(pair.owned(second)).toBe(4);
+    Object.assign(pair.lines[1] ?? {}, { cutUntil: pair.time.now + validMs + 1000 });
+    await pair.play(validMs + 500);
+    expect(second.leaseLeftMs()).toBe(0);
+    // The event of a write arrives after the response to a read that shows it.
+    pair.beforeSlots = (ordinal) => {
+      if (ordinal === 1 && second.leaseLeftMs() === 0) pair.time.at(pair.time.now + 1, () => pair.touch());
+    };
+    while (second.leaseLeftMs() === 0) await pair.play(1);
+    await pair.play(500);
+    expect(pair.owned(second)).toBe(4);
+    await pair.end();
+  });
 });
 
 describe('writes to the hub', () => {

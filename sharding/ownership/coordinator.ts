@@ -154,11 +154,16 @@ export class HubCoordinator implements Runnable {
     // Read the count first: other code may notice a suspend while a request is in flight.
     const suspended = suspensions();
     try {
+      const last = this.#lastTable;
       const read = await this.#readTable(woken, suspended, signal);
       const { since } = read;
       let { table } = read;
       const slotsSince = this.instant().monotonic;
       const slots = await this.#read(slotsConfigMap, slotsOf, signal);
+      if (isOutdated(read, last, slots.found)) {
+        this.#lastTable = undefined;
+        return 0;
+      }
       const isEmpty = isApparentlyNew(table.found, slots.found);
       if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
       if (suspensions() !== suspended) return 0;
@@ -208,7 +213,9 @@ export class HubCoordinator implements Runnable {
    */
   async #readTable(woken: 'slots' | 'all' | undefined, suspended: number, signal: AbortSignal): Promise<TableRead> {
     const last = this.#lastTable;
-    const isUsable = woken === 'slots' && last?.suspended === suspended && last.table.found.state === 'ok';
+    // Without a table to obey, one that was read before the claim does not help.
+    const isWanted = woken === 'slots' && this.#deps.member.table() !== undefined;
+    const isUsable = isWanted && last?.suspended === suspended && last.table.found.state === 'ok';
     if (isUsable && this.instant().monotonic - last.since < maxTableAgeMs) return last;
     this.#lastTable = undefined;
     const since = this.instant().monotonic;
@@ -374,6 +381,18 @@ function contentOf(intent: WriteIntent, { data, binaryData }: ConfigMapData): Co
   if (intent.write === 'claims') return { data: { ...data, [claimsKey]: undefined, ...claims }, binaryData };
   const table = formatTable(intent.table);
   return { data: { ...table.data, ...claims }, binaryData: table.binaryData };
+}
+
+/**
+ * Reports whether the slots show that the ConfigMap of a table from an earlier read has changed: a
+ * newer table was acknowledged, or a slot was released, whose claim is removed first.
+ */
+function isOutdated(read: TableRead, last: TableRead | undefined, slots: ParseResult<SlotHolders>): boolean {
+  const { found, object } = read.table;
+  if (read !== last || found.state !== 'ok' || slots.state !== 'ok') return false;
+  const claims = parseClaims((object as ConfigMapData | undefined)?.data);
+  const isReleased = [...claims.keys()].some((slot) => !slots.value.has(slot));
+  return isReleased || [...slots.value.values()].some(({ acked }) => acked > found.value.epoch);
 }
 
 function slotsOf({ data = {} }: ConfigMapData): ParseResult<SlotHolders> {

@@ -878,6 +878,21 @@ export const mutations = [
       'is reported by every replica that sees it, like one without an owner, until it is in the table',
     ),
   ),
+  // Reads of the slots alone.
+  m(
+    'a table from before the claim is used again',
+    'ownership/coordinator.ts',
+    "const isWanted = woken === 'slots' && this.#deps.member.table() !== undefined;",
+    "const isWanted = woken === 'slots';",
+    by('ownership/coordinator', 'does not delay the table of a replica whose lease has lapsed and was renewed'),
+  ),
+  m(
+    'a removed claim is seen with the next table only',
+    'ownership/coordinator.ts',
+    'return isReleased || ',
+    'return ',
+    by('ownership/coordinator', 'does not hide that the claim of a released slot was removed'),
+  ),
 ];
 
 /** A mutation killed by `by`, or equivalent. */
