@@ -30,6 +30,7 @@ import { ChangedPaths } from './store/changed-paths.ts';
 import { ClusterCache } from './store/cluster-cache.ts';
 import { kindText } from './discovery/discovery.ts';
 import { kindStates } from './watch/kind-states.ts';
+import { trustIn } from './watch/watch-table.ts';
 import { activityByKind, noActivity } from './watch/kind-activity.ts';
 import type {
   ClusterInfo,
@@ -113,6 +114,7 @@ export class WatchedCluster implements LiveCluster {
     const { clock, random, logger, tuning, versions, reflect, emit, onEvent, onProcessed } = deps;
     const { clusterBytes } = deps.budget.limits;
     this.#bodies = new ParsedBodies(clock, Math.min(maxParsedLength, clusterBytes / parsedShare));
+    this.#store.onBodyLeft = (body) => this.#bodies.forget(body);
     this.#degraded = new ContentVersions(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
     this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit, onProcessed };

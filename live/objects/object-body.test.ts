@@ -35,6 +35,22 @@ describe('objects stored as text', () => {
     expect([parsed.known(body), parsed.size, clock.pending]).toEqual([undefined, 0, 0]);
   });
 
+  it('are dropped when they are replaced, and make room for others', async () => {
+    const clock = new FakeClock();
+    const parsed = new ParsedBodies(clock, 300);
+    const [old, before, ...others] = ['a', 'b', 'c', 'd', 'e'].map((name) => new ObjectBody(object(name)));
+    if (old === undefined || before === undefined) throw new Error('no bodies');
+    parsed.read(before);
+    await clock.advance(300_000);
+    parsed.read(old);
+    for (const body of [old, before]) parsed.forget(body);
+    expect([parsed.known(old), parsed.known(before), parsed.size]).toEqual([undefined, undefined, 0]);
+    parsed.forget(old);
+    const room = new ParsedBodies(new FakeClock(), 300);
+    for (const body of others) [parsed, room].map((each) => each.read(body));
+    expect(parsed.size).toBe(room.size);
+  });
+
   it('stay parsed up to a limit, without eviction for others', () => {
     const parsed = new ParsedBodies(new FakeClock(), 300);
     const bodies = ['a', 'b', 'c', 'd', 'e'].map((name) => new ObjectBody(object(name)));

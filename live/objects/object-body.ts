@@ -94,6 +94,12 @@ export class ParsedBodies {
     return object;
   }
 
+  /** Drops the object of a body that was replaced: it is not read again. */
+  forget(body: ObjectBody): void {
+    if (this.#recent.delete(body)) this.#recentLength -= body.text.length;
+    if (this.#before.delete(body)) this.#beforeLength -= body.text.length;
+  }
+
   /** Drops all objects and stays empty. */
   stop(): void {
     this.#stopped = true;

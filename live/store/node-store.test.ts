@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { resourceKey } from '#model';
 import type { ResourceKey } from '#model';
 import { ChangeLog } from './change-log.ts';
+import { ObjectBody } from '../objects/object-body.ts';
 import { rowOf } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { clusterScoped, nodeOf, object } from '../testing/nodes.ts';
@@ -26,6 +27,33 @@ const owned = (name: string, by: string): NodeSpec => ({
   kind: 'Pod',
   name,
   owners: [{ kind: 'Pod', name: by, uid: `uid-${by}` }],
+});
+
+describe('bodies', () => {
+  const managed = { kind: 'ConfigMap', name: 'a', app: 'app' };
+
+  it('are reported when the store no longer holds them, once', () => {
+    const store = new NodeStore();
+    const left: unknown[] = [];
+    store.onBodyLeft = (body) => left.push(body);
+    const [first, second, third] = [nodeOf(object(managed)), nodeOf(object(managed)), nodeOf(object(managed))];
+    const fetched = new ObjectBody(object(managed));
+    store.put(first);
+    store.keepFetched(first, 'v2', fetched);
+    expect(left).toEqual([]);
+    store.put(second);
+    expect(left.splice(0)).toEqual([first.body, fetched]);
+    store.put(second, true);
+    expect(left).toEqual([]);
+    store.remove(second.key);
+    expect(left.splice(0)).toEqual([second.body]);
+    store.put(third);
+    const { body } = third;
+    store.dropBodies('/ConfigMap');
+    expect(left.splice(0)).toEqual([body]);
+    store.remove(third.key);
+    expect([left, body === undefined]).toEqual([[], false]);
+  });
 });
 
 describe('walk', () => {

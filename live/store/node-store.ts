@@ -33,6 +33,8 @@ export class NodeStore {
   readonly log = new ChangeLog();
   /** Estimated memory of all nodes. */
   readonly sizes = new StoreSizes();
+  /** Called for each body that the store no longer holds. */
+  onBodyLeft: (body: ObjectBody) => void = () => undefined;
   /** Kinds whose bodies are not kept. */
   readonly #bodyless = new Set<string>();
   readonly #byKey = new Map<ResourceKey, StoredNode>();
@@ -82,6 +84,7 @@ export class NodeStore {
     this.#link(node);
     this.#logChange(before, node);
     this.sizes.onChange(this.sizes.account(before, node));
+    if (before !== undefined && before !== node) this.#leave(before, node.body);
   }
 
   remove(key: ResourceKey): StoredNode | undefined {
@@ -96,6 +99,7 @@ export class NodeStore {
     if (node.claims.length > 0) this.#removeInferredOwner(node);
     this.#logChange(node, undefined);
     this.sizes.onChange(this.sizes.account(node, undefined));
+    this.#leave(node);
     return node;
   }
 
@@ -114,10 +118,16 @@ export class NodeStore {
     for (const node of this.#nodes(this.#byKind.of(kindText))) {
       const before = { kindText, rowBytes: node.rowBytes, bodyBytes: node.bodyBytes };
       if (before.bodyBytes === 0) continue;
+      this.#leave(node);
       node.dropBody();
       change += this.sizes.account(before, node);
     }
     this.sizes.onChange(change);
+  }
+
+  #leave({ body, fetched }: StoredNode, kept?: ObjectBody): void {
+    if (body !== undefined && body !== kept) this.onBodyLeft(body);
+    for (const each of fetched?.values() ?? []) this.onBodyLeft(each);
   }
 
   /** Reverts {@link dropBodies} for objects that are stored from now on. */
