@@ -18,7 +18,6 @@ import { ClusterWatch } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindTrust, KindWatch } from './watch/kind-watch.ts';
-import { trustIn } from './watch/watch-table.ts';
 import { machinesOf } from './queries/machines.ts';
 import { evidenceOf } from './queries/evidence.ts';
 import { changedObjects, managedObjects } from './queries/managed-objects.ts';

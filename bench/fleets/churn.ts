@@ -143,14 +143,17 @@ async function holdingsOf(fleet: Fleet, options?: { readonly withInstances: bool
   return new Map(all);
 }
 
-/** After the follow-ups of the churn; both replicas own clusters again. */
+/** After the follow-ups of the churn; both replicas own clusters again, and prepare no others. */
 async function calmHoldings(run: ScenarioRun, fleet: Fleet): Promise<NamedHoldings> {
-  await run.waitUntil('both replicas own clusters', async () => {
+  const calmMs = run.smoke ? 500 : 30_000;
+  let [last, since] = ['', systemClock.monotonic()];
+  await run.waitUntil('both replicas own clusters, and have for a while', async () => {
     const owned = await Promise.all(fleet.replicas().map(async (replica) => (await replica.owned()).length));
-    const all = owned.reduce((sum, count) => sum + count, 0);
-    return all === fleet.shape.clusters && Math.min(...owned) > 0 ? undefined : `they own ${owned.join(' and ')}`;
+    const [all, now] = [owned.reduce((sum, count) => sum + count, 0), systemClock.monotonic()];
+    const counts = owned.join(' and ');
+    if (counts !== last || all !== fleet.shape.clusters || Math.min(...owned) === 0) [last, since] = [counts, now];
+    return now - since >= calmMs ? undefined : `they own ${counts}`;
   });
-  await run.pause('calm', run.smoke ? 500 : 20_000);
   return holdingsOf(fleet);
 }
 

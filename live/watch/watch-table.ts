@@ -84,16 +84,6 @@ export class WatchTable<W extends TableWatch = KindWatch> {
   }
 }
 
-/** Several watches of a kind in one place are as good as the worst of them. */
-export function trustIn(watches: readonly KindWatch[]): KindTrust | undefined {
-  let found: KindTrust | undefined;
-  for (const watch of watches) {
-    const { generation, isTrusted } = watch.trust();
-    found = { generation: (found?.generation ?? 0) + generation, isTrusted: isTrusted && found?.isTrusted !== false };
-  }
-  return found;
-}
-
 const none: readonly never[] = [];
 /** Not a possible name of a namespace. */
 const allNamespaces = '*';
