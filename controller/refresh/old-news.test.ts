@@ -38,6 +38,28 @@ describe('an event of an object', () => {
     expect(at.world.app.status?.sync?.status).toBe('Synced');
   });
 
+  it('costs none while the operation that has stored its end still waits for its processor', async () => {
+    let open = (): void => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const { signal } = new AbortController();
+    const before = (call: string): Promise<void> | undefined => {
+      // The operation of the other Application takes the processor that the first one has lent.
+      if (call === 'get Application other') return opened;
+      if (call !== 'patch Application demo') return undefined;
+      at.world.edit(() => ({ operation: { sync: {} } }), 'other');
+      return at.clock.sleep(100, signal);
+    };
+    at.world.application({ syncPolicy: {} }, { metadata: { name: 'other' } });
+    at.world.application(automated);
+    await at.start({ config: { operationProcessors: 1 }, hub: { before } });
+    expect(at.world.app.status?.operationState?.phase).toBe('Succeeded');
+    at.world.liveReads = 0;
+    repeatEvent('one');
+    await at.clock.advance(1000);
+    expect(at.world.liveReads).toBe(0);
+    open();
+  });
+
   it('that the last comparison has seen costs none', async () => {
     await synced();
     for (const name of names) repeatEvent(name);

@@ -26,6 +26,6 @@ export async function isOldNews(
   if (!isAboutObjects || sight === undefined) return false;
   const key = appKeyOf(app);
   // A recording needs every comparison.
-  if (memories.passLog.isFollowed(key) || !effects.stands({ key, before: app, memory })) return false;
+  if (memories.passLog.isFollowed(key) || !effects.stands({ key, before: app })) return false;
   return comparer.hasSeen(sight, key, app, signal);
 }

@@ -112,7 +112,7 @@ export interface RefreshEffects {
    * Whether what the last pass stored and published still stands, so that an equal result has no
    * effects.
    */
-  stands(pass: Pick<RefreshPass, 'key' | 'before' | 'memory'>): boolean;
+  stands(pass: Pick<RefreshPass, 'key' | 'before'>): boolean;
   /**
    * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
    * possible.

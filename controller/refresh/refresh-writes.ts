@@ -85,10 +85,9 @@ export class RefreshWrites implements RefreshEffects {
     }
   }
 
-  stands({ key, before, memory }: Pick<RefreshPass, 'key' | 'before' | 'memory'>): boolean {
+  stands({ key, before }: Pick<RefreshPass, 'key' | 'before'>): boolean {
     const { store, publisher, namespace } = this.#deps;
-    if (memory.hold.isCompleting || store.get(key) !== before) return false;
-    return publisher.stands(instanceName(key, namespace));
+    return store.get(key) === before && publisher.stands(instanceName(key, namespace));
   }
 
   /**

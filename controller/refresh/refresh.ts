@@ -201,7 +201,7 @@ export class RefreshProcessor {
   async #rest(pass: RefreshPass): Promise<StatusWrite> {
     const { before: app, memory, times, stages } = pass;
     const { effects, work } = this.#deps;
-    const { resting } = memory;
+    const resting = memory.hold.isCompleting ? undefined : memory.resting;
     // Another writer was faster: decide again.
     if (resting === undefined || !effects.stands(pass)) return { app, answered: true, again: true };
     work.rows({ kept: resting.rowsCount, made: new Map() });
