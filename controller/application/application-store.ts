@@ -47,6 +47,8 @@ import {
   statusMerge,
   shrinkState,
   isPatchRefused,
+  isSameStep,
+  isStateRefused,
   isTransient,
   hasForeignChanges,
   lastRunId,
@@ -351,7 +353,7 @@ export class ApplicationStore {
           state = shrinkState(state, error);
           continue;
         }
-        if (isPatchRefused(error)) {
+        if (isStateRefused(error)) {
           await this.#handleRefusal(app, error);
           return;
         }
@@ -401,8 +403,7 @@ export class ApplicationStore {
   async #handleRefusal(app: Application, error: unknown): Promise<undefined> {
     const fresh = await this.fetch(app);
     if (fresh === undefined) return undefined;
-    const [now, then] = [fresh, app].map(({ status }) => status?.operationState);
-    if (now?.phase === then?.phase && now?.startedAt === then?.startedAt) throw error as Error;
+    if (isSameStep(fresh, app) && !isConflict(error)) throw error as Error;
     this.#store(app, asObject(fresh));
     throw new ApplicationChanged(appKeyOf(app));
   }

@@ -1,6 +1,6 @@
 import { deepEqual } from '#base';
 import type { JsonObject } from '#base';
-import { KubeApiError } from '#kube';
+import { isConflict, KubeApiError } from '#kube';
 import type { Patch } from '#kube';
 import { isCompleted, jsonOf } from '#model';
 import type { Application, OperationState, RevisionHistory } from '#model';
@@ -87,7 +87,7 @@ export function operationPatch(
   history: readonly RevisionHistory[] | undefined,
 ): Patch {
   return app.status === undefined
-    ? { type: 'merge', body: operationStateMerge(state, history) }
+    ? { type: 'merge', body: operationStateMerge(app, state, history) }
     : { type: 'json', body: operationStatePatch(app, state, history) };
 }
 
@@ -102,6 +102,18 @@ export function shrinkState(state: OperationState, refusal: unknown): OperationS
 /** A JSON patch test failed, or its path does not exist. */
 export function isPatchRefused(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 422;
+}
+
+/** The stored operation or its state is no longer the one that was read. */
+export function isStateRefused(error: unknown): boolean {
+  return isPatchRefused(error) || isConflict(error);
+}
+
+/** Whether the operations and the steps that they have reached are equal. */
+export function isSameStep(a: Application, b: Application): boolean {
+  const [of, other] = [a.status?.operationState, b.status?.operationState];
+  const isSameState = of?.phase === other?.phase && of?.startedAt === other?.startedAt;
+  return isSameState && deepEqual(jsonOf(a.operation), jsonOf(b.operation));
 }
 
 export function isTransient(error: unknown): boolean {

@@ -9,6 +9,7 @@ import {
   shouldStampReconciledAt,
   nextHealth,
   normalizationPatch,
+  operationStateMerge,
   operationStatePatch,
   statusEvents,
   statusPatch,
@@ -148,6 +149,7 @@ describe('operationStatePatch', () => {
 
   it('clears the operation together with its end', () => {
     expect(operationStatePatch(app(), state('Running'), undefined).map((step) => step['path'])).toEqual([
+      '/operation',
       '/status/operationState',
     ]);
     expect(operationStatePatch(app(), state('Failed'), []).map((step) => step['path'])).toEqual([
@@ -155,6 +157,16 @@ describe('operationStatePatch', () => {
       '/status/history',
       '/operation',
     ]);
+  });
+
+  it('tests the operation that it begins, if no other was recorded: it may have ended since', () => {
+    const operation = { sync: { revision: 'main' }, initiatedBy: { username: 'a' } };
+    const [test] = operationStatePatch({ ...app(), operation }, state('Running'), undefined);
+    expect(test).toEqual({ op: 'test', path: '/operation', value: operation });
+    expect(operationStateMerge({ ...app(), metadata: { resourceVersion: '7' } }, state('Running'), undefined)).toEqual({
+      metadata: { resourceVersion: '7' },
+      status: { operationState: state('Running') },
+    });
   });
 
   it('tests the phase that was read, so that it cannot hide a termination', () => {

@@ -182,7 +182,8 @@ export function operationStatePatch(
   const before = reconciledAtBeforeEnd(app.status?.reconciledAt, state);
   return [
     // The tests refuse a late write of ours that would hide a termination request, or replace a
-    // newer state after another owner ended this operation and started the next.
+    // newer state after another owner ended this operation and started the next, or after its end.
+    ...(known === undefined && !final ? [{ op: 'test', path: '/operation', value: jsonOf(app.operation) }] : []),
     ...(['phase', 'startedAt'] as const).flatMap((field) =>
       known?.[field] === undefined
         ? []
@@ -212,14 +213,16 @@ export function endPatch(known: Application, state: OperationState, status: Appl
 
 /**
  * {@link operationStatePatch} as a merge patch, for an object without a status: a JSON patch cannot
- * create the path.
+ * create the path. For the version of `app` only.
  */
 export function operationStateMerge(
+  { metadata }: Pick<Application, 'metadata'>,
   state: OperationState,
   history: readonly RevisionHistory[] | undefined,
 ): JsonObject {
   const final = state.phase !== 'Running' && state.phase !== 'Terminating';
   return {
+    metadata: { resourceVersion: metadata.resourceVersion ?? null },
     status: { operationState: jsonOf(state), ...(history === undefined ? {} : { history: jsonOf(history) }) },
     ...(final ? { operation: null } : {}),
   };
