@@ -38,7 +38,7 @@ export const wallMutations = [
   m(
     'projects do not take turns',
     'desired/render/shares.ts',
-    'return [running.length, this.#turns.of(project),',
+    'return [runsOf.get(projectKey) ?? 0, this.#turns.of(projectKey),',
     'return [0, 0,',
     by('desired/render/shares.test.ts', 'are not multiplied by naming many repositories in one project'),
   ),

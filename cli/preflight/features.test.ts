@@ -671,6 +671,9 @@ const undetected: Readonly<Record<string, string>> = {
   '`knownTypeFields` of resource customizations': byComparison,
   'refreshes on request (`argocd.argoproj.io/refresh`)': harmless,
   'the order in which Applications are processed': harmless,
+  'the first comparisons of a replica that starts or takes over clusters': harmless,
+  'an event of an object that the last comparison has seen already, for example because a sync has just applied it':
+    harmless,
   'traces (`--otlp-*`)': harmless,
   'the pause between waves (`ARGOCD_SYNC_WAVE_DELAY`)': harmless,
   'writes at once (`--kubectl-parallelism-limit`)': ownAffair,
