@@ -43,6 +43,7 @@ function wrongWith(world: World, name: string): string | undefined {
   const state = status?.operationState;
   if (state !== undefined && !isCompleted(state.phase)) return `its operation is ${state.phase}`;
   if (metadata.annotations?.['argocd.argoproj.io/refresh'] !== undefined) return 'a refresh was not answered';
+  if (status?.health?.status === 'Progressing') return 'its claims are not bound yet';
   const differences = differencesOf(world, name);
   const isSynced = status?.sync?.status === 'Synced';
   if (isSynced !== (differences.length === 0))

@@ -133,10 +133,11 @@ const probes: Readonly<Record<string, Probe>> = {
 export async function checkCalm(world: World): Promise<void> {
   const name = new Draw(seededRandom(world.plan.seed ^ 0x9a0b)).pick(Object.keys(probes));
   const app = world.appNames.find((each) => isUsable(world, each));
-  if (app === undefined) return;
+  world.network.reviveWatches();
+  // What a silent watch has hidden, for example a deletion, is seen before anything is measured.
+  if (app === undefined) return world.playTo(world.elapsedMs + seenMs);
   world.counts.add('promise checked in the calm');
   world.note(`checks with ${app}: ${name}`);
-  world.network.reviveWatches();
   world.setManner(app, 'automated');
   const failure = (await settled(world)) ?? (await probes[name]?.(world, app)) ?? (await settled(world));
   if (failure !== undefined) world.break(`${name}: ${failure}`);
