@@ -209,42 +209,42 @@ describe('Events that wait', () => {
     return { recorder: new EventRecorder(deps, ['all']), sent, answer, metrics, lines, clock };
   }
 
-  it('are sent eight at a time, in order', async () => {
+  it('are sent 32 at a time, in order', async () => {
     const { recorder, sent, answer } = waitingRecorder();
-    const messages = Array.from({ length: 20 }, (_, i) => `message ${i}`);
+    const messages = Array.from({ length: 80 }, (_, i) => `message ${i}`);
     for (const message of messages) recorder.record(app, eventOf(message), life);
-    expect(sent).toEqual(messages.slice(0, 8));
+    expect(sent).toEqual(messages.slice(0, 32));
     await answer();
-    expect(sent).toEqual(messages.slice(0, 16));
+    expect(sent).toEqual(messages.slice(0, 64));
     await answer();
     await answer();
     expect(sent).toEqual(messages);
   });
 
-  it('are dropped beyond 10,000, which is counted, and logged once until all are written', async () => {
+  it('are dropped beyond 30,000, which is counted, and logged once until all are written', async () => {
     const { recorder, sent, answer, metrics, lines } = waitingRecorder();
     const errors = (): readonly unknown[] => lines.filter(({ level }) => level === 'error').map(({ msg }) => msg);
-    for (let i = 0; i < 10_010; i += 1) recorder.record(app, eventOf('x'), life);
+    for (let i = 0; i < 30_034; i += 1) recorder.record(app, eventOf('x'), life);
     expect(await metrics.expose()).toContain('driftless_event_write_failures_total 2\n');
     expect(errors()).toEqual([
-      'Unable to create audit event: 10000 Events wait for the API server. Some are dropped until all are written',
+      'Unable to create audit event: 30000 Events wait for the API server. Some are dropped until all are written',
     ]);
-    while (sent.length < 10_008) await answer();
+    while (sent.length < 30_032) await answer();
     await answer();
-    for (let i = 0; i < 10_009; i += 1) recorder.record(app, eventOf('x'), life);
+    for (let i = 0; i < 30_033; i += 1) recorder.record(app, eventOf('x'), life);
     expect(errors()).toHaveLength(2);
   });
 
   it('are dropped after ten minutes, and when the controller stops', async () => {
     const { recorder, sent, answer, metrics, clock } = waitingRecorder();
     const stop = new AbortController();
-    for (let i = 0; i < 9; i += 1) recorder.record(app, eventOf('old'), life);
+    for (let i = 0; i < 33; i += 1) recorder.record(app, eventOf('old'), life);
     await clock.advance(600_001);
     recorder.record(app, eventOf('new'), life);
     recorder.record(app, eventOf('never'), stop.signal);
     stop.abort();
     await answer();
-    expect(sent).toEqual([...Array.from({ length: 8 }, () => 'old'), 'new']);
+    expect(sent).toEqual([...Array.from({ length: 32 }, () => 'old'), 'new']);
     expect(await metrics.expose()).toContain('driftless_event_write_failures_total 1\n');
   });
 });

@@ -59,11 +59,11 @@ export interface EventRecorderDeps {
 /** Upper bound on remembered namespaces that refuse Events. */
 const maxRefusingNamespaces = 1000;
 /** Events that may wait: more are dropped. About 1 kB each. */
-const maxWaitingEvents = 10_000;
+const maxWaitingEvents = 30_000;
 /** An Event that has waited longer is dropped. */
 const maxEventWaitMs = 600_000;
-/** How many Events are written at once. */
-const eventWrites = 8;
+/** How many Events are written at once: enough for the request rate on a busy event loop. */
+const eventWrites = 32;
 const eventDeadlineMs = 5000;
 
 interface WaitingEvent {
