@@ -92,7 +92,7 @@ export class Takeovers {
     const found: Suspicion[] = [];
     for (const key of keys) {
       const app = this.#deps.own(key);
-      const suspicion = app === undefined ? undefined : suspicionOf(app, (at) => cluster.foreignEditSeconds(at));
+      const suspicion = app === undefined ? undefined : suspicionIn(cluster, app);
       if (suspicion !== undefined) found.push(suspicion);
       yield;
     }
@@ -106,5 +106,14 @@ export class Takeovers {
       const app = this.#deps.own(key);
       if (app !== undefined) this.#deps.compare(app, 'resync');
     }
+  }
+}
+
+/** Its own pass reports an Application that violates its schema; here it must not delay others. */
+function suspicionIn(cluster: LiveCluster, app: Application): Suspicion | undefined {
+  try {
+    return suspicionOf(app, (key) => cluster.foreignEditSeconds(key));
+  } catch {
+    return undefined;
   }
 }
