@@ -144,6 +144,7 @@ describe('operationStatePatch', () => {
     kind: 'Application',
     metadata: {},
     spec: { destination: {} },
+    operation: { sync: { revision: 'main' } },
     status: known === undefined ? {} : { operationState: known },
   });
 
@@ -153,13 +154,14 @@ describe('operationStatePatch', () => {
       '/status/operationState',
     ]);
     expect(operationStatePatch(app(), state('Failed'), []).map((step) => step['path'])).toEqual([
+      '/operation',
       '/status/operationState',
       '/status/history',
       '/operation',
     ]);
   });
 
-  it('tests the operation that it begins, if no other was recorded: it may have ended since', () => {
+  it('tests the operation that it begins or ends, if no state was recorded: it may have ended since', () => {
     const operation = { sync: { revision: 'main' }, initiatedBy: { username: 'a' } };
     const [test] = operationStatePatch({ ...app(), operation }, state('Running'), undefined);
     expect(test).toEqual({ op: 'test', path: '/operation', value: operation });

@@ -183,7 +183,9 @@ export function operationStatePatch(
   return [
     // The tests refuse a late write of ours that would hide a termination request, or replace a
     // newer state after another owner ended this operation and started the next, or after its end.
-    ...(known === undefined && !final ? [{ op: 'test', path: '/operation', value: jsonOf(app.operation) }] : []),
+    ...(known === undefined && app.operation !== undefined
+      ? [{ op: 'test', path: '/operation', value: jsonOf(app.operation) }]
+      : []),
     ...(['phase', 'startedAt'] as const).flatMap((field) =>
       known?.[field] === undefined
         ? []
