@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
 import { fuzz } from '#support';
 import type { FuzzTarget } from '#support';
-import { findRepository, parseClusterSecret, parseRepositorySecret, parseSettings } from './index.ts';
+import { parseClusterSecret, parseRepositorySecret, parseSettings, RepositoryIndex } from './index.ts';
 
 const secret = (data: Readonly<Record<string, string>>): KubeObject => ({
   apiVersion: 'v1',
@@ -30,7 +30,7 @@ const targets: readonly FuzzTarget[] = [
     seeds: ['https://h/a.git', 'git@h:a.git', 'oci://h/a', 'https://h/a%20b'],
     read: (text) => {
       const entry = parseRepositorySecret(secret({ url: text.toString(), username: 'u', type: 'git' }));
-      return findRepository(text.toString(), 'p', 'error' in entry ? [] : [entry], []);
+      return new RepositoryIndex('error' in entry ? [] : [entry], []).find(text.toString(), 'p');
     },
   },
   {

@@ -12,7 +12,7 @@ export type { ClusterIndex } from './cluster-index.ts';
 export { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
 export type { ParsedCluster } from './clusters.ts';
 export { parseSettings } from './parse.ts';
-export { findRepository, parseRepositorySecret } from './repositories.ts';
+export { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 export type { RepositoryEntry } from './repositories.ts';
 export { createSettingsStore } from './store.ts';
 export type { SettingsStoreDeps } from './store.ts';

@@ -1,7 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubeObject, Repository } from '#model';
-import { findRepository, parseRepositorySecret } from './repositories.ts';
+import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
+
+function findRepository(
+  url: string,
+  project: string,
+  repositories: readonly RepositoryEntry[],
+  credentials: readonly RepositoryEntry[],
+): Repository {
+  return new RepositoryIndex(repositories, credentials).find(url, project);
+}
 
 function secret(data: Record<string, string>): KubeObject {
   const encoded = Object.fromEntries(Object.entries(data).map(([k, v]) => [k, Buffer.from(v).toString('base64')]));
@@ -100,7 +109,7 @@ describe('parseRepositorySecret', () => {
   });
 });
 
-describe('findRepository', () => {
+describe('the index of repositories', () => {
   const shared = entry({ url: `${url}.git`, name: 'shared' });
   const scoped = entry({ url, project: 'p', name: 'scoped' });
 

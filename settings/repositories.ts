@@ -92,6 +92,9 @@ function azureCredentials(data: Readonly<Record<string, string>>, workload: bool
   return { azure: { tenantId, clientId, secret: new SecretValue(secret), authority } };
 }
 
+/** Upper bound on remembered answers of an index. */
+const maxRemembered = 10_000;
+
 /** Repository and credential Secrets by their normalized URL. */
 export class RepositoryIndex {
   readonly #byUrl = new Map<string, RepositoryEntry[]>();
@@ -143,18 +146,6 @@ export class RepositoryIndex {
         best = { repository, length: prefix.length };
     return best?.repository;
   }
-}
-
-const maxRemembered = 10_000;
-
-/** A single search, see {@link RepositoryIndex.find}. */
-export function findRepository(
-  url: string,
-  project: string,
-  repositories: readonly RepositoryEntry[],
-  credentials: readonly RepositoryEntry[],
-): Repository {
-  return new RepositoryIndex(repositories, credentials).find(url, project);
 }
 
 /**
