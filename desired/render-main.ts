@@ -33,6 +33,7 @@ try {
   await service.open(newAbortController().signal);
 } catch (error) {
   logger.error('The renderer cannot start: check the volume of its folder', { folder: settings.folder, error });
+  // The log line names the reason; nothing can be served without the folder.
   process.exit(1);
 }
 const stream = new Socket({ fd: inheritedDescriptor });

@@ -34,8 +34,8 @@ export interface ProjectsDeps {
 
 /**
  * Evaluates AppProjects: which sources, destinations, resources and sync times an Application may
- * use. Source: Argo CD util/argo/argo.go and appcontroller.go (refreshAppConditions). What is kept
- * holds only for the same objects, so a changed project takes effect at once.
+ * use. Source: Argo CD util/argo/argo.go and appcontroller.go (refreshAppConditions). Results
+ * are kept for the same objects only, so a changed project takes effect at once.
  */
 export class ProjectPolicies {
   readonly #deps: ProjectsDeps;

@@ -5,7 +5,7 @@ import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one')]));
 
-/** What a replica writes that knows the present version. */
+/** The status that a replica stores if it knows the present version. */
 async function statusByOwner(): Promise<ApplicationStatus | undefined> {
   at.world.application();
   await at.start();

@@ -8,7 +8,7 @@ import { configMap, FakeWorld } from '../testing/fake-world.ts';
 const resyncMs = 125_000;
 const names = ['a', 'b', 'c'];
 
-/** What happens between two resyncs, without an event that would cause a refresh. */
+/** A change between two resyncs, without an event that would cause a refresh. */
 type Change =
   | { readonly do: 'push'; readonly values: readonly (number | undefined)[] }
   | { readonly do: 'edit'; readonly name: string; readonly value: number }
@@ -50,7 +50,7 @@ function apply(at: FakeWorld, what: Change): void {
   at.unconfirmed = what.do === 'doubt';
 }
 
-/** What a comparison decides, without the times of the status. */
+/** The decisions of a comparison in the status, without its times. */
 function decided(at: FakeWorld): unknown {
   const { sync, resources, health, conditions } = at.app.status ?? {};
   const shown = conditions?.map(({ type, message }) => ({ type, message }));

@@ -111,9 +111,9 @@ const reweighMs = 300_000;
  *                                  dropped
  *
  * Busy: an operation or a deletion is in progress. Differences to Argo CD: operations resume when
- * the Application appears, not at its next change; a takeover compares at once, which finds drift
- * since the handover; a changed project or repository reaches its Applications at once, not at
- * their next resync; the echo of our own write triggers nothing.
+ * the Application appears, not at its next change; a takeover compares when the cache is filled,
+ * first where drift since the handover is probable; a changed project or repository reaches its
+ * Applications at once, not at their next resync; the echo of our own write triggers nothing.
  */
 export class EventTriggers implements Runnable {
   readonly name = 'triggers';

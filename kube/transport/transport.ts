@@ -44,7 +44,7 @@ export class Transport implements RequestTransport {
   readonly #options: TransportOptions;
   #connection: ClusterConnection;
   #lane: ConnectionLane | undefined;
-  /** What `#lane` was last found for: its key takes microseconds to build. */
+  /** Connection and credential of `#lane`: comparing them is faster than building its key. */
   #laneOwner: { readonly connection: ClusterConnection; readonly credential: Credential } | undefined;
   readonly #retired = new Set<ConnectionLane>();
   #closed = false;

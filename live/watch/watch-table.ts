@@ -2,7 +2,7 @@ import type { GroupKind } from '#model';
 import { kindText } from '../discovery/discovery.ts';
 import type { KindTrust, KindWatch } from './kind-watch.ts';
 
-/** What the table reads of a watch. */
+/** The members of a watch that the table reads. */
 type TableWatch = Pick<KindWatch, 'resource' | 'namespace' | 'settled' | 'state'>;
 
 /**

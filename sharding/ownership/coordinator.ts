@@ -84,7 +84,7 @@ export class HubCoordinator implements Runnable {
   readonly name = 'ownership coordinator';
   readonly #deps: CoordinatorDeps;
   #nap = newAbortController();
-  /** What another replica wrote, or `all`, since the last turn began. */
+  /** The ConfigMap that another replica has changed since the last turn began; `all`: any. */
   #woken: 'slots' | 'all' | undefined;
   #lastTable: TableRead | undefined;
   #soonMs = minPollMs;

@@ -136,7 +136,7 @@ export async function checkCalm(world: World): Promise<void> {
   const name = new Draw(seededRandom(world.plan.seed ^ 0x9a0b)).pick(Object.keys(probes));
   const app = world.appNames.find((each) => isUsable(world, each));
   world.network.reviveWatches();
-  // What a silent watch has hidden, for example a deletion, is seen before anything is measured.
+  // Before anything is measured, the replicas see the events that a silent watch has hidden.
   if (app === undefined) return world.playTo(world.elapsedMs + seenMs);
   world.counts.add('promise checked in the calm');
   world.note(`checks with ${app}: ${name}`);
