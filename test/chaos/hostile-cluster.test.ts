@@ -10,7 +10,7 @@ const heapMb = 160;
 /** An attack that has sent this much has failed: several times the heap. */
 const attackBytes = 600 * 1024 * 1024;
 /** An attack that is contained sends little more after its first seconds, so it ends early. */
-const attackMs = 25_000;
+const attackMs = 15_000;
 /**
  * Either the kind is not watched any more, or the objects of the Application alone exceed the
  * limit.
