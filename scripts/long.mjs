@@ -1,22 +1,26 @@
-// `npm run long [-- --seed N|random]`: runs the property tests with twenty times as many cases,
-// then the mutation gate (`npm run mutations`), the gate of the simulated world, and fuzzing that is
-// guided by coverage (`npm run fuzz`). The seed is fixed unless one is given. Turn each counterexample into a plain test.
+// `npm run long [-- --seed N|random] [--part N/M]`: runs the property tests with twenty times as many
+// cases, then the mutation gate (`npm run mutations`), the gate of the simulated world, and fuzzing
+// that is guided by coverage (`npm run fuzz`). The seed is fixed unless one is given. Turn each
+// counterexample into a plain test. --part 1/2: half of the files and of the mutations.
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { itemsOfPart } from './parts.mjs';
 import { root } from './root.mjs';
 
-const files = propertyTests(root);
+const { seed, part } = parseArgs({ options: { seed: { type: 'string' }, part: { type: 'string' } } }).values;
+// The world plays other schedules each day, so it belongs to each part.
+const files = itemsOfPart(propertyTests(root), part, (path) => path.endsWith('world.test.ts'));
 process.stdout.write(`${files.length} files with properties\n`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-const at = process.argv.indexOf('--seed');
 const env = {
   ...process.env,
   DRIFTLESS_LONG_FACTOR: process.env.DRIFTLESS_LONG_FACTOR ?? '20',
   // CPU time for each parser of foreign input: it reads a million inputs or stops there, and prints
   // how many it read.
   DRIFTLESS_FUZZ_SECONDS: process.env.DRIFTLESS_FUZZ_SECONDS ?? '6',
-  ...(at > 0 && { DRIFTLESS_SEED: process.argv[at + 1] ?? 'random' }),
+  ...(seed !== undefined && { DRIFTLESS_SEED: seed }),
 };
 const args = [
   '--experimental-vm-modules',
@@ -27,10 +31,10 @@ const args = [
   '--runTestsByPath',
   ...files,
 ];
-const gate = join(root, 'scripts', 'mutation-gate.mjs');
+const gate = [join(root, 'scripts', 'mutation-gate.mjs'), ...(part === undefined ? [] : ['--part', part])];
 const worldGate = join(root, 'scripts', 'world-gate.mjs');
 const fuzzing = [join(root, 'scripts', 'fuzz', 'main.mjs'), '--seconds', env.DRIFTLESS_FUZZ_SECONDS];
-const codes = [args, [gate], [worldGate], fuzzing].map(
+const codes = [args, gate, [worldGate], fuzzing].map(
   (line) => spawnSync(process.execPath, line, { cwd: root, env, stdio: 'inherit' }).status,
 );
 process.exit(codes.every((code) => code === 0) ? 0 : 1);

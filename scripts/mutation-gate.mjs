@@ -1,24 +1,30 @@
 // Mutation test of the hand-over protocol and of the rules that keep tenants apart: applies small
 // mutations, one at a time, to a copy of their folders and runs the one test that must kill each.
 // About two minutes on two cores.
-// npm run mutations [-- [--thorough] [PART OF A NAME]]
+// npm run mutations [-- [--thorough] [--part N/M] [SUBSTRING OF A NAME]]
 // --thorough: for survivors, also runs all tests of the protocol and the simulation.
 // Exits with 1 if a mutation survives that is not listed as equivalent.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { mutations } from '../sharding/testing/mutations.mjs';
+import { itemsOfPart } from './parts.mjs';
 import { root } from './root.mjs';
 import { wallMutations } from './wall-mutations.mjs';
 
-const args = process.argv.slice(2);
-const isThorough = args.includes('--thorough');
-const part = args.find((arg) => !arg.startsWith('--')) ?? '';
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { thorough: { type: 'boolean', default: false }, part: { type: 'string' } },
+});
+const isThorough = values.thorough;
+const [substring = ''] = positionals;
 const everything = ['protocol/lease-state', 'ownership/ownership', 'ownership/writes-under-way', 'simulation'].map(
   fileOf,
 );
-const chosen = [...mutations.map(inSharding), ...wallMutations].filter(({ name }) => name.includes(part));
+const all = [...mutations.map(inSharding), ...wallMutations];
+const chosen = itemsOfPart(all, values.part).filter(({ name }) => name.includes(substring));
 const folders = new Set(['sharding', ...chosen.map(({ file }) => file.split('/')[0])]);
 const copies = Array.from({ length: Math.min(2, availableParallelism()) }, copied);
 const results = new Map();

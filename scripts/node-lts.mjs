@@ -1,10 +1,13 @@
 // `npm run test:lts`: runs the unit tests on the Node version of the image, which comes from npm
 // and is cached outside the repository. Leaves out test/ and bench/, which start their own
-// processes, and the files of `npm run test:slow`. Patterns after `--` select test files.
+// processes, and the files of `npm run test:slow`. Patterns after `--` select test files, and
+// `--part 1/2` half of the folders.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { imageNode, nodeVersion } from './image/node.mjs';
+import { itemsOfPart } from './parts.mjs';
 import { root, testsBelow } from './root.mjs';
 import { elsewhere, slow } from './test-files.mjs';
 
@@ -22,8 +25,8 @@ try {
 
 function runTests(node) {
   process.stdout.write(`unit tests on Node ${nodeVersion}\n`);
-  const chosen = process.argv.slice(2);
-  const patterns = chosen.length > 0 ? chosen : modules.map(testsBelow);
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { part: { type: 'string' } } });
+  const patterns = positionals.length > 0 ? positionals : itemsOfPart(modules, values.part).map(testsBelow);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
   const left = ['/node_modules/', '/dist/', ...[...slow, ...elsewhere].map((path) => `<rootDir>/${path}`)];
   const ignored = left.map((path) => `--testPathIgnorePatterns=${path}`);
