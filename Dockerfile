@@ -43,6 +43,7 @@ COPY . .
 RUN node node_modules/typescript-native/bin/tsc -p . --sourceMap false \
     && node scripts/client-node.mjs \
     && node scripts/dashboard/build.mjs \
+    && node scripts/programs.mjs \
     && rm -f dist/.tsbuildinfo \
     && node scripts/release/sbom.mjs
 RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \

@@ -4,20 +4,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './root.mjs';
-
-const library = /[\\/]@kubernetes[\\/]client-node[\\/]/;
-
-/** The library does not declare it, but its modules have no effects: what is not used can go. */
-const withoutSideEffects = {
-  name: 'without-side-effects',
-  setup({ onResolve, resolve }) {
-    onResolve({ filter: /.*/ }, async ({ path, pluginData, ...from }) => {
-      if (pluginData === 'resolved') return undefined;
-      const found = await resolve(path, { ...from, pluginData: 'resolved' });
-      return library.test(found.path) ? { ...found, sideEffects: false } : found;
-    });
-  },
-};
+import { withoutSideEffects } from './without-side-effects.mjs';
 
 await build({
   entryPoints: [join(root, 'kube', 'config', 'client-node.ts')],
@@ -33,6 +20,6 @@ await build({
   banner: {
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
-  plugins: [withoutSideEffects],
+  plugins: [withoutSideEffects(/[\\/]@kubernetes[\\/]client-node[\\/]/)],
   logLevel: 'warning',
 });

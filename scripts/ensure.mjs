@@ -49,6 +49,7 @@ function buildIfStale() {
   run(process.execPath, [join(root, 'scripts', 'client-node.mjs')], 'Bundling client-node');
   run(process.execPath, [join(root, 'scripts', 'engine', 'build.mjs')], 'Bundling the engine');
   run(process.execPath, [join(root, 'scripts', 'dashboard', 'build.mjs')], 'Building the dashboard');
+  run(process.execPath, [join(root, 'scripts', 'programs.mjs')], 'Bundling the programs');
   writeFileSync(built, '');
 }
 
