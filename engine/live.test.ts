@@ -59,7 +59,8 @@ describe('driftless/live', () => {
   });
 
   it('names the kinds that filters, rights, namespaced mode or the server withhold', async () => {
-    sim.addFault({ verb: 'list', resource: 'secrets', namespace: 'other', fault: { kind: 'status', code: 403 } });
+    for (const verb of ['list', 'watch'] as const)
+      sim.addFault({ verb, resource: 'secrets', namespace: 'other', fault: { kind: 'status', code: 403 } });
     const cache = await open({ namespaces: ['shop', 'other'], exclude: [{ groups: ['apps'] }] });
     const kinds = [
       configMaps,

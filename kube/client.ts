@@ -141,14 +141,18 @@ class RawClient implements KubeClient {
   }
 
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
-    const { labelSelector, fieldSelector, resourceVersion, onOpen } = options;
+    const { labelSelector, fieldSelector, onOpen } = options;
+    const start =
+      options.sendInitialEvents === true
+        ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+        : { resourceVersion: options.resourceVersion };
     const spread = Math.floor(this.#exchange.random.next() * (longestWatchS - shortestWatchS + 1));
     const path = withQuery(resourcePath(resource, scopeOf(options)), {
       watch: true,
       allowWatchBookmarks: true,
       labelSelector,
       fieldSelector,
-      resourceVersion,
+      ...start,
       timeoutSeconds: Math.min(options.timeoutSeconds ?? shortestWatchS + spread, this.#exchange.watchLimitS),
     });
     const call = { signal: options.signal };

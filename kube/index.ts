@@ -74,6 +74,7 @@ export { ClientInstruments } from './instruments/client-instruments.ts';
 export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './reflector/version.ts';
+export { WatchListSupport } from './reflector/watch-list-support.ts';
 export type {
   InformerOptions,
   ReflectorOptions,

@@ -96,14 +96,25 @@ export type Patch =
 /** An unreadable object has only its head; see {@link faultOf}. */
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
-  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
+  | {
+      readonly type: 'BOOKMARK';
+      readonly resourceVersion: string;
+      /** All objects that existed at this version were sent. */
+      readonly endsInitialEvents?: true;
+    };
 
 export interface WatchOptions {
   readonly signal: AbortSignal;
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Where to start; not sent with `sendInitialEvents`. */
   readonly resourceVersion: string;
+  /**
+   * Starts with an ADDED event for each current object, and a bookmark after them (WatchList). The
+   * result is as recent as that of a list. Servers that do not know the option may ignore it.
+   */
+  readonly sendInitialEvents?: boolean;
   /**
    * When the server ends the watch by itself. Default: random, 240 to 480 s, so that watches do not
    * end together.

@@ -50,6 +50,36 @@ describe.each([
     expect(httpVersion).toBe(kind === 'HTTP/2' ? '2.0' : '1.1');
   });
 
+  it('starts with the current objects on request, and marks the bookmark after them', async () => {
+    const mark = (value: string): Json => ({ 'k8s.io/initial-events-end': value });
+    const server = await serve((turn) => {
+      turn.begin();
+      turn.event('ADDED', json('a', '6'));
+      for (const [resourceVersion, annotations] of [
+        ['7', mark('false')],
+        ['8', mark('true')],
+        ['9', {}],
+      ] as const)
+        turn.event('BOOKMARK', { kind: 'ConfigMap', apiVersion: 'v1', metadata: { resourceVersion, annotations } });
+      turn.end();
+    }, options);
+    const asked = { signal: noSignal, resourceVersion: '', namespace: 'default', sendInitialEvents: true };
+    const [, ...bookmarks] = await collect(connect(server).watch(configMaps, asked));
+    expect(bookmarks).toEqual([
+      { type: 'BOOKMARK', resourceVersion: '7' },
+      { type: 'BOOKMARK', resourceVersion: '8', endsInitialEvents: true },
+      { type: 'BOOKMARK', resourceVersion: '9' },
+    ]);
+    const { timeoutSeconds, ...query } = Object.fromEntries(server.turns[0]!.query);
+    expect(Number(timeoutSeconds)).toBeGreaterThanOrEqual(240);
+    expect(query).toEqual({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+    });
+  });
+
   it('throws 410, in the stream and as a response', async () => {
     const gone = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 5 (900)' };
     const server = await serve((turn) => {

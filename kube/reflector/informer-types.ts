@@ -11,8 +11,13 @@ export type ReflectorState =
 
 /** Receives a full list page by page. Only `commit` removes objects that are not in the list. */
 export interface ListCollector {
-  /** Adds items. `resourceVersion` is that of the whole list; every page has it. */
+  /**
+   * Adds items. `resourceVersion` is that of the whole list, which every page has; '' while a list
+   * is streamed, because its version follows at the end.
+   */
   add(items: readonly KubeObject[], resourceVersion: string): void;
+  /** The object was deleted while the list was streamed. */
+  remove(object: KubeObject): void;
   commit(resourceVersion: string): void;
   /** The list failed. `untrue`: it was endless or too large, so its items cannot be trusted. */
   abandon(untrue: boolean): void;

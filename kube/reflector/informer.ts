@@ -172,6 +172,7 @@ class StoreInformer implements Informer {
           next.set(key, seen !== undefined && isSame(seen, object) ? seen : object);
         }
       },
+      remove: (object) => void next.delete(keyOf(object)),
       commit: (resourceVersion) => {
         // Set before the listeners run: they see a complete cache.
         this.#synced = true;

@@ -4,6 +4,7 @@ import type { Logger } from '#telemetry';
 import type { ReflectorSink } from './informer-types.ts';
 import type { ListLimits } from './list-bounds.ts';
 import type { KubeClient } from '../types.ts';
+import type { WatchListSupport } from './watch-list-support.ts';
 
 /** The objects to reflect, and their server. */
 export interface ReflectorTarget {
@@ -64,6 +65,11 @@ export interface ReflectorOptions extends ReflectorTarget {
   readonly random: RandomSource;
   readonly logger: Logger;
   readonly tuning?: Partial<ReflectorTuning>;
+  /**
+   * Allows one request instead of a list and a watch, while the server supports it. For kinds with
+   * few objects per request, because streamed lists have no pages. Default: never.
+   */
+  readonly watchList?: WatchListSupport;
   /**
    * Called when the server went back to an older version; without it, a warning is logged. Each
    * reflector detects this by itself.

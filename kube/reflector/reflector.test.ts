@@ -7,8 +7,9 @@ import type { ClusterConnection, KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
 import { eventually, FakeClock } from '#support';
 import { KubeApiError, KubeConnectionError, KubeProtocolError, Reflector } from '../index.ts';
-import type { KubeClient, ListPage, ReflectorSink, ReflectorState, ReflectorTuning, WatchEvent } from '../index.ts';
+import type { KubeClient, ListPage, ReflectorState, ReflectorTuning, WatchEvent } from '../index.ts';
 import {
+  CacheSink,
   clientFor,
   configMaps,
   object,
@@ -18,38 +19,6 @@ import {
   testLifetimes,
 } from '../testing/index.ts';
 import type { Turn } from '../testing/index.ts';
-
-/** Keeps objects by name, and records every call. */
-class CacheSink implements ReflectorSink {
-  objects = new Map<string, string>();
-  readonly log: string[] = [];
-  readonly states: ReflectorState[] = [];
-
-  startList(): ReturnType<ReflectorSink['startList']> {
-    const next = new Map<string, string>();
-    this.log.push('list');
-    return {
-      add: (items) => {
-        for (const item of items) next.set(item.metadata.name ?? '', item.metadata.resourceVersion ?? '');
-      },
-      commit: (resourceVersion) => {
-        this.log.push(`commit ${resourceVersion}`);
-        this.objects = next;
-      },
-      abandon: (untrue) => void this.log.push(untrue ? 'abandon as untrue' : 'abandon'),
-    };
-  }
-
-  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', item: KubeObject): void {
-    this.log.push(`${type} ${item.metadata.name ?? ''}`);
-    if (type === 'DELETED') this.objects.delete(item.metadata.name ?? '');
-    else this.objects.set(item.metadata.name ?? '', item.metadata.resourceVersion ?? '');
-  }
-
-  state(state: ReflectorState): void {
-    this.states.push(state);
-  }
-}
 
 interface Running {
   readonly clock: FakeClock;
@@ -202,6 +171,7 @@ describe('listing', () => {
     sink.startList = () => ({
       add: (some) => (count += some.length),
       commit: (version) => void sink.log.push(`commit ${version}`),
+      remove: () => undefined,
       abandon: () => void sink.log.push('abandon'),
     });
     const { source, clock } = await start({

@@ -1,13 +1,17 @@
-import { abortable, defined, DriftlessError, messageOf, outsideText, Superseded, withChild, yieldToLoop } from '#base';
+import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
 import { isBeyondBounds, isExpired, isForbidden, isTooLargeVersion } from '../errors.ts';
 import { KubeApiError, KubeConnectionError, KubeProtocolError } from '../errors.ts';
 import type { ReflectorState } from './informer-types.ts';
-import { ListBounds, listLimits } from './list-bounds.ts';
+import { withInitialEvents } from './initial-events.ts';
+import { listLimits } from './list-bounds.ts';
+import { ListReader, scopeOf } from './list-reader.ts';
+import type { ReadingContext } from './list-reader.ts';
 import type { ReflectorOptions, ReflectorStats, ReflectorTuning, VersionRegression } from './reflector-types.ts';
-import type { ItemSink, ListOptions, ListPage, WatchEvent } from '../types.ts';
+import type { WatchEvent } from '../types.ts';
 import { isOlderVersion } from './version.ts';
+import { streamFailureOf } from './watch-list-support.ts';
 
 const defaultTuning: ReflectorTuning = {
   pageSize: 500,
@@ -25,10 +29,6 @@ const defaultTuning: ReflectorTuning = {
 const shortWatchMs = 1_000;
 /** A watch that lived this long was successful: reset the failure count. */
 const healthyWatchMs = 20_000;
-/** Items passed to a sink at once, before yielding to the event loop. */
-const handOverSize = 32;
-/** Deadline of an unpaged list, used when paging expires. */
-const fullListDeadlineMs = 300_000;
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -36,7 +36,8 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type WatchEnding = 'resume' | 'relist';
 
 /**
- * Keeps a sink equal to the server's objects of one kind while it runs.
+ * Keeps a sink equal to the server's objects of one kind while it runs. With `watchList`, a watch
+ * that starts with the current objects replaces the list, until such a stream fails.
  *
  *            ┌─── 410, future version, bad line, k empty watches, k failures ────┐
  *            v                                                                  │
@@ -55,7 +56,8 @@ type WatchEnding = 'resume' | 'relist';
  */
 export class Reflector implements Runnable {
   readonly name: string;
-  readonly #listName: string;
+  readonly #context: ReadingContext;
+  readonly #lists: ListReader;
   readonly #options: ReflectorOptions;
   readonly #tuning: ReflectorTuning;
   readonly #stats: Mutable<ReflectorStats> = {
@@ -75,6 +77,8 @@ export class Reflector implements Runnable {
   /** Consecutive failures, for the backoff. */
   #failures = 0;
   #emptyWatches = 0;
+  /** The last streamed list failed: use pages until one succeeds. */
+  #isStreamBroken = false;
   /** The last watch was silent for long, or failed: verify the version before the next one. */
   #silent = false;
   /** A list was requested since the last one started. */
@@ -86,7 +90,9 @@ export class Reflector implements Runnable {
     this.#tuning = { ...defaultTuning, ...options.tuning };
     const where = options.namespace === undefined ? '' : ` in ${options.namespace}`;
     this.name = `reflector of ${groupKindName(options.resource)}${where}`;
-    this.#listName = `list of ${groupKindName(options.resource)}${where}`;
+    const listName = `list of ${groupKindName(options.resource)}${where}`;
+    this.#context = { listName, options, tuning: this.#tuning, isolated: (body) => this.#isolated(body) };
+    this.#lists = new ListReader(this.#context, (message) => this.#reportTrouble('degraded', message));
     this.#listed = new Promise((resolve) => {
       this.#markListed = resolve;
     });
@@ -98,8 +104,7 @@ export class Reflector implements Runnable {
     while (!signal.aborted) {
       const startedAt = this.#options.clock.monotonic();
       try {
-        if (this.#resourceVersion === undefined || this.#relistRequested)
-          this.#resourceVersion = await this.#list(signal);
+        if (this.#resourceVersion === undefined || this.#relistRequested) await this.#synchronize(signal);
         else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
         // If a relist was requested during this check, do not wait for the end of a watch first.
         else if (!this.#isRelistRequested()) await this.#watchUntilRelist(this.#resourceVersion, signal);
@@ -138,103 +143,67 @@ export class Reflector implements Runnable {
     return { ...this.#stats };
   }
 
-  async #list(signal: AbortSignal): Promise<string> {
+  /** Lists everything, and also watches if one request can do both. */
+  async #synchronize(signal: AbortSignal): Promise<void> {
     // If this list fails, list again instead of resuming the watch: the cache may be wrong.
     this.#resourceVersion = undefined;
-    const lists = this.#tuning.lists;
-    const body = (): Promise<string> => this.#listInto(signal);
-    const resourceVersion = await (lists === undefined ? body() : lists.run(signal, body));
+    if (this.#mayStream() && (await this.#streamed(signal))) return;
+    const resourceVersion = await this.#asList(signal, () => this.#lists.read(!this.#everListed, signal));
+    this.#isStreamBroken = false;
+    this.#noteListed(resourceVersion);
+  }
+
+  #mayStream(): boolean {
+    const { watchList, resource } = this.#options;
+    return watchList !== undefined && !this.#isStreamBroken && watchList.isUsable(resource.group);
+  }
+
+  /**
+   * Lists and watches by one request.
+   * @returns false if the stream failed before the list was complete, and a list may succeed.
+   */
+  async #streamed(signal: AbortSignal): Promise<boolean> {
+    const asList = <T>(read: () => Promise<T>): Promise<T> => this.#asList(signal, read);
+    try {
+      await withInitialEvents(this.#context, signal, asList, async (stream) => {
+        this.#noteListed(stream.resourceVersion);
+        if (this.#isRelistRequested()) return;
+        this.#interrupt = stream.interrupt;
+        await this.#follow(stream.events, stream.signal).finally(() => (this.#interrupt = undefined));
+      });
+      return true;
+    } catch (error) {
+      if (this.#hasPosition() || signal.aborted) throw error;
+      this.#isStreamBroken = true;
+      const failure = streamFailureOf(error);
+      if (failure === 'fall-back') this.#options.watchList?.fallBack(this.#options.resource.group, error);
+      if (failure === 'retry') throw error;
+      this.#options.logger.debug('A streamed list failed; listing in pages', { list: this.#context.listName, error });
+      return false;
+    }
+  }
+
+  #hasPosition(): boolean {
+    return this.#resourceVersion !== undefined;
+  }
+
+  #asList<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+    const { lists } = this.#tuning;
+    const body = (): Promise<T> => {
+      this.#relistRequested = false;
+      this.#stats.lists += 1;
+      if (this.#failures === 0) this.#enter({ state: 'listing' });
+      return read();
+    };
+    return lists === undefined ? body() : lists.run(signal, body);
+  }
+
+  #noteListed(resourceVersion: string): void {
+    this.#resourceVersion = resourceVersion;
     this.#everListed = true;
     this.#silent = false;
     this.#markListed();
     this.#enter({ state: 'synced' });
-    return resourceVersion;
-  }
-
-  async #listInto(signal: AbortSignal): Promise<string> {
-    this.#relistRequested = false;
-    this.#stats.lists += 1;
-    if (this.#failures === 0) this.#enter({ state: 'listing' });
-    try {
-      return await this.#collect(signal, (items) => this.#firstPage(signal, items));
-    } catch (error) {
-      if (!isExpired(error)) throw error;
-      // The snapshot of the pages expired: list again in one piece, as client-go's pager does.
-      return this.#collect(signal, (items) => this.#page(signal, { deadlineMs: fullListDeadlineMs, items }));
-    }
-  }
-
-  async #collect(signal: AbortSignal, firstPage: (items: ItemSink) => Promise<ListPage>): Promise<string> {
-    let collector = this.#options.sink.startList();
-    let isUsed = false;
-    const { limits, pageSize, slowListMs } = this.#tuning;
-    const begun = (): ListBounds => new ListBounds(this.#listName, this.#options.clock, limits);
-    let bounds = begun();
-    const add: ItemSink['add'] = (items, version) => {
-      isUsed = true;
-      bounds.countItems(items.length);
-      this.#isolated(() => collector.add(items, version));
-    };
-    const first = {
-      add,
-      // A retried first page starts a new list: objects of the failed attempt may be gone by now.
-      begin: () => {
-        if (!isUsed) return;
-        isUsed = false;
-        bounds = begun();
-        this.#isolated(() => collector.abandon(false));
-        collector = this.#options.sink.startList();
-      },
-    };
-    const next = { add, begin: () => undefined };
-    try {
-      let page = await firstPage(first);
-      for (;;) {
-        await this.#handOver(page, add);
-        const token = bounds.next(page);
-        if (token === undefined) break;
-        // Report the delay, so that nothing waits for this list.
-        if (bounds.ageMs > slowListMs)
-          this.#reportTrouble(
-            'degraded',
-            `${this.#listName} is not complete after ${slowListMs / 1000} s; it continues`,
-          );
-        page = await this.#page(signal, { limit: pageSize, continue: token, items: next });
-      }
-      const { resourceVersion } = page;
-      this.#isolated(() => collector.commit(resourceVersion));
-      return resourceVersion;
-    } catch (error) {
-      this.#isolated(() => collector.abandon(isBeyondBounds(error)));
-      throw error;
-    }
-  }
-
-  /** Passes on the items that were not streamed. */
-  async #handOver({ items, resourceVersion }: ListPage, add: ItemSink['add']): Promise<void> {
-    add(items.slice(0, handOverSize), resourceVersion);
-    for (let from = handOverSize; from < items.length; from += handOverSize) {
-      await yieldToLoop();
-      add(items.slice(from, from + handOverSize), resourceVersion);
-    }
-  }
-
-  async #firstPage(signal: AbortSignal, items: ItemSink): Promise<ListPage> {
-    const limit = this.#tuning.pageSize;
-    if (!this.#everListed && this.#tuning.firstListFromCache) {
-      try {
-        return await this.#page(signal, { limit, resourceVersion: '0', items });
-      } catch (error) {
-        if (!isExpired(error)) throw error;
-      }
-    }
-    return this.#page(signal, { limit, items });
-  }
-
-  #page(signal: AbortSignal, extra: Partial<ListOptions>): Promise<ListPage> {
-    const { client, resource } = this.#options;
-    const { pageDeadlineMs: deadlineMs, pageAttempts: attempts } = this.#tuning;
-    return client.list(resource, { deadlineMs, ...defined({ attempts }), ...this.#scope(), ...extra, signal });
   }
 
   #watchUntilRelist(resourceVersion: string, signal: AbortSignal): Promise<void> {
@@ -245,16 +214,22 @@ export class Reflector implements Runnable {
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, resource, clock, random } = this.#options;
+    const { client, resource } = this.#options;
+    const onOpen = (): void => this.#enter({ state: 'synced' });
+    const watch = client.watch(resource, { ...scopeOf(this.#options), resourceVersion, signal, onOpen });
+    const events = watch[Symbol.asyncIterator]();
+    await this.#follow(events, signal).finally(() => events.return?.());
+  }
+
+  /** Takes the events of a watch until it ends, and paces the next one. */
+  async #follow(events: AsyncIterator<WatchEvent>, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
     const openedAt = clock.monotonic();
     const seenBefore = this.#stats.events + this.#stats.bookmarks;
     this.#stats.watches += 1;
     const saidNothing = (): boolean => this.#stats.events + this.#stats.bookmarks === seenBefore;
-    const onOpen = (): void => this.#enter({ state: 'synced' });
     try {
-      for await (const event of client.watch(resource, { ...this.#scope(), resourceVersion, signal, onOpen })) {
-        this.#take(event);
-      }
+      for (let next = await events.next(); next.done !== true; next = await events.next()) this.#take(next.value);
     } finally {
       this.#silent = saidNothing() && clock.monotonic() - openedAt >= this.#tuning.silentWatchMs;
     }
@@ -276,7 +251,7 @@ export class Reflector implements Runnable {
     if (!this.#silent) return false;
     // Do not watch if this list fails, not even with a 403: a server that has just started refuses
     // lists, but accepts a watch from a future version.
-    const { resourceVersion } = await this.#page(signal, { limit: 1 });
+    const { resourceVersion } = await this.#lists.page(signal, { limit: 1 });
     this.#silent = false;
     if (!isOlderVersion(resourceVersion, position)) return false;
     this.#reportWentBack({ kind: groupKindName(this.#options.resource), version: resourceVersion, before: position });
@@ -361,15 +336,6 @@ export class Reflector implements Runnable {
     if (before.state === state.state && said === ('message' in state ? state.message : '')) return;
     this.#state = state;
     this.#inSink((sink) => sink.state(state));
-  }
-
-  #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
-    };
   }
 
   #inSink(body: (sink: ReflectorOptions['sink']) => void): void {

@@ -10,6 +10,8 @@ import { LineSplitter } from './list-splitter.ts';
 import type { WatchEvent } from '../types.ts';
 
 const watchSliceBytes = 256 * 1024;
+/** Annotation of the bookmark after the initial events. */
+const initialEventsEnd = 'k8s.io/initial-events-end';
 
 /**
  * The events of one watch request. The consumer pulls: while it handles an event nothing is read,
@@ -107,8 +109,9 @@ function parseEvent(line: string, asked: RequestContext): WatchEvent {
   if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object, asked), what);
   if (type === 'BOOKMARK') {
     const resourceVersion = valueAt(object, 'metadata', 'resourceVersion');
+    const isEnd = valueAt(object, 'metadata', 'annotations', initialEventsEnd) === 'true';
     if (typeof resourceVersion === 'string' && resourceVersion !== '' && resourceVersion.length <= maxVersionLength)
-      return { type, resourceVersion };
+      return { type, resourceVersion, ...(isEnd ? { endsInitialEvents: true } : {}) };
   } else if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) {
     checkItemKind(object, asked.kind, what);
     if (fault !== undefined) return { type, object: markAsHead(object, fault) };

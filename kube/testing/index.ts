@@ -1,4 +1,5 @@
 /** Shared by kube's own tests. Imported by tests only. */
+export { CacheSink } from './cache-sink.ts';
 export { ScriptedServer, Turn } from './scripted-server.ts';
 export type { ScriptedServerOptions } from './scripted-server.ts';
 export { selfSigned } from './self-signed.ts';

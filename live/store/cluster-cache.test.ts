@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ConcurrencyLimiter, seededRandom, Shutdown } from '#base';
 import type { KubeClient, ReflectorSink } from '#kube';
-import { apiResource } from '#kube';
+import { apiResource, WatchListSupport } from '#kube';
 import { annotations, defaultSettings, keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { FakeClock } from '#support';
@@ -59,6 +59,7 @@ async function withSink(
     random: seededRandom(1),
     logger: silentLogger,
     lists: new ConcurrencyLimiter(1),
+    watchList: new WatchListSupport({ clock, logger: silentLogger, serverVersion: () => undefined }),
     pageSize: 2,
     pageAttempts: 1,
     relistMs: 0,

@@ -28,6 +28,10 @@ export class FakeServer {
   #pages = 0;
   /** Served resources that discovery does not list yet. */
   readonly unnamed = new Set<string>();
+  /** Reported by /version. From 1.34 on, watches can start with the current objects. */
+  serverVersion = 'v1.33.1+fake';
+  /** Streams of these resources send no bookmark after the initial events. */
+  readonly endlessStreams = new Set<string>();
   /** Whether watches start with the events since their version, as on a real server. */
   replays = false;
   readonly #happened: WatchEvent[] = [];
@@ -148,7 +152,7 @@ export class FakeServer {
       },
       version: async () => {
         await this.#act('version', '*');
-        return 'v1.33.1+fake';
+        return this.serverVersion;
       },
       updateCredentials: (next) => this.credentials.push(next.credentials.bearerToken?.reveal() ?? ''),
       close: () => {
@@ -187,8 +191,18 @@ export class FakeServer {
     return { items: [...known, { apiVersion, kind, metadata }], continue: 'the same' };
   }
 
+  #initialEvents(resource: ApiResource, namespace: string | undefined): WatchEvent[] {
+    const found = [...this.#objects.values()].filter((object) => matches(object, resource, namespace));
+    const events: WatchEvent[] = found.map((object) => ({ type: 'ADDED', object }));
+    const resourceVersion = String(this.#version);
+    if (!this.endlessStreams.has(resource.resource))
+      events.push({ type: 'BOOKMARK', resourceVersion, endsInitialEvents: true });
+    return events;
+  }
+
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
-    await this.#act('watch', resource.resource, options.signal);
+    const streams = options.sendInitialEvents === true;
+    await this.#act(streams ? 'stream' : 'watch', resource.resource, options.signal);
     options.onOpen?.();
     const queue: WatchEvent[] = [];
     let wake = (): void => undefined;
@@ -201,7 +215,8 @@ export class FakeServer {
       queue.push(event);
       wake();
     };
-    for (const event of this.replays ? this.#happened : []) {
+    if (streams) queue.push(...this.#initialEvents(resource, options.namespace));
+    for (const event of this.replays && !streams ? this.#happened : []) {
       const { object } = event as { readonly object: KubeObject };
       const isNew = Number(object.metadata.resourceVersion) > Number(options.resourceVersion);
       if (isNew && matches(object, resource, options.namespace)) queue.push(event);

@@ -1,5 +1,6 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
+import { WatchListSupport } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
 import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
 import type { StoredNode } from '../objects/stored-node.ts';
@@ -124,6 +125,7 @@ export class ClusterWatch {
   #applied = false;
   readonly #running = new Map<string, RunningWatch>();
   readonly #table = new WatchTable();
+  readonly #watchList: WatchListSupport;
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
   /** When discovery began to leave out kinds that are still served. */
@@ -139,6 +141,9 @@ export class ClusterWatch {
     this.#deps = deps;
     this.#undiscovered = new UndiscoveredKinds(deps);
     this.#capabilities = new ClusterCapabilities({ ...deps, server: cluster.server, lists: deps.apiVersions });
+    const { clock, logger } = deps;
+    const serverVersion = (): string | undefined => this.#serverVersion;
+    this.#watchList = new WatchListSupport({ clock, logger: logger.child({ server: cluster.server }), serverVersion });
     this.#discoveryVersions = new ContentVersions(deps.versions, ({ failedGroups, ...lists }) =>
       jsonOf([lists, ...failedGroups]),
     );
@@ -369,6 +374,7 @@ export class ClusterWatch {
       random,
       lists,
       reflect,
+      watchList: this.#watchList,
       onState: () => this.#onKindState(watch),
       onEvent,
       onChange,

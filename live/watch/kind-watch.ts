@@ -8,6 +8,7 @@ import type {
   ReflectorSink,
   ReflectorState,
   VersionRegression,
+  WatchListSupport,
 } from '#kube';
 import { groupKindName, keyOf } from '#model';
 import type { ApiResource, KubeObject, ResourceKey, Settings } from '#model';
@@ -43,6 +44,8 @@ export interface KindWatchDeps {
   /** Interval of relisting, whatever audits find; 0 disables it. */
   readonly relistMs: number;
   readonly reflect: (options: ReflectorOptions) => Runnable;
+  /** Allows kinds that are watched in single namespaces to list and watch by one request. */
+  readonly watchList: WatchListSupport;
   /** The current setting. */
   readonly respectRBAC: () => Settings['respectRBAC'];
   /** State or faults may have changed. */
@@ -225,7 +228,9 @@ export class KindWatch {
   }
 
   async #runOnce(signal: AbortSignal, abort: (reason: Error) => void): Promise<void> {
-    const { client, clock, random, logger, lists, pageSize, pageAttempts, relistMs } = this.#deps;
+    const { client, clock, random, logger, lists, pageSize, pageAttempts, relistMs, watchList } = this.#deps;
+    // A cache in doubt is read in pages: their version shows at once whether the server went back.
+    const mayStream = this.namespace !== undefined && !this.#isRereading;
     this.#restart = abort;
     const auditing = this.#auditForever(signal);
     // Jitter of 10 %, so that the kinds of a cluster do not relist at the same time.
@@ -240,6 +245,7 @@ export class KindWatch {
         random,
         logger,
         tuning: { lists, pageSize, pageAttempts },
+        ...(mayStream ? { watchList } : {}),
         onWentBack: this.#deps.onWentBack,
       });
       await reflector.run(signal);
@@ -310,8 +316,7 @@ export class KindWatch {
         const { version, differing } = await audit.compare(this.#round, signal);
         this.#deps.onAudit(resource, differing.length);
         // A list that is older than an event received before it means that the server went back.
-        const wentBack = isOlderVersion(version, before);
-        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(resource), version, before });
+        const wentBack = this.#noteRegression(version, before);
         if (wentBack) this.relist(true);
         this.#noteAudit(!wentBack && differing.length === 0);
         if (wentBack || differing.length === 0) continue;
@@ -332,13 +337,25 @@ export class KindWatch {
     this.#confirmedAt = isConfirmed ? this.#deps.clock.monotonic() : undefined;
   }
 
+  /** Reports a server that went back to an earlier version. */
+  #noteRegression(version: string, before: string): boolean {
+    const wentBack = isOlderVersion(version, before);
+    if (wentBack) this.#deps.onWentBack({ kind: groupKindName(this.resource), version, before });
+    return wentBack;
+  }
+
+  #remove(object: KubeObject): void {
+    this.#deps.cache.delete(object);
+    this.#faults.remove(keyOf(object));
+  }
+
   #put(object: KubeObject): void {
     const node = this.#read(object);
     if (this.#deps.cache.put(node)) this.#deps.onChange(node, object);
   }
 
   #sink(): ReflectorSink {
-    const { cache, clock, onEvent, onProcessed } = this.#deps;
+    const { clock, onEvent, onProcessed } = this.#deps;
     return {
       startList: () => this.#startList(),
       event: (type, object) => {
@@ -347,10 +364,8 @@ export class KindWatch {
         onEvent(this.resource, object);
         this.#heard = afterEvent(this.#heard, object, this.#deps.clock.now());
         this.#version = object.metadata.resourceVersion ?? this.#version;
-        if (type === 'DELETED') {
-          cache.delete(object);
-          this.#faults.remove(keyOf(object));
-        } else this.#isolate(object, () => this.#put(object));
+        if (type === 'DELETED') this.#remove(object);
+        else this.#isolate(object, () => this.#put(object));
         onProcessed(clock.monotonic() - started);
       },
       state: (state) => {
@@ -367,13 +382,14 @@ export class KindWatch {
     const readAgain = this.#isRereading;
     const before = this.#version;
     const unread = new Set<ResourceKey>();
+    let pageVersion = '';
     return {
       // Listed objects are current even if the list is incomplete; only removals need the complete
       // list. This spreads the work over the pages.
       add: (items, version) => {
         if (this.isSuspended()) return;
-        const wentBack = isOlderVersion(version, before);
-        if (wentBack) this.#deps.onWentBack({ kind: groupKindName(this.resource), version, before });
+        pageVersion = version;
+        const wentBack = this.#noteRegression(version, before);
         for (const item of items) {
           if (this.isSuspended()) return;
           // Keep the row even if this state of the object cannot be read: the object exists.
@@ -390,6 +406,9 @@ export class KindWatch {
           if (!isRead && this.#faults.has(key)) unread.add(key);
         }
       },
+      remove: (object) => {
+        if (!this.isSuspended()) this.#remove(object);
+      },
       commit: (version) => {
         if (this.isSuspended()) return;
         cache.commitList(this.#rows(), list, version);
@@ -400,6 +419,8 @@ export class KindWatch {
         this.#generation += 1;
         this.#heard = { ...this.#heard, lastHeardAt: this.#syncedAt };
         if (readAgain) this.#isRereading = false;
+        // The objects of a streamed list were compared before its version was known.
+        if (pageVersion === '' && this.#noteRegression(version, before)) this.relist(true);
       },
       // Retries of an endless list would add ever more rows, so remove those that this list wrote.
       // Rows that it left unchanged stay.
