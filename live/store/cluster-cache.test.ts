@@ -12,6 +12,7 @@ import { ChangeBatch } from './change-batch.ts';
 import { KindWatch } from '../watch/kind-watch.ts';
 import { NodeStore } from './node-store.ts';
 import { createNodeReader } from '../objects/stored-node.ts';
+import type { StoredNode } from '../objects/stored-node.ts';
 import { ClusterCache } from './cluster-cache.ts';
 
 interface Step {
@@ -423,6 +424,62 @@ describe('a server that is restored to an earlier state', () => {
       listed(sink, new Map([[keyOf(then), then]]), 11);
       cache.observe(now);
       expect(bodies(cache)).toEqual(texts([now]));
+    });
+  });
+});
+
+describe('a watch event with the response of our own write', () => {
+  const written = (data: string, resourceVersion = '50'): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: 'target',
+      namespace: 'ns',
+      uid: 'uid-target',
+      resourceVersion,
+      annotations: { [annotations.trackingId]: 'app:/ConfigMap:ns/target' },
+    },
+    data: { key: data },
+  });
+  const nodeOf = (cache: ClusterCache): StoredNode | undefined => cache.store.get(keyOf(written('ours')));
+
+  it('keeps the row, and what was derived from its content', async () => {
+    await withSink((sink, cache) => {
+      cache.observe(written('ours'));
+      const before = nodeOf(cache);
+      expect(before?.body).toBeDefined();
+      sink.event('MODIFIED', written('ours'));
+      expect(nodeOf(cache)).toBe(before);
+    });
+  });
+
+  it('replaces the row if the object is another one under the same version', async () => {
+    await withSink((sink, cache) => {
+      cache.observe(written('ours'));
+      sink.event('MODIFIED', written('of a restored server'));
+      expect(nodeOf(cache)?.body?.isSameAs(written('of a restored server'))).toBe(true);
+    });
+  });
+
+  it('confirms the write: an older event after it counts, as of a restored server', async () => {
+    await withSink((sink, cache) => {
+      cache.observe(written('ours'));
+      sink.event('MODIFIED', written('older', '49'));
+      expect(nodeOf(cache)?.resourceVersion).toBe('50');
+      sink.event('MODIFIED', written('ours'));
+      sink.event('MODIFIED', written('older', '49'));
+      expect(nodeOf(cache)?.resourceVersion).toBe('49');
+    });
+  });
+
+  it('ends the fault of an object that our write made readable', async () => {
+    await withSink((sink, cache, watch) => {
+      const broken = written('broken', '49');
+      sink.event('MODIFIED', { ...broken, metadata: { ...broken.metadata, ownerReferences: 7 } } as never);
+      expect(watch.fault()).toBeDefined();
+      cache.observe(written('ours'));
+      sink.event('MODIFIED', written('ours'));
+      expect(watch.fault()).toBeUndefined();
     });
   });
 });

@@ -78,6 +78,17 @@ export class ClusterCache {
   }
 
   /**
+   * Reports whether a watch event shows exactly the response of our own write, which is in the
+   * cache: the row stays, and what was derived from it. The write then counts as confirmed.
+   */
+  confirm(object: KubeObject): boolean {
+    const key = keyOf(object);
+    if (!this.#ownWrites.has(key) || this.known(object)?.body?.isSameAs(object) !== true) return false;
+    this.#ownWrites.delete(key);
+    return true;
+  }
+
+  /**
    * Adds or updates an object by a watch event. Events arrive in order, so only the response of our
    * own write can be newer.
    * @returns whether the update counts for an Application

@@ -350,6 +350,10 @@ export class KindWatch {
   }
 
   #put(object: KubeObject): void {
+    if (this.#deps.cache.confirm(object)) {
+      this.#faults.remove(keyOf(object));
+      return;
+    }
     const node = this.#read(object);
     if (this.#deps.cache.put(node)) this.#deps.onChange(node, object);
   }
