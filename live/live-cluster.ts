@@ -241,7 +241,7 @@ export class WatchedCluster implements LiveCluster {
   info(): ClusterInfo {
     const kinds = this.#kinds();
     const failure = this.#watch.failure();
-    const serverVersion = this.#watch.serverVersion();
+    const serverVersion = this.serverVersion();
     const synced = this.#watch.watches().map((watch) => watch.syncedAt());
     const lastSyncAt = Math.max(0, ...synced.map((time) => time ?? 0));
     return {
@@ -281,6 +281,10 @@ export class WatchedCluster implements LiveCluster {
       throw new ClusterUnavailable(this.server, `failed to get server version: ${why}`);
     }
     return discovery;
+  }
+
+  serverVersion(): string | undefined {
+    return this.#watch.serverVersion();
   }
 
   capabilities(): LiveCapabilities {

@@ -281,7 +281,10 @@ export interface ManagedQuery {
  */
 export interface LiveCluster {
   readonly server: string;
+  /** Visits every kind: for reports, not for passes. */
   info(): ClusterInfo;
+  /** Undefined until the server has answered. */
+  serverVersion(): string | undefined;
   /** @throws ClusterUnavailable with Argo CD's text, until discovery has succeeded once. */
   discovery(): LiveDiscovery;
   /** @throws as {@link discovery}. */

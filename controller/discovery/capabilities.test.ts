@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Comparison } from '#compare';
 import type { GeneratorOptions } from '#desired';
+import type { LiveCluster } from '#live';
 import type { Application, KubeObject } from '#model';
 import { finalizersOf } from '../application/finalizers.ts';
-import { incompleteApis, usesCapabilities, withIncompleteApis } from './capabilities.ts';
+import { generatorCapabilities, incompleteApis, usesCapabilities, withIncompleteApis } from './capabilities.ts';
 
 const options = (kustomizeBuildOptions: string, more: Partial<GeneratorOptions> = {}): GeneratorOptions => ({
   kustomizeBuildOptions,
@@ -11,6 +12,17 @@ const options = (kustomizeBuildOptions: string, more: Partial<GeneratorOptions> 
   valuesFileSchemes: [],
   enabledTypes: {},
   ...more,
+});
+
+describe('generatorCapabilities', () => {
+  it('does not visit every kind of the cluster for each pass', () => {
+    const info = (): never => {
+      throw new Error('visits every kind');
+    };
+    const cluster = { info, serverVersion: () => 'v1.33.1' } as unknown as LiveCluster;
+    const capabilities = { apiVersions: ['v1'], missing: new Map<string, string>(), hasCompleteList: true };
+    expect(generatorCapabilities(cluster, capabilities)).toEqual({ kubeVersion: 'v1.33.1', apiVersions: ['v1'] });
+  });
 });
 
 describe('usesCapabilities', () => {

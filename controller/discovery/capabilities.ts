@@ -32,7 +32,7 @@ export function capabilitiesOf(cluster: LiveCluster): LiveCapabilities {
 
 /** The capabilities passed to a manifest generator. */
 export function generatorCapabilities(cluster: LiveCluster, { apiVersions }: LiveCapabilities): TargetCapabilities {
-  return { kubeVersion: cluster.info().serverVersion ?? '', apiVersions };
+  return { kubeVersion: cluster.serverVersion() ?? '', apiVersions };
 }
 
 /**

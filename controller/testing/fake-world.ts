@@ -399,6 +399,7 @@ export class FakeWorld {
     return {
       server: api.server,
       info: () => info,
+      serverVersion: () => info.serverVersion,
       discovery: () => api.discovered(),
       discoveryDoubt: () => this.unsure,
       capabilities: () => api.capabilities(this.unsure),
