@@ -1,7 +1,8 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { isObject } from '#base';
+import { isObject, systemClock } from '#base';
 import type { OwnershipDeps } from '#sharding';
+import { bootClock } from '../process/boot-clock.ts';
 
 type ProcessLocation = NonNullable<OwnershipDeps['home']>;
 
@@ -10,7 +11,7 @@ export function machineOf(podUid: string): Pick<OwnershipDeps, 'home' | 'bootMs'
   const place = podUid === '' ? pidNamespace() : `pod/${podUid}`;
   return {
     ...(place === undefined ? {} : { home: locationOf(place) }),
-    bootMs: () => uptime() * 1000,
+    bootMs: bootClock({ boot: () => uptime() * 1000, clock: systemClock }),
   };
 }
 
