@@ -1,3 +1,4 @@
+import type { SecureContext } from 'node:tls';
 import type { LookupFunction } from 'node:net';
 import type { ClusterConnection } from '#model';
 import type { Credential } from '../credentials/credentials.ts';
@@ -42,6 +43,8 @@ export interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
+  /** `ca`, `cert` and `key`, parsed: shared by all connections of a lane. */
+  readonly secureContext?: SecureContext;
   readonly servername?: string;
   readonly rejectUnauthorized: boolean;
   readonly keepAlive: boolean;

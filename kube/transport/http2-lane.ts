@@ -114,12 +114,12 @@ export class Http2Lane {
 
   /** TLS in a tunnel, or over a direct connection. */
   #secured(tunnel: Socket | undefined): TLSSocket {
-    const { ca, cert, key, servername, rejectUnauthorized, lookup } = this.#options.tls;
+    const { ca, cert, key, secureContext, servername, rejectUnauthorized, lookup } = this.#options.tls;
     const host = this.#server.hostname.replace(/^\[|\]$/g, '');
     const name = servername ?? (/^[\d.]+$|:/.test(host) ? undefined : host);
     try {
       return connectTls({
-        ...defined({ socket: tunnel, ca, cert, key, servername: name, lookup }),
+        ...defined({ socket: tunnel, ca, cert, key, secureContext, servername: name, lookup }),
         rejectUnauthorized,
         host,
         port: Number(this.#server.port === '' ? 443 : this.#server.port),

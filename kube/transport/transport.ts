@@ -12,6 +12,7 @@ import { KubeConnectionError, KubeReadOnlyError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, RequestTransport, TlsOptions } from './http-types.ts';
 import { Http2Lane } from './http2-lane.ts';
 import { isSocks, SocksTunnels, upgradeSocket } from './socks.ts';
+import { withSharedContext } from './tls-context.ts';
 
 export interface TransportOptions extends Pick<
   KubeClientLimits,
@@ -180,8 +181,9 @@ export class Transport implements RequestTransport {
     const connection = this.#connection;
     const { clock, http2, connections, connectMs, tlsHandshakeMs, instruments } = this.#options;
     const lookup = instruments === undefined ? undefined : timedLookup(clock, instruments);
-    const tls = { ...tlsOptions(connection, credential, this.#options.keepAliveMs), ...defined({ lookup }) };
     const secure = connection.server.startsWith('https:');
+    const plain = { ...tlsOptions(connection, credential, this.#options.keepAliveMs), ...defined({ lookup }) };
+    const tls = secure ? withSharedContext(plain) : plain;
     const proxy = connection.proxyUrl ?? '';
     const tunnels = isSocks(proxy)
       ? new SocksTunnels(connection.server, proxy, { clock, timeoutMs: connectMs })
