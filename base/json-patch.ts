@@ -4,12 +4,18 @@ import type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts
 /** Applies an RFC 7386 merge patch and returns the result; neither argument is changed. */
 export function applyMergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(patch)) return cloneJson(patch);
-  const result: MutableJsonObject = isObject(target) ? (cloneJson(target) as MutableJsonObject) : {};
-  for (const [key, member] of Object.entries(patch)) {
+  const result: MutableJsonObject = {};
+  const set = (key: string, member: Json): void => setOwnMember(result, key, member as MutableJson);
+  const before = isObject(target) ? target : {};
+  for (const [key, member] of Object.entries(before)) {
     if (member === undefined) continue;
-    if (member === null) Reflect.deleteProperty(result, key);
-    else setOwnMember(result, key, applyMergePatch(ownMember(result, key), member) as MutableJson);
+    const change = ownMember(patch, key);
+    if (change === undefined) set(key, cloneJson(member));
+    else if (change !== null) set(key, applyMergePatch(member, change));
   }
+  for (const [key, member] of Object.entries(patch))
+    if (member !== undefined && member !== null && ownMember(before, key) === undefined)
+      set(key, applyMergePatch(undefined, member));
   return result;
 }
 
