@@ -1,5 +1,5 @@
 import type { Clock, RandomSource, Runnable } from '#base';
-import { ConcurrencyLimiter, omit, RollingSums } from '#base';
+import { ConcurrencyLimiter, defined, omit, RollingSums } from '#base';
 import { updateContent } from '#diff';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
@@ -227,8 +227,12 @@ export class WatchedCluster implements LiveCluster {
     if (readAgain) this.#changedPaths.clear();
   }
 
-  /** Records what changes in an object that changes too often; calm objects cost one look-up. */
-  #noteChange({ key, fingerprint, health }: StoredNode, object: KubeObject): void {
+  /**
+   * Holds the object for the pass that follows. Records what changes in an object that changes too
+   * often; calm objects cost one look-up.
+   */
+  #noteChange({ body, key, fingerprint, health }: StoredNode, object: KubeObject): void {
+    this.#bodies.hold(body, object);
     if (fingerprint === undefined || !this.#changes.isThrottled(key)) return;
     const content = updateContent(object, this.#settings);
     this.#changedPaths.observe(key, content, health?.status ?? '', this.#deps.clock.monotonic());
@@ -240,15 +244,12 @@ export class WatchedCluster implements LiveCluster {
 
   info(): ClusterInfo {
     const kinds = this.#kinds();
-    const failure = this.#watch.failure();
-    const serverVersion = this.serverVersion();
     const synced = this.#watch.watches().map((watch) => watch.syncedAt());
     const lastSyncAt = Math.max(0, ...synced.map((time) => time ?? 0));
     return {
       server: this.server,
       state: this.#state(),
-      ...(failure === undefined ? {} : { message: failure }),
-      ...(serverVersion === undefined ? {} : { serverVersion }),
+      ...defined({ message: this.#watch.failure(), serverVersion: this.serverVersion() }),
       resourcesCount: this.#store.size,
       apisCount: kinds.filter(({ state }) => state !== 'left-out').length,
       eventsCount: this.#events,
@@ -399,6 +400,7 @@ export class WatchedCluster implements LiveCluster {
     // Without a watch, later changes of the object would be missed.
     if (watch === undefined || watch.isUnlisted()) return;
     if (!this.#cache.observe(object)) watch.relistAfterMismatch();
+    this.#bodies.hold(this.#cache.known(object)?.body, object);
   }
 
   #row(node: StoredNode): LiveRow {

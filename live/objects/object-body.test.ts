@@ -51,6 +51,26 @@ describe('objects stored as text', () => {
     expect(parsed.size).toBe(room.size);
   });
 
+  it('are not parsed if the object that they were made of is held', () => {
+    const parsed = new ParsedBodies(new FakeClock());
+    const given = object('a');
+    const body = new ObjectBody(given);
+    parsed.hold(body, given);
+    expect(parsed.read(body)).toBe(given);
+    expect(contentIdOf(given)).toBe(body.contentId);
+    parsed.hold(body, object('a'));
+    expect(parsed.read(body)).toBe(given);
+  });
+
+  it('are not held beyond the limit', () => {
+    const parsed = new ParsedBodies(new FakeClock(), 300);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) parsed.hold(new ObjectBody(object(name)), object(name));
+    const { size } = parsed;
+    const read = new ParsedBodies(new FakeClock(), 300);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) read.read(new ObjectBody(object(name)));
+    expect(size).toBe(read.size);
+  });
+
   it('stay parsed up to a limit, without eviction for others', () => {
     const parsed = new ParsedBodies(new FakeClock(), 300);
     const bodies = ['a', 'b', 'c', 'd', 'e'].map((name) => new ObjectBody(object(name)));

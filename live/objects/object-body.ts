@@ -90,8 +90,17 @@ export class ParsedBodies {
     const known = this.known(body);
     if (known !== undefined) return known;
     const object = body.parse();
-    if (this.#recentLength + this.#beforeLength + body.text.length <= this.#limit) this.#keep(body, object);
+    if (this.#hasRoom(body)) this.#keep(body, object);
     return object;
+  }
+
+  /**
+   * Keeps the object that the body was just made of, which the next comparison reads. It must never
+   * be changed. Undefined: the object is not kept whole.
+   */
+  hold(body: ObjectBody | undefined, object: KubeObject): void {
+    if (body === undefined || this.known(body) !== undefined || !this.#hasRoom(body)) return;
+    this.#keep(body, withContentId(object, body.contentId));
   }
 
   /** Drops the object of a body that was replaced: it is not read again. */
@@ -106,6 +115,10 @@ export class ParsedBodies {
     this.#timer?.cancel();
     this.#recent.clear();
     this.#before.clear();
+  }
+
+  #hasRoom(body: ObjectBody): boolean {
+    return this.#recentLength + this.#beforeLength + body.text.length <= this.#limit;
   }
 
   #keep(body: ObjectBody, object: KubeObject): void {

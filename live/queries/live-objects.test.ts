@@ -93,6 +93,21 @@ describe('the live objects of an Application', () => {
     await w.stop();
   });
 
+  it('are not parsed again after a watch event or the response of a write', async () => {
+    const w = await world((server) => void server.put(tracked('a')));
+    const read = async (): Promise<KubeObject | undefined> =>
+      (await w.cluster().managed({ app: 'shop', targets: [] }, w.signal)).objects.get(configMap('a'));
+    const seen = w.server.put(tracked('a', 'shop', { data: { by: 'hand' } }));
+    await w.clock.advance(1000);
+    expect(await read()).toBe(seen);
+    const { resourceVersion } = seen.metadata;
+    const metadata = { ...seen.metadata, resourceVersion: String(Number(resourceVersion) + 1) };
+    const written: KubeObject = { ...seen, metadata, data: { by: 'us' } };
+    w.cluster().observe(written);
+    expect(await read()).toBe(written);
+    await w.stop();
+  });
+
   it('have none for a target without a name, which is not requested', async () => {
     const w = await world((server) => {
       server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
