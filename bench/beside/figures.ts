@@ -26,6 +26,7 @@ export const figureSpecs = {
   rest_pss_bytes: { label: 'memory at rest: PSS', unit: 'MiB', leastRatio: 3 },
   rest_all_pss_bytes: { label: 'memory at rest: PSS, with the repo-server', unit: 'MiB' },
   refresh_seconds: { label: 'refresh of all', unit: 's', leastRatio: 3 },
+  refresh_asked_seconds: { label: 'refresh of all: the requests of the script', unit: 's' },
   refresh_cpu_seconds: { label: 'refresh of all: CPU, with the repo-server', unit: 's', leastRatio: 6 },
   refresh_controller_cpu_seconds: { label: 'refresh of all: CPU of the controller', unit: 's' },
   refresh_patches_per_application_count: { label: 'refresh of all: writes per Application', unit: 'count', most: 1 },

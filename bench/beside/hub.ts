@@ -146,8 +146,12 @@ export class BesideHub {
     return this.applications.count(({ isRefreshRequested }) => isRefreshRequested);
   }
 
-  /** Requests a refresh of each Application, with a time, and waits until all are done. */
-  async refresh(names: readonly string[], limitMs: number): Promise<void> {
+  /**
+   * Requests a refresh of each Application, with a time, and waits until all are done. Resolves to
+   * the seconds that the requests themselves took.
+   */
+  async refresh(names: readonly string[], limitMs: number): Promise<number> {
+    const begin = systemClock.monotonic();
     const asked = new Set<string>();
     const done = new Set<string>();
     const isDone = (): boolean => {
@@ -159,7 +163,9 @@ export class BesideHub {
       return done.size === names.length;
     };
     const end = this.applications.until({ what: 'the refreshes', limitMs, signal: this.signal }, isDone);
-    await Promise.all([end, this.#ask(names)]);
+    const asking = this.#ask(names).then(() => (systemClock.monotonic() - begin) / 1000);
+    const [askedSeconds] = await Promise.all([asking, end]);
+    return askedSeconds;
   }
 
   /**

@@ -54,9 +54,10 @@ export async function playScript(parts: ScriptParts): Promise<SideFigures> {
   const rest = parts.controller.memory();
   const begin = systemClock.now();
   const size = hub.names.length;
-  const refresh = await step(parts, { what: 'refresh of all', done: () => size - hub.refreshingCount() }, () =>
-    hub.refresh(hub.names, limits.allMs),
-  );
+  let askedSeconds = 0;
+  const refresh = await step(parts, { what: 'refresh of all', done: () => size - hub.refreshingCount() }, async () => {
+    askedSeconds = await hub.refresh(hub.names, limits.allMs);
+  });
   await systemClock.sleep(followUpMs, hub.signal);
   const writes = hub.applicationWritesSince(begin);
   const repairs: number[] = [];
@@ -77,6 +78,7 @@ export async function playScript(parts: ScriptParts): Promise<SideFigures> {
     rest_pss_bytes: rest.pssBytes,
     rest_all_pss_bytes: rest.allPssBytes,
     refresh_seconds: refresh.seconds,
+    refresh_asked_seconds: askedSeconds,
     refresh_cpu_seconds: refresh.cpuSeconds,
     refresh_controller_cpu_seconds: refresh.controllerCpuSeconds,
     refresh_patches_per_application_count: writes / size,
