@@ -83,6 +83,7 @@ const refusals: readonly Refusal[] = [
       const error = await failureOf(made.render(repository, app, current));
       expect(error).toBeInstanceOf(CacheUnwritable);
       expect(error.message).toContain(`cannot write to its cache (--cache-dir): ${refusal.reason}`);
+      expect(error.message).toContain(`of ${repository.path}: `);
       expect(error.message).not.toContain(disk.path);
     }
     refusal.end(disk);
@@ -140,7 +141,9 @@ const refusals: readonly Refusal[] = [
       const request = requestOf(chart, { ...bareRepository(server.url), type: 'helm' });
       const render = (): Promise<unknown> => renderOne(made.desired, request, new AbortController().signal);
       refusal.begin(disk);
-      expect(await failureOf(render())).toBeInstanceOf(CacheUnwritable);
+      const error = await failureOf(render());
+      expect(error).toBeInstanceOf(CacheUnwritable);
+      expect(error.message).toContain(`failed to read ${server.url}: `);
       expect(filesIn(join(disk.path, 'cache', 'archives'))).toEqual([]);
       refusal.end(disk);
       // The chart is read even where helm is missing.

@@ -153,8 +153,12 @@ export class PluginFailed extends DesiredError {
  * show it verbatim.
  */
 export class RepoServerError extends DesiredError {
+  /** It did not answer. */
+  readonly isUnanswered: boolean;
+
   constructor(code: string, reason: string) {
     super('DESIRED_REMOTE', `rpc error: code = ${code} desc = ${reason}`);
+    this.isUnanswered = code === 'Unavailable' || code === 'DeadlineExceeded';
   }
 }
 

@@ -1,4 +1,4 @@
-import { isAbort, messageOf } from '#base';
+import { DeadlineExceeded, isAbort, messageOf } from '#base';
 import type { Clock } from '#base';
 import {
   CacheUnwritable,
@@ -7,6 +7,7 @@ import {
   GenerationPaused,
   MirrorLost,
   RendererUnavailable,
+  RepoServerError,
   RepositoryError,
   RevisionNotFound,
   ToolMissing,
@@ -101,4 +102,13 @@ function isFaultOfSource(error: unknown): boolean {
 function isTimeOut(error: unknown): boolean {
   if (error instanceof CommandError) return error.code === 'COMMAND_TIMEOUT';
   return error instanceof DesiredError && error.cause !== undefined && isTimeOut(error.cause);
+}
+
+/** Whether a source failed because its repository, or the disk for its copy, was out of reach. */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isOutOfReach =
+    error instanceof RepositoryError || error instanceof CacheUnwritable || error instanceof DeadlineExceeded;
+  const isUnanswered = error instanceof RepoServerError && error.isUnanswered;
+  return isOutOfReach || isUnanswered || isTimeOut(error) || isUnreachable(error.cause);
 }

@@ -31,6 +31,7 @@ export {
   WrongRevision,
 } from './errors.ts';
 export type { CommandErrorCode } from './errors.ts';
+export { isUnreachable } from './failures.ts';
 export { commitFiles, readDirectory } from './local-folder.ts';
 export type { FolderBounds, LocalFile } from './local-folder.ts';
 export { defaultLimits } from './limits.ts';

@@ -5,6 +5,7 @@ import { omit, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import { eventually, FakeClock } from '#support';
 import { chartArchive, startWebServer } from './testing/index.ts';
+import { defaultLimits } from './limits.ts';
 import { failureOf, renderBench } from './testing/repository.ts';
 import type { RenderBench } from './testing/repository.ts';
 import { currentRevision, renderOne, renderedAgain, requestOf } from './testing/request.ts';
@@ -120,6 +121,18 @@ describe('one push that refreshes many applications', () => {
     expect((await made.render(repository, { path: 'app' }, { cache: currentRevision })).revision).toBe(next);
     expect(gitRuns(made, 'ls-remote')).toBe(4);
   });
+});
+
+it('resolves a repeated request again once its first answer is too old', async () => {
+  const clock = new FakeClock();
+  const made = bench({ clock });
+  const repository = made.repository({ 'app/a.yaml': configMap('a') });
+  const asked = { cache: { revision: { notBefore: clock.monotonic() }, manifests: 'cached' } } as const;
+  await clock.advance(1);
+  await made.render(repository, { path: 'app' }, asked);
+  const pushed = repository.commit({ 'app/a.yaml': configMap('b') });
+  await clock.advance(defaultLimits.refsTtlMs);
+  expect((await made.render(repository, { path: 'app' }, asked)).revision).toBe(pushed);
 });
 
 describe('repositories on the local disk', () => {

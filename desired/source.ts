@@ -1,4 +1,4 @@
-import { hashJson, isAbort, Shutdown } from '#base';
+import { hashJson, isAbort, outsideText, Shutdown } from '#base';
 import type { Clock, Json } from '#base';
 import type { Repository } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -135,7 +135,9 @@ export class EmbeddedSource implements DesiredSource {
 
   async dryCommit(repository: Repository, sha: string, signal: AbortSignal): Promise<DryCommit> {
     const from = this.#deps.repositories.of(repository);
-    return this.#retryLostMirror(async () => readDryCommit(from, await from.ensureCommit(sha, signal), signal));
+    return this.#retryLostMirror(repository, async () =>
+      readDryCommit(from, await from.ensureCommit(sha, signal), signal),
+    );
   }
 
   async hasChanges({ repository, from, to, paths }: CommitChange, signal: AbortSignal): Promise<boolean> {
@@ -163,7 +165,7 @@ export class EmbeddedSource implements DesiredSource {
     const what = `verifying the signatures of ${request.revision === '' ? 'HEAD' : request.revision}`;
     return this.#verifications.run(key, what, signal, (work) =>
       renderSlots.run({ project: '', repository: repository.key }, work, () =>
-        this.#retryLostMirror(() => verifier.verify(repository, request, work)),
+        this.#retryLostMirror(request.repository, () => verifier.verify(repository, request, work)),
       ),
     );
   }
@@ -194,7 +196,9 @@ export class EmbeddedSource implements DesiredSource {
     for (const [index, at] of sources.entries())
       results.push(
         await body(at, index).catch((error: unknown) => {
-          throw isAbort(error) || signal.aborted ? error : new SourceFailed(index, asDiskFailure(error));
+          throw isAbort(error) || signal.aborted
+            ? error
+            : new SourceFailed(index, asDiskFailure(error, reading(at.repository)));
         }),
       );
     return results;
@@ -216,15 +220,15 @@ export class EmbeddedSource implements DesiredSource {
     if (closed !== undefined) return closed;
     const what = `rendering ${at.source.path ?? '.'} at ${revision}`;
     return this.#jobs.run(`${key} ${String(rerenders)}`, what, signal, (work) =>
-      this.#retryLostMirror(() => this.#render(request, at, { key, segments, plugins }, work)),
+      this.#retryLostMirror(at.repository, () => this.#render(request, at, { key, segments, plugins }, work)),
     );
   }
 
-  async #retryLostMirror<T>(body: () => Promise<T>): Promise<T> {
+  async #retryLostMirror<T>(repository: Repository, body: () => Promise<T>): Promise<T> {
     try {
       return await body();
     } catch (error) {
-      if (!(error instanceof MirrorLost)) throw asDiskFailure(error);
+      if (!(error instanceof MirrorLost)) throw asDiskFailure(error, reading(repository));
       this.#deps.logger.warn('The mirror of a repository was damaged; fetching it again', { error });
       return body();
     }
@@ -285,6 +289,10 @@ export class EmbeddedSource implements DesiredSource {
     );
     return answerOf(key, await rendered.set(key, manifests), { revision, sourceType });
   }
+}
+
+function reading({ url }: Repository): string {
+  return `failed to read ${outsideText('url', url)}`;
 }
 
 /** Manifests that are rendered again may differ: a plugin may depend on more than its input. */

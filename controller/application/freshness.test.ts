@@ -160,6 +160,15 @@ describe('refreshDue', () => {
     expect(refreshDue(moved, { level: 1, reason: 'op' }, facts)).toMatchObject({ level: 2 });
   });
 
+  it('resolves revisions again at any comparison while that is owed', () => {
+    const owing = { ...facts, owesResolution: true };
+    expect(refreshDue(app(), undefined, owing)).toBeUndefined();
+    const levels = ([0, 1, 2, 3] as const).map((level) => refreshDue(app(), { level, reason: 'event' }, owing)?.level);
+    expect(levels).toEqual([0, 3, 3, 3]);
+    const expired = app({ status: { reconciledAt: '2026-01-01T11:00:00Z' } });
+    expect(refreshDue(expired, undefined, owing)).toMatchObject({ level: 3, cause: 'timer' });
+  });
+
   it('treats an empty member like an absent one, except in free-form values', () => {
     const written = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main', directory: { recurse: false } };
     expect(refreshDue(app({ spec: { source: written } }), undefined, facts)).toBeUndefined();

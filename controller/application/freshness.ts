@@ -87,6 +87,8 @@ export interface FreshnessFacts {
   readonly comparedAt: number | undefined;
   /** Hydration is on: no warning is needed. */
   readonly hydrates?: boolean | undefined;
+  /** A comparison at level 3 did not reach its repository: use no revisions from before it. */
+  readonly owesResolution?: boolean | undefined;
   /** 0: never. */
   readonly softMs: number;
   /** 0: never. */
@@ -104,8 +106,14 @@ export function refreshDue(
   request: RefreshRequest | undefined,
   facts: FreshnessFacts,
 ): DueRefresh | undefined {
-  const due = matchRule(app, facts);
-  if (due !== undefined) return { ...due, level: Math.max(due.level, request?.level ?? 0) as CompareLevel };
+  const due = matchRule(app, facts) ?? dueByRequest(request);
+  if (due === undefined) return undefined;
+  const level = Math.max(due.level, request?.level ?? 0) as CompareLevel;
+  const isOwed = facts.owesResolution === true && level > compareLevel.nothing;
+  return { ...due, level: isOwed ? compareLevel.forceResolve : level };
+}
+
+function dueByRequest(request: RefreshRequest | undefined): DueRefresh | undefined {
   if (request?.level === undefined) return undefined;
   const { level, reason, cause = 'other', resources } = request;
   return { level, hard: false, reason, cause, ...defined({ resources }) };

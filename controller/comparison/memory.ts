@@ -28,6 +28,8 @@ export interface AppMemory {
   sourceFailedAt?: number;
   /** The last comparison could not read one of its sides in full, so it is repeated soon. */
   unreadable?: boolean;
+  /** A comparison that had to resolve its revisions again did not reach a repository. */
+  owesResolution?: boolean;
   /** How many passes in a row have blocked the event loop for long. */
   consecutiveHolds?: number;
   /** When a comparison last found it OutOfSync. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
+import { CommandError, RepositoryError, SourceFailed, ToolFailed } from '#desired';
 import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { createLogger } from '#telemetry';
@@ -144,6 +145,49 @@ describe('a refresh', () => {
     await at.clock.advance(600_000);
     expect(at.world.app.status).toMatchObject({ sync: { status: 'Synced' } });
     expect(at.world.app.status?.conditions).toBeUndefined();
+  });
+
+  describe('that a user requests and that does not reach the repository', () => {
+    const refusedBy = async (cause: Error): Promise<void> => {
+      at.world.application(automated);
+      await at.start();
+      at.world.git.failure = new SourceFailed(0, cause);
+      at.world.edit(({ metadata }) => ({
+        metadata: { ...metadata, annotations: { 'argocd.argoproj.io/refresh': 'normal' } },
+      }));
+      await at.clock.advance(1000);
+      expect(at.world.app.status?.sync?.status).toBe('Unknown');
+      at.world.git.requests.length = 0;
+    };
+    const revisions = (): readonly unknown[] => at.world.git.requests.map(({ cache }) => cache.revision);
+    const anew = { notBefore: expect.any(Number) };
+
+    it.each([
+      new RepositoryError('repository is away'),
+      new CommandError('COMMAND_TIMEOUT', 'git took longer than 90 s'),
+    ])('accepts no revision that was resolved before it, also for a drift: %p', async (cause) => {
+      await refusedBy(cause);
+      at.world.dest.put({ ...at.world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
+      await at.clock.advance(35_000);
+      expect(at.world.app.status?.sync?.status).toBe('Unknown');
+      expect(revisions().length).toBeGreaterThan(1);
+      expect(revisions()).toEqual(revisions().map(() => anew));
+      at.world.git.failure = undefined;
+      at.world.git.push('b'.repeat(40), [configMap('one'), configMap('two')]);
+      await at.clock.advance(35_000);
+      expect(at.world.app.status?.sync).toMatchObject({ status: 'Synced', revision: 'b'.repeat(40) });
+      at.world.git.requests.length = 0;
+      await at.clock.advance(200_000);
+      expect(revisions()).toContain('cached');
+      expect(revisions()).not.toContainEqual(anew);
+    });
+
+    it('resolves a source that cannot be rendered no more often than before', async () => {
+      await refusedBy(new ToolFailed('helm: bad chart'));
+      await at.clock.advance(100_000);
+      expect(revisions().length).toBeGreaterThan(1);
+      expect(revisions()).toEqual(revisions().map(() => 'cached'));
+    });
   });
 
   it('runs when the project, the spec or the owner changes', async () => {

@@ -38,6 +38,7 @@ import { nextStatus, revisionsToCompare, withSyncError } from './next-status.ts'
 import { isOldNews } from './old-news.ts';
 import { noteComparison, noteRest, recheckRequest, resourcesToCompare, rest, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
+import { toleratesOutage } from './source-outage.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { BegunComparison, ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
 import type { RefreshConfig, PassAssessment, PassResult, RefreshPass } from './pass.ts';
@@ -309,7 +310,7 @@ export class RefreshProcessor {
           times: pass.times,
           capture: pass.capture.comparison,
         },
-        (error) => this.#tolerates(pass, error),
+        (error) => toleratesOutage(pass, error, this.#config.repoErrorGraceMs),
         signal,
       );
     const compared = await pass.times.measure('compare_app_state_ms', compare);
@@ -318,6 +319,7 @@ export class RefreshProcessor {
     if (!comparison.failed) {
       noteComparison(pass, this.#deps.random);
       delete pass.memory.sourceFailedAt;
+      delete pass.memory.owesResolution;
     }
     const isBlocked = comparison.pruneBlocked !== undefined && pruneCandidates(comparison).length > 0;
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0 || isBlocked;
@@ -410,19 +412,6 @@ export class RefreshProcessor {
     return buildTree({ ...subject, rows, nodeLabels: settings.allowedNodeLabels });
   }
 
-  /**
-   * During the grace period an unreadable source keeps the last comparison. Level 3 (a user
-   * request, a changed source or a manual sync) reports the error at once.
-   */
-  #tolerates(pass: RefreshPass, error: unknown): boolean {
-    if (pass.refresh.level === compareLevel.forceResolve) return false;
-    const since = pass.memory.sourceFailedAt ?? pass.now;
-    pass.memory.sourceFailedAt = since;
-    const tolerated = pass.now - since <= this.#config.repoErrorGraceMs;
-    if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
-    return tolerated;
-  }
-
   #untilExpiry(app: Application, memory: AppMemory): HandlerResult<RefreshRequest> {
     if (memory.unreadable === true)
       return {
@@ -445,6 +434,7 @@ export class RefreshProcessor {
       now: this.#now(),
       comparedAt: memory.comparedAt,
       hydrates: this.#config.hydrates,
+      owesResolution: memory.owesResolution,
       softMs: this.#config.appResyncMs,
       hardMs: this.#config.hardResyncMs,
     };

@@ -106,11 +106,14 @@ export class RepoServerClient {
   }
 
   #asError({ code, details }: ServiceError, secrets: readonly string[]): RepoServerError {
-    const { address } = this.#deps;
+    const { address, timeoutMs } = this.#deps;
     const reason = outsideText('rpc', details, { hidden: secrets }).slice(0, maxReasonLength) || unreadableReason;
     switch (code) {
       case status.DEADLINE_EXCEEDED:
-        return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');
+        return new RepoServerError(
+          'DeadlineExceeded',
+          `context deadline exceeded: repo-server ${address} did not answer within ${timeoutMs / 1000} s`,
+        );
       case status.UNAVAILABLE:
       case status.CANCELLED:
         return new RepoServerError(

@@ -166,7 +166,7 @@ async function run(
   if (exitCode === 0) return;
   const doing = `failed to make .git for plugins: git ${args[0] ?? ''}`;
   const refusal = diskRefusalIn(stderr);
-  if (refusal !== undefined) throw new CacheUnwritable(refusal, { doing });
+  if (refusal !== undefined) throw new CacheUnwritable(refusal, { doing: `${doing} of ${mirror.url}` });
   throw new RepositoryError(`${doing}: ${stderr.trim().split('\n')[0] ?? ''}`);
 }
 

@@ -36,7 +36,7 @@ export interface GitRepositoryDeps {
 }
 
 /**
- * Accept only answers whose request started after this monotonic time; undefined: within refsTtlMs.
+ * Accept only answers whose request started after this monotonic time, and within refsTtlMs.
  */
 export type FreshnessBound = number | undefined;
 
@@ -77,7 +77,7 @@ export class GitRepository {
     this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
     const init = (path: string, signal: AbortSignal): Promise<CommandResult> =>
       this.#git(['init', '--quiet', '--bare', '--template=', path], signal, {});
-    this.#folder = new MirrorFolder({ path: this.#directory, locks: deps.folders, init });
+    this.#folder = new MirrorFolder({ path: this.#directory, url: url.url, locks: deps.folders, init });
     const { clock, limits } = deps;
     this.#listings = new SharedJobs({ clock, limitMs: limits.deadlineMs });
     this.#commits = new SharedJobs({ clock, limitMs: limits.fetchTimeoutMs, keepGoing: true });
@@ -138,7 +138,7 @@ export class GitRepository {
    */
   async #listRefs(after: FreshnessBound, signal: AbortSignal): Promise<Refs> {
     const cached = this.#deps.trees.refs.get(this.#directory);
-    const mustBegin = after ?? this.#deps.clock.monotonic() - this.#deps.limits.refsTtlMs;
+    const mustBegin = Math.max(after ?? -Infinity, this.#deps.clock.monotonic() - this.#deps.limits.refsTtlMs);
     if (cached !== undefined && cached.at > mustBegin) return cached.refs;
     const underWay = this.#finished < this.#started;
     const isNewEnough = after === undefined || this.#startedAt > after;

@@ -8,6 +8,8 @@ import { diskRefusalIn, makeFolder, ownLines } from '../shared/disk-failure.ts';
 
 export interface MirrorFolderDeps {
   readonly path: string;
+  /** The repository, without user and password. */
+  readonly url: string;
   /** Held while a folder is created or removed, by its name. Shared by all mirrors. */
   readonly locks: KeyedMutex<string>;
   /** Runs `git init` in the folder. */
@@ -40,7 +42,7 @@ export class MirrorFolder {
   /** @throws RepositoryError */
   async prepare(signal: AbortSignal): Promise<void> {
     if (this.#isPrepared) return;
-    const { path, locks, init } = this.#deps;
+    const { path, url, locks, init } = this.#deps;
     await locks.run(this.name, signal, async () => {
       if (this.#isPrepared) return;
       await makeFolder(path);
@@ -56,7 +58,7 @@ export class MirrorFolder {
       // Commits of an earlier process can be read from a disk that accepts no writes.
       if (this.#isPrepared || (refusal !== undefined && isMirror(path))) return;
       const doing = 'Failed to initialize git repo';
-      if (refusal !== undefined) throw new CacheUnwritable(refusal, { doing });
+      if (refusal !== undefined) throw new CacheUnwritable(refusal, { doing: `${doing} of ${url}` });
       throw new RepositoryError(`${doing}: ${result.stderr.trim()}`);
     });
   }

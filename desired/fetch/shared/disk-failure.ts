@@ -25,11 +25,14 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Replaces the error of a disk that accepts no writes by one without a path; returns any other. */
-export function asDiskFailure(error: unknown): unknown {
+/**
+ * Replaces the error of a disk that accepts no writes by one without a path; returns any other.
+ * @param doing starts the message: "failed to read https://git/x"
+ */
+export function asDiskFailure(error: unknown, doing: string): unknown {
   const { code } = error as { readonly code?: unknown };
   const reason = typeof code === 'string' && Object.hasOwn(refusals, code) ? refusals[code] : undefined;
-  return reason === undefined ? error : new CacheUnwritable(reason, { cause: error });
+  return reason === undefined ? error : new CacheUnwritable(reason, { cause: error, doing });
 }
 
 /** The reason in git's output why the disk of the mirrors accepts no writes; undefined: none. */

@@ -11,7 +11,7 @@ export function remoteFailure(doing: string, url: string, stderr: string): Repos
   const shown = outsideText('url', url);
   const fields = { repository: shown };
   const refusal = diskRefusalIn(stderr);
-  if (refusal !== undefined) return new CacheUnwritable(refusal, { doing });
+  if (refusal !== undefined) return new CacheUnwritable(refusal, { doing: `${doing} of ${shown}` });
   for (const [pattern, meaning] of failures)
     if (pattern.test(stderr)) return new RepositoryError(`${doing}: ${meaning(shown)}`, { fields });
   const lines = stderr.split('\n').map((line) => line.trim());
