@@ -36,8 +36,8 @@ export async function withChild<T>(
 export interface DeadlineOptions {
   readonly clock: Clock;
   readonly limitMs: number;
-  /** Names the wait in the error message: "listing pods of cluster x". */
-  readonly what: string;
+  /** Names the wait in the error message: "listing pods of cluster x". Called at the deadline. */
+  readonly what: string | (() => string);
 }
 
 /**
@@ -51,8 +51,9 @@ export function withDeadline<T>(
   body: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   return withChild(parent, async (signal, abort) => {
-    const timer = deadline.clock.timer(deadline.limitMs, () => {
-      abort(new DeadlineExceeded(deadline.what, deadline.limitMs));
+    const { clock, limitMs, what } = deadline;
+    const timer = clock.timer(limitMs, () => {
+      abort(new DeadlineExceeded(typeof what === 'string' ? what : what(), limitMs));
     });
     try {
       return await abortable(body(signal), signal);

@@ -72,6 +72,7 @@ interface RenderOrder {
   readonly key: string;
   readonly segments: readonly string[];
   readonly plugins: readonly string[];
+  readonly noteWait: (server: string) => void;
 }
 
 interface ObservedJob {
@@ -218,9 +219,14 @@ export class EmbeddedSource implements DesiredSource {
     const plugins = await this.#deps.generators.plugins();
     const closed = rerenders ? undefined : this.#closed.get(key, plugins);
     if (closed !== undefined) return closed;
-    const what = `rendering ${at.source.path ?? '.'} at ${revision}`;
+    let by = '';
+    const noteWait = (server: string): void => {
+      by = server === '' ? '' : ` by ${server}`;
+    };
+    const what = (): string => `rendering ${at.source.path ?? '.'} at ${revision}${by}`;
+    const order = { key, segments, plugins, noteWait };
     return this.#jobs.run(`${key} ${String(rerenders)}`, what, signal, (work) =>
-      this.#retryLostMirror(at.repository, () => this.#render(request, at, { key, segments, plugins }, work)),
+      this.#retryLostMirror(at.repository, () => this.#render(request, at, order, work)),
     );
   }
 
@@ -237,14 +243,14 @@ export class EmbeddedSource implements DesiredSource {
   async #render(
     request: ManifestsRequest,
     at: RequestedSource,
-    { key, segments, plugins }: RenderOrder,
+    { key, segments, plugins, noteWait }: RenderOrder,
     signal: AbortSignal,
   ): Promise<SourceManifests> {
     const { remotes, failures } = this.#deps;
     const snapshot = await remotes.snapshot(at, at.revision, mustRerender(request), signal);
     try {
       const { job, isClosed } = await this.#jobOf(request, at, { snapshot, segments }, signal);
-      const manifests = await this.#generate(job, signal);
+      const manifests = await this.#generate({ ...job, noteWait }, signal);
       failures.succeeded(key);
       const isPinned = isGitSource(at) && manifests.sourceType !== 'Plugin';
       if (isPinned && isClosed()) this.#closed.set(key, plugins, manifests);

@@ -48,6 +48,8 @@ export interface RenderJob extends RelatedFetches {
    */
   readonly segments: readonly string[];
   readonly directory: DirectoryNode;
+  /** Names the server that renders it from now on, for the error at the deadline; '' for none. */
+  readonly noteWait?: (server: string) => void;
 }
 
 export interface RenderedManifests {

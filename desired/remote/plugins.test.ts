@@ -48,12 +48,13 @@ afterEach(() => {
   rmSync(sockets, { recursive: true, force: true });
 });
 
-function open(timeoutMs = 30_000): void {
+function open(timeoutMs = 30_000, deadlineMs = defaultLimits.deadlineMs): void {
   stop = new AbortController();
   const { address } = server;
   const connection = { clock: systemClock, maxMessageBytes: 1 << 24, serviceConfigFromDns: false, userAgent: 'test' };
   bench = renderBench({
     plugins: { sockets, exclusions: [] },
+    limits: { deadlineMs },
     pluginsElsewhere: { ...connection, address, timeoutMs },
   });
   void bench.desired.run(stop.signal);
@@ -135,6 +136,19 @@ describe('plugins beside the repo-server', () => {
     generate = answer;
     expect((await failureOf(render({ plugin: { name: 'elsewhere' } }))).message).toMatch(expected);
     expect((await failureOf(render())).message).toMatch(expected);
+  });
+
+  it('are named if they do not answer within the deadline of the source', async () => {
+    stop.abort(new Shutdown());
+    bench.close();
+    open(30_000, 1500);
+    repository = bench.repository({ 'app/a.yaml': '' });
+    const revision = repository.git('rev-parse', 'HEAD');
+    generate = () => undefined;
+    const failing = (source: Partial<ApplicationSource>): Promise<Error> => failureOf(render(source));
+    const expected = `rendering app at ${revision} by the repo-server ${server.address} took longer than 1.5 s`;
+    expect((await failing({ plugin: { name: 'elsewhere' } })).message).toBe(expected);
+    expect((await failing({})).message).toBe(expected);
   });
 
   it('fail a source without a type if they do not answer: it could be theirs', async () => {

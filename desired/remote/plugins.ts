@@ -88,12 +88,17 @@ export class RepoServerPlugins implements RemotePlugins {
   }
 
   /** Without tracking, which the caller adds to the manifests of any source. */
-  async #ask({ request, source, repository, snapshot }: RenderJob, signal: AbortSignal): Promise<SourceManifests> {
+  async #ask(
+    { request, source, repository, snapshot, noteWait }: RenderJob,
+    signal: AbortSignal,
+  ): Promise<SourceManifests> {
     const at = { source: asPluginSource(source), repository, revision: snapshot.revision };
     const alone = { ...omit(request, 'tracking'), sources: [at] };
+    noteWait?.(`the repo-server ${this.address}`);
     const { sources } = await this.#source.manifests(alone, signal).catch((error: unknown) => {
       throw error instanceof SourceFailed && !isAbort(error) ? error.cause : error;
     });
+    noteWait?.('');
     const [answer] = sources;
     if (answer?.sourceType === 'Plugin') return answer;
     throw new DesiredError(

@@ -1,5 +1,5 @@
 import { abortable, newAbortController, withDeadline } from '#base';
-import type { Clock } from '#base';
+import type { Clock, DeadlineOptions } from '#base';
 
 interface SharedJob<T> {
   readonly result: Promise<T>;
@@ -38,7 +38,12 @@ export class SharedJobs<T> {
   }
 
   /** @param what describes the work in the deadline error */
-  async run(key: string, what: string, signal: AbortSignal, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async run(
+    key: string,
+    what: DeadlineOptions['what'],
+    signal: AbortSignal,
+    body: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
     const job = this.#jobs.get(key) ?? this.#start(key, what, body);
     job.waiters += 1;
@@ -62,7 +67,7 @@ export class SharedJobs<T> {
     for (const job of this.#jobs.values()) job.stop.abort(reason);
   }
 
-  #start(key: string, what: string, body: (signal: AbortSignal) => Promise<T>): SharedJob<T> {
+  #start(key: string, what: DeadlineOptions['what'], body: (signal: AbortSignal) => Promise<T>): SharedJob<T> {
     const stop = newAbortController();
     const { clock, limitMs } = this.#options;
     const result = withDeadline(stop.signal, { clock, limitMs, what }, body).finally(() => {
