@@ -216,6 +216,8 @@ export interface FaultRule {
   readonly times?: number;
   readonly fault:
     | { readonly kind: 'latency'; readonly ms: number }
+    /** Answers once the promise resolves. */
+    | { readonly kind: 'hold'; readonly until: Promise<void> }
     | {
         readonly kind: 'status';
         readonly code: 401 | 403 | 404 | 409 | 410 | 429 | 500 | 503;

@@ -134,6 +134,9 @@ export class ApiServer {
       case 'latency':
         await this.#deps.clock.sleep(fault.ms);
         return false;
+      case 'hold':
+        await fault.until;
+        return false;
       case 'status': {
         if (fault.retryAfterSeconds !== undefined) response.setHeader('Retry-After', String(fault.retryAfterSeconds));
         const error = faultStatus(fault.code, fault.message, resource);

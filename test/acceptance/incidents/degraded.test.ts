@@ -127,9 +127,11 @@ describe('driftless explain names the part that does not work:', () => {
       const replica = await world.replica({ statusProcessors: 1 });
       world.application('demo', { ...repo.source(), ...automated });
       await world.until('demo', synced, screenTimeoutMs);
-      // The hub accepts changes of one Application slowly, and the worker waits for it.
-      const slow = { kind: 'latency', ms: 8000 } as const;
-      const repair = world.hub.addFault({ verb: 'patch', resource: 'applications', name: 'slow', fault: slow });
+      // The hub does not answer changes of one Application yet, and the worker waits for it.
+      let answer = (): void => undefined;
+      const until = new Promise<void>((resolve) => (answer = resolve));
+      const fault = { kind: 'hold', until } as const;
+      const repair = world.hub.addFault({ verb: 'patch', resource: 'applications', name: 'slow', fault });
       world.application('slow', repo.source());
       await eventually(() => {
         const busy = replica.facts.controller.pools().flatMap((pool) => pool.contents().inProgress);
@@ -151,6 +153,7 @@ describe('driftless explain names the part that does not work:', () => {
         ],
       });
       repair();
+      answer();
       await world.until('slow', ({ status }) => expect(status?.sync?.status).toBe('OutOfSync'), screenTimeoutMs);
     },
     testTimeoutMs,
