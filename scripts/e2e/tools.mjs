@@ -130,6 +130,7 @@ export const tools = [
     answer: /argocd: v(\d[\d.]*)/,
     onlyFor: [
       'argo-cli.e2e.ts',
+      'chaos-repo-server.e2e.ts',
       'hydrator.e2e.ts',
       'plugins.e2e.ts',
       'repo-server.e2e.ts',

@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { systemClock } from '#base';
-import { eventually } from '#support';
+import { newAbortController, systemClock } from '#base';
+import { canMount, eventually, SmallDisk } from '#support';
 import { TestApplication } from './applications.ts';
 import { CertificateAuthority } from './support/certificates.ts';
 import { startGitServer } from './support/git-server.ts';
@@ -12,10 +12,11 @@ import { HangingProxy } from './support/hanging-proxy.ts';
 import { freePort, isDryRun, isWrite, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 import { formerOwnersWrite, OwnershipWitness, replicaWrites } from './support/ownership-witness.ts';
+import { renderedController } from './rendered-controller.ts';
 import { ServerProcess } from './support/processes.ts';
 import { startSshServer } from './support/ssh-server.ts';
 import type { SshServer } from './support/ssh-server.ts';
-import { UnderTest } from './under-test.ts';
+import { refreshed, UnderTest } from './under-test.ts';
 
 const limitMs = 90_000;
 const syncPolicy = { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] };
@@ -28,6 +29,16 @@ const files = (colour: string): Record<string, string> =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, annotations: {argocd.argoproj.io/sync-wave: "${wave}"}}\ndata: {colour: ${colour}}\n`,
     ]),
   );
+
+/** Keeps the disk full, whatever its other files release; returns what ends that. */
+function fill(disk: SmallDisk): () => void {
+  disk.fill();
+  const timer = setInterval(() => disk.fill(), 50);
+  return () => {
+    clearInterval(timer);
+    disk.free();
+  };
+}
 
 /** 0 would be the process group of this test. */
 function pidOf(pod: { readonly pid: number | undefined } | undefined): number {
@@ -54,6 +65,8 @@ describe('real processes that fail in the middle of syncs', () => {
   let proxies: HangingProxy[];
   let apps: TestApplication[];
   let witness: OwnershipWitness;
+  /** The disk of each replica's cache, by the name of its pod; none if this user may not mount. */
+  const disks = new Map<string, SmallDisk>();
   let round = 0;
 
   beforeAll(async () => {
@@ -77,6 +90,7 @@ describe('real processes that fail in the middle of syncs', () => {
       externalRedis: { host: '127.0.0.1', port: redisPort },
       configs: { params: { 'controller.self.heal.backoff.timeout.seconds': '0' } },
     };
+    if (canMount) await mountDisks(values);
     controller = await UnderTest.install({ server: hub, folder: world.folder, values });
     witness = new OwnershipWitness(hub);
     await secret('cluster-managed', 'cluster', { name: 'managed', server: managed.url, config: clusterConfig() });
@@ -90,8 +104,19 @@ describe('real processes that fail in the middle of syncs', () => {
     await controller.stop();
     await Promise.all([...doubles.map((double) => double.stop()), ...proxies.map((proxy) => proxy.close())]);
     await Promise.all([git.close(), ssh.close(), redis.stop()]);
+    for (const disk of disks.values()) disk.close();
     await world.close();
   });
+
+  async function mountDisks(values: { readonly controller: { readonly replicas: number } }): Promise<void> {
+    const { workload } = await renderedController(values);
+    for (let ordinal = 0; ordinal < values.controller.replicas; ordinal += 1) {
+      const name = `${workload.metadata.name}-${ordinal}`;
+      const disk = new SmallDisk('24m');
+      disks.set(name, disk);
+      symlinkSync(disk.path, join(world.folder, name));
+    }
+  }
 
   function clusterConfig(): string {
     const { ca = '', cert = '', key = '' } = managed.access;
@@ -166,6 +191,41 @@ describe('real processes that fail in the middle of syncs', () => {
     expectNoFormerOwner();
   }
 
+  const serverOf = ({ name }: TestApplication): Server => (name.endsWith('hub') ? hub : managed);
+  const mapPath = ({ name }: TestApplication, map: string): string => `/api/v1/namespaces/${name}/configmaps/${map}`;
+
+  /** Changes an object of each Application by hand, and waits until all of them are repaired. */
+  async function driftIsRepaired(drifted: readonly TestApplication[], colour: string): Promise<void> {
+    const data = { colour: 'by hand' };
+    for (const app of drifted) await serverOf(app).api.patch(mapPath(app, 'b'), { data });
+    for (const app of drifted)
+      await eventually(async () => {
+        const map = await serverOf(app).api.get<{ data: object }>(mapPath(app, 'b'));
+        expect({ [app.name]: map?.data }).toEqual({ [app.name]: { colour } });
+      }, limitMs);
+  }
+
+  /** Notes each status that is Synced by another commit than the newest; returns what ends that. */
+  function noteWrongSynced(watched: readonly TestApplication[], commits: readonly string[]): () => Promise<string[]> {
+    const wrong: string[] = [];
+    const over = newAbortController();
+    const watching = (async () => {
+      while (!over.signal.aborted) {
+        for (const app of watched) {
+          const { sync } = (await app.read()).status ?? {};
+          if (sync?.status === 'Synced' && sync.revision !== commits[apps.indexOf(app)])
+            wrong.push(`${app.name}: ${sync.revision}`);
+        }
+        await systemClock.sleep(250);
+      }
+    })();
+    return async () => {
+      over.abort();
+      await watching;
+      return wrong;
+    };
+  }
+
   /** The audit logs of both API servers are the witness. */
   function expectNoFormerOwner(): void {
     const written = [
@@ -187,6 +247,55 @@ describe('real processes that fail in the middle of syncs', () => {
   it('settle with all dependencies in place', async () => {
     await settled([]);
   }, 150_000);
+
+  (canMount ? it : it.skip)(
+    'the disk of a cache is full: known commits go on, new ones are reported, and synced once there is space (needs root)',
+    async () => {
+      const lastOwner = (url: string): string => witness.periods(url).at(-1)?.owner ?? '';
+      const owner = lastOwner(managed.url);
+      const ownsHub = lastOwner('https://kubernetes.default.svc') === owner;
+      const affected = apps.filter((app) => ownsHub || serverOf(app) === managed);
+      const pod = controller.pods.all().find(({ name }) => name === owner);
+      const disk = disks.get(owner);
+      if (pod === undefined || disk === undefined) throw new Error(`no disk of ${owner}`);
+      const facts = (): unknown => [pidOf(pod), pod.isRunning, witness.periods(managed.url).length];
+      const before = facts();
+      const free = fill(disk);
+      try {
+        await driftIsRepaired(affected, 'first');
+        // The key of an ssh repository is a file: without space its branch cannot be resolved anew.
+        for (const app of affected.filter(({ name }) => !name.startsWith('ssh'))) {
+          await refreshed(hub, app.path, 'normal', limitMs);
+          await app.isGood(undefined, { withinMs: limitMs });
+          expect((await app.read()).status?.conditions ?? []).toEqual([]);
+        }
+        const commits = await begin();
+        for (const app of affected)
+          await eventually(async () => {
+            const { conditions = [] } = (await app.read()).status ?? {};
+            const message = expect.stringContaining(
+              `/${app.name}: the controller cannot write to its cache (--cache-dir): No space left on device. Check the volume and its size`,
+            );
+            expect(conditions).toEqual([expect.objectContaining({ type: 'ComparisonError', message })]);
+          }, limitMs);
+        const wrong = noteWrongSynced(affected, commits);
+        for (const [i, app] of apps.entries())
+          if (!affected.includes(app)) await app.isGood(commits[i], { withinMs: limitMs });
+        free();
+        // No resync is due so soon: the retry finds the commits.
+        await settled(commits);
+        expect(await wrong()).toEqual([]);
+      } finally {
+        free();
+      }
+      expect(facts()).toEqual(before);
+      const pruned = managed
+        .audit()
+        .filter(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'configmaps');
+      expect(pruned).toEqual([]);
+    },
+    200_000,
+  );
 
   it.each(['etcd', 'apiserver'] as const)(
     'the %s of a managed cluster is killed and started again',

@@ -21,6 +21,10 @@ export interface RepoServer {
   readonly redis: string;
   readonly pid: number;
   readonly log: () => string;
+  /** Kills it with SIGKILL; its address and its Redis stay. */
+  kill(): Promise<void>;
+  /** Starts it again after {@link RepoServer.kill}; resolves when it listens. */
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,15 +76,20 @@ export async function startRepoServer(options: RepoServerOptions): Promise<RepoS
       ...options.env,
     },
   );
-  server.start();
-  await eventually(() => isListening(port), 60_000).catch((error: unknown) => {
-    throw new Error(`argocd-repo-server does not listen: ${server.tail()}`, { cause: error });
-  });
+  const start = async (): Promise<void> => {
+    server.start();
+    await eventually(() => isListening(port), 60_000).catch((error: unknown) => {
+      throw new Error(`argocd-repo-server does not listen: ${server.tail()}`, { cause: error });
+    });
+  };
+  await start();
   return {
     address: `127.0.0.1:${port}`,
     redis: `127.0.0.1:${redisPort}`,
     pid: server.pid ?? 0,
     log: () => server.tail(60),
+    kill: () => server.stop('SIGKILL'),
+    restart: start,
     close: async () => {
       await server.stop();
       await redis.stop();
