@@ -7,7 +7,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { eventually } from '#support';
 import { openCache } from '../../engine/live.ts';
 import { openWriter, runSync } from '../../engine/sync.ts';
-import { startDouble, startServers, toolPath } from './support/index.ts';
+import { isBy, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
 /** Stands in for `driftless/sim`: the examples then run unchanged against a real API server. */
@@ -95,6 +95,28 @@ describe('the engine as a package, on a real API server', () => {
         ['ConfigMap', true],
         ['Secret', true],
       ]);
+      await cache.close();
+    });
+
+    it('one request lists and watches a kind of a namespace', async () => {
+      const requests = (): string[] =>
+        target
+          .audit()
+          .filter((event) => isBy(event, 'team', 'limited') && event.objectRef?.resource === 'configmaps')
+          .filter(({ verb, stage }) => verb === 'list' || (verb === 'watch' && stage === 'ResponseStarted'))
+          .map(({ verb, requestURI }) => `${verb} ${/sendInitialEvents=true/.exec(requestURI)?.[0] ?? ''}`);
+      for (const name of ['stays', 'leaves']) await target.kubectl(['create', 'configmap', name, '-n', 'team']);
+      const before = requests().length;
+      const include = [{ groups: [''], kinds: ['ConfigMap'] }];
+      const cache = await openCache({ kubeConfig, namespaces: ['team'], include });
+      const deleted: string[] = [];
+      cache.subscribe({ deleted: ({ name }) => deleted.push(name) });
+      const { objects, incomplete } = await cache.list();
+      expect(objects.map(({ name }) => name)).toEqual(expect.arrayContaining(['stays', 'leaves']));
+      expect(incomplete).toEqual([]);
+      await target.kubectl(['delete', 'configmap', 'leaves', '-n', 'team']);
+      await eventually(() => expect(deleted).toEqual(['leaves']));
+      expect(requests().slice(before)).toEqual(['watch sendInitialEvents=true']);
       await cache.close();
     });
 
