@@ -32,6 +32,8 @@ export class FakeServer {
   serverVersion = 'v1.33.1+fake';
   /** Streams of these resources send no bookmark after the initial events. */
   readonly endlessStreams = new Set<string>();
+  /** Streams start with the objects of the backup, and send later changes when this resolves. */
+  streamLag: Promise<void> | undefined;
   /** Whether watches start with the events since their version, as on a real server. */
   replays = false;
   readonly #happened: WatchEvent[] = [];
@@ -192,12 +194,25 @@ export class FakeServer {
   }
 
   #initialEvents(resource: ApiResource, namespace: string | undefined): WatchEvent[] {
-    const found = [...this.#objects.values()].filter((object) => matches(object, resource, namespace));
-    const events: WatchEvent[] = found.map((object) => ({ type: 'ADDED', object }));
-    const resourceVersion = String(this.#version);
-    if (!this.endlessStreams.has(resource.resource))
-      events.push({ type: 'BOOKMARK', resourceVersion, endsInitialEvents: true });
-    return events;
+    const objects = this.streamLag === undefined ? this.#objects : this.#backup.objects;
+    const found = [...objects.values()].filter((object) => matches(object, resource, namespace));
+    return found.map((object) => ({ type: 'ADDED', object }));
+  }
+
+  /** The changes since the backup, if streams lag, and the bookmark. */
+  async #restOfStream(resource: ApiResource, namespace: string | undefined): Promise<WatchEvent[]> {
+    const isLagging = this.streamLag !== undefined;
+    await this.streamLag;
+    const end: WatchEvent = { type: 'BOOKMARK', resourceVersion: String(this.#version), endsInitialEvents: true };
+    const since = isLagging ? this.#eventsSince(this.#backup.version, resource, namespace) : [];
+    return this.endlessStreams.has(resource.resource) ? since : [...since, end];
+  }
+
+  #eventsSince(version: number, resource: ApiResource, namespace: string | undefined): WatchEvent[] {
+    return this.#happened.filter((event) => {
+      const { object } = event as { readonly object: KubeObject };
+      return Number(object.metadata.resourceVersion) > version && matches(object, resource, namespace);
+    });
   }
 
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
@@ -215,12 +230,11 @@ export class FakeServer {
       queue.push(event);
       wake();
     };
-    if (streams) queue.push(...this.#initialEvents(resource, options.namespace));
-    for (const event of this.replays && !streams ? this.#happened : []) {
-      const { object } = event as { readonly object: KubeObject };
-      const isNew = Number(object.metadata.resourceVersion) > Number(options.resourceVersion);
-      if (isNew && matches(object, resource, options.namespace)) queue.push(event);
-    }
+    if (streams) {
+      queue.push(...this.#initialEvents(resource, options.namespace));
+      void this.#restOfStream(resource, options.namespace).then((events) => events.forEach(push));
+    } else if (this.replays)
+      queue.push(...this.#eventsSince(Number(options.resourceVersion), resource, options.namespace));
     const watcher = { resource, namespace: options.namespace, push, cut };
     const onAbort = (): void => cut(options.signal.reason as Error);
     this.#watchers.add(watcher);

@@ -20,6 +20,7 @@ import { KindFaults } from './kind-faults.ts';
 import { hasSameFacts } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { forgetRows } from './forget-rows.ts';
+import { OutdatedItems } from './outdated-items.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
 
 /** Whether the cache of one kind in one namespace can be relied on. */
@@ -386,35 +387,40 @@ export class KindWatch {
     const readAgain = this.#isRereading;
     const before = this.#version;
     const unread = new Set<ResourceKey>();
+    const outdated = new OutdatedItems(cache);
     let pageVersion = '';
+    const take = (item: KubeObject, wentBack: boolean): void => {
+      // Keep the row even if this state of the object cannot be read: the object exists.
+      const key = keyOf(item);
+      const before = cache.store.get(key);
+      if (before !== undefined) before.lastList = list;
+      const isRead = this.#isolate(item, () => {
+        const known = readAgain || wentBack ? undefined : cache.known(item);
+        const news = known === undefined ? this.#read(item) : this.#changedNode(known, item);
+        if (news === undefined) return;
+        if (!isFirst) this.#deps.onEvent(this.resource, item);
+        cache.putListed(news, list, known === undefined && !wentBack);
+      });
+      if (!isRead && this.#faults.has(key)) unread.add(key);
+    };
     return {
       // Listed objects are current even if the list is incomplete; only removals need the complete
-      // list. This spreads the work over the pages.
+      // list. This spreads the work over the pages. A streamed list may begin with a late state.
       add: (items, version) => {
         if (this.isSuspended()) return;
         pageVersion = version;
         const wentBack = this.#noteRegression(version, before);
         for (const item of items) {
           if (this.isSuspended()) return;
-          // Keep the row even if this state of the object cannot be read: the object exists.
-          const key = keyOf(item);
-          const before = cache.store.get(key);
-          if (before !== undefined) before.lastList = list;
-          const isRead = this.#isolate(item, () => {
-            const known = readAgain || wentBack ? undefined : cache.known(item);
-            const news = known === undefined ? this.#read(item) : this.#changedNode(known, item);
-            if (news === undefined) return;
-            if (!isFirst) this.#deps.onEvent(this.resource, item);
-            cache.putListed(news, list, known === undefined && !wentBack);
-          });
-          if (!isRead && this.#faults.has(key)) unread.add(key);
+          if (version !== '' || !outdated.defer(item)) take(item, wentBack);
         }
       },
       remove: (object) => {
-        if (!this.isSuspended()) this.#remove(object);
+        if (!this.isSuspended() && !outdated.isOutdatedDeletion(object)) this.#remove(object);
       },
       commit: (version) => {
         if (this.isSuspended()) return;
+        for (const item of outdated.values()) take(item, false);
         cache.commitList(this.#rows(), list, version);
         this.#faults.commitList((key) => cache.store.get(key) !== undefined || unread.has(key));
         this.#version = version;

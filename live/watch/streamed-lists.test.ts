@@ -102,6 +102,61 @@ describe('a cluster of which single namespaces are watched', () => {
     await w.stop();
   });
 
+  it('never goes back to an earlier state while a server with a late cache streams a list', async () => {
+    const w = await streaming((server) => {
+      server.put(tracked('gone'));
+      server.put(tracked('again'));
+    });
+    w.server.save();
+    w.server.put(tracked('a', 'shop', { data: { key: 'later' } }));
+    w.server.remove('ConfigMap', 'gone');
+    w.server.remove('ConfigMap', 'again');
+    w.server.put({ ...tracked('again'), metadata: { ...tracked('again').metadata, uid: 'second' } });
+    await w.clock.advance(100);
+    const contents = async (): Promise<unknown> => {
+      const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+      return [...objects.values()].map(({ metadata, data }) => [metadata.name, metadata.uid, data]).sort();
+    };
+    const current = [
+      ['a', 'uid-a', { key: 'later' }],
+      ['again', 'second', undefined],
+    ];
+    expect(await contents()).toEqual(current);
+    let catchUp: () => void = () => undefined;
+    w.server.streamLag = new Promise((resolve) => (catchUp = resolve));
+    const changed = w.changes.length;
+    w.server.cutWatches(apiError(410));
+    await w.clock.advance(5_000);
+    expect(await contents()).toEqual(current);
+    catchUp();
+    await w.clock.advance(100);
+    expect(await contents()).toEqual(current);
+    expect(w.changes.slice(changed)).toEqual([]);
+    expect(requestsOf(w, 'configmaps')).toEqual(Array.from({ length: 4 }, () => 'stream configmaps'));
+    await w.stop();
+  });
+
+  it('takes back objects of a restored server whose versions have passed those of the cache', async () => {
+    const w = await streaming((server) => void server.put(tracked('gone')));
+    w.server.save();
+    w.server.put(tracked('a', 'shop', { data: { key: 'later' } }));
+    w.server.remove('ConfigMap', 'gone');
+    await w.clock.advance(100);
+    w.server.silent.add('configmaps');
+    w.server.restore();
+    for (let i = 0; i < 5; i += 1) w.server.put(tracked('other'));
+    w.server.cutWatches(apiError(410));
+    await w.clock.advance(1_000);
+    const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+    expect([...objects.values()].map((object) => [object.metadata.name, object['data']]).sort()).toEqual([
+      ['a', undefined],
+      ['gone', undefined],
+      ['other', undefined],
+    ]);
+    expect(requestsOf(w, 'configmaps').filter((request) => request.startsWith('list'))).toEqual([]);
+    await w.stop();
+  });
+
   it('leaves a kind out by resource.respectRBAC, as the list says', async () => {
     const refused = (server: FakeServer): void => {
       server.faults.set('stream pods', 403);
