@@ -65,6 +65,9 @@ const usedForCallers = new Set([
   'argocd-driftless: create authentication.k8s.io/tokenreviews',
   'argocd-driftless: create authorization.k8s.io/subjectaccessreviews',
 ]);
+/** This server streams lists of a namespace; one before 1.34 gets a list, then a watch. */
+const asOnOlderServers = (event: AuditEvent): AuditEvent =>
+  event.verb === 'watch' && event.requestURI.includes('sendInitialEvents=true') ? { ...event, verb: 'list' } : event;
 /** A right of all users (ClusterRole system:basic-user). */
 const isOwnReview = ({ objectRef }: AuditEvent): boolean => objectRef?.resource === 'selfsubjectaccessreviews';
 
@@ -226,7 +229,9 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
     await until(async () => {
       events = ownEvents();
       const unused = permissionsOf(rendered.granted).filter(
-        (permission) => !askedInside.has(permission.verb) && !events.some((event) => uses(event, permission)),
+        (permission) =>
+          !askedInside.has(permission.verb) &&
+          !events.some((event) => uses(event, permission) || uses(asOnOlderServers(event), permission)),
       );
       expect(unused.map(describePermission).filter((text) => !usedForCallers.has(text))).toEqual([]);
     });
