@@ -40,6 +40,11 @@ export class ObjectBody {
     if (this.apiVersion !== object.apiVersion) return false;
     return this.text === rawTextOf(object) || deepEqual(jsonOf(this.parse()), jsonOf(object));
   }
+
+  equals(other: ObjectBody): boolean {
+    if (this.apiVersion !== other.apiVersion) return false;
+    return this.text === other.text || deepEqual(jsonOf(this.parse()), jsonOf(other.parse()));
+  }
 }
 
 /** Memory besides the text. */

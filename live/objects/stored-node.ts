@@ -376,6 +376,16 @@ export function isRepeated(before: StoredNode, after: StoredNode): boolean {
   return isSameVersion(before, after) && before.app === after.app && before.health?.status === after.health?.status;
 }
 
+/**
+ * Whether two nodes of one version have the same content: a restored server reuses versions.
+ * Without whole objects, their fields count, unless a query has read the object of the first one.
+ */
+export function hasSameContent(before: StoredNode, after: StoredNode): boolean {
+  if (before.body !== undefined || after.body !== undefined)
+    return before.body !== undefined && after.body !== undefined && before.body.equals(after.body);
+  return before.fetched === undefined && hasSameFacts(before, after);
+}
+
 /** Whether both were read from the same version of the same object. */
 export function isSameVersion(before: StoredNode, after: StoredNode): boolean {
   return before.uid === after.uid && before.resourceVersion === after.resourceVersion && after.resourceVersion !== '';

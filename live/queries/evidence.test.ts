@@ -240,6 +240,28 @@ describe('evidence of a watched cluster', () => {
     await w.stop();
   });
 
+  it.each(['an event', 'the response of our write'])(
+    'changes by %s with a known version and another content, as of a restored server',
+    async (news) => {
+      const w = await world((server) => server.put(tracked('a')), auditing);
+      const first = w.server.put(tracked('a', 'shop', { data: { by: 'hand' } }));
+      const version = Number(first.metadata.resourceVersion) + 1;
+      const lost = { ...first, metadata: { ...first.metadata, resourceVersion: String(version) }, data: { by: 'us' } };
+      const other = (): KubeObject => w.server.put(tracked('a', 'shop', { data: { by: 'another' } }));
+      if (news === 'an event') w.cluster().observe(lost);
+      else other();
+      await w.clock.advance(60_000);
+      const before = known(await evidenceIn(w));
+      const { length } = w.changes;
+      if (news === 'an event') other();
+      else w.cluster().observe(lost);
+      await w.clock.advance(60_000);
+      expect(known(await evidenceIn(w))).not.toBe(before);
+      expect(w.changes.slice(length)).toMatchObject([{ key: keyOf(first) }]);
+      await w.stop();
+    },
+  );
+
   it('does not exist while discovery cannot read a group', async () => {
     const w = await world((server) => server.put(tracked('a')), auditing);
     known(await evidenceIn(w));

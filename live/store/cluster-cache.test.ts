@@ -453,6 +453,25 @@ describe('a watch event with the response of our own write', () => {
     });
   });
 
+  it('keeps the row if it comes first, and the response is equal but written differently', async () => {
+    await withSink((sink, cache) => {
+      const { data, ...rest } = written('ours');
+      sink.event('MODIFIED', { data, ...rest });
+      const before = nodeOf(cache);
+      expect(before?.body).toBeDefined();
+      cache.observe(written('ours'));
+      expect(nodeOf(cache)).toBe(before);
+    });
+  });
+
+  it('replaces the row if the response that follows has another content', async () => {
+    await withSink((sink, cache) => {
+      sink.event('MODIFIED', written('before the restore'));
+      cache.observe(written('ours'));
+      expect(nodeOf(cache)?.body?.isSameAs(written('ours'))).toBe(true);
+    });
+  });
+
   it('replaces the row if the object is another one under the same version', async () => {
     await withSink((sink, cache) => {
       cache.observe(written('ours'));
@@ -480,6 +499,46 @@ describe('a watch event with the response of our own write', () => {
       cache.observe(written('ours'));
       sink.event('MODIFIED', written('ours'));
       expect(watch.fault()).toBeUndefined();
+    });
+  });
+});
+
+describe('a watch event of a restored server with a known version', () => {
+  const child = (owner: string, labels: Record<string, string> = {}): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: {
+      name: 'child',
+      namespace: 'ns',
+      uid: 'uid-child',
+      resourceVersion: '50',
+      labels,
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-${owner}` }],
+    },
+  });
+  const shown = (cache: ClusterCache): StoredNode | undefined => cache.store.get(keyOf(child('a')));
+
+  it('updates the row of an object without body, and its stamp, if it shows', async () => {
+    await withSink((sink, cache) => {
+      sink.event('ADDED', child('a'));
+      const before = shown(cache);
+      sink.event('MODIFIED', child('a', { not: 'shown' }));
+      expect(shown(cache)).toBe(before);
+      sink.event('MODIFIED', child('b'));
+      expect(shown(cache)?.ownerRefs.map(({ uid }) => uid)).toEqual(['uid-b']);
+      expect(shown(cache)?.stamp).toBeGreaterThan(before?.stamp ?? Number.NaN);
+    });
+  });
+
+  it('drops what was read of the object in another API version', async () => {
+    await withSink((sink, cache) => {
+      const [then, now] = [child('a'), { ...child('a'), data: { x: 'now' } }];
+      sink.event('ADDED', then);
+      const node = shown(cache);
+      if (node === undefined) throw new Error('no row');
+      cache.store.keepFetched(node, 'v1beta1', new ObjectBody({ ...then, apiVersion: 'v1beta1' }));
+      sink.event('MODIFIED', now);
+      expect(shown(cache)?.fetched).toBeUndefined();
     });
   });
 });

@@ -2,7 +2,7 @@ import { isOlderVersion } from '#kube';
 import { keyOf } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import type { ChangeBatch } from './change-batch.ts';
-import { isRepeated, isNoopForApps, isSameVersion } from '../objects/stored-node.ts';
+import { hasSameContent, isRepeated, isNoopForApps, isSameVersion } from '../objects/stored-node.ts';
 import type { NodeReader, StoredNode } from '../objects/stored-node.ts';
 import type { NodeStore } from './node-store.ts';
 import type { RowChange } from '../types.ts';
@@ -78,19 +78,16 @@ export class ClusterCache {
   }
 
   /**
-   * Reports whether a watch event shows exactly the response of our own write, which is in the
-   * cache: the row stays, and what was derived from it. The write then counts as confirmed.
+   * A watch event shows the cached version with the same content: the row stays, and what was
+   * derived from it. It confirms the response of our own write.
    */
-  confirm(object: KubeObject): boolean {
-    const key = keyOf(object);
-    if (!this.#ownWrites.has(key) || this.known(object)?.body?.isSameAs(object) !== true) return false;
+  confirm(key: ResourceKey): void {
     this.#ownWrites.delete(key);
-    return true;
   }
 
   /**
    * Adds or updates an object by a watch event. Events arrive in order, so only the response of our
-   * own write can be newer.
+   * own write can be newer. An equal version with another content comes from a restored server.
    * @returns whether the update counts for an Application
    */
   put(node: StoredNode): boolean {
@@ -98,7 +95,7 @@ export class ClusterCache {
     if (before !== undefined && this.#ownWrites.has(node.key) && isOlder(node, before)) return false;
     this.#ownWrites.delete(node.key);
     node.lastList = before?.lastList ?? 0;
-    return this.#replace(before, node, true);
+    return this.#replace(before, node, false);
   }
 
   /**
@@ -145,10 +142,12 @@ export class ClusterCache {
       return !isSecond;
     }
     this.#lateVersions.delete(node.key);
+    // The event arrived first: keep its row.
+    if (before !== undefined && isRepeated(before, node) && hasSameContent(before, node)) return true;
     // A list in progress may have included the object already: keep that on record.
     node.lastList = before?.lastList ?? 0;
     if (before === undefined || !isSameVersion(before, node)) this.#ownWrites.set(node.key, this.#lists);
-    this.#replace(before, node, true);
+    this.#replace(before, node, false);
     return true;
   }
 

@@ -351,12 +351,10 @@ export class KindWatch {
   }
 
   #put(object: KubeObject): void {
-    if (this.#deps.cache.confirm(object)) {
-      this.#faults.remove(keyOf(object));
-      return;
-    }
-    const node = this.#read(object);
-    if (this.#deps.cache.put(node)) this.#deps.onChange(node, object);
+    const { cache, onChange } = this.#deps;
+    const news = this.#newsOf(cache.known(object), object);
+    if (news === undefined) cache.confirm(keyOf(object));
+    else if (cache.put(news)) onChange(news, object);
   }
 
   #sink(): ReflectorSink {
@@ -396,7 +394,7 @@ export class KindWatch {
       if (before !== undefined) before.lastList = list;
       const isRead = this.#isolate(item, () => {
         const known = readAgain || wentBack ? undefined : cache.known(item);
-        const news = known === undefined ? this.#read(item) : this.#changedNode(known, item);
+        const news = this.#newsOf(known, item);
         if (news === undefined) return;
         if (!isFirst) this.#deps.onEvent(this.resource, item);
         cache.putListed(news, list, known === undefined && !wentBack);
@@ -443,16 +441,27 @@ export class KindWatch {
   }
 
   /**
-   * Compares a listed object with the cached node of the same version: a restored server may reuse
+   * Reads an object of a list or event. Undefined: the cached node of the same version has the same
+   * content, and stays.
+   */
+  #newsOf(known: StoredNode | undefined, object: KubeObject): StoredNode | undefined {
+    if (known === undefined) return this.#read(object);
+    const news = this.#changedNode(known, object);
+    // The response of our own write may have replaced an object that could not be read.
+    if (news === undefined && known.body !== undefined) this.#faults.remove(known.key);
+    return news;
+  }
+
+  /**
+   * Compares an object with the cached node of the same version: a restored server may reuse
    * versions. Returns the new node, or undefined if nothing changed.
    */
   #changedNode(known: StoredNode, item: KubeObject): StoredNode | undefined {
     if (known.body !== undefined) return known.body.isSameAs(item) ? undefined : this.#read(item);
     const node = this.#read(item);
     const fetched = known.fetched?.get(item.apiVersion);
-    const sameFetched = fetched === undefined || fetched.isSameAs(item);
     if (fetched === undefined) known.fetched = undefined;
-    return sameFetched && hasSameFacts(known, node) ? undefined : node;
+    return (fetched?.isSameAs(item) ?? true) && hasSameFacts(known, node) ? undefined : node;
   }
 
   #read(object: KubeObject): StoredNode {
@@ -477,8 +486,7 @@ export class KindWatch {
   }
 
   *#rows(): Iterable<StoredNode> {
-    const { group, kind } = this.resource;
-    for (const node of this.#deps.cache.store.ofKind(group, kind))
+    for (const node of this.#deps.cache.store.ofKind(this.resource.group, this.resource.kind))
       if (this.namespace === undefined || node.namespace === this.namespace) yield node;
   }
 
