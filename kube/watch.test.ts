@@ -80,6 +80,21 @@ describe.each([
     });
   });
 
+  it.each([
+    ['another kind', { kind: 'Secret', apiVersion: 'v1' }],
+    ['another group', { kind: 'ConfigMap', apiVersion: 'example.com/v1' }],
+    ['no kind', {}],
+  ])('refuses the bookmark after the current objects if it has %s', async (_name, kind) => {
+    const server = await serve((turn) => {
+      turn.begin();
+      const annotations = { 'k8s.io/initial-events-end': 'true' };
+      turn.event('BOOKMARK', { ...kind, metadata: { resourceVersion: '8', annotations } });
+      turn.end();
+    });
+    const asked = { signal: noSignal, resourceVersion: '', namespace: 'default', sendInitialEvents: true };
+    await expect(collect(connect(server).watch(configMaps, asked))).rejects.toThrow('holds an object of kind');
+  });
+
   it('throws 410, in the stream and as a response', async () => {
     const gone = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version: 5 (900)' };
     const server = await serve((turn) => {
@@ -328,6 +343,19 @@ describe('TLS', () => {
     await expect(wrong.version({ signal: noSignal })).rejects.toMatchObject({ permanent: true });
     const right = connect(server, { connection: { caData: other.cert, tlsServerName: 'localhost' } });
     expect(await right.version({ signal: noSignal })).toBe('v1');
+  });
+
+  it('verifies the server again with a new CA, on a new connection', async () => {
+    const server = await serve((turn) => turn.reply(200, { gitVersion: 'v1' }), { tls: identity });
+    const client = connect(server);
+    const trust = (caData: string): void =>
+      client.updateCredentials({ server: server.url, insecure: false, caData, credentials: {} });
+    expect(await client.version({ signal: noSignal })).toBe('v1');
+    trust(selfSigned().cert);
+    await expect(client.version({ signal: noSignal })).rejects.toMatchObject({ permanent: true });
+    trust(identity.cert);
+    expect(await client.version({ signal: noSignal })).toBe('v1');
+    expect(server.turns).toHaveLength(2);
   });
 
   it('opens new connections for a new client certificate; calls continue', async () => {

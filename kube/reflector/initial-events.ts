@@ -6,6 +6,7 @@ import { ListBounds } from './list-bounds.ts';
 import type { ReadingContext } from './list-reader.ts';
 import { scopeOf } from './list-reader.ts';
 import type { WatchEvent } from '../types.ts';
+import { isOlderVersion } from './version.ts';
 
 /** An accepted stream without a listed object for this long does not support initial events. */
 const silentStreamMs = 10_000;
@@ -72,18 +73,23 @@ async function collect(
   const { options, tuning, listName, isolated } = context;
   const collector = options.sink.startList();
   const bounds = new ListBounds(listName, options.clock, tuning.limits);
+  let newest = '';
   const next = async (): Promise<WatchEvent> => {
     const event = await nextEvent(context, events);
     if (event.type === 'BOOKMARK') return event;
     if (event.type === 'ADDED') deadline.progress();
     bounds.countItems(1);
     take(context, collector, event);
+    const { resourceVersion = '' } = event.object.metadata;
+    if (newest === '' || isOlderVersion(newest, resourceVersion)) newest = resourceVersion;
     return event;
   };
   try {
     let event = await next();
     while (event.type !== 'BOOKMARK' || event.endsInitialEvents !== true) event = await next();
     const { resourceVersion } = event;
+    if (isOlderVersion(resourceVersion, newest))
+      throw new KubeProtocolError(listName, 'the stream ended the list with a version older than its objects');
     isolated(() => collector.commit(resourceVersion));
     return resourceVersion;
   } catch (error) {

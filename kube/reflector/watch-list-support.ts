@@ -1,7 +1,7 @@
-import { messageOf, outsideText } from '#base';
+import { DeadlineExceeded, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import type { Logger } from '#telemetry';
-import { KubeApiError, KubeProtocolError } from '../errors.ts';
+import { isTooLargeVersion, KubeApiError, KubeProtocolError } from '../errors.ts';
 
 /** How long lists are not streamed after a server has failed to. */
 const fallBackMs = 1_800_000;
@@ -73,13 +73,17 @@ export function isStreamingVersion(version: string | undefined): boolean {
 
 /** Decides how to continue after a stream that failed before its list was complete. */
 export function streamFailureOf(error: unknown): StreamFailure {
-  if (error instanceof KubeProtocolError) return 'fall-back';
+  // A proxy may hold streams back, and each takes its whole deadline and the place of a list.
+  if (error instanceof KubeProtocolError || error instanceof DeadlineExceeded) return 'fall-back';
   if (!(error instanceof KubeApiError)) return 'retry';
   const { status, message } = error;
   // A watch without a version cannot expire.
   if (status === 410) return 'fall-back';
-  if ([400, 403, 422].includes(status) && featureNames.test(message)) return 'fall-back';
+  // From a proxy: its own limit for the start of a response.
+  if (status === 504 && !isTooLargeVersion(error)) return 'fall-back';
+  if ([400, 403, 422, 500].includes(status) && featureNames.test(message)) return 'fall-back';
   return [400, 403, 404, 405, 422].includes(status) ? 'list' : 'retry';
 }
 
-const featureNames = /sendInitialEvents|resourceVersionMatch|WatchList/;
+/** Servers answer with 500 if their etcd lacks a `required storage feature`. */
+const featureNames = /sendInitialEvents|resourceVersionMatch|WatchList|required storage feature/;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ConcurrencyLimiter, seededRandom } from '#base';
+import { ConcurrencyLimiter, DeadlineExceeded, seededRandom } from '#base';
 import type { KubeObject } from '#model';
 import type { Logger, LogFields } from '#telemetry';
 import { silentLogger } from '#telemetry';
@@ -54,6 +54,7 @@ const bookmark = (resourceVersion: string): WatchEvent => ({ type: 'BOOKMARK', r
 const end = (resourceVersion: string): WatchEvent => ({ type: 'BOOKMARK', resourceVersion, endsInitialEvents: true });
 const answer = (code: number, message: string, retryAfterMs?: number): KubeApiError =>
   new KubeApiError({ code, reason: 'x', message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }, 'GET x');
+const streamAsked = 'a watch stream was requested by the client but the required';
 const cut = (): KubeConnectionError => new KubeConnectionError('https://x', 'connection reset', undefined);
 /** `stream` for a watch with initial events, else the version that the watch starts from. */
 const opened = ({ watches }: ScriptedSource): string[] =>
@@ -197,6 +198,11 @@ describe('a stream that fails before its bookmark', () => {
     ['is refused: the feature is disabled', [answer(422, 'sendInitialEvents: Forbidden: it is disabled')], 0],
     ['is refused: the option is unknown', [answer(400, 'resourceVersionMatch is forbidden for watch')], 0],
     ['is refused by a proxy', [answer(403, 'the parameter sendInitialEvents is not allowed')], 0],
+    ['is refused: etcd reports no progress', [answer(500, `${streamAsked} storage feature X is disabled`)], 0],
+    ['is held back by a proxy', [new DeadlineExceeded('watch', 30_000)], 0],
+    ['is given up by a proxy that holds it back', [answer(504, 'Gateway Timeout')], 0],
+    ['ends with a version older than its objects', [event('ADDED', 'b', '10'), end('9')], 0],
+    ['ends with a version older than a deletion', [event('DELETED', 'b', '10'), end('9')], 0],
   ];
 
   it.each(failures)('%s: the kind is listed at once, and lists are not streamed for a while', async (...failure) => {
@@ -226,8 +232,10 @@ describe('a stream that fails before its bookmark', () => {
     ['the account may not watch', answer(403, 'configmaps is forbidden')],
     ['the kind is gone', answer(404, 'not found')],
     ['the server refuses something else in it', answer(400, 'bad request')],
+    ['the cache of the server is late', tooLarge()],
   ])('because %s: a list decides, and other kinds are still streamed', async (_name, error) => {
-    const { source, sink, watchList, logs } = await start({ prepare: (s) => (s.refusals = [error]) });
+    const { source, sink, clock, watchList, logs } = await start({ prepare: (s) => (s.refusals = [error]) });
+    await clock.advance(1);
     expect(sink.log).toEqual(['list', 'abandon', 'list', 'commit 70']);
     expect(opened(source)).toEqual(['stream', '70']);
     expect([watchList.isUsable(''), logs]).toEqual([true, []]);
@@ -333,6 +341,16 @@ describe('the support of a server', () => {
     ]);
   });
 });
+
+function tooLarge(): KubeApiError {
+  const status = {
+    code: 504,
+    reason: 'Timeout',
+    message: 'Too large resource version',
+    causes: ['ResourceVersionTooLarge'],
+  };
+  return new KubeApiError(status, 'GET x');
+}
 
 function foreign(): WatchEvent {
   const other = object('x', '6');

@@ -364,7 +364,11 @@ function withTypeMeta(item: JsonObject, apiVersion: string, kind: string): KubeO
  *
  * @throws KubeProtocolError
  */
-export function checkItemKind(object: KubeObject, groupKind: string, request: string): void {
+export function checkItemKind(
+  object: Pick<KubeObject, 'apiVersion' | 'kind'>,
+  groupKind: string,
+  request: string,
+): void {
   const found = groupKindName(gkOf(object));
   if (found === groupKind || found === 'meta.k8s.io/PartialObjectMetadata') return;
   throw new KubeProtocolError(

@@ -1,7 +1,8 @@
 import { valueAt, DeadlineExceeded, isObject, newAbortController, yieldToLoop } from '#base';
-import type { Clock, ClockTimer } from '#base';
+import type { Clock, ClockTimer, Json } from '#base';
 import { checkItemKind, isKubeObject, maxVersionLength, refuseEncoded, statusOfObject } from './answers.ts';
 import type { RequestContext } from './answers.ts';
+import type { KubeObject } from '#model';
 import { KubeApiError, KubeProtocolError } from '../errors.ts';
 import type { Exchange, RequestSpec } from './exchange.ts';
 import { markAsHead, rememberText, readValue } from './head.ts';
@@ -108,10 +109,8 @@ function parseEvent(line: string, asked: RequestContext): WatchEvent {
   const object = valueAt(event, 'object');
   if (type === 'ERROR' && isObject(object)) throw new KubeApiError(statusOfObject(object, asked), what);
   if (type === 'BOOKMARK') {
-    const resourceVersion = valueAt(object, 'metadata', 'resourceVersion');
-    const isEnd = valueAt(object, 'metadata', 'annotations', initialEventsEnd) === 'true';
-    if (typeof resourceVersion === 'string' && resourceVersion !== '' && resourceVersion.length <= maxVersionLength)
-      return { type, resourceVersion, ...(isEnd ? { endsInitialEvents: true } : {}) };
+    const bookmark = bookmarkOf(object, asked);
+    if (bookmark !== undefined) return bookmark;
   } else if ((type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') && isKubeObject(object)) {
     checkItemKind(object, asked.kind, what);
     if (fault !== undefined) return { type, object: markAsHead(object, fault) };
@@ -119,6 +118,25 @@ function parseEvent(line: string, asked: RequestContext): WatchEvent {
     return { type, object: text === undefined ? object : rememberText(object, text) };
   }
   throw new KubeProtocolError(what, 'the watch sent something that is not an event');
+}
+
+function bookmarkOf(object: Json | undefined, { kind, request }: RequestContext): WatchEvent | undefined {
+  const resourceVersion = valueAt(object, 'metadata', 'resourceVersion');
+  if (typeof resourceVersion !== 'string' || resourceVersion === '' || resourceVersion.length > maxVersionLength)
+    return undefined;
+  if (valueAt(object, 'metadata', 'annotations', initialEventsEnd) !== 'true')
+    return { type: 'BOOKMARK', resourceVersion };
+  // It removes all objects that the list lacks, so it must be about this kind.
+  checkItemKind(kindOf(object), kind, request);
+  return { type: 'BOOKMARK', resourceVersion, endsInitialEvents: true };
+}
+
+function kindOf(object: Json | undefined): Pick<KubeObject, 'apiVersion' | 'kind'> {
+  const text = (name: string): string => {
+    const value = valueAt(object, name);
+    return typeof value === 'string' ? value : '';
+  };
+  return { apiVersion: text('apiVersion'), kind: text('kind') };
 }
 
 /** The text of the object in a line; undefined if API servers would write the line differently. */
