@@ -17,6 +17,8 @@ const entries = [
       .map((path) => `${folder}/${path.slice(0, -'.ts'.length)}`),
   ),
 ];
+const names = entries.map((entry) => basename(entry));
+if (new Set(names).size < names.length) throw new Error(`two programs have the same file name: ${names.join(', ')}`);
 /** These read files beside themselves, or are not installed. */
 const external = ['jq-wasm', 'wasmoon', 'bufferutil', 'utf-8-validate'];
 const folder = join(root, 'dist', 'programs');
@@ -70,6 +72,8 @@ await build({
   conditions: ['source'],
   external,
   legalComments: 'none',
+  // Names of classes are read: ioredis derives the name of an error from that of its class.
+  keepNames: true,
   // CommonJS modules in the bundles require modules of Node.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
