@@ -669,6 +669,7 @@ const undetected: Readonly<Record<string, string>> = {
     'about the pod of this controller, which the chart makes',
   'very many ignore rules in one Application': byComparison,
   '`knownTypeFields` of resource customizations': byComparison,
+  'a requested refresh whose repository is not reached': harmless,
   'refreshes on request (`argocd.argoproj.io/refresh`)': harmless,
   'the order in which Applications are processed': harmless,
   'the first comparisons of a replica that starts or takes over clusters': harmless,
