@@ -76,6 +76,8 @@ export interface WorldPlan {
   readonly apps: readonly AppPlan[];
   /** Replicas of another release that uses the same ConfigMaps; their indices begin at 100. */
   readonly others?: number;
+  /** The clusters are watched in two namespaces only, and stream lists. */
+  readonly scoped?: boolean;
   readonly acts: readonly Act[];
 }
 

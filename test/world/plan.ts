@@ -31,7 +31,8 @@ export function planOf(seed: number): WorldPlan {
   }
   acts.sort((a, b) => a.at - b.at);
   const plan = { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
-  return seed % 16 === 15 ? withOtherRelease(plan) : plan;
+  if (seed % 16 === 15) return withOtherRelease(plan);
+  return seed % 16 === 7 ? { ...plan, scoped: true } : plan;
 }
 
 /** Another release has one or two replicas, and a part of the faults. */

@@ -268,10 +268,12 @@ export class World implements ObservedWorld {
 
   #writeSecret(cluster: number, change: { readonly name?: string; readonly server?: string } = {}): void {
     const given = { name: `c${cluster}`, server: this.clusters[cluster]?.url ?? '', ...change };
-    this.hub.store.put('secrets', clusterSecret(`c${cluster}`, given, this.#parts.get(cluster)));
+    const namespaces = this.plan.scoped === true ? `${namespace},elsewhere` : undefined;
+    this.hub.store.put('secrets', clusterSecret(`c${cluster}`, { ...given, namespaces }, this.#parts.get(cluster)));
   }
 
   #prepareCluster(cluster: WorldApiServer): void {
+    if (this.plan.scoped === true) cluster.gitVersion = 'v1.36.0';
     cluster.onCreate = (object) =>
       object.kind === 'PersistentVolumeClaim' ? { ...object, status: { phase: 'Pending' } } : object;
     cluster.store.onEvent(({ type, object }) => {
@@ -314,11 +316,11 @@ export function syncPolicyOf(manner: SyncManner): object {
 
 function clusterSecret(
   id: string,
-  { name, server }: { readonly name: string; readonly server: string },
+  { namespaces, ...given }: { readonly name: string; readonly server: string; readonly namespaces: string | undefined },
   parts: number | undefined,
 ): KubeObject {
   const config = JSON.stringify({ bearerToken: `${canary}-token-of-${id}` });
-  const texts = { name, server, config };
+  const texts = { ...given, config, ...(namespaces === undefined ? {} : { namespaces }) };
   const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
   const split = parts === undefined ? {} : { annotations: { 'driftless.io/split': String(parts) } };
   return {

@@ -42,6 +42,8 @@ export class WorldApiServer {
   readonly url: string;
   readonly kinds: readonly ServedKind[];
   readonly store: VersionedStore;
+  /** From 1.34 on, lists are streamed to those that ask for it. */
+  gitVersion = 'v1.33.1';
   /** Changes an object before it is stored for the first time, like a controller of the cluster. */
   onCreate: (object: KubeObject) => KubeObject = (object) => object;
 
@@ -72,7 +74,7 @@ export class WorldApiServer {
   answer(request: ServerRequest): ServerAnswer {
     const target = this.targetOf(request);
     if (target.verb === 'discover') return this.#discovery(request.path);
-    if (target.verb === 'other') return { status: 200, body: { gitVersion: 'v1.33.1', paths: {} } };
+    if (target.verb === 'other') return { status: 200, body: { gitVersion: this.gitVersion, paths: {} } };
     if (request.path.includes('selfsubjectaccessreviews')) return { status: 201, body: { status: { allowed: true } } };
     const { kind } = target;
     if (kind === undefined) return failure(404, 'NotFound', 'the server could not find the requested resource');
@@ -107,13 +109,19 @@ export class WorldApiServer {
     return (selector[2] ?? '').split(',').includes(object.metadata.labels?.[selector[1] ?? ''] ?? '');
   }
 
+  /** The objects that a list or watch is about. */
+  objectsOf(target: RequestTarget): readonly KubeObject[] {
+    const found = this.store.list(target.kind?.resource ?? '', target.namespace);
+    return found.filter((object) => this.matches(object, target));
+  }
+
   #get({ resource }: ServedKind, { namespace = '', name = '' }: RequestTarget): ServerAnswer {
     const object = this.store.get(resource, namespace, name);
     return object === undefined ? notFound(resource, name) : { status: 200, body: object };
   }
 
   #list(kind: ServedKind, target: RequestTarget, accept: string): ServerAnswer {
-    const found = this.store.list(kind.resource, target.namespace).filter((object) => this.matches(object, target));
+    const found = this.objectsOf(target);
     const isMetadata = accept.includes('PartialObjectMetadataList');
     const metadata = { resourceVersion: String(this.store.version) };
     const apiVersion = isMetadata ? 'meta.k8s.io/v1' : groupVersionOf(kind);

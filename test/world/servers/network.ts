@@ -279,8 +279,13 @@ export class WorldNetwork {
     this.#watches.add(watch);
     request.signal.addEventListener('abort', () => this.#watches.delete(watch), { once: true });
     if (request.signal.aborted) this.#watches.delete(watch);
-    const version = Number(target.query.get('resourceVersion') ?? '0');
-    for (const event of server.store.since(version)) if (isFor(server, target, event)) watch.event(event);
+    if (target.query.get('sendInitialEvents') === 'true') {
+      this.#deps.counts.add('list streamed');
+      watch.initialEvents(server.objectsOf(target), String(server.store.version));
+    } else {
+      const version = Number(target.query.get('resourceVersion') ?? '0');
+      for (const event of server.store.since(version)) if (isFor(server, target, event)) watch.event(event);
+    }
     const limitMs = 1000 * Number(target.query.get('timeoutSeconds') ?? '300');
     time.at(time.now + limitMs, () => watch.end());
     this.#bookmark(server, watch);

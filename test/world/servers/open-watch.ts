@@ -1,4 +1,5 @@
 import { KubeConnectionError } from '#kube';
+import type { KubeObject } from '#model';
 import type { RequestTarget } from './api-server.ts';
 import type { WatchFault } from '../faults.ts';
 import type { NetworkProcess } from '../clock.ts';
@@ -56,9 +57,15 @@ export class OpenWatch {
     this.#reorders = false;
   }
 
-  bookmark(resourceVersion: string): void {
+  /** The objects that a watch with initial events begins with, and the bookmark after them. */
+  initialEvents(objects: readonly KubeObject[], resourceVersion: string): void {
+    for (const object of objects) this.#push(lineOf('ADDED', object));
+    this.bookmark(resourceVersion, { 'k8s.io/initial-events-end': 'true' });
+  }
+
+  bookmark(resourceVersion: string, annotations?: Readonly<Record<string, string>>): void {
     const { kind } = this.target;
-    this.#push(lineOf('BOOKMARK', { kind: kind?.kind, metadata: { resourceVersion } }));
+    this.#push(lineOf('BOOKMARK', { kind: kind?.kind, metadata: { resourceVersion, annotations } }));
   }
 
   disturb(fault: WatchFault): void {
