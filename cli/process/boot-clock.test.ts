@@ -38,6 +38,29 @@ describe('bootClock', () => {
     expect(read()).toBe(at.boot);
   });
 
+  it('shows a suspend at the next reading if the wall clock was set back by more than that', () => {
+    const { at, run, suspend, read } = machine();
+    read();
+    run(1);
+    suspend(60_000);
+    at.wall -= 120_000;
+    expect(read()).toBe(at.boot);
+  });
+
+  it('is never more than 50 ms behind, and shows the sum of short suspends within 100 ms', () => {
+    const { at, run, suspend, read } = machine();
+    read();
+    for (let i = 0; i < 1_000; i += 1) {
+      run(7);
+      suspend(i % 97);
+      const behindMs = at.boot - read();
+      expect(behindMs).toBeGreaterThanOrEqual(0);
+      expect(behindMs).toBeLessThanOrEqual(50);
+    }
+    run(100);
+    expect(read()).toBe(at.boot);
+  });
+
   it('equals the boot clock while the machine runs, at ten readings a second', () => {
     const { at, run, read } = machine();
     for (let i = 0; i < 10_000; i += 1) {
