@@ -77,6 +77,8 @@ export class Reflector implements Runnable {
   /** Consecutive failures, for the backoff. */
   #failures = 0;
   #emptyWatches = 0;
+  /** A list was allowed, not only a stream: an account may have the right to watch only. */
+  #mayList = false;
   /** The last streamed list failed: use pages until one succeeds. */
   #isStreamBroken = false;
   /** The last watch was silent for long, or failed: verify the version before the next one. */
@@ -150,6 +152,7 @@ export class Reflector implements Runnable {
     if (this.#mayStream() && (await this.#streamed(signal))) return;
     const resourceVersion = await this.#asList(signal, () => this.#lists.read(!this.#everListed, signal));
     this.#isStreamBroken = false;
+    this.#mayList = true;
     this.#noteListed(resourceVersion);
   }
 
@@ -174,7 +177,7 @@ export class Reflector implements Runnable {
       return true;
     } catch (error) {
       if (this.#hasPosition() || signal.aborted) throw error;
-      this.#isStreamBroken = true;
+      this.#isStreamBroken = !(isForbidden(error) && this.#everListed && !this.#mayList);
       const failure = streamFailureOf(error);
       if (failure === 'fall-back') this.#options.watchList?.fallBack(this.#options.resource.group, error);
       if (failure === 'retry') throw error;
@@ -251,11 +254,24 @@ export class Reflector implements Runnable {
     if (!this.#silent) return false;
     // Do not watch if this list fails, not even with a 403: a server that has just started refuses
     // lists, but accepts a watch from a future version.
-    const { resourceVersion } = await this.#lists.page(signal, { limit: 1 });
+    const resourceVersion = await this.#currentVersion(signal);
     this.#silent = false;
+    if (resourceVersion === undefined) return true;
     if (!isOlderVersion(resourceVersion, position)) return false;
     this.#reportWentBack({ kind: groupKindName(this.#options.resource), version: resourceVersion, before: position });
     return true;
+  }
+
+  /** Undefined: only another stream can show it, because lists have never been allowed. */
+  async #currentVersion(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const { resourceVersion } = await this.#lists.page(signal, { limit: 1 });
+      this.#mayList = true;
+      return resourceVersion;
+    } catch (error) {
+      if (isForbidden(error) && !this.#mayList && this.#mayStream()) return undefined;
+      throw error;
+    }
   }
 
   #reportWentBack(found: VersionRegression): void {

@@ -342,6 +342,43 @@ describe('the support of a server', () => {
   });
 });
 
+describe('an account that may watch but not list', () => {
+  const forbidden = answer(403, 'configmaps is forbidden');
+
+  it('streams again after its watch breaks, also once the server refused that for a while', async () => {
+    const { source, sink, clock, reflector } = await start({ prepare: (s) => (s.answers = [forbidden]) });
+    source.last.send(event('ADDED', 'a', '5'), end('10'));
+    await clock.advance(30_000);
+    source.last.send(cut());
+    await clock.advance(5_000);
+    expect([opened(source), source.lists.length]).toEqual([['stream', 'stream'], 0]);
+    source.last.send(event('ADDED', 'b', '12'), end('15'));
+    await clock.advance(30_000);
+    expect([[...sink.objects.keys()], reflector.state().state]).toEqual([['b'], 'synced']);
+    source.refusals = [forbidden, forbidden];
+    source.last.send(cut());
+    await clock.advance(12_000);
+    expect([opened(source).length, [...sink.objects.keys()]]).toEqual([5, ['b']]);
+    source.last.send(event('ADDED', 'c', '20'), end('25'));
+    await clock.settle();
+    expect([[...sink.objects.keys()], reflector.state().state]).toEqual([['c'], 'synced']);
+  });
+
+  it('is not assumed if lists were allowed before: a starting server refuses everything', async () => {
+    const { source, clock } = await start({ prepare: (s) => (s.answers = [page('10')]) });
+    source.last.send(end('10'));
+    await clock.advance(30_000);
+    source.last.send(cut());
+    await clock.advance(5_000);
+    expect([opened(source), source.looks.length]).toEqual([['stream', '10'], 1]);
+    source.answers = [forbidden];
+    source.last.send(cut());
+    await clock.advance(5_000);
+    expect(opened(source)).toEqual(['stream', '10']);
+    expect(source.looks.length).toBeGreaterThan(1);
+  });
+});
+
 function tooLarge(): KubeApiError {
   const status = {
     code: 504,
