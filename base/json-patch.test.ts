@@ -24,6 +24,9 @@ const scalar = fc.oneof(
 const withoutNull = build(scalar);
 const withNull = build(fc.oneof(scalar, fc.constant(null)));
 
+const objectsIn = (value: Json | undefined): object[] =>
+  typeof value === 'object' && value !== null ? [value, ...Object.values(value as JsonObject).flatMap(objectsIn)] : [];
+
 describe('merge patch', () => {
   it('turns the first object into the second', () => {
     fc.assert(
@@ -46,6 +49,21 @@ describe('merge patch', () => {
         expect(deepEqual(applyMergePatch(once, patch), once)).toBe(true);
       }),
     );
+  });
+
+  it('shares nothing with its arguments, and has no member of Object.prototype', () => {
+    const [target, patch] = [
+      { kept: { a: 1 }, both: { b: [2] } },
+      { both: { c: [3] }, added: { d: {} } },
+    ];
+    const result = applyMergePatch(target, patch);
+    const arguments_ = new Set([...objectsIn(target), ...objectsIn(patch)]);
+    expect(objectsIn(result).filter((part) => arguments_.has(part))).toEqual([]);
+    const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}') as Json;
+    expect(deepEqual(applyMergePatch({}, hostile), hostile)).toBe(true);
+    expect(deepEqual(applyMergePatch(hostile, {}), hostile)).toBe(true);
+    expect(applyMergePatch({ toString: 1 }, {})).toEqual({ toString: 1 });
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
   it('contains only the differences', () => {

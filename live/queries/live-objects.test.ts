@@ -108,6 +108,19 @@ describe('the live objects of an Application', () => {
     await w.stop();
   });
 
+  it('are never those of a late response that is older than the cache', async () => {
+    const w = await world((server) => void server.put(tracked('a', 'shop', { data: { by: 'hand' } })));
+    const [listed] = await w.cluster().list({}, w.signal);
+    w.cluster().observe({
+      ...tracked('a', 'shop', { data: { by: 'us' } }),
+      apiVersion: 'v1',
+      metadata: { ...tracked('a').metadata, uid: listed?.uid ?? '', resourceVersion: '50' },
+    });
+    const { objects } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+    expect(objects.get(configMap('a'))).toMatchObject({ data: { by: 'hand' } });
+    await w.stop();
+  });
+
   it('have none for a target without a name, which is not requested', async () => {
     const w = await world((server) => {
       server.put({ kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } });
