@@ -530,6 +530,14 @@ describe('a watch event of a restored server with a known version', () => {
     });
   });
 
+  it('does not outlast the response of our own write, if that differs', async () => {
+    await withSink((sink, cache) => {
+      sink.event('ADDED', child('a'));
+      cache.observe(child('b'));
+      expect(shown(cache)?.ownerRefs.map(({ uid }) => uid)).toEqual(['uid-b']);
+    });
+  });
+
   it('drops what was read of the object in another API version', async () => {
     await withSink((sink, cache) => {
       const [then, now] = [child('a'), { ...child('a'), data: { x: 'now' } }];

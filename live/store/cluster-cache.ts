@@ -204,11 +204,16 @@ export class ClusterCache {
     // Forget a deletion of this UID: a restored server may have the object again.
     this.#deleted.delete(node.uid);
     this.store.put(node, repeated);
-    if (before !== undefined && before.uid !== node.uid) this.#noteRow(before, 'deleted');
-    if (before?.uid !== node.uid) this.#noteRow(node, 'created');
-    else if (!isSameVersion(before, node)) this.#noteRow(node, 'updated');
+    if (!repeated && this.#onRow !== undefined) this.#noteReplaced(before, node);
     if (concerned !== undefined) this.#record(node, concerned);
     return !same;
+  }
+
+  #noteReplaced(before: StoredNode | undefined, node: StoredNode): void {
+    if (before !== undefined && before.uid !== node.uid) this.#noteRow(before, 'deleted');
+    if (before?.uid !== node.uid) this.#noteRow(node, 'created');
+    // A restored server reuses versions.
+    else if (!isSameVersion(before, node) || !hasSameContent(before, node)) this.#noteRow(node, 'updated');
   }
 
   #noteRow({ key, group, kind, namespace, name }: StoredNode, change: RowChange['change']): void {

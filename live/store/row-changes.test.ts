@@ -52,6 +52,14 @@ describe('changes of rows', () => {
     expect(seen).toEqual(['created a', 'updated a', 'deleted a']);
   });
 
+  it('are emitted for another content of one version, as of a restored server', () => {
+    const { cache, seen } = followed();
+    cache.put(cache.read(version('a', 'u1', '1', { keep: 'one' })));
+    cache.putListed(cache.read(version('a', 'u1', '1', { keep: 'two' })), cache.nextList(), false);
+    cache.put(cache.read(version('a', 'u1', '1', { keep: 'three' })));
+    expect(seen).toEqual(['created a', 'updated a', 'updated a']);
+  });
+
   it('report an object that was replaced under its name as deleted and created', () => {
     const { cache, seen } = followed();
     cache.put(cache.read(version('a', 'u1', '1')));
