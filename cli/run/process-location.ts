@@ -1,6 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
-import { uptime } from 'node:os';
-import { isObject, systemClock } from '#base';
+import { isObject } from '#base';
 import type { OwnershipDeps } from '#sharding';
 import { bootClock } from '../process/boot-clock.ts';
 
@@ -11,7 +10,7 @@ export function machineOf(podUid: string): Pick<OwnershipDeps, 'home' | 'bootMs'
   const place = podUid === '' ? pidNamespace() : `pod/${podUid}`;
   return {
     ...(place === undefined ? {} : { home: locationOf(place) }),
-    bootMs: bootClock({ boot: () => uptime() * 1000, clock: systemClock }),
+    bootMs: bootClock(),
   };
 }
 
