@@ -549,6 +549,19 @@ describe('a watch event of a restored server with a known version', () => {
       expect(shown(cache)?.fetched).toBeUndefined();
     });
   });
+
+  it('leaves no bytes of whole objects that were read on demand and dropped', async () => {
+    await withSink((sink, cache) => {
+      sink.event('ADDED', child('a'));
+      const before = cache.store.sizes.bytes;
+      const node = shown(cache);
+      if (node === undefined) throw new Error('no row');
+      cache.store.keepFetched(node, 'v1beta1', new ObjectBody({ ...child('a'), apiVersion: 'v1beta1' }));
+      expect(cache.store.sizes.bytes).toBeGreaterThan(before);
+      sink.event('MODIFIED', child('a'));
+      expect([shown(cache)?.fetched, cache.store.sizes.bytes]).toEqual([undefined, before]);
+    });
+  });
 });
 
 describe('our own write in the cache', () => {

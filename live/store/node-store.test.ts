@@ -56,6 +56,21 @@ describe('bodies', () => {
   });
 });
 
+describe('whole objects that were read on demand', () => {
+  it('count while they are kept, and leave no bytes when they are dropped', () => {
+    const store = new NodeStore();
+    const node = nodeOf(object({ kind: 'ConfigMap', name: 'a' }));
+    store.put(node);
+    const [left, bytes]: [unknown[], number] = [[], store.sizes.bytes];
+    store.onBodyLeft = (body) => left.push(body);
+    const body = new ObjectBody(object({ kind: 'ConfigMap', name: 'a' }));
+    store.keepFetched(node, 'v2', body);
+    expect(store.sizes.bytes).toBeGreaterThan(bytes);
+    store.dropFetched(node);
+    expect([store.sizes.bytes, node.fetched, left]).toEqual([bytes, undefined, [body]]);
+  });
+});
+
 describe('walk', () => {
   it('visits parents before children, each once, with the parents that exist', () => {
     const both = {

@@ -111,6 +111,15 @@ export class NodeStore {
     this.sizes.onChange(this.sizes.account(before, node));
   }
 
+  /** Drops the whole objects that were read on demand. */
+  dropFetched(node: StoredNode): void {
+    if (node.fetched === undefined) return;
+    const before = { kindText: node.kindText, rowBytes: node.rowBytes, bodyBytes: node.bodyBytes };
+    for (const body of node.fetched.values()) this.onBodyLeft(body);
+    node.fetched = undefined;
+    this.sizes.onChange(this.sizes.account(before, node));
+  }
+
   /** Drops the bodies of a kind, and keeps none from now on. */
   dropBodies(kindText: string): void {
     this.#bodyless.add(kindText);

@@ -460,7 +460,7 @@ export class KindWatch {
     if (known.body !== undefined) return known.body.isSameAs(item) ? undefined : this.#read(item);
     const node = this.#read(item);
     const fetched = known.fetched?.get(item.apiVersion);
-    if (fetched === undefined) known.fetched = undefined;
+    if (fetched === undefined) this.#deps.cache.store.dropFetched(known);
     return (fetched?.isSameAs(item) ?? true) && hasSameFacts(known, node) ? undefined : node;
   }
 
