@@ -7,6 +7,7 @@ import { build } from 'esbuild';
 // @peculiar/x509 needs it, also when its exports are listed.
 import 'reflect-metadata';
 import { root } from './root.mjs';
+import { withoutNameCalls } from './without-name-calls.mjs';
 import { withoutSideEffects } from './without-side-effects.mjs';
 
 const entries = [
@@ -81,6 +82,10 @@ await build({
   plugins: [packagesOnDemand, withoutSideEffects(/[\\/]@kubernetes[\\/]client-node[\\/]/), ownAddresses],
   logLevel: 'warning',
 });
+for (const name of readdirSync(folder)) {
+  const path = join(folder, name);
+  writeFileSync(path, withoutNameCalls(readFileSync(path, 'utf8')));
+}
 for (const entry of entries) {
   const path = join(root, 'dist', `${entry}.js`);
   const bundle = relative(dirname(path), join(folder, `${basename(entry)}.js`));
