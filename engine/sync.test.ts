@@ -168,16 +168,25 @@ describe('driftless/sync', () => {
   });
 
   it('ends at its deadline beside a writer that never returns', async () => {
+    let isApplying = false;
     const hanging: SyncWriter = {
       discovery: writer.discovery,
       get: () => Promise.resolve(null),
-      apply: () => new Promise(() => undefined),
+      apply: () => {
+        isApplying = true;
+        return new Promise(() => undefined);
+      },
       create: () => new Promise(() => undefined),
       delete: () => new Promise(() => undefined),
       patchMetadata: () => new Promise(() => undefined),
       denied: () => undefined,
     };
-    const outcome = await runSync({ targets: [configMap('a')], writer: hanging, deadlineMs: 30 });
+    const clock = new FakeClock();
+    const inputs = { targets: [configMap('a')], writer: hanging, deadlineMs: 60_000 };
+    const running = new SyncRun(inputs, { clock, random: seededRandom(1), warn: () => undefined }).run();
+    await eventually(() => expect(isApplying).toBe(true));
+    await clock.advance(60_000);
+    const outcome = await running;
     expect(outcome.phase).toBe('Failed');
     expect(outcome.message).toMatch(/^Operation terminated: the sync took longer than/);
   });
