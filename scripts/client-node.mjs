@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './root.mjs';
-import { withoutSideEffects } from './without-side-effects.mjs';
+import { clientNode, withoutSideEffects } from './without-side-effects.mjs';
 
 await build({
   entryPoints: [join(root, 'kube', 'config', 'client-node.ts')],
@@ -20,6 +20,6 @@ await build({
   banner: {
     js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
   },
-  plugins: [withoutSideEffects(/[\\/]@kubernetes[\\/]client-node[\\/]/)],
+  plugins: [withoutSideEffects(clientNode)],
   logLevel: 'warning',
 });

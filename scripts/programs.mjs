@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 import 'reflect-metadata';
 import { root } from './root.mjs';
 import { withoutNameCalls } from './without-name-calls.mjs';
-import { withoutSideEffects } from './without-side-effects.mjs';
+import { clientNode, withoutSideEffects } from './without-side-effects.mjs';
 
 const entries = [
   'cli/argocd-application-controller',
@@ -79,7 +79,7 @@ await build({
   banner: {
     js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
   },
-  plugins: [packagesOnDemand, withoutSideEffects(/[\\/]@kubernetes[\\/]client-node[\\/]/), ownAddresses],
+  plugins: [packagesOnDemand, withoutSideEffects(clientNode), ownAddresses],
   logLevel: 'warning',
 });
 for (const name of readdirSync(folder)) {

@@ -1,3 +1,6 @@
+/** The modules of @kubernetes/client-node. */
+export const clientNode = /[\\/]@kubernetes[\\/]client-node[\\/]/;
+
 /**
  * A plugin of esbuild: the modules of a library have no effects when they are loaded, although its
  * package does not declare it, so that what is not used is left out of a bundle.
