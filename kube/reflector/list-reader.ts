@@ -9,7 +9,7 @@ const handOverSize = 32;
 /** Deadline of an unpaged list, used when paging expires. */
 const fullListDeadlineMs = 300_000;
 
-/** What the readers of one reflector share. */
+/** The options and helpers of one reflector, for its readers of lists and streams. */
 export interface ReadingContext {
   /** `list of <kind> in <namespace>`, for messages. */
   readonly listName: string;

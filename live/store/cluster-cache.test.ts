@@ -503,19 +503,22 @@ describe('a watch event with the response of our own write', () => {
   });
 });
 
+/** An object of a ReplicaSet, always with the same version. */
+const childOf = (owner: string, more: Partial<KubeObject['metadata']>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: {
+    name: 'child',
+    namespace: 'ns',
+    uid: 'uid-child',
+    resourceVersion: '50',
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-${owner}` }],
+    ...more,
+  },
+});
+
 describe('a watch event of a restored server with a known version', () => {
-  const child = (owner: string, labels: Record<string, string> = {}): KubeObject => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      name: 'child',
-      namespace: 'ns',
-      uid: 'uid-child',
-      resourceVersion: '50',
-      labels,
-      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-${owner}` }],
-    },
-  });
+  const child = (owner: string, labels: Record<string, string> = {}): KubeObject => childOf(owner, { labels });
   const shown = (cache: ClusterCache): StoredNode | undefined => cache.store.get(keyOf(child('a')));
 
   it('updates the row of an object without body, and its stamp, if it shows', async () => {
@@ -624,18 +627,8 @@ describe('a response that contradicts the cache', () => {
 });
 
 describe('a list after a restored etcd whose versions have passed ours', () => {
-  const pod = (owner: string, ready: boolean): KubeObject => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: {
-      name: 'child',
-      namespace: 'ns',
-      uid: 'uid-child',
-      resourceVersion: '50',
-      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: `uid-${owner}` }],
-      ...(ready ? {} : { deletionTimestamp: '2026-01-01T00:00:00Z' }),
-    },
-  });
+  const pod = (owner: string, ready: boolean): KubeObject =>
+    childOf(owner, ready ? {} : { deletionTimestamp: '2026-01-01T00:00:00Z' });
 
   it('updates owners and state of an object without body', async () => {
     await withSink((sink, cache) => {

@@ -7,6 +7,7 @@ import { NodeIndex } from './node-index.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { RowIndex } from './row-index.ts';
 import { StoreSizes } from './store-sizes.ts';
+import type { SizedNode } from './store-sizes.ts';
 import type { ListQuery, LiveOwner } from '../types.ts';
 
 /**
@@ -106,7 +107,7 @@ export class NodeStore {
   /** Keeps a whole object that was read on demand, until the object changes. */
   keepFetched(node: StoredNode, apiVersion: string, body: ObjectBody): void {
     if (this.#bodyless.has(node.kindText) || this.#byKey.get(node.key) !== node) return;
-    const before = { kindText: node.kindText, rowBytes: node.rowBytes, bodyBytes: node.bodyBytes };
+    const before = sizeOf(node);
     (node.fetched ??= new Map()).set(apiVersion, body);
     this.sizes.onChange(this.sizes.account(before, node));
   }
@@ -114,7 +115,7 @@ export class NodeStore {
   /** Drops the whole objects that were read on demand. */
   dropFetched(node: StoredNode): void {
     if (node.fetched === undefined) return;
-    const before = { kindText: node.kindText, rowBytes: node.rowBytes, bodyBytes: node.bodyBytes };
+    const before = sizeOf(node);
     for (const body of node.fetched.values()) this.onBodyLeft(body);
     node.fetched = undefined;
     this.sizes.onChange(this.sizes.account(before, node));
@@ -125,7 +126,7 @@ export class NodeStore {
     this.#bodyless.add(kindText);
     let change = 0;
     for (const node of this.#nodes(this.#byKind.of(kindText))) {
-      const before = { kindText, rowBytes: node.rowBytes, bodyBytes: node.bodyBytes };
+      const before = sizeOf(node);
       if (before.bodyBytes === 0) continue;
       this.#leave(node);
       node.dropBody();
@@ -348,4 +349,9 @@ function withoutDuplicates(nodes: readonly StoredNode[]): readonly StoredNode[] 
     if (other === undefined || node.key < other.key) byIdentity.set(identity, node);
   }
   return [...byIdentity.values()];
+}
+
+/** Its sizes before a change. */
+function sizeOf({ kindText, rowBytes, bodyBytes }: StoredNode): SizedNode {
+  return { kindText, rowBytes, bodyBytes };
 }

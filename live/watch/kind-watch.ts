@@ -390,8 +390,8 @@ export class KindWatch {
     const take = (item: KubeObject, wentBack: boolean): void => {
       // Keep the row even if this state of the object cannot be read: the object exists.
       const key = keyOf(item);
-      const before = cache.store.get(key);
-      if (before !== undefined) before.lastList = list;
+      const row = cache.store.get(key);
+      if (row !== undefined) row.lastList = list;
       const isRead = this.#isolate(item, () => {
         const known = readAgain || wentBack ? undefined : cache.known(item);
         const news = this.#newsOf(known, item);
