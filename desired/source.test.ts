@@ -40,7 +40,7 @@ describe('rendering', () => {
     }
   });
 
-  // T-REPO-1. `thousand-applications.test.ts` does the same with ten times as many.
+  // T-REPO-1. `thousand-applications.slow.test.ts` does the same with ten times as many.
   it('serves a hundred applications of one repository with one ls-remote and one fetch', async () => {
     await expectOneFetch(100);
   });

@@ -3,15 +3,16 @@
 // that is guided by coverage (`npm run fuzz`). The seed is fixed unless one is given. Turn each
 // counterexample into a plain test. --part 1/2: half of the files and of the mutations.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { itemsOfPart } from './parts.mjs';
 import { root } from './root.mjs';
+import { testFiles } from './test-files.mjs';
 
 const { seed, part } = parseArgs({ options: { seed: { type: 'string' }, part: { type: 'string' } } }).values;
 // The world plays other schedules each day, so it belongs to each part.
-const files = itemsOfPart(propertyTests(root), part, (path) => path.endsWith('world.test.ts'));
+const files = itemsOfPart(testFiles(root).filter(isLong), part, (path) => path.endsWith('world.test.ts'));
 process.stdout.write(`${files.length} files with properties\n`);
 const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
 const env = {
@@ -39,18 +40,9 @@ const codes = [args, gate, [worldGate], fuzzing].map(
 );
 process.exit(codes.every((code) => code === 0) ? 0 : 1);
 
-function propertyTests(folder) {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') return [];
-    if (entry.isDirectory()) return propertyTests(path);
-    return entry.name.endsWith('.test.ts') && isLong(path) ? [path] : [];
-  });
-}
-
 /** Whether a test file has properties, fuzzes a parser of foreign input, or changes every field. */
 function isLong(path) {
-  if (path === join(root, 'diff', 'comparison', 'mutations.test.ts')) return true;
+  if (path.endsWith('.long.test.ts')) return true;
   const text = readFileSync(path, 'utf8');
   return text.includes("from 'fast-check'") || /import \{ [^}]*\bfuzz\b[^}]*\} from '#support'/.test(text);
 }

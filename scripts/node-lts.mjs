@@ -1,6 +1,6 @@
 // `npm run test:lts`: runs the unit tests on the Node version of the image, which comes from npm
 // and is cached outside the repository. Leaves out test/ and bench/, which start their own
-// processes, and the files of `npm run test:slow`. Patterns after `--` select test files, and
+// processes, and what `npm test` leaves out. Patterns after `--` select test files, and
 // `--part 1/2` half of the folders.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { imageNode, nodeVersion } from './image/node.mjs';
 import { itemsOfPart } from './parts.mjs';
 import { root, testsBelow } from './root.mjs';
-import { elsewhere, slow } from './test-files.mjs';
+import { quickOnly } from './test-files.mjs';
 
 const others = new Set(['test', 'bench', 'node_modules', 'dist']);
 const modules = readdirSync(root, { withFileTypes: true })
@@ -28,7 +28,5 @@ function runTests(node) {
   const { values, positionals } = parseArgs({ allowPositionals: true, options: { part: { type: 'string' } } });
   const patterns = positionals.length > 0 ? positionals : itemsOfPart(modules, values.part).map(testsBelow);
   const args = ['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')];
-  const left = ['/node_modules/', '/dist/', ...[...slow, ...elsewhere].map((path) => `<rootDir>/${path}`)];
-  const ignored = left.map((path) => `--testPathIgnorePatterns=${path}`);
-  return spawnSync(node, [...args, ...patterns, ...ignored], { cwd: root, stdio: 'inherit' }).status ?? 1;
+  return spawnSync(node, [...args, ...patterns, ...quickOnly()], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }

@@ -1,103 +1,40 @@
-// The test files that `npm test` leaves to other steps of `.ci/run`.
+// The name of a test file says which command runs it: `npm test` runs `x.test.ts`. The other names
+// are below. `npm test -- FOLDER` runs all tests of a folder.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './root.mjs';
 
 /**
- * Test files that take minutes together: they start processes, wait for leases, crash at every
- * await or change every field. `.ci/run` runs them. The tests beside the code cover the same
- * behaviour on a smaller scale.
+ * slow: takes long or starts processes (`npm run test:slow`). alone: the same, with the processors
+ * to itself. tools: needs helm, kustomize or jsonnet (`npm run test:tools`). bench: all benchmarks
+ * at smoke size. long: minutes of computing (`npm run long`).
  */
-export const slow = [
-  'api/stream/stream.test.ts',
-  'bench/bench.test.ts',
-  'bench/live/cold-start.test.ts',
-  'cli/admin/admin.test.ts',
-  'cli/admin/reconcile-results.test.ts',
-  'cli/preflight/preflight.test.ts',
-  'cli/run/telemetry/tracing.test.ts',
-  'cli/shards/shards.test.ts',
-  'controller/comparison/jq-runner.test.ts',
-  'controller/crash.test.ts',
-  'controller/poison.test.ts',
-  'controller/refresh/contests.test.ts',
-  'controller/storm.test.ts',
-  'controller/write/stalled.test.ts',
-  'desired/command/command.test.ts',
-  'desired/fetch/git/commit-folders.test.ts',
-  'desired/fetch/git/git-addresses.test.ts',
-  'desired/fetch/git/git-http.test.ts',
-  'desired/fetch/git/submodules.test.ts',
-  'desired/fetch/signatures/verifier.test.ts',
-  'desired/generate/manifest-reader.test.ts',
-  'desired/generate/plugins/plugins.test.ts',
-  'desired/held-inputs.test.ts',
-  'desired/hydrate/git-committer.test.ts',
-  'desired/keeping.test.ts',
-  'desired/remote/plugins.test.ts',
-  'desired/remote/transport.test.ts',
-  'desired/render/local.test.ts',
-  'desired/render/server.test.ts',
-  'desired/render/wall.test.ts',
-  'desired/source-work.test.ts',
-  'desired/thousand-applications.test.ts',
-  'diff/comparison/kinds.test.ts',
-  'diff/ignore/rule-budget.test.ts',
-  'live/sim.test.ts',
-  'test/acceptance/agent.test.ts',
-  'test/acceptance/bad-input.test.ts',
-  'test/acceptance/capabilities.test.ts',
-  'test/acceptance/claims.test.ts',
-  'test/acceptance/cli.test.ts',
-  'test/acceptance/deletion.test.ts',
-  'test/acceptance/demo.test.ts',
-  'test/acceptance/fair-rules.test.ts',
-  'test/acceptance/fair-shares.test.ts',
-  'test/acceptance/fair-tenants.test.ts',
-  'test/acceptance/found.test.ts',
-  'test/acceptance/hand-over.test.ts',
-  'test/acceptance/hostile.test.ts',
-  'test/acceptance/hydrator.test.ts',
-  'test/acceptance/ignore-differences.test.ts',
-  'test/acceptance/incidents/degraded.test.ts',
-  'test/acceptance/incidents/syncs.test.ts',
-  'test/acceptance/incidents/writers.test.ts',
-  'test/acceptance/kubectl.test.ts',
-  'test/acceptance/migration.test.ts',
-  'test/acceptance/operations.test.ts',
-  'test/acceptance/projects.test.ts',
-  'test/acceptance/prune.test.ts',
-  'test/acceptance/published.test.ts',
-  'test/acceptance/respect-rbac.test.ts',
-  'test/acceptance/scoped-clusters.test.ts',
-  'test/acceptance/scrape.test.ts',
-  'test/acceptance/secrets.test.ts',
-  'test/acceptance/server-side-diff.test.ts',
-  'test/acceptance/shadow.test.ts',
-  'test/acceptance/sources.test.ts',
-  'test/chaos/',
-  'test/conformance/',
-  'test/fuzz.test.ts',
-  'test/recordings/recordings.test.ts',
-];
-/** Steps of their own in `.ci/run`: the benchmarks, and the long run. */
-export const elsewhere = ['bench/smoke.test.ts', 'diff/comparison/mutations.test.ts'];
-/** A process with a small heap under attack: V8 gives up where other tests take its CPU time. */
-export const alone = ['test/chaos/hostile-cluster.test.ts'];
-/** Slow test files that need helm, kustomize or jsonnet, some of them only for a part. */
-export const withTools = [
-  'desired/fetch/network/kinds-of-sources.test.ts',
-  'desired/bad-input.test.ts',
-  'desired/generate/directory/jsonnet.test.ts',
-  'desired/generate/helm/chart-sources.test.ts',
-  'desired/generate/helm/dependencies.test.ts',
-  'desired/generate/helm/helm.test.ts',
-  'desired/generate/helm/hostile.test.ts',
-  'desired/generate/helm/strvals.test.ts',
-  'desired/generate/kustomize/hostile.test.ts',
-  'desired/generate/kustomize/kustomize.test.ts',
-  'test/acceptance/hostile-sources.test.ts',
-];
-/** Other test files that leave tests out where helm, kustomize or jsonnet is missing. */
-export const partlyWithTools = [
-  'desired/fetch/oci/oci-sources.test.ts',
-  'engine/desired.test.ts',
-  'test/acceptance/capabilities.test.ts',
-];
+const others = ['slow', 'alone', 'tools', 'bench', 'long'];
+
+/** A jest pattern for the test files of one kind. */
+export function testsOfKind(...kinds) {
+  return String.raw`\.(?:${kinds.join('|')})\.test\.ts$`;
+}
+
+/** The jest options that leave out what `npm test` does not run. */
+export function quickOnly(...ignored) {
+  const patterns = ['/node_modules/', '/dist/', testsOfKind(...others), ...ignored];
+  return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
+
+/** Test files with tests that are left out where helm, kustomize or jsonnet is missing. */
+export function testsWithTools() {
+  return testFiles(root).filter(
+    (path) => path.endsWith('.tools.test.ts') || /\b\w+WithTool\(|DRIFTLESS_TOOLS/.test(readFileSync(path, 'utf8')),
+  );
+}
+
+/** The paths of all test files below a folder. */
+export function testFiles(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.name.startsWith('.') || entry.name === 'node_modules' || entry.name === 'dist') return [];
+    if (entry.isDirectory()) return testFiles(path);
+    return entry.name.endsWith('.test.ts') ? [path] : [];
+  });
+}

@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
 import { root, testsBelow } from './root.mjs';
-import { alone, elsewhere, partlyWithTools, slow, withTools } from './test-files.mjs';
+import { quickOnly, testsOfKind, testsWithTools } from './test-files.mjs';
 
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
@@ -16,7 +16,7 @@ const failures = [];
 
 if (names[0] === '--slow') await slowTests();
 else if (names[0] === '--lint') await lint();
-else if (names[0] === '--tools') await testsWithTools();
+else if (names[0] === '--tools') await toolTests();
 else if (names.length > 0) await step('tests', [...jest, ...names.map(patternOf)]);
 else await everything();
 if (failures.length > 0) {
@@ -26,15 +26,14 @@ if (failures.length > 0) {
 
 /** The last step has the processors to itself. */
 async function slowTests() {
-  const others = ['/node_modules/', '/dist/', ...alone];
-  await step('slow tests', [...jest, ...slow, ...others.map((path) => `--testPathIgnorePatterns=${path}`)]);
-  await step('slow tests that run alone', [...jest, ...alone]);
+  await step('slow tests', [...jest, testsOfKind('slow')]);
+  await step('slow tests that run alone', [...jest, testsOfKind('alone')]);
 }
 
 /** A missing tool fails its tests here instead of leaving them out. */
-async function testsWithTools() {
+async function toolTests() {
   process.env['DRIFTLESS_TOOLS'] = 'required';
-  await step('tests with helm, kustomize and jsonnet', [...jest, ...withTools, ...partlyWithTools]);
+  await step('tests with helm, kustomize and jsonnet', [...jest, '--runTestsByPath', ...testsWithTools()]);
 }
 
 /** The architecture rules take seven seconds of one core, beside the tests. */
@@ -54,13 +53,7 @@ async function lint() {
 }
 
 async function tests() {
-  const others = [
-    '/node_modules/',
-    '/dist/',
-    '<rootDir>/policy/',
-    ...[...slow, ...withTools, ...elsewhere].map((path) => `<rootDir>/${path}`),
-  ];
-  await step('tests', [...jest, ...others.map((path) => `--testPathIgnorePatterns=${path}`)]);
+  await step('tests', [...jest, ...quickOnly('<rootDir>/policy/')]);
   // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
     ...jest,

@@ -36,7 +36,7 @@ describe('docs/reliability.md', () => {
 
 describe('tests that pages name', () => {
   it.each(pages)('exist for %s', (path) => {
-    const named = [...read(path).matchAll(/`((?:[\w-]+\/)+[\w-]+\.(?:test|e2e)\.ts)`/g)].map(([, file = '']) => file);
+    const named = [...read(path).matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:test|e2e)\.ts)`/g)].map(([, file = '']) => file);
     expect(named.filter((file) => !existsSync(file))).toEqual([]);
   });
 });

@@ -32,7 +32,7 @@ function remover(expression: string): (value: Json) => Json {
 }
 
 describe('gojq programs', () => {
-  /** Only real jq evaluates these paths (controller/comparison/jq-runner.test.ts). */
+  /** Only real jq evaluates these paths (controller/comparison/jq-runner.slow.test.ts). */
   const forJq = [
     '(try .s.x catch .), .a',
     'limit(1; .l[])',
