@@ -61,4 +61,26 @@ describe('hooks', () => {
     expect(world.live('', 'ConfigMap', 'a')).toBeUndefined();
     expect(world.live('batch', 'Job', 'alarm')).toBeDefined();
   });
+
+  it('with a generated name run under a new name in each operation', async () => {
+    const manifest = `apiVersion: batch/v1
+kind: Job
+metadata: { generateName: migrate-, annotations: { argocd.argoproj.io/hook: PreSync } }
+spec: { template: { spec: { restartPolicy: Never, containers: [{ name: main, image: "busybox:1" }] } } }
+`;
+    repo.commit({ 'app/a.yaml': config('a'), 'app/hook.yaml': manifest });
+    await world.replica();
+    world.application('demo', repo.source());
+    await world.until('demo', (app) => expect(app.status?.sync?.status).toBe('OutOfSync'));
+    world.sync('demo');
+    const app = await world.until('demo', (now) => {
+      expect(now.status?.operationState?.phase).toBe('Succeeded');
+    });
+    const results = app.status?.operationState?.syncResult?.resources?.map(({ name, hookPhase }) => [name, hookPhase]);
+    expect(results).toEqual([
+      [expect.stringMatching(/^migrate-[0-9a-f]{7}-presync-\d+$/), 'Succeeded'],
+      ['a', 'Running'],
+    ]);
+    expect(app.status?.conditions ?? []).toEqual([]);
+  });
 });

@@ -61,4 +61,24 @@ describe('an object that leaves Git', () => {
     });
     expect(world.live('', 'ConfigMap', 'a')).toBeDefined();
   });
+
+  it('a Namespace with managedNamespaceMetadata stays, and stays Synced', async () => {
+    const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: { name: apps, labels: { from: git } }\n';
+    repo.commit({ 'app/a.yaml': config('a'), 'app/ns.yaml': namespace });
+    await world.replica();
+    const syncPolicy = {
+      ...automated.syncPolicy,
+      syncOptions: ['CreateNamespace=true'],
+      managedNamespaceMetadata: { labels: { team: 'a' } },
+    };
+    world.application('demo', { ...repo.source(), syncPolicy });
+    await world.until('demo', synced);
+    const commit = repo.commit({ 'app/ns.yaml': null });
+    world.refresh('demo');
+    await world.until('demo', (app) => {
+      expect(app.status?.sync?.revision).toBe(commit);
+      synced(app);
+    });
+    expect(world.cluster.store.get('', 'Namespace', '', 'apps')?.metadata.labels).toMatchObject({ team: 'a' });
+  });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { automated, config, synced } from './objects.ts';
+import { synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
 
@@ -12,30 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('findings of exploratory testing', () => {
-  it('a hook with a generated name runs, under a new name in each operation', async () => {
-    const hook = `apiVersion: batch/v1
-kind: Job
-metadata: { generateName: migrate-, annotations: { argocd.argoproj.io/hook: PreSync } }
-spec: { template: { spec: { restartPolicy: Never, containers: [{ name: main, image: "busybox:1" }] } } }
-`;
-    repo.commit({ 'app/a.yaml': config('a'), 'app/hook.yaml': hook });
-    await world.replica();
-    world.application('demo', repo.source());
-    await world.until('demo', (app) => expect(app.status?.sync?.status).toBe('OutOfSync'));
-    world.sync('demo');
-    const app = await world.until('demo', (now) => {
-      expect(now.status?.operationState?.phase).toBe('Succeeded');
-    });
-    const results = app.status?.operationState?.syncResult?.resources?.map(({ name, hookPhase }) => [name, hookPhase]);
-    expect(results).toEqual([
-      [expect.stringMatching(/^migrate-[0-9a-f]{7}-presync-\d+$/), 'Succeeded'],
-      ['a', 'Running'],
-    ]);
-    expect(app.status?.conditions ?? []).toEqual([]);
-  });
-
-  it('a version that the cluster does not serve leads to a message with the served version', async () => {
+describe('a version that the cluster does not serve', () => {
+  it('leads to a message with the served version', async () => {
     const crd = (versions: readonly string[]): string => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: { name: fakes.argoproj.io }
@@ -75,25 +53,5 @@ ${versions.map((name) => `  - { name: ${name}, served: true, storage: true, sche
       `The Kubernetes API could not find version "v1alpha1" of wrong.group/Fake for requested resource apps/two. ${instead}`,
     );
     expect(messages.get('three')).toBe('DoesNotExist.argoproj.io "" not found');
-  });
-
-  it('a Namespace with managedNamespaceMetadata does not stay OutOfSync when its manifest leaves Git', async () => {
-    const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: { name: apps, labels: { from: git } }\n';
-    repo.commit({ 'app/a.yaml': config('a'), 'app/ns.yaml': namespace });
-    await world.replica();
-    const syncPolicy = {
-      ...automated.syncPolicy,
-      syncOptions: ['CreateNamespace=true'],
-      managedNamespaceMetadata: { labels: { team: 'a' } },
-    };
-    world.application('demo', { ...repo.source(), syncPolicy });
-    await world.until('demo', synced);
-    const commit = repo.commit({ 'app/ns.yaml': null });
-    world.refresh('demo');
-    await world.until('demo', (app) => {
-      expect(app.status?.sync?.revision).toBe(commit);
-      synced(app);
-    });
-    expect(world.cluster.store.get('', 'Namespace', '', 'apps')?.metadata.labels).toMatchObject({ team: 'a' });
   });
 });
