@@ -6,18 +6,19 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
+import { jestProgram } from './jest/program.mjs';
+import { runWithRetry } from './jest/retry.mjs';
 import { root, testsBelow } from './root.mjs';
 import { quickOnly, testsOfKind, testsWithTools } from './test-files.mjs';
 
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
-const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js')];
 const failures = [];
 
 if (names[0] === '--slow') await slowTests();
 else if (names[0] === '--lint') await lint();
 else if (names[0] === '--tools') await toolTests();
-else if (names.length > 0) await step('tests', [...jest, ...names.map(patternOf)]);
+else if (names.length > 0) await step('tests', [...jestProgram, ...names.map(patternOf)]);
 else await everything();
 if (failures.length > 0) {
   process.stderr.write(`FAILED: ${failures.join(', ')}\n`);
@@ -26,14 +27,21 @@ if (failures.length > 0) {
 
 /** The last step has the processors to itself. */
 async function slowTests() {
-  await step('slow tests', [...jest, testsOfKind('slow')]);
-  await step('slow tests that run alone', [...jest, testsOfKind('alone')]);
+  for (const [name, kind] of [
+    ['slow tests', 'slow'],
+    ['slow tests that run alone', 'alone'],
+  ]) {
+    const selected = [`--testPathPatterns=${testsOfKind(kind)}`];
+    const run = (more, env) => node([...jestProgram, ...(more.length > 0 ? more : selected)], env);
+    process.stdout.write(`--- ${name}\n`);
+    if ((await runWithRetry(run)) !== 0) failures.push(name);
+  }
 }
 
 /** A missing tool fails its tests here instead of leaving them out. */
 async function toolTests() {
   process.env['DRIFTLESS_TOOLS'] = 'required';
-  await step('tests with helm, kustomize and jsonnet', [...jest, '--runTestsByPath', ...testsWithTools()]);
+  await step('tests with helm, kustomize and jsonnet', [...jestProgram, '--runTestsByPath', ...testsWithTools()]);
 }
 
 /** The architecture rules take seven seconds of one core, beside the tests. */
@@ -53,10 +61,10 @@ async function lint() {
 }
 
 async function tests() {
-  await step('tests', [...jest, ...quickOnly('<rootDir>/policy/')]);
+  await step('tests', [...jestProgram, ...quickOnly('<rootDir>/policy/')]);
   // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
-    ...jest,
+    ...jestProgram,
     `--testPathPatterns=${testsBelow('policy')}`,
     '--coverage',
     '--collectCoverageFrom=policy/*.ts',
@@ -65,15 +73,16 @@ async function tests() {
   ]);
 }
 
-function step(name, args) {
+async function step(name, args) {
   process.stdout.write(`--- ${name}\n`);
+  if ((await node(args, {})) !== 0) failures.push(name);
+}
+
+/** Returns the exit code of a Node program. */
+function node(args, env) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' });
-    const end = (code) => {
-      if (code !== 0) failures.push(name);
-      resolve();
-    };
-    child.on('error', () => end(1));
-    child.on('close', end);
+    const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+    child.on('error', () => resolve(1));
+    child.on('close', (code) => resolve(code ?? 1));
   });
 }

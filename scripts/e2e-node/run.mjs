@@ -13,6 +13,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { advice, cache, isProvided, provideTools } from '../e2e/provide.mjs';
 import { archiveProblems, jsonReader } from '../release/image-archive.mjs';
+import { maxFlakyFiles } from '../jest/flakes.mjs';
+import { jestProgram } from '../jest/program.mjs';
+import { runWithRetry } from '../jest/retry.mjs';
 import { root } from '../root.mjs';
 import { makeCgroups, makeMountPoint, readKernelSettings } from './host.mjs';
 import { buildImage } from './image.mjs';
@@ -91,7 +94,7 @@ async function runTests() {
   });
   try {
     makeCgroups(facts.cgroups, group);
-    return await inNamespaces({
+    const env = {
       ...process.env,
       TMPDIR: temporary,
       PATH: `${process.env.PATH}:/usr/sbin:/sbin`,
@@ -105,7 +108,10 @@ async function runTests() {
         cgroupRoot: `/${group}`,
         maySetOomScore: maySetOomScore(facts),
       }),
-    });
+    };
+    const words = process.argv.slice(2);
+    const run = (more, own) => inNamespaces([...words, ...more], { ...env, ...own });
+    return words.length > 0 ? await run([], {}) : await runWithRetry(run, groupsOf);
   } finally {
     await clean();
   }
@@ -122,14 +128,19 @@ function startCleaner(plan) {
   };
 }
 
+/**
+ * All scenarios are in one file, so only the groups with a failed test run once more, after the
+ * installation. Nothing does if many failed.
+ */
+function groupsOf({ file, groups }) {
+  if (groups.length > maxFlakyFiles) return undefined;
+  const pattern = groups.map((title) => title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  return [...(groups.length > 0 ? ['-t', `^(?:install|${pattern}) `] : []), '--runTestsByPath', file];
+}
+
 /** Ends with the code of jest, or with 1 after a signal. */
-function inNamespaces(env) {
-  const jest = [
-    join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
-    '--config',
-    join(root, 'jest.e2e-node.config.mjs'),
-  ];
-  const node = [process.execPath, '--experimental-vm-modules', '--no-warnings', ...jest, ...process.argv.slice(2)];
+function inNamespaces(words, env) {
+  const node = [process.execPath, ...jestProgram, '--config', join(root, 'jest.e2e-node.config.mjs'), ...words];
   const namespaces = ['--net', '--mount', '--pid', '--fork', '--mount-proc', '--kill-child=SIGKILL'];
   const unshare = ['unshare', ...namespaces, 'bash', join(root, 'scripts', 'e2e-node', 'inside.sh'), ...node];
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...unshare], {

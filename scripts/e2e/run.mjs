@@ -1,9 +1,11 @@
 // `npm run e2e`: tests Driftless against real API servers, with real kubectl, helm and kustomize.
 // Arguments go to jest: `npm run e2e -- chart` runs the files whose path matches `chart`, and
 // `-t 'part of a title'` selects tests. `npm run e2e -- conformance --record` writes the answers of
-// the real server into test/conformance/recorded.
+// the real server into test/conformance/recorded. Without arguments, a failed file runs once more.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
+import { jestProgram } from '../jest/program.mjs';
+import { runWithRetry } from '../jest/retry.mjs';
 import { root } from '../root.mjs';
 
 const record = process.argv.includes('--record');
@@ -21,20 +23,18 @@ for (const { name, version, source } of tools) process.stdout.write(`e2e: ${name
 for (const file of leftOut)
   process.stdout.write(`e2e: LEFT OUT: test/e2e/${file}: a tool that it needs is missing (see above)\n`);
 
-const jest = [join(root, 'node_modules', 'jest', 'bin', 'jest.js'), '--config', join(root, 'jest.e2e.config.mjs')];
+const config = ['--config', join(root, 'jest.e2e.config.mjs')];
 // Must come last: jest takes every following word as a value of this option.
 const ignored = leftOut.map((file) => `--testPathIgnorePatterns=/test/e2e/${file.replaceAll('.', '[.]')}$`);
-const result = spawnSync(
-  process.execPath,
-  ['--experimental-vm-modules', '--no-warnings', ...jest, ...words, ...ignored],
-  {
+const run = (more, env) =>
+  spawnSync(process.execPath, [...jestProgram, ...config, ...words, ...more, ...ignored], {
     cwd: root,
     stdio: 'inherit',
     env: {
       ...process.env,
+      ...env,
       ...(record ? { DRIFTLESS_E2E_RECORD: 'true' } : {}),
       DRIFTLESS_E2E_TOOLS: JSON.stringify(Object.fromEntries(tools.map(({ name, path }) => [name, path]))),
     },
-  },
-);
-process.exit(result.status ?? 1);
+  }).status ?? 1;
+process.exit(words.length > 0 ? run([], {}) : await runWithRetry(run));
