@@ -7,7 +7,7 @@ import { root } from './root.mjs';
 /**
  * slow: takes long or starts processes (`npm run test:slow`). alone: the same, with the processors
  * to itself. tools: needs helm, kustomize or jsonnet (`npm run test:tools`). bench: all benchmarks
- * at smoke size. long: minutes of computing (`npm run long`).
+ * at smoke size. long: minutes of computing (`npm run nightly`).
  */
 const others = ['slow', 'alone', 'tools', 'bench', 'long'];
 

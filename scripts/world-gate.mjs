@@ -2,7 +2,7 @@
 // defects into a copy of dist/, one at a time, and plays the schedule of the simulated world that
 // test/world/defect-seeds.json names for it. Fails if that schedule does not show the defect: after
 // a change of the schedules, `--search` plays up to N schedules for each such defect and for those
-// without a schedule, and writes the first that shows it. A part of `npm run long`.
+// without a schedule, and writes the first that shows it. A part of `npm run nightly`.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

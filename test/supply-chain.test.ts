@@ -109,7 +109,7 @@ describe('checks of OpenSSF Scorecard that need only the repository', () => {
       'Security-Policy',
     ],
     ['no static analysis', changed({ '.ci/run': 'npm test' }), 'SAST'],
-    ['no fuzzing', changed({ 'scripts/long.mjs': '' }), 'Fuzzing'],
+    ['no fuzzing', changed({ 'scripts/nightly/main.mjs': '' }), 'Fuzzing'],
     ['no proposals of updates', changed({ '.github/dependabot.yml': undefined }), 'Dependency-Update-Tool'],
   ])('find %s', (_what, repository, check) => {
     expect(Object.keys(faultsOf(repository))).toContain(check);

@@ -1,5 +1,5 @@
 // Stands for fast-check in tests (jest.config.mjs): the same library with a fixed seed, so that a
-// change that turns a test red is its cause. `npm run long -- --seed random` looks for new cases.
+// change that turns a test red is its cause. `npm run nightly` looks for new cases.
 import fc from '../../node_modules/fast-check/lib/fast-check.js';
 
 const { DRIFTLESS_SEED: seed = '20261122', DRIFTLESS_LONG_FACTOR: factor = '1' } = process.env;

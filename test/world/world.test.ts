@@ -8,7 +8,7 @@ import { planOf } from './plan.ts';
 import { shrink, testOf } from './shrink.ts';
 import { play } from './simulation.ts';
 
-/** 12 in `npm test`, 200 in the long run (test/support/fast-check.mjs). */
+/** 12 in `npm test`, 200 in `npm run nightly` (test/support/fast-check.mjs). */
 const { numRuns = 100 } = fc.readConfigureGlobal();
 const schedules = Math.min(200, Math.ceil(0.12 * numRuns));
 const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
@@ -16,7 +16,6 @@ const seed = scheduleSeed(env['DRIFTLESS_SEED'], systemClock.now());
 describe('the simulated world', () => {
   it('holds what Git and the rules demand once faults have ceased, and no rule is broken meanwhile', async () => {
     const counts = new FaultCounts();
-    // Each day has schedules of its own.
     const first = (seed % 100_000) * 10_000;
     for (let i = 0; i < schedules; i += 1) {
       const plan = planOf(first + i);
