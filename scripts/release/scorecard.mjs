@@ -67,7 +67,8 @@ const checks = {
     return runs && hasRules ? [] : ['continuous integration does not run a static analysis with types'];
   },
   Fuzzing: ({ files, text }) => {
-    const isRun = json(text, 'package.json').scripts?.fuzz !== undefined && /main\.mjs/.test(text('scripts/nightly/main.mjs'));
+    const isRun =
+      json(text, 'package.json').scripts?.fuzz !== undefined && /main\.mjs/.test(text('scripts/nightly/main.mjs'));
     const readers = files.filter((path) => path.endsWith('/fuzz.test.ts'));
     return isRun && readers.length > 0 ? [] : ['the nightly run does not fuzz'];
   },

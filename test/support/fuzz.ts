@@ -20,7 +20,7 @@ export interface FuzzReport {
 const budgetMs = 1000;
 const maxInputBytes = 64 * 1024;
 const seconds = Number(env['DRIFTLESS_FUZZ_SECONDS'] ?? '0');
-/** `npm test` tries up to 10,000 inputs within a short CPU time, `npm run nightly` up to a million. */
+/** `npm test` tries up to 10,000 inputs in a short CPU time, `npm run nightly` up to a million. */
 const maxInputs = seconds > 0 ? 1_000_000 : 10_000;
 const totalMs = seconds > 0 ? seconds * 1000 : 60;
 const minInputs = 300;
