@@ -167,6 +167,11 @@ export function isAlreadyExists(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 409 && error.reason === 'AlreadyExists';
 }
 
+/** The object breaks a rule of the API server. */
+export function isInvalid(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 422;
+}
+
 export function isExpired(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 410;
 }

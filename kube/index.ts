@@ -27,6 +27,7 @@ export {
   isAlreadyExists,
   isConflict,
   isExpired,
+  isInvalid,
   isForbidden,
   isTooLarge,
   isNotFound,

@@ -1,6 +1,7 @@
 import { isObject } from '#base';
 import type { Json } from '#base';
 import { longestLeaseMs } from '../timing/timing.ts';
+import { isSlot } from './bounds.ts';
 
 /**
  * Key in the table's ConfigMap that records the last claim of each slot. Restoring an old slots
@@ -22,7 +23,7 @@ export function parseClaims(data: Readonly<Record<string, unknown>> = {}): SlotC
   const claims = new Map<number, ClaimRecord>();
   for (const [key, entry] of Object.entries(objectOf(data[claimsKey]))) {
     const slot = Number(key);
-    if (!Number.isSafeInteger(slot) || slot < 0 || !isObject(entry)) continue;
+    if (!isSlot(slot) || !isObject(entry)) continue;
     const { incarnation, leaseMs } = entry;
     if (typeof incarnation !== 'string') continue;
     const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;

@@ -1,15 +1,13 @@
 import { defined, isObject, omit } from '#base';
 import type { Json } from '#base';
 import { longestLeaseMs } from '../timing/timing.ts';
+import { isEpoch, isEventRate, isSlot, isWholeNumber, maxSlots } from './bounds.ts';
 
 /** Name and key of Argo CD's ConfigMap for dynamic distribution; its tools read it. */
 export const slotsConfigMap = 'argocd-app-controller-shard-cm';
 export const slotsKey = 'shardControllerMapping';
 /** Key beside Argo CD's own, for fields that its JSON lacks. Argo CD leaves other keys alone. */
 export const membersKey = 'driftlessMembers';
-
-/** Upper bound of slot numbers: a higher one is a mistake and would cost time and memory. */
-const maxSlots = 10_000;
 
 /**
  * Placeholder holder of a slot after the ConfigMap was lost or corrupted. It expires like any
@@ -152,8 +150,8 @@ function readEntry(entry: Json): Pick<SlotRecord, 'slot' | 'holder' | 'heartbeat
   if (!isObject(entry)) return 'has an entry that is no object';
   const slot = entry['ShardNumber'];
   const holder = entry['ControllerName'] ?? '';
-  if (typeof slot !== 'number' || !Number.isSafeInteger(slot) || slot < 0) return 'has an entry without a shard number';
-  if (slot >= maxSlots) return `has shard ${slot}, and no shard may be ${maxSlots} or higher`;
+  if (!isWholeNumber(slot)) return 'has an entry without a shard number';
+  if (!isSlot(slot)) return `has shard ${String(slot)}, and no shard may be ${maxSlots} or higher`;
   if (typeof holder !== 'string') return 'has an entry whose name is no text';
   const time = entry['HeartbeatTime'];
   const heartbeat = typeof time === 'string' ? Date.parse(time) : Number.NaN;
@@ -194,16 +192,15 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
   for (const entry of list) {
     if (!isObject(entry)) continue;
     const { slot, holder, incarnation, renewals, acked } = entry;
-    if (typeof slot !== 'number' || typeof holder !== 'string' || typeof incarnation !== 'string') continue;
-    if (typeof renewals !== 'number' || typeof acked !== 'number') continue;
-    if (!Number.isSafeInteger(slot) || slot < 0 || slot >= maxSlots) continue;
+    if (!isSlot(slot) || typeof holder !== 'string' || typeof incarnation !== 'string') continue;
     const load = loadOf(entry['load']);
     members.set(slot, {
       slot,
       holder,
       incarnation,
-      renewals,
-      acked,
+      // Out of bounds: the record of a holder that has acknowledged nothing, until it renews.
+      renewals: isWholeNumber(renewals) ? renewals : 0,
+      acked: isEpoch(acked) ? acked : 0,
       heartbeat: 0,
       ...protocolOf(entry),
       ...landingOf(entry),
@@ -229,7 +226,7 @@ function protocolOf({
   return {
     ...(isLease ? { leaseMs } : {}),
     ...(isVersion ? { version } : {}),
-    ...(typeof warm === 'number' ? { warm } : {}),
+    ...(isEpoch(warm) ? { warm } : {}),
     ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
     ...defined({ api: apiOf(api) }),
   };
@@ -258,7 +255,7 @@ function apiOf(value: Json | undefined): ApiAddress | undefined {
 /** Ignores invalid rates: they must not cost the holder its slot. */
 function loadOf(value: Json | undefined): ReadonlyMap<string, number> {
   const rates = Object.entries(isObject(value) ? value : {});
-  return new Map(rates.filter((rate): rate is [string, number] => typeof rate[1] === 'number' && rate[1] > 0));
+  return new Map(rates.filter((rate): rate is [string, number] => isEventRate(rate[1])));
 }
 
 function parse(text: unknown): Json | undefined {

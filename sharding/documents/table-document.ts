@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { isObject } from '#base';
 import type { Json } from '#base';
 import { algorithms } from '../distribution/distribution.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
+import { longestLeaseMs } from '../timing/timing.ts';
+import { isEpoch, isNewerEpoch, isSlot, isSlotCount, isWholeNumber, maxSlots } from './bounds.ts';
 import type { ParseResult } from './slots-document.ts';
 
 export const tableConfigMap = 'driftless-ownership';
@@ -108,36 +111,61 @@ export function formatTable(table: TableDocument): {
     ]),
   );
   const movedAt = table.movedAt.size === 0 ? {} : { movedAt: Object.fromEntries(table.movedAt) };
-  const json = JSON.stringify({ epoch, replicas, algorithm, slots, leaseMs, clusters, ...movedAt });
+  const content = { epoch, replicas, algorithm, slots, leaseMs, clusters, ...movedAt };
+  const json = JSON.stringify({ ...content, sum: sumOf(content) });
   if (json.length <= readableBytes) return { data: { [tableKey]: json } };
   return { data: {}, binaryData: { [compressedKey]: gzipSync(json).toString('base64') } };
 }
 
 class MalformedTableError extends Error {}
 
+/**
+ * An edit by hand keeps the epoch, so that some replicas would obey the edited table and others the
+ * table before. Its checksum shows the edit: the table is rewritten like a lost one.
+ */
+export function sumOf(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+}
+
+/** Tables of older releases have no checksum. */
 function documentOf(json: Json): TableDocument {
   if (!isObject(json) || !isObject(json['clusters']))
     throw new MalformedTableError('the table is not an object with clusters');
+  const { sum, ...content } = json;
+  if (sum !== undefined && sum !== sumOf(content))
+    throw new MalformedTableError('the table was edited: its content does not match its checksum');
+  const table = contentOf(content);
+  const epochs = [...table.entries.values()].flatMap(({ waits, everyone }) => [
+    everyone,
+    ...waits.flat().map(({ epoch }) => epoch),
+  ]);
+  if (epochs.some((epoch) => isNewerEpoch(epoch, table.epoch)))
+    throw new MalformedTableError('the table waits for an epoch that is newer than itself');
+  return table;
+}
+
+function contentOf(json: Readonly<Record<string, Json | undefined>>): TableDocument {
+  if (!isObject(json['clusters'])) throw new MalformedTableError('the table has no clusters');
   const algorithm = algorithms.find((name) => name === json['algorithm']);
   if (algorithm === undefined) throw new MalformedTableError('the table has no known algorithm');
   const entries = Object.entries(json['clusters']).map(([server, entry]) => [server, entryOf(entry)] as const);
   const movedAt = isObject(json['movedAt']) ? Object.entries(json['movedAt']) : [];
   return {
-    epoch: wholeNumber(json['epoch']),
-    replicas: wholeNumber(json['replicas']),
+    epoch: epochValue(json['epoch']),
+    replicas: slotCount(json['replicas']),
     algorithm,
-    slots: wholeNumber(json['slots']),
-    ...(json['leaseMs'] === undefined ? {} : { leaseMs: wholeNumber(json['leaseMs']) }),
+    slots: slotCount(json['slots']),
+    ...(isLease(json['leaseMs']) ? { leaseMs: json['leaseMs'] } : {}),
     entries: new Map(entries),
-    movedAt: new Map(movedAt.map(([part, at]) => [part, wholeNumber(at)])),
+    movedAt: new Map(movedAt.filter((entry): entry is [string, number] => isWholeNumber(entry[1]))),
   };
 }
 
 function entryOf(json: Json | undefined): TableEntry {
   if (!isObject(json)) throw new MalformedTableError('a cluster of the table is no object');
-  const shards = listValue(json['shards']).map(wholeNumber);
+  const shards = listValue(json['shards']).map(slotValue);
   const waits = json['waits'] === undefined ? shards.map(() => []) : listValue(json['waits']).map(waitsOf);
-  const homes = json['homes'] === undefined ? shards : listValue(json['homes']).map(wholeNumber);
+  const homes = json['homes'] === undefined ? shards : listValue(json['homes']).map(slotValue);
   if (waits.length !== shards.length || homes.length !== shards.length)
     throw new MalformedTableError('a cluster of the table has waits or homes that fit no part');
   return {
@@ -145,14 +173,14 @@ function entryOf(json: Json | undefined): TableEntry {
     shards,
     homes,
     waits,
-    everyone: json['everyone'] === undefined ? 0 : wholeNumber(json['everyone']),
+    everyone: json['everyone'] === undefined ? 0 : epochValue(json['everyone']),
   };
 }
 
 function waitsOf(json: Json): readonly ReleaseWait[] {
   return listValue(json).map((pair) => {
     const [slot, epoch] = listValue(pair);
-    return { slot: wholeNumber(slot), epoch: wholeNumber(epoch) };
+    return { slot: slotValue(slot), epoch: epochValue(epoch) };
   });
 }
 
@@ -161,8 +189,28 @@ function listValue(json: Json | undefined): readonly Json[] {
   return json as readonly Json[];
 }
 
-function wholeNumber(json: Json | undefined): number {
-  if (typeof json !== 'number' || !Number.isSafeInteger(json) || json < 0)
-    throw new MalformedTableError('the table has something else where a whole number belongs');
+function epochValue(json: Json | undefined): number {
+  if (!isEpoch(json)) throw new MalformedTableError(`the table has ${shown(json)} where an epoch belongs`);
   return json;
+}
+
+function slotValue(json: Json | undefined): number {
+  if (!isSlot(json))
+    throw new MalformedTableError(`the table has ${shown(json)} where a shard belongs, a number below ${maxSlots}`);
+  return json;
+}
+
+function slotCount(json: Json | undefined): number {
+  if (!isSlotCount(json))
+    throw new MalformedTableError(`the table has ${shown(json)} where a number up to ${maxSlots} belongs`);
+  return json;
+}
+
+/** An unknown lease counts as the longest. */
+function isLease(json: Json | undefined): json is number {
+  return isWholeNumber(json) && json <= longestLeaseMs;
+}
+
+function shown(json: Json | undefined): string {
+  return json === undefined ? 'nothing' : JSON.stringify(json).slice(0, 40);
 }

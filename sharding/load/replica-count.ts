@@ -3,6 +3,7 @@ import { isObject } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import type { Logger } from '#telemetry';
+import { maxSlots } from '../documents/bounds.ts';
 
 export interface ReplicaCountDeps {
   readonly client: Pick<KubeClient, 'list' | 'watch' | 'server'>;
@@ -51,7 +52,8 @@ export class ReplicaCount implements Runnable {
 
   /** Undefined when the number is unknown. */
   count(): number | undefined {
-    return this.#deps.configured > 0 ? this.#deps.configured : this.#ofWorkload();
+    const replicas = this.#deps.configured > 0 ? this.#deps.configured : this.#ofWorkload();
+    return replicas === undefined ? undefined : Math.min(replicas, maxSlots);
   }
 
   /** Reports whether the workload does not exist and no variable gives the number of replicas. */
@@ -63,6 +65,11 @@ export class ReplicaCount implements Runnable {
   problem(): { readonly type: 'ReplicasMismatch' | 'ReplicasUnknown'; readonly message: string } | undefined {
     const { kind, name, namespace, configured } = this.#deps;
     const found = this.#ofWorkload();
+    const wanted = configured > 0 ? configured : (found ?? 0);
+    if (wanted > maxSlots) {
+      const message = `${wanted} replicas are configured, and at most ${maxSlots} are supported: ${maxSlots} shards are used; correct ARGOCD_CONTROLLER_REPLICAS or spec.replicas of ${kind} ${namespace}/${name}`;
+      return { type: 'ReplicasMismatch', message };
+    }
     if (configured > 0 && found !== undefined && found !== configured) {
       const message = `ARGOCD_CONTROLLER_REPLICAS is ${configured}, but ${kind} ${namespace}/${name} has ${found} replicas: ${configured} shards are used; remove the variable to follow the workload`;
       return { type: 'ReplicasMismatch', message };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { OwnershipLost, seededRandom, Shutdown } from '#base';
-import { KubeConnectionError } from '#kube';
+import { KubeApiError, KubeConnectionError } from '#kube';
 import type { Application } from '#model';
 import { createOwnership } from './ownership.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from '../documents/slots-document.ts';
@@ -205,6 +205,34 @@ describe('a read of the slots alone', () => {
     await pair.play(500);
     expect(pair.owned(second)).toBe(4);
     await pair.end();
+  });
+});
+
+describe('an immutable ConfigMap', () => {
+  it.each([slotsConfigMap, tableConfigMap])('%s is deleted and written again', async (name) => {
+    const single = new Single();
+    await single.play(60_000);
+    const old = single.hub.get('ConfigMap', name);
+    single.hub.put('ConfigMap', name, { ...old, immutable: true });
+    // A second cluster needs a new table, a renewal new slots.
+    single.ownership.update([cluster, clusterOf('b')], [] as Application[]);
+    await single.play(60_000);
+    expect(single.hub.get('ConfigMap', name)?.['immutable']).toBeUndefined();
+    expect(single.ownership.ownedParts(clusterOf('b').server)?.owned).toEqual([0]);
+    await single.stop();
+  });
+
+  it('that may not be deleted is a condition that names the missing right', async () => {
+    const single = new Single();
+    await single.play(60_000);
+    single.client.delete = () =>
+      Promise.reject(new KubeApiError({ code: 403, reason: 'Forbidden', message: 'no' }, ''));
+    single.hub.put('ConfigMap', slotsConfigMap, { ...single.hub.get('ConfigMap', slotsConfigMap), immutable: true });
+    await single.play(10_000);
+    expect(single.ownership.conditions()).toMatchObject([
+      { type: 'HubUnreadable', message: expect.stringContaining('update, delete, list') as unknown },
+    ]);
+    await single.stop();
   });
 });
 

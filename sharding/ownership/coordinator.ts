@@ -1,21 +1,20 @@
 import { abortable, isAbort, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock, RandomSource, Runnable, ClockTimer } from '#base';
-import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } from '#kube';
-import type { KubeClient } from '#kube';
-import type { KubeObject } from '#model';
+import { isForbidden } from '#kube';
 import type { Logger } from '#telemetry';
+import { isNewerEpoch } from '../documents/bounds.ts';
 import { claimsKey, formatClaims, parseClaims } from '../documents/claims.ts';
 import { isApparentlyNew } from '../protocol/member-types.ts';
 import type { LocalInstant, WriteIntent, LocalState } from '../protocol/member-types.ts';
 import type { ProtocolMember } from '../protocol/member.ts';
+import { HubConfigMaps } from './config-maps.ts';
+import type { ConfigMapData, ConfigMapRead, HubClient } from './config-maps.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { movesBetween } from '../documents/moves.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from '../documents/slots-document.ts';
 import type { ParseResult, SlotHolders } from '../documents/slots-document.ts';
 import { formatTable, parseTable, tableConfigMap } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
-
-export type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace'>;
 
 export interface CoordinatorDeps {
   readonly client: HubClient;
@@ -38,11 +37,6 @@ export interface CoordinatorDeps {
   readonly report: (type: 'HubUnreadable' | 'SlotsUnreadable' | 'TableUnreadable', message: string | undefined) => void;
 }
 
-interface ConfigMapRead<T> {
-  readonly found: ParseResult<T>;
-  readonly object: KubeObject | undefined;
-}
-
 /** The last read of the table, which later reads of the slots alone are used with. */
 interface TableRead {
   readonly table: ConfigMapRead<TableDocument>;
@@ -59,9 +53,6 @@ interface WriteBase {
   readonly suspended: number;
 }
 
-const configMap = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
-/** Deadline of a request. After that, a new request is more promising than a longer wait. */
-const requestTimeoutMs = 5_000;
 /** Polling interval while others must act first, in case the watch misses it. */
 const minPollMs = 100;
 const maxPollMs = 2000;
@@ -83,6 +74,7 @@ const releaseTimeoutMs = 3_000;
 export class HubCoordinator implements Runnable {
   readonly name = 'ownership coordinator';
   readonly #deps: CoordinatorDeps;
+  readonly #configMaps: HubConfigMaps;
   #nap = newAbortController();
   /** The ConfigMap that another replica has changed since the last turn began; `all`: any. */
   #woken: 'slots' | 'all' | undefined;
@@ -96,6 +88,7 @@ export class HubCoordinator implements Runnable {
 
   constructor(deps: CoordinatorDeps) {
     this.#deps = deps;
+    this.#configMaps = new HubConfigMaps(deps);
   }
 
   /** Something changed: read the hub at once. */
@@ -159,13 +152,13 @@ export class HubCoordinator implements Runnable {
       const { since } = read;
       let { table } = read;
       const slotsSince = this.instant().monotonic;
-      const slots = await this.#read(slotsConfigMap, slotsOf, signal);
+      const slots = await this.#configMaps.read(slotsConfigMap, slotsOf, signal);
       if (isOutdated(read, last, slots.found)) {
         this.#lastTable = undefined;
         return 0;
       }
       const isEmpty = isApparentlyNew(table.found, slots.found);
-      if (isEmpty) table = await this.#read(tableConfigMap, parseTable, signal);
+      if (isEmpty) table = await this.#configMaps.read(tableConfigMap, parseTable, signal);
       if (suspensions() !== suspended) return 0;
       const now = this.instant();
       const isNew = isEmpty && table.found.state === 'missing';
@@ -219,7 +212,7 @@ export class HubCoordinator implements Runnable {
     if (isUsable && this.instant().monotonic - last.since < maxTableAgeMs) return last;
     this.#lastTable = undefined;
     const since = this.instant().monotonic;
-    const table = await this.#read(tableConfigMap, parseTable, signal);
+    const table = await this.#configMaps.read(tableConfigMap, parseTable, signal);
     this.#lastTable = { table, since, suspended };
     return this.#lastTable;
   }
@@ -242,25 +235,9 @@ export class HubCoordinator implements Runnable {
     return this.#jitter(pauseMs);
   }
 
-  async #read<T>(
-    name: string,
-    parse: (object: ConfigMapData) => ParseResult<T>,
-    signal: AbortSignal,
-  ): Promise<ConfigMapRead<T>> {
-    try {
-      const object = await this.#limited(signal, (inner) =>
-        this.#deps.client.get(configMap, { namespace: this.#deps.namespace, name }, { signal: inner }),
-      );
-      return { found: parse(object as ConfigMapData), object };
-    } catch (error) {
-      if (isNotFound(error)) return { found: { state: 'missing' }, object: undefined };
-      throw error;
-    }
-  }
-
   /** Returns false if another writer was faster. */
   async #write(intent: WriteIntent, { table, slots, suspended }: WriteBase, signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, logger, member, meters, suspensions } = this.#deps;
+    const { logger, member, meters, suspensions } = this.#deps;
     const isSlots = intent.write === 'slots';
     const name = isSlots ? slotsConfigMap : tableConfigMap;
     const base = (isSlots ? slots : table).object;
@@ -268,22 +245,14 @@ export class HubCoordinator implements Runnable {
     const label = intent.write === 'table' ? 'table' : intent.why;
     const sent = this.instant();
     try {
-      await this.#limited(signal, async (inner) => {
-        if (base !== undefined) {
-          await client.replace(configMap, { ...base, ...content }, { signal: inner });
-          return;
-        }
-        const fresh = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, ...content };
-        await client.create(configMap, fresh, { signal: inner });
-      });
+      const outcome = await this.#configMaps.write(name, base, content, signal);
+      meters.wrote(label, outcome);
+      if (outcome !== 'done') return false;
     } catch (error) {
-      const isBeaten = isConflict(error) || isAlreadyExists(error) || isNotFound(error);
-      meters.wrote(label, isBeaten ? 'conflict' : 'failed');
-      if (isBeaten) return false;
+      meters.wrote(label, 'failed');
       if (suspensions() === suspended) member.unanswered(intent, sent);
       throw error;
     }
-    meters.wrote(label, 'done');
     if (intent.write === 'table') meters.moved(movesBetween(member.hub().published(), intent.table));
     // The machine was suspended: it is unknown when the request was sent.
     if (suspensions() !== suspended) return false;
@@ -292,11 +261,6 @@ export class HubCoordinator implements Runnable {
       logger.info('published the table of clusters', { epoch: intent.table.epoch, replicas: intent.table.replicas });
     else if (label !== 'renewal') logger.debug(`wrote ${isSlots ? 'the shard mapping' : 'the claims'}`, { why: label });
     return true;
-  }
-
-  #limited<T>(signal: AbortSignal, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const what = 'reading or writing the ownership ConfigMaps';
-    return withDeadline(signal, { clock: this.#deps.clock, limitMs: requestTimeoutMs, what }, body);
   }
 
   #reportBroken(table: ParseResult<TableDocument>, slots: ParseResult<SlotHolders>): void {
@@ -313,7 +277,7 @@ export class HubCoordinator implements Runnable {
     const { report, namespace } = this.#deps;
     const names = `${slotsConfigMap} and ${tableConfigMap}`;
     if (isForbidden(error)) {
-      const help = `grant the controller get, create, update, list and watch on ConfigMaps in namespace ${namespace} (${names})`;
+      const help = `grant the controller get, create, update, delete, list and watch on ConfigMaps in namespace ${namespace} (${names})`;
       report('HubUnreadable', `no cluster can be owned without access to the hub: ${messageOf(error)}; ${help}`);
       return this.#jitter(forbiddenRetryMs);
     }
@@ -366,11 +330,6 @@ export class HubCoordinator implements Runnable {
 /** One shared instance, because each new error captures a stack, which is never read here. */
 const woken = new (class extends Error {})();
 
-interface ConfigMapData {
-  readonly data?: Readonly<Record<string, unknown>> | undefined;
-  readonly binaryData?: Readonly<Record<string, unknown>> | undefined;
-}
-
 /**
  * Builds a ConfigMap's new data from an intent. Keys of others stay beside the slots; the table and
  * the claims share a ConfigMap.
@@ -392,7 +351,7 @@ function isOutdated(read: TableRead, last: TableRead | undefined, slots: ParseRe
   if (read !== last || found.state !== 'ok' || slots.state !== 'ok') return false;
   const claims = parseClaims((object as ConfigMapData | undefined)?.data);
   const isReleased = [...claims.keys()].some((slot) => !slots.value.has(slot));
-  return isReleased || [...slots.value.values()].some(({ acked }) => acked > found.value.epoch);
+  return isReleased || [...slots.value.values()].some(({ acked }) => isNewerEpoch(acked, found.value.epoch));
 }
 
 function slotsOf({ data = {} }: ConfigMapData): ParseResult<SlotHolders> {

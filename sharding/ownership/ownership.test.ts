@@ -779,7 +779,9 @@ describe('invalid input', () => {
     await world.clock.advance(20_000);
     expect(owners([only])).toEqual(clusters.map(() => 0));
     const [condition] = only.ownership.conditions().filter(({ type }) => type === 'HubUnreadable');
-    expect(condition?.message).toContain('grant the controller get, create, update, list and watch on ConfigMaps');
+    expect(condition?.message).toContain(
+      'grant the controller get, create, update, delete, list and watch on ConfigMaps',
+    );
     world.hub.refusal = undefined;
     await world.clock.advance(20_000);
     expect(owners([only])).toEqual(once);

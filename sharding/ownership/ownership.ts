@@ -5,6 +5,7 @@ import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
 import { OwnershipAnnouncer } from './announcements.ts';
 import { OwnershipConditions } from './conditions.ts';
+import type { HubClient } from './config-maps.ts';
 import { HubCoordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { EventRateBook } from '../load/event-rates.ts';
@@ -42,7 +43,7 @@ import { InFlightWrites } from './writes-under-way.ts';
 
 export interface OwnershipDeps {
   /** Client of the hub. */
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
+  readonly client: HubClient & Pick<KubeClient, 'list' | 'watch' | 'server'>;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: RandomSource;

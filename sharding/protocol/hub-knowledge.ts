@@ -3,6 +3,7 @@ import type { LocalInstant, HubObservation } from './member-types.ts';
 import { BackupWatch } from './backup-watch.ts';
 import { LandingTracker } from './landing-tracker.ts';
 import { HolderPresence } from './presence.ts';
+import { hasReached, newestEpoch } from '../documents/bounds.ts';
 import { heldSlots, isForeign, unknownHolder } from '../documents/slots-document.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
 import type { TableDocument, ReleaseWait } from '../documents/table-document.ts';
@@ -44,7 +45,7 @@ export class HubKnowledge {
     this.landing.observe(slots.value, until);
     this.#backup.observe(this.#held, this.presence.longestOf(this.#held.values()), now);
     const { replicas = 0, epoch = 0 } = this.published() ?? {};
-    const isUnacked = this.#held.size > 0 && this.floor(undefined) < epoch;
+    const isUnacked = this.#held.size > 0 && !hasReached(this.floor(undefined), epoch);
     this.#unackedSince = isUnacked ? (this.#unackedSince ?? now.monotonic) : undefined;
     this.presence.observe({ slots: this.#held, sentAt: slotsSince, answeredAt: until, replicas, epoch });
   }
@@ -85,7 +86,7 @@ export class HubKnowledge {
    * backup).
    */
   floor(obeyed: TableDocument | undefined): number {
-    return Math.max(obeyed?.epoch ?? 0, ...[...this.holders().values()].map(({ acked }) => acked));
+    return newestEpoch(obeyed?.epoch ?? 0, ...[...this.holders().values()].map(({ acked }) => acked));
   }
 
   /**
@@ -103,7 +104,7 @@ export class HubKnowledge {
     if (slots === undefined) return false;
     const record = slots.get(slot);
     if (record === undefined) return !this.hidden().includes(slot);
-    return record.acked >= epoch || this.presence.isExpired(slot);
+    return hasReached(record.acked, epoch) || this.presence.isExpired(slot);
   }
 
   /** Reports whether a part of the published table waits for its former owner. */

@@ -1,5 +1,6 @@
 import { defined } from '#base';
 import type { ClaimRecord, SlotClaims } from '../documents/claims.ts';
+import { hasReached, newestEpoch } from '../documents/bounds.ts';
 import { isProvablyGone, recordedProcess } from '../documents/process-location.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
@@ -67,7 +68,7 @@ function renewalReason(situation: ProtocolSituation): string | undefined {
   const lease = leaseState.lease();
   if (lease === undefined || !isClaimInSlots(hub, leaseState) || leaseState.leaseLeft(now) === 0) return 'renewal';
   const known = hub.holders().get(lease.slot)?.warm ?? 0;
-  if (leaseState.hasAcked() && preparedEpoch(situation) > known) return 'filled caches';
+  if (leaseState.hasAcked() && !hasReached(known, preparedEpoch(situation))) return 'filled caches';
   return now.monotonic >= renewalDueAt(lease, hub, timing) ? 'renewal' : undefined;
 }
 
@@ -321,10 +322,10 @@ function writeOwnRecord(
     incarnation,
     renewals,
     heartbeat: now.wall,
-    acked: Math.max(ours?.acked ?? 0, acked),
+    acked: newestEpoch(acked, ours?.acked ?? 0),
     leaseMs: timing.leaseMs,
     version: protocolVersion,
-    ...(world.warm === undefined ? {} : { warm: Math.max(ours?.warm ?? 0, preparedEpoch(situation)) }),
+    ...(world.warm === undefined ? {} : { warm: newestEpoch(preparedEpoch(situation), ours?.warm ?? 0) }),
     ...(self.home === undefined ? {} : { home: recordedProcess(self.home) }),
     ...defined({ load: world.load, api: self.api }),
     ...(landing.size === 0 ? {} : { landing }),

@@ -1,3 +1,4 @@
+import { hasReached } from '../documents/bounds.ts';
 import { anyServer } from '../documents/slots-document.ts';
 import type { LandingWrites, SlotHolders, SlotRecord } from '../documents/slots-document.ts';
 
@@ -37,7 +38,7 @@ export class LandingTracker {
   isLanding(server: string, everyone: number): boolean {
     for (const { record, until } of this.#tracked.values()) {
       const at = Math.max(until.get(server) ?? 0, until.get(anyServer) ?? 0);
-      if (at > this.#now || (record.acked < everyone && isLater(until, this.#now))) return true;
+      if (at > this.#now || (!hasReached(record.acked, everyone) && isLater(until, this.#now))) return true;
     }
     return false;
   }

@@ -1,5 +1,6 @@
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
+import { hasReached, isNewerEpoch } from '../documents/bounds.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry } from '../documents/table-document.ts';
@@ -150,7 +151,7 @@ export class LeaseState {
    */
   adopt({ table, slots, since, until }: HubObservation, hub: HubKnowledge): void {
     if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
-    if (since < this.#lease.claimedAt || table.value.epoch < hub.floor(this.#table)) return;
+    if (since < this.#lease.claimedAt || isNewerEpoch(hub.floor(this.#table), table.value.epoch)) return;
     if (this.#table?.epoch === table.value.epoch) return;
     this.#table = table.value;
     this.#keepParts((entry, part) => this.#isReleased(entry, part, hub) || this.#isAwaited(entry, part, hub));
@@ -198,7 +199,7 @@ export class LeaseState {
     if (!this.hasAcked() || hub.slots() === undefined) return;
     // A replica that acknowledged a newer table may not have released the parts that our table
     // takes from it.
-    if (hub.floor(this.#table) > this.#table.epoch) return;
+    if (isNewerEpoch(hub.floor(this.#table), this.#table.epoch)) return;
     const { slot } = this.#lease;
     let open = false;
     const taken = new Map<string, ReadonlySet<number>>();
@@ -246,7 +247,9 @@ export class LeaseState {
     if (!this.#isKnownToAll(entry, hub)) return false;
     const record = this.#lease && hub.holders().get(this.#lease.slot);
     if (record === undefined || record.incarnation !== this.#lease?.incarnation) return false;
-    return entry.waits[part]?.some(({ slot, epoch }) => slot === record.slot && epoch > record.acked) === true;
+    return (
+      entry.waits[part]?.some(({ slot, epoch }) => slot === record.slot && !hasReached(record.acked, epoch)) === true
+    );
   }
 
   /** Reports whether the part is ours, and no other replica can have it any more. */

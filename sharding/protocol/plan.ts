@@ -2,6 +2,7 @@ import { rankClusters } from '../distribution/distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from '../distribution/distribution.ts';
 import { clusterKey, partKey } from '../distribution/parts.ts';
 import { rebalance } from '../distribution/rebalance.ts';
+import { epochAfterLoss, nextEpoch } from '../documents/bounds.ts';
 import { unresolvedDestination, unresolvedParts } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry, ReleaseWait } from '../documents/table-document.ts';
 
@@ -28,7 +29,7 @@ export interface PlanContext {
    * filled. `isAnnounced`: the current table announces the part to it. Absent: every holder may.
    */
   readonly isReady?: (slot: number, isAnnounced: boolean) => boolean;
-  /** Epochs up to this one may be in use. */
+  /** The newest epoch that may be in use. */
   readonly epochFloor: number;
   /** From 0 to 999, different for each plan. */
   readonly nonce: number;
@@ -37,17 +38,6 @@ export interface PlanContext {
   /** Longest known lease of any holder. */
   readonly longestLeaseMs: number;
 }
-
-/**
- * Epochs are multiples of a thousand plus the planner's random nonce. A table built on a restored
- * backup thus almost never reuses the epoch of a lost table that a replica may still acknowledge.
- */
-const epochStep = 1000;
-/**
- * Added to the epoch when a lost table is rebuilt. More epochs than could have been published since
- * the last acknowledgment, so that no lost epoch is repeated.
- */
-const epochJump = 1000 * epochStep;
 
 /**
  * Returns the table that follows `current`, or undefined if nothing changes. For every part that
@@ -69,8 +59,8 @@ export function nextTable(
     { ...inputs, replicas },
     now,
   );
-  const before = current?.epoch ?? context.epochFloor + epochJump;
-  const epoch = (Math.floor(before / epochStep) + 1) * epochStep + context.nonce;
+  const { nonce, epochFloor } = context;
+  const epoch = current === undefined ? epochAfterLoss(epochFloor, nonce) : nextEpoch(current.epoch, nonce);
   const homes = wantedHomes(inputs, balanced.shards, replicas);
   const absent = new Set([...context.absent, ...startingSlots(current, context)]);
   const wanted = assignStandIns(current, homes, { ...context, absent, weights: inputs.weights });

@@ -1,4 +1,5 @@
 import { shardOfText } from '../distribution/distribution.ts';
+import { isNewerEpoch, newestEpoch } from '../documents/bounds.ts';
 import { claimsBesideTable } from './intents.ts';
 import type { ProtocolSituation } from './intents.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
@@ -54,7 +55,7 @@ export class TablePlanner {
       return undefined;
     const floor = hub.floor(leaseState.table());
     const published = hub.published();
-    const valid = (published?.epoch ?? -1) >= floor ? published : undefined;
+    const valid = published !== undefined && !isNewerEpoch(floor, published.epoch) ? published : undefined;
     // Build only on a table that we obey and have acknowledged, so that unacknowledged epochs do
     // not pile up.
     if (valid !== undefined && leaseState.acked() !== valid.epoch) return undefined;
@@ -71,7 +72,7 @@ export class TablePlanner {
       absent,
       isReady: (slot, isAnnounced) => hub.presence.isReady(slot, isAnnounced, now.monotonic),
       holders: [...slots.keys()],
-      epochFloor: Math.max(floor, published?.epoch ?? 0),
+      epochFloor: newestEpoch(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${self.incarnation} ${now.monotonic}`, 1000),
       now: Math.round(now.wall),
       longestLeaseMs: hub.presence.longestOf(slots.values()),

@@ -1,3 +1,4 @@
+import { hasReached } from '../documents/bounds.ts';
 import { isForeign, unknownHolder } from '../documents/slots-document.ts';
 import type { SlotRecord, SlotHolders } from '../documents/slots-document.ts';
 import { longestLeaseMs } from '../timing/timing.ts';
@@ -77,7 +78,7 @@ export class HolderPresence {
     for (const slot of slots.keys()) if (this.isLive(slot)) this.#dead.delete(slot);
     const idle = Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !this.isLive(slot));
     this.#idle = new Map(idle.map((slot) => [slot, this.#idle.get(slot) ?? answeredAt]));
-    const behind = [...slots].filter(([slot, { acked }]) => this.isLive(slot) && acked < epoch);
+    const behind = [...slots].filter(([slot, { acked }]) => this.isLive(slot) && !hasReached(acked, epoch));
     this.#behind = new Map(
       behind.map(([slot, record]) => {
         const acked = `${record.incarnation} ${record.acked}`;
@@ -85,7 +86,7 @@ export class HolderPresence {
         return [slot, { acked, since: before?.acked === acked ? before.since : answeredAt }];
       }),
     );
-    const cold = [...slots].filter(([slot, { warm = epoch }]) => this.isLive(slot) && warm < epoch);
+    const cold = [...slots].filter(([slot, { warm = epoch }]) => this.isLive(slot) && !hasReached(warm, epoch));
     this.#cold = new Map(
       cold.map(([slot, { incarnation }]) => {
         const before = this.#cold.get(slot);

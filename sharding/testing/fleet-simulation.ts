@@ -84,8 +84,8 @@ export class FleetSimulation implements SimulatedFleet {
     return this.#time.play(end, () => this.violation !== undefined);
   }
 
-  /** Ends all faults; returns what is still wrong after everything had time to settle. */
-  async settle(): Promise<string | undefined> {
+  /** Ends all faults; returns what is still wrong after so many of the longest leases. */
+  async settle(leases = this.scenario.shorthanded ? 4 : 3): Promise<string | undefined> {
     this.#calm = true;
     this.scale(this.#desired);
     for (const replica of this.replicas) {
@@ -96,7 +96,7 @@ export class FleetSimulation implements SimulatedFleet {
     if (this.scenario.shorthanded) decimate(this);
     // Sleeping replicas wake up with an old view of everything.
     const awake = Math.max(this.now, ...this.replicas.map(({ alive, clock }) => (alive ? clock.stoppedUntil() : 0)));
-    const end = awake + (this.scenario.shorthanded ? 4 : 3) * this.#longestLease();
+    const end = awake + leases * this.longestLease();
     let wrong: string | undefined;
     for (let at = awake + 5000; at <= end; at += 5000) {
       await this.play(at);
@@ -106,7 +106,7 @@ export class FleetSimulation implements SimulatedFleet {
     return this.violation ?? wrong;
   }
 
-  #longestLease(): number {
+  longestLease(): number {
     return Math.max(30_000, ...this.replicas.map(({ heartbeatMs }) => timingOf(heartbeatMs).leaseMs));
   }
 
@@ -281,7 +281,7 @@ export class FleetSimulation implements SimulatedFleet {
    * leaves no information.
    */
   lose(which: 'slots' | 'table', how: ConfigMapLoss): void {
-    if (this.now - this.#lastLoss < 2 * this.#longestLease()) return;
+    if (this.now - this.#lastLoss < 2 * this.longestLease()) return;
     this.#lastLoss = this.now;
     this.note(`${which} ${how}`);
     lose(this.hub, which, how, 1 + this.below(which === 'table' ? 2 : 50));

@@ -19,6 +19,8 @@ export class MemoryHub {
   refusal: { readonly code: number; readonly message: string } | undefined;
   /** If set, writes to the object of this name are refused. */
   readOnly: string | undefined;
+  /** If set, the object of this name cannot be deleted. */
+  undeletable: string | undefined;
 
   get(kind: string, name: string): KubeObject | undefined {
     return this.#objects.get(`${kind}/${name}`);
@@ -44,7 +46,7 @@ export class MemoryHub {
   }
 
   /** Creates a replica's client. `cut` makes its requests hang. */
-  client(): Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'> & { cut: boolean } {
+  client(): Pick<KubeClient, 'get' | 'create' | 'replace' | 'delete' | 'list' | 'watch' | 'server'> & { cut: boolean } {
     const answer = async <T>(signal: AbortSignal, act: () => T): Promise<T> => {
       await Promise.resolve();
       if (way.cut) await hang(signal);
@@ -63,6 +65,11 @@ export class MemoryHub {
         answer(signal, () => this.#create(resource, object)),
       replace: (resource: ApiResource, object: KubeObject, { signal }: { signal: AbortSignal }) =>
         answer(signal, () => this.#replace(resource, object)),
+      delete: (resource: ApiResource, { name }: { name: string }, { signal }: { signal: AbortSignal }) =>
+        answer(signal, () => {
+          if (this.undeletable === name) fail(403, 'Forbidden');
+          this.remove(resource.kind, name);
+        }),
       list: (resource: ApiResource, { signal, fieldSelector = '' }: { signal: AbortSignal; fieldSelector?: string }) =>
         answer(signal, (): ListPage => {
           const found = this.get(resource.kind, fieldSelector.slice('metadata.name='.length));
@@ -83,6 +90,7 @@ export class MemoryHub {
     const name = object.metadata.name ?? '';
     const old = this.get(resource.kind, name) ?? fail(404, 'NotFound');
     if (old.metadata.resourceVersion !== object.metadata.resourceVersion) return fail(409, 'Conflict');
+    if (old['immutable'] === true) return fail(422, 'Invalid');
     return this.#store(resource.kind, name, object);
   }
 

@@ -28,7 +28,7 @@ export interface NetworkLine {
   onAnswer?: (told: HubTimestamp) => void;
 }
 
-type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace' | 'list' | 'watch' | 'server'>;
+type HubClient = Pick<KubeClient, 'get' | 'create' | 'replace' | 'delete' | 'list' | 'watch' | 'server'>;
 
 interface HubWatcher {
   readonly kind: string;
@@ -49,6 +49,8 @@ export class SimulatedHub {
   readonly #history = new Map<string, KubeObject[]>();
   readonly #watchers = new Set<HubWatcher>();
   #version = 0;
+  /** Number of objects written so far. */
+  writes = 0;
 
   constructor(time: VirtualTime, network: NetworkFaults) {
     this.#time = time;
@@ -62,6 +64,7 @@ export class SimulatedHub {
   put(kind: string, name: string, content: object): KubeObject {
     const old = this.get(kind, name);
     this.#version += 1;
+    this.writes += 1;
     const metadata = { namespace: 'argocd', name, uid: name, resourceVersion: String(this.#version) };
     const object = { apiVersion: 'v1', ...content, kind, metadata } as KubeObject;
     this.#objects.set(`${kind}/${name}`, object);
@@ -99,6 +102,8 @@ export class SimulatedHub {
         this.#request({ line, signal, writes: true }, () => this.#create(resource.kind, object)),
       replace: (resource: ApiResource, object: KubeObject, { signal }: Signalled) =>
         this.#request({ line, signal, writes: true }, () => this.#replace(resource.kind, object)),
+      delete: (resource: ApiResource, { name }: { name: string }, { signal }: Signalled) =>
+        this.#request({ line, signal, writes: true }, () => this.remove(resource.kind, name)),
       list: (resource: ApiResource, { signal, fieldSelector = '' }: Signalled & { fieldSelector?: string }) =>
         this.#request({ line, signal, writes: false }, (): ListPage => {
           const found = this.get(resource.kind, fieldSelector.slice('metadata.name='.length));
@@ -117,6 +122,7 @@ export class SimulatedHub {
     const name = object.metadata.name ?? '';
     const old = this.get(kind, name) ?? fail(404, 'NotFound');
     if (old.metadata.resourceVersion !== object.metadata.resourceVersion) return fail(409, 'Conflict');
+    if (old['immutable'] === true) return fail(422, 'Invalid');
     return this.put(kind, name, object);
   }
 

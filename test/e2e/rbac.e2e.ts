@@ -221,6 +221,18 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
     await until(async () => expect(await ask(`${applications}/argocd/appprojects/unused`)).toBe(404));
   });
 
+  it.each([
+    ['argocd-app-controller-shard-cm', 'shardControllerMapping'],
+    ['driftless-ownership', 'table'],
+  ])('let it replace ConfigMap %s, which was damaged and made immutable', async (name, key) => {
+    const uidOf = (): Promise<string> =>
+      hub.kubectl(['get', 'configmap', '-n', 'argocd', name, '-o', 'jsonpath={.metadata.uid}']);
+    const before = await uidOf();
+    const patch = JSON.stringify({ immutable: true, data: { [key]: '{' } });
+    await hub.kubectl(['patch', 'configmap', '-n', 'argocd', name, '--type=merge', '-p', patch]);
+    await until(async () => expect(await uidOf()).not.toBe(before));
+  });
+
   const ownEvents = (): AuditEvent[] =>
     hub.audit().filter((event) => isBy(event, rendered.namespace, rendered.serviceAccount));
 

@@ -9,7 +9,7 @@
 - apiGroups: ['']
   resources: [configmaps]
   resourceNames: [argocd-app-controller-shard-cm, driftless-ownership]
-  verbs: [get, list, watch, update]
+  verbs: [get, list, watch, update, delete]
 - apiGroups: ['']
   resources: [configmaps]
   verbs: [create]
