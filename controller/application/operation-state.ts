@@ -1,4 +1,4 @@
-import { omit, outsideText, parseSecondsOrDuration } from '#base';
+import { asCount, omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
@@ -71,7 +71,7 @@ function startTime(now: number, last: OperationState | undefined): number {
 /** The wait ends at once if a clock that was far ahead wrote its begin. */
 function startRetry(current: OperationState, now: number): PassStart {
   const finished = parseTime(current.finishedAt) ?? now;
-  const retryAt = nextRetryAt(current.operation.retry, finished, Math.max(0, (current.retryCount ?? 1) - 1));
+  const retryAt = nextRetryAt(current.operation.retry, finished, retriesBefore(current));
   if (typeof retryAt === 'string')
     return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
   if (retryAt > now && finished - now <= believedSkewMs)
@@ -125,7 +125,7 @@ export interface PassEnd {
 export function endPass({ state, wasTerminating, timedOut, now }: PassEnd): OperationState {
   if (state.phase === 'Succeeded') return withEndTime(state, now);
   if (state.phase !== 'Failed' && state.phase !== 'Error') return state;
-  const retried = state.retryCount ?? 0;
+  const retried = asCount(state.retryCount, 0);
   const limit = state.operation.retry?.limit ?? 0;
   if (!wasTerminating && (limit < 0 || retried < limit)) return retryLater(state, now);
   const message = (state.message ?? '') + (wasTerminating && timedOut ? ', triggered by controller sync timeout' : '');
@@ -133,7 +133,7 @@ export function endPass({ state, wasTerminating, timedOut, now }: PassEnd): Oper
 }
 
 function retryLater(state: OperationState, now: number): OperationState {
-  const retried = state.retryCount ?? 0;
+  const retried = asCount(state.retryCount, 0);
   const retryAt = nextRetryAt(state.operation.retry, now, retried);
   if (typeof retryAt === 'string')
     return withEndTime(
@@ -163,8 +163,20 @@ export function nextRetryAt(retry: RetryStrategy | undefined, from: number, retr
   const max = parseDurationMs(backoff?.maxDuration, 180_000);
   if (typeof duration === 'string') return duration;
   if (typeof max === 'string') return max;
-  const wait = duration * (backoff?.factor ?? 2) ** retryCount;
-  return from + (max > 0 ? Math.min(wait, max) : wait);
+  const wait = duration === 0 ? 0 : duration * asCount(backoff?.factor, 2) ** retryCount;
+  return from + Math.max(shortestRetryMs, Math.min(wait, max > 0 ? max : longestRetryMs));
+}
+
+/**
+ * Bounds of the wait before a retry; the upper one without a maxDuration. Argo CD has none: by a
+ * duration of 0 it retries without a pause, and a large factor overflows.
+ */
+const shortestRetryMs = 1000;
+const longestRetryMs = 86_400_000;
+
+/** The retries before the one that `state` waits for. */
+export function retriesBefore({ retryCount }: OperationState): number {
+  return Math.max(0, asCount(retryCount, 1) - 1);
 }
 
 function parseDurationMs(text: string | undefined, fallback: number): number | string {

@@ -225,7 +225,7 @@ export class Deleter {
       log(`Resource ${logName(unapproved)} requires manual confirmation to delete`);
       return awaitingConfirmation;
     }
-    const top = Math.max(...candidates.map(waveOf));
+    const top = candidates.map(waveOf).reduce((largest, wave) => (wave > largest ? wave : largest));
     const doomed = candidates.filter((object) => waveOf(object) === top);
     const policy = cascadeFinalizer(app) === finalizers.resourcesBackground ? 'Background' : 'Foreground';
     log(`Deleting application's resources with ${policy} propagation policy`);

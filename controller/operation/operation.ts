@@ -11,7 +11,7 @@ import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { Syncer } from './syncer.ts';
 import type { OperationCompleter } from './completion.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged, ClusterNotReady, StateTooLarge } from '../shared/errors.ts';
+import { ApplicationChanged, ClusterNotReady, StateRefused } from '../shared/errors.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
@@ -25,7 +25,7 @@ import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } fro
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
-import { tooLargeState } from '../application/state-size.ts';
+import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
@@ -251,9 +251,9 @@ export class OperationProcessor {
     try {
       stored = await this.#deps.store.writeOperationState(app, state, history);
     } catch (error) {
-      if (!(error instanceof StateTooLarge)) throw error;
+      if (!(error instanceof StateRefused)) throw error;
       // A retry would produce the same state.
-      const over = endPass({ ...notTimedOut, state: tooLargeState(state), now: this.#now() });
+      const over = endPass({ ...notTimedOut, state: unstoredState(state, error.cause), now: this.#now() });
       return this.#finish(pass, app, { state: over, history: undefined }, signal);
     }
     if (stored === undefined) return 'done';
