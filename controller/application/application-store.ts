@@ -46,6 +46,8 @@ import {
   operationPatch,
   statusMerge,
   shrinkState,
+  maxWriteConflicts,
+  stateWriteLimitMs,
   isContentRefused,
   isPatchRefused,
   isSameStep,
@@ -80,9 +82,6 @@ export interface ApplicationStoreDeps {
    */
   readonly signal: AbortSignal;
 }
-
-/** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
-const maxWriteConflicts = 5;
 
 /**
  * The only writer of Application objects. Writes of one Application never overlap; each checks
@@ -260,11 +259,8 @@ export class ApplicationStore {
     const metadata = { resourceVersion, annotations: noRefreshAnnotations };
     const body = { ...patch, metadata };
     try {
-      const app = await this.#patchExisting(
-        before,
-        { type: 'merge', body },
-        { expected: withMergePatch(before, body) },
-      );
+      const manner = { expected: withMergePatch(before, body) };
+      const app = await this.#patchExisting(before, { type: 'merge', body }, manner);
       this.#announceStatus(before, status);
       return app;
     } catch (error) {
@@ -328,7 +324,7 @@ export class ApplicationStore {
 
   /**
    * Stores an operation's state, cut by {@link storableState}; a final one also clears `operation`
-   * and adds `history`. Retries until shutdown: without this write the operation would run again.
+   * and adds `history`. Retries for a minute: without this write the step would run again.
    * @throws StateRefused when even the cut state is refused and the operation still runs: end it.
    * @throws ApplicationChanged when the stored operation or its phase is not that of `app`.
    */
@@ -343,12 +339,14 @@ export class ApplicationStore {
       this.#logOperation(app, (name) => `No operation updates necessary to '${name}'. Skipping patch`);
       return app;
     }
+    const deadline = this.#deps.clock.monotonic() + stateWriteLimitMs;
     for (;;) {
       try {
         const stored = await this.#patch(app, operationPatch(this.#withLastComparison(app), write));
         this.#logOperation(app, (name) => `updated '${name}' operation (phase: ${wanted.phase})`);
         return stored;
       } catch (error) {
+        if (this.#deps.clock.monotonic() >= deadline) throw error;
         const next = await this.#afterFailure(app, write, error);
         if (next === undefined) return undefined;
         write = next;

@@ -10,6 +10,11 @@ import type { RefreshAnnotation } from './refresh-annotation.ts';
 import { stateWithoutResults } from './state-size.ts';
 import { operationStateMerge, operationStatePatch } from './status-patch.ts';
 
+/** After this time the pass fails: its step is repeated, and a condition can report it. */
+export const stateWriteLimitMs = 60_000;
+/** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
+export const maxWriteConflicts = 5;
+
 /** The outcome of a status write. */
 export interface StatusWrite {
   /** The Application as the API server stores it now. */

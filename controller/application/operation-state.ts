@@ -10,7 +10,7 @@ import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube
  *
  *   (none, completed) --operation set--> Running --step ends--> Succeeded | Failed | Error
  *                                         |  ^  |
- *                        retries left --> |  |  +-- timeout, user request --> Terminating
+ *                        retries left --> |  |  +-- timeout, user, deletion --> Terminating
  *                                  Running + finishedAt                        |
  *                                  (waits for its retry)                       +--> Failed | Error
  *
@@ -26,20 +26,42 @@ export type PassStart =
   /** Write `state`, which is final. */
   | { readonly do: 'end'; readonly state: OperationState };
 
-/** How a pass begins. Requires `app.operation`. */
+/** How a pass begins. Requires {@link hasOperation}. */
 export function startPass(app: Application, now: number, syncTimeoutMs: number): PassStart {
   const current = app.status?.operationState;
-  if (current === undefined || isCompleted(current.phase))
-    return { do: 'begin', timedOut: false, state: initialOperationState(app.operation ?? {}, now, current) };
+  if (current === undefined || isCompleted(current.phase)) {
+    const state = initialOperationState(app.operation ?? {}, now, current);
+    return app.metadata.deletionTimestamp === undefined
+      ? { do: 'begin', timedOut: false, state }
+      : { do: 'end', state: withEndTime({ ...state, phase: 'Failed', message: 'Operation terminated' }, now) };
+  }
   if (current.phase === 'Terminating') return { do: 'resume', state: current };
   const started = parseTime(current.startedAt) ?? now;
-  if (syncTimeoutMs > 0 && now > started + syncTimeoutMs)
+  const timedOut = syncTimeoutMs > 0 && now > started + syncTimeoutMs;
+  const reason = terminationReason(app, timedOut);
+  if (reason !== undefined)
     return {
       do: 'continue',
-      timedOut: true,
-      state: { ...current, phase: 'Terminating', message: 'operation is terminating due to timeout' },
+      timedOut,
+      state: { ...current, phase: 'Terminating', message: `operation is terminating ${reason}` },
     };
   return current.finishedAt === undefined ? { do: 'resume', state: current } : startRetry(current, now);
+}
+
+/**
+ * Why a running operation is terminated; undefined: it is not. Argo CD terminates it by the timeout
+ * only: a deletion waits for the operation, and one that was removed stays Running.
+ */
+function terminationReason({ metadata, operation }: Application, timedOut: boolean): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'because the application is being deleted';
+  if (operation === undefined) return 'because it was removed from the application';
+  return timedOut ? 'due to timeout' : undefined;
+}
+
+/** Whether an operation is requested, or has begun and not ended. */
+export function hasOperation({ operation, status }: Application): boolean {
+  const state = status?.operationState;
+  return operation !== undefined || (state !== undefined && !isCompleted(state.phase));
 }
 
 /** Identifies this attempt of this operation on every replica. */
@@ -102,7 +124,7 @@ export function isNeverSynced({ status }: Application): boolean {
 
 /** Whether an operation or a deletion is in progress. */
 export function hasWork(app: Application): boolean {
-  return app.operation !== undefined || app.metadata.deletionTimestamp !== undefined;
+  return hasOperation(app) || app.metadata.deletionTimestamp !== undefined;
 }
 
 /** End of a sync that a comparison must follow; undefined while it runs, and for a dry run. */
