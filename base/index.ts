@@ -29,7 +29,16 @@ export {
 export type { ErrorDetails, ErrorFields, RequestOutcome, RetryAdvice } from './errors.ts';
 export { compileGlob, globMatch } from './glob.ts';
 export { parseGoBool } from './go/go-bool.ts';
-export { parseGoFloat, parseGoInt } from './go/go-number.ts';
+export {
+  asCount,
+  compareIntegers,
+  incrementInteger,
+  largestInteger,
+  parseGoAtoi,
+  parseGoFloat,
+  parseGoInt,
+} from './go/go-number.ts';
+export type { ExactInteger } from './go/go-number.ts';
 export { hashJson, hashText } from './hash.ts';
 export {
   valueAt,

@@ -59,6 +59,8 @@ describe('durations', () => {
     expect(parseSecondsOrDuration('-5')).toBe(-5000);
     expect(parseSecondsOrDuration('5m')).toBe(300_000);
     expect(parseSecondsOrDuration('5.5')).toBeUndefined();
+    expect(parseSecondsOrDuration('9223372037')).toBeUndefined();
+    expect(parseSecondsOrDuration('99999999999999999999')).toBeUndefined();
   });
 
   it.each([

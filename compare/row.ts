@@ -151,7 +151,7 @@ export function rowIdentity(facts: RowFacts, version: string): string | undefine
   const present = live === null ? '' : liveIdentity(live);
   if (present === undefined) return undefined;
   const wanted = target === null ? '' : objectHash(target);
-  const wave = manifest === null ? '' : waveOf(manifest);
+  const wave = manifest === null ? '' : String(waveOf(manifest));
   const flags = [unread, degraded, permitted, namespaced].map(String).join(' ');
   return [version, wanted, present, wave, flags].join('\n');
 }

@@ -11,6 +11,7 @@ import { configMap, FakeWorld } from './testing/fake-world.ts';
 const wave = (n: number): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': String(n) });
 const sha = 'a'.repeat(40);
 const hook = { 'argocd.argoproj.io/hook': 'PostSync' };
+const preSync = { 'argocd.argoproj.io/hook': 'PreSync' };
 const once = { ...hook, 'argocd.argoproj.io/hook-delete-policy': 'HookSucceeded' };
 
 function makeWorld(clock: FakeClock): FakeWorld {
@@ -127,6 +128,31 @@ const scenarios: readonly Scenario[] = [
       expect(world.hub.get('Application', 'demo')).toBeUndefined();
       expect(world.dest.get('ConfigMap', 'first')).toBeUndefined();
       expect(world.dest.get('ConfigMap', 'second')).toBeUndefined();
+    },
+  },
+  {
+    name: 'a deletion during an operation whose hook never ends',
+    begin: (world) => {
+      const never = {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'never', annotations: preSync },
+        spec: {},
+      };
+      world.git.push(sha, [never, configMap('first')]);
+      const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+      const startedAt = '1970-01-01T00:00:00Z';
+      const operation = { sync: { revision: sha }, retry: { limit: -1 } };
+      world.application({}, { operation });
+      world.edit((object) => ({
+        metadata: { ...object.metadata, finalizers: ['resources-finalizer.argocd.argoproj.io'] },
+        status: { operationState: { operation, phase: 'Running', startedAt, syncResult: { revision: sha, source } } },
+      }));
+      world.hub.delete('Application', 'demo');
+    },
+    end: (world) => {
+      expect(world.hub.get('Application', 'demo')).toBeUndefined();
+      expect([...world.dest.objects.values()]).toEqual([]);
     },
   },
 ];

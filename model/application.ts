@@ -1,5 +1,5 @@
 import { valueAt, isObject, omit } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { ExactInteger, Json, JsonObject } from '#base';
 import { keyOfRef } from './object.ts';
 import type { KubeObject, ObjectMeta, ResourceKey, ResourceRef } from './object.ts';
 import type {
@@ -51,9 +51,9 @@ export interface AutomatedSync {
 }
 
 export interface RetryStrategy {
-  readonly limit?: number;
+  readonly limit?: ExactInteger;
   readonly refresh?: boolean;
-  readonly backoff?: { readonly duration?: string; readonly factor?: number; readonly maxDuration?: string };
+  readonly backoff?: { readonly duration?: string; readonly factor?: ExactInteger; readonly maxDuration?: string };
 }
 
 export interface SyncPolicy {
@@ -85,7 +85,7 @@ export interface ApplicationSpec {
   readonly syncPolicy?: SyncPolicy;
   readonly ignoreDifferences?: readonly ResourceIgnoreDifferences[];
   readonly info?: readonly { readonly name: string; readonly value: string }[];
-  readonly revisionHistoryLimit?: number;
+  readonly revisionHistoryLimit?: ExactInteger;
 }
 
 export interface SyncOperationResource {
@@ -109,7 +109,7 @@ export interface SyncOperation {
   readonly sources?: readonly ApplicationSource[];
   readonly manifests?: readonly string[];
   readonly syncOptions?: readonly string[];
-  readonly autoHealAttemptsCount?: number;
+  readonly autoHealAttemptsCount?: ExactInteger;
 }
 
 export interface OperationInitiator {
@@ -155,7 +155,7 @@ export interface OperationState {
   readonly syncResult?: SyncOperationResult;
   readonly startedAt: string;
   readonly finishedAt?: string;
-  readonly retryCount?: number;
+  readonly retryCount?: ExactInteger;
 }
 
 export interface ComparedTo {
@@ -190,11 +190,11 @@ export interface ResourceStatus {
   readonly hook?: boolean;
   readonly requiresPruning?: boolean;
   readonly requiresDeletionConfirmation?: boolean;
-  readonly syncWave?: number;
+  readonly syncWave?: ExactInteger;
 }
 
 export interface RevisionHistory {
-  readonly id: number;
+  readonly id: ExactInteger;
   readonly revision?: string;
   readonly revisions?: readonly string[];
   readonly source: ApplicationSource;

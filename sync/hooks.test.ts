@@ -67,6 +67,13 @@ describe('hooks', () => {
     [{ 'argocd.argoproj.io/sync-wave': '+2' }, 2],
     [{ 'argocd.argoproj.io/sync-wave': ' 1' }, 0],
     [{ 'argocd.argoproj.io/sync-wave': 'x', 'helm.sh/hook-weight': '4' }, 4],
+    [{ 'argocd.argoproj.io/sync-wave': '9007199254740993' }, 9007199254740993n],
+    [{ 'argocd.argoproj.io/sync-wave': '-9223372036854775808' }, -9223372036854775808n],
+    [{ 'argocd.argoproj.io/sync-wave': '9223372036854775808', 'helm.sh/hook-weight': '4' }, 4],
+    [{ 'helm.sh/hook-weight': '99999999999999999999' }, 0],
+    [{ 'argocd.argoproj.io/sync-wave': '1_000' }, 0],
+    [{ 'argocd.argoproj.io/sync-wave': '0x10' }, 0],
+    [{ 'argocd.argoproj.io/sync-wave': '' }, 0],
   ])('with %j have their wave', (annotations, expected) => {
     expect(waveOf(annotated(annotations))).toBe(expected);
   });

@@ -1,3 +1,5 @@
+import { parseGoAtoi } from '#base';
+import type { ExactInteger } from '#base';
 import { annotationOf, annotations, csvAnnotation, hookTypes, isHook, isSkipped } from '#model';
 import type { HealthStatus, KubeObject, OperationPhase, SyncPhase } from '#model';
 
@@ -51,11 +53,15 @@ export function deletePolicies(object: KubeObject): readonly HookDeletePolicy[] 
   return all.length > 0 ? all : ['BeforeHookCreation'];
 }
 
-/** Sync wave: Argo CD's annotation, else Helm's weight, else 0; values must be integers. */
-export function waveOf(object: KubeObject): number {
+/**
+ * Sync wave: Argo CD's annotation, else Helm's weight, else 0. What Go's Atoi refuses counts as
+ * absent: other text, and numbers out of the range of 64 bits.
+ */
+export function waveOf(object: KubeObject): ExactInteger {
   for (const name of [annotations.syncWave, annotations.helmHookWeight]) {
     const text = annotationOf(object, name);
-    if (text !== undefined && /^[+-]?[0-9]+$/.test(text)) return Number(text);
+    const wave = text === undefined ? undefined : parseGoAtoi(text);
+    if (wave !== undefined) return wave;
   }
   return 0;
 }

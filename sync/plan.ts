@@ -1,5 +1,7 @@
 import { annotationOf, finalizers, groupOf, isCompleted, isHook, isTrackable, resourceKey, versionOf } from '#model';
 import type { GroupKind, KubeObject, OperationPhase, ResourceResult, ResultCode, SyncPhase } from '#model';
+import { compareIntegers, largestInteger } from '#base';
+import type { ExactInteger } from '#base';
 import { deletePolicies, phasesOf, waveOf } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
 import type { SyncOptions, SyncRequest } from './types.ts';
@@ -7,7 +9,7 @@ import type { SyncOptions, SyncRequest } from './types.ts';
 /** One task of a sync: applies `target`, or prunes `live` if there is no target. */
 export interface SyncTask {
   readonly phase: SyncPhase;
-  wave: number;
+  wave: ExactInteger;
   readonly target: KubeObject | null;
   live: KubeObject | null;
   readonly isHook: boolean;
@@ -204,13 +206,15 @@ function findLiveHook(target: KubeObject, request: SyncRequest): KubeObject | nu
 /** Reverses the waves of prunes, so that objects of the last wave are pruned first. */
 function reversePruneWaves(tasks: readonly SyncTask[]): void {
   const prunes = tasks.filter(isPrune);
-  const waves = [...new Set(prunes.map((task) => task.wave))].sort((a, b) => a - b);
+  const waves = [...new Set(prunes.map((task) => task.wave))].sort(compareIntegers);
   const mirrored = new Map(waves.map((wave, i) => [wave, waves[waves.length - 1 - i] ?? wave]));
   for (const task of prunes) task.wave = mirrored.get(task.wave) ?? task.wave;
 }
 
 function pruneLast(tasks: readonly SyncTask[], options: SyncOptions): void {
-  const last = Math.max(0, ...tasks.filter((task) => task.phase === 'Sync').map((task) => task.wave)) + 1;
+  const waves = tasks.filter((task) => task.phase === 'Sync').map((task) => task.wave);
+  const largest = largestInteger(waves, 0);
+  const last = typeof largest === 'bigint' ? largest + 1n : largest + 1;
   for (const task of tasks) {
     if (isPrune(task) && (options.pruneLast || hasResourceOption(task.live, 'PruneLast=true'))) task.wave = last;
   }
@@ -219,7 +223,7 @@ function pruneLast(tasks: readonly SyncTask[], options: SyncOptions): void {
 function byExecution(a: SyncTask, b: SyncTask): number {
   return (
     phaseOrder[a.phase] - phaseOrder[b.phase] ||
-    a.wave - b.wave ||
+    compareIntegers(a.wave, b.wave) ||
     rankOf(a) - rankOf(b) ||
     compareText(sortName(a), sortName(b))
   );

@@ -1,4 +1,4 @@
-import { DriftlessError } from '#base';
+import { asCount, DriftlessError } from '#base';
 import { findResource } from '#kube';
 import { groupOf } from '#model';
 import type { ResourceRef, SyncPhase } from '#model';
@@ -38,7 +38,7 @@ function plannedTask(task: SyncTask, request: SyncRequest, problem: string | und
   const isNamespaced = findResource(request.writer.discovery, { group, kind })?.namespaced ?? true;
   return {
     phase: task.phase,
-    wave: task.wave,
+    wave: asCount(task.wave, 0),
     action: actionOf(task, request),
     group,
     kind,

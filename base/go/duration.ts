@@ -1,3 +1,5 @@
+import { parseGoAtoi } from './go-number.ts';
+
 const unitNs: Readonly<Record<string, bigint>> = {
   ns: 1n,
   us: 1_000n,
@@ -49,7 +51,10 @@ export function parseArgoDuration(text: string): number | undefined {
 
 /** The form of retry.backoff.duration: a bare integer is seconds, else a Go duration. */
 export function parseSecondsOrDuration(text: string): number | undefined {
-  return /^-?[0-9]+$/.test(text) ? Number(text) * 1000 : parseGoDuration(text);
+  const seconds = parseGoAtoi(text);
+  if (seconds === undefined) return parseGoDuration(text);
+  const ns = BigInt(seconds) * 1_000_000_000n;
+  return ns > maxDurationNs || ns < -maxDurationNs ? undefined : Number(seconds) * 1000;
 }
 
 /**

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseGoFloat, parseGoInt } from './go-number.ts';
+import {
+  asCount,
+  compareIntegers,
+  incrementInteger,
+  largestInteger,
+  parseGoAtoi,
+  parseGoFloat,
+  parseGoInt,
+} from './go-number.ts';
 
 describe('parseGoInt', () => {
   it.each([
@@ -33,6 +41,28 @@ describe('parseGoInt', () => {
     ['abc', undefined, undefined],
   ])('"%s" is %s in the environment and %s as a flag', (text, decimal, prefixed) => {
     expect([parseGoInt(text), parseGoInt(text, { prefixes: true })]).toEqual([decimal, prefixed]);
+  });
+});
+
+describe('exact integers', () => {
+  const largest = 2n ** 63n - 1n;
+
+  it('are numbers as far as a double represents them, then bigints', () => {
+    expect(['9007199254740991', '9007199254740992', '-9007199254740993'].map(parseGoAtoi)).toEqual([
+      9007199254740991,
+      9007199254740992n,
+      -9007199254740993n,
+    ]);
+  });
+
+  it('are compared, counted on and cut without loss', () => {
+    const sorted = [2n ** 60n + 1n, 3, -1, 2n ** 60n].sort(compareIntegers);
+    expect(sorted).toEqual([-1, 3, 2n ** 60n, 2n ** 60n + 1n]);
+    expect([largestInteger(sorted, 0), largestInteger([-5], 0)]).toEqual([2n ** 60n + 1n, 0]);
+    expect([1, Number.MAX_SAFE_INTEGER, largest].map(incrementInteger)).toEqual([2, 2n ** 53n, largest]);
+    expect([asCount(undefined, 7), asCount(null, 7), asCount(3, 7), asCount(largest, 7), asCount(-largest, 7)]).toEqual(
+      [7, 7, 3, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+    );
   });
 });
 

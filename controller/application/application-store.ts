@@ -1,6 +1,6 @@
 import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { isConflict, isNotFound, isTooLarge, KubeApiError } from '#kube';
+import { isConflict, isNotFound, isTooLarge } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
 import { appLogFields, appKeyOf, appNameOf, asApplication, asObject, isCompleted, jsonOf } from '#model';
 import type {
@@ -36,7 +36,7 @@ import {
   statusEvents,
   statusChange,
   statusPatch,
-  tooLargeStatus,
+  unstoredStatus,
   withConditions,
 } from './status-patch.ts';
 import type { StatusChange } from './status-patch.ts';
@@ -46,6 +46,9 @@ import {
   operationPatch,
   statusMerge,
   shrinkState,
+  maxWriteConflicts,
+  stateWriteLimitMs,
+  isContentRefused,
   isPatchRefused,
   isSameStep,
   isStateRefused,
@@ -54,7 +57,13 @@ import {
   lastRunId,
   SyncEnded,
 } from './application-writes.ts';
-import type { ApplicationWriteTerms, OperationStart, SettleTerms, StatusWrite } from './application-writes.ts';
+import type {
+  ApplicationWriteTerms,
+  OperationStart,
+  SettleTerms,
+  StateWrite,
+  StatusWrite,
+} from './application-writes.ts';
 
 export interface ApplicationStoreDeps {
   readonly hub: KubeClient;
@@ -73,9 +82,6 @@ export interface ApplicationStoreDeps {
    */
   readonly signal: AbortSignal;
 }
-
-/** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
-const maxWriteConflicts = 5;
 
 /**
  * The only writer of Application objects. Writes of one Application never overlap; each checks
@@ -118,7 +124,7 @@ export class ApplicationStore {
 
   /**
    * Writes the difference between `before.status` and `assessed`, if any, and records Events. A
-   * status that is too large is replaced by a condition that reports this.
+   * status that the server refuses is replaced by a condition that reports this.
    */
   async persistStatus(before: Application, assessed: ApplicationStatus): Promise<Application> {
     return this.#persist(before, statusChange(before.status, assessed), { expected: before });
@@ -132,8 +138,9 @@ export class ApplicationStore {
       this.#announceStatus(before, after);
       return stored;
     } catch (error) {
-      if (!isTooLarge(error)) throw error;
-      const smaller = statusPatch(before.status, tooLargeStatus(before.status, kubeTime(this.#deps.clock.now())));
+      if (!isContentRefused(error)) throw error;
+      const time = kubeTime(this.#deps.clock.now());
+      const smaller = statusPatch(before.status, unstoredStatus(before.status, error, time));
       return smaller === undefined ? before : this.#patchExisting(before, { type: 'merge', body: smaller }, manner);
     }
   }
@@ -157,12 +164,8 @@ export class ApplicationStore {
   /** Records why the deletion failed, once. */
   async persistDeletionError(app: Application, message: string): Promise<void> {
     const fresh: ApplicationCondition = { type: 'DeletionError', message };
-    const status = withConditions(
-      app.status ?? {},
-      [fresh],
-      ownedConditions.deletion,
-      kubeTime(this.#deps.clock.now()),
-    );
+    const time = kubeTime(this.#deps.clock.now());
+    const status = withConditions(app.status ?? {}, [fresh], ownedConditions.deletion, time);
     const patch = statusPatch(app.status, status);
     if (patch === undefined) return;
     this.announce(app, {
@@ -250,21 +253,18 @@ export class ApplicationStore {
     }
   }
 
-  /** Undefined: the object changed in the meantime, or the status is too large. */
+  /** Undefined: the object changed in the meantime, or the server refuses the status. */
   async #settleAtOnce(before: Application, { status, patch }: StatusChange): Promise<Application | undefined> {
     const { resourceVersion = null } = before.metadata;
     const metadata = { resourceVersion, annotations: noRefreshAnnotations };
     const body = { ...patch, metadata };
     try {
-      const app = await this.#patchExisting(
-        before,
-        { type: 'merge', body },
-        { expected: withMergePatch(before, body) },
-      );
+      const manner = { expected: withMergePatch(before, body) };
+      const app = await this.#patchExisting(before, { type: 'merge', body }, manner);
       this.#announceStatus(before, status);
       return app;
     } catch (error) {
-      if (isConflict(error) || isTooLarge(error)) return undefined;
+      if (isConflict(error) || isContentRefused(error)) return undefined;
       throw error;
     }
   }
@@ -295,7 +295,7 @@ export class ApplicationStore {
         return { result: 'started', app: stored };
       } catch (error) {
         if (isNotFound(error)) return { result: 'gone', app };
-        if (isTooLarge(error) && patch !== undefined) {
+        if (isContentRefused(error) && patch !== undefined) {
           await this.#persist(app, change, { expected: app });
           patch = undefined;
         } else if (!isConflict(error)) throw error;
@@ -324,8 +324,8 @@ export class ApplicationStore {
 
   /**
    * Stores an operation's state, cut by {@link storableState}; a final one also clears `operation`
-   * and adds `history`. Retries until shutdown: without this write the operation would run again.
-   * @throws StateTooLarge when even the cut state is refused and the operation still runs: end it.
+   * and adds `history`. Retries for a minute: without this write the step would run again.
+   * @throws StateRefused when even the cut state is refused and the operation still runs: end it.
    * @throws ApplicationChanged when the stored operation or its phase is not that of `app`.
    */
   async writeOperationState(
@@ -333,36 +333,42 @@ export class ApplicationStore {
     wanted: OperationState,
     history: readonly RevisionHistory[] | undefined,
   ): Promise<Application | undefined> {
-    let state = storableState(wanted, (this.get(appKeyOf(app)) ?? app).status);
-    if (
-      history === undefined &&
-      !isCompleted(state.phase) &&
-      deepEqual(jsonOf(state), jsonOf(app.status?.operationState))
-    ) {
+    let write: StateWrite = { state: storableState(wanted, (this.get(appKeyOf(app)) ?? app).status), history };
+    const isSame = deepEqual(jsonOf(write.state), jsonOf(app.status?.operationState));
+    if (history === undefined && !isCompleted(wanted.phase) && isSame) {
       this.#logOperation(app, (name) => `No operation updates necessary to '${name}'. Skipping patch`);
       return app;
     }
+    const deadline = this.#deps.clock.monotonic() + stateWriteLimitMs;
     for (;;) {
       try {
-        const stored = await this.#patch(app, operationPatch(this.#withLastComparison(app), state, history));
-        this.#logOperation(app, (name) => `updated '${name}' operation (phase: ${state.phase})`);
+        const stored = await this.#patch(app, operationPatch(this.#withLastComparison(app), write));
+        this.#logOperation(app, (name) => `updated '${name}' operation (phase: ${wanted.phase})`);
         return stored;
       } catch (error) {
-        if (isNotFound(error)) return undefined;
-        if (isTooLarge(error)) {
-          state = shrinkState(state, error);
-          continue;
-        }
-        if (isStateRefused(error)) {
-          await this.#handleRefusal(app, error);
-          return;
-        }
-        if (error instanceof KubeApiError && error.status < 500 && error.status !== 429) throw error;
-        if (!(error instanceof KubeApiError) && !isTransient(error)) throw error;
-        this.#deps.logger.warn('error patching application with operation state', { ...appLogFields(app), error });
-        await this.#deps.clock.sleep(1000, this.#deps.signal);
+        if (this.#deps.clock.monotonic() >= deadline) throw error;
+        const next = await this.#afterFailure(app, write, error);
+        if (next === undefined) return undefined;
+        write = next;
       }
     }
+  }
+
+  /** What to store after a failed write of an operation; undefined: the Application is gone. */
+  async #afterFailure(app: Application, write: StateWrite, error: unknown): Promise<StateWrite | undefined> {
+    if (isNotFound(error)) return undefined;
+    if (isTooLarge(error)) return { ...write, state: shrinkState(write.state, error) };
+    if (isStateRefused(error)) {
+      const fresh = await this.fetch(app);
+      if (fresh === undefined) return undefined;
+      if (isSameStep(fresh, app) && !isConflict(error)) return { state: shrinkState(write.state, error) };
+      this.#store(app, asObject(fresh));
+      throw new ApplicationChanged(appKeyOf(app));
+    }
+    if (!isTransient(error)) throw error;
+    this.#deps.logger.warn('error patching application with operation state', { ...appLogFields(app), error });
+    await this.#deps.clock.sleep(1000, this.#deps.signal);
+    return write;
   }
 
   /**
@@ -395,17 +401,6 @@ export class ApplicationStore {
   #withLastComparison(app: Application): Application {
     const { reconciledAt } = this.get(appKeyOf(app))?.status ?? {};
     return reconciledAt === undefined ? app : { ...app, status: { ...app.status, reconciledAt } };
-  }
-
-  /**
-   * A state was refused: the stored operation differs from ours, or the server rejects the state.
-   */
-  async #handleRefusal(app: Application, error: unknown): Promise<undefined> {
-    const fresh = await this.fetch(app);
-    if (fresh === undefined) return undefined;
-    if (isSameStep(fresh, app) && !isConflict(error)) throw error as Error;
-    this.#store(app, asObject(fresh));
-    throw new ApplicationChanged(appKeyOf(app));
   }
 
   /** Replaces the finalizers if the object is unchanged since it was read. */

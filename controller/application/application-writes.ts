@@ -1,14 +1,19 @@
-import { deepEqual } from '#base';
+import { deepEqual, messageOf } from '#base';
 import type { JsonObject } from '#base';
-import { isConflict, KubeApiError } from '#kube';
+import { isConflict, isTooLarge, KubeApiError } from '#kube';
 import type { Patch } from '#kube';
 import { isCompleted, jsonOf } from '#model';
 import type { Application, OperationState, RevisionHistory } from '#model';
-import { StateTooLarge } from '../shared/errors.ts';
+import { StateRefused } from '../shared/errors.ts';
 import { isSameRequest, refreshAnnotation } from './refresh-annotation.ts';
 import type { RefreshAnnotation } from './refresh-annotation.ts';
 import { stateWithoutResults } from './state-size.ts';
 import { operationStateMerge, operationStatePatch } from './status-patch.ts';
+
+/** After this time the pass fails: its step is repeated, and a condition can report it. */
+export const stateWriteLimitMs = 60_000;
+/** Conflicts after which a write is left to the next pass, so that one tenant cannot block us. */
+export const maxWriteConflicts = 5;
 
 /** The outcome of a status write. */
 export interface StatusWrite {
@@ -32,6 +37,12 @@ export interface OperationStart {
 export interface SettleTerms extends Pick<ApplicationWriteTerms, 'isExact'> {
   /** The refresh request that it answers. */
   readonly asked: RefreshAnnotation | undefined;
+}
+
+/** A state of an operation to store, and the history entry that goes with it. */
+export interface StateWrite {
+  readonly state: OperationState;
+  readonly history?: readonly RevisionHistory[] | undefined;
 }
 
 /** How to perform a write of an Application. */
@@ -81,22 +92,27 @@ export function statusMerge(before: Application, patch: JsonObject, { isExact = 
   return { type: 'merge', body: isExact ? { ...patch, metadata: { resourceVersion } } : patch };
 }
 
-export function operationPatch(
-  app: Application,
-  state: OperationState,
-  history: readonly RevisionHistory[] | undefined,
-): Patch {
+export function operationPatch(app: Application, { state, history }: StateWrite): Patch {
   return app.status === undefined
     ? { type: 'merge', body: operationStateMerge(app, state, history) }
     : { type: 'json', body: operationStatePatch(app, state, history) };
 }
 
-/** @throws the server's error, or {@link StateTooLarge}, when nothing can be dropped. */
+/**
+ * The final state without its results, which the server did not store.
+ * @throws the server's error, or {@link StateRefused}, when nothing can be dropped.
+ */
 export function shrinkState(state: OperationState, refusal: unknown): OperationState {
-  if (!isCompleted(state.phase)) throw new StateTooLarge(refusal);
+  if (!isCompleted(state.phase)) throw new StateRefused(refusal);
   const bare = stateWithoutResults(state);
   if (bare === undefined) throw refusal as Error;
-  return bare;
+  const message = `${bare.message ?? ''} (its results are omitted: ${messageOf(refusal)})`;
+  return isTooLarge(refusal) ? bare : { ...bare, message };
+}
+
+/** The server did not store a status because of what it contains: a retry does not help. */
+export function isContentRefused(error: unknown): boolean {
+  return isTooLarge(error) || (error instanceof KubeApiError && (error.status === 422 || error.status === 400));
 }
 
 /** A JSON patch test failed, or its path does not exist. */
@@ -116,7 +132,9 @@ export function isSameStep(a: Application, b: Application): boolean {
   return isSameState && deepEqual(jsonOf(a.operation), jsonOf(b.operation));
 }
 
+/** Whether the same write may succeed soon. */
 export function isTransient(error: unknown): boolean {
+  if (error instanceof KubeApiError) return error.status >= 500 || error.status === 429;
   return (
     error instanceof Error && 'code' in error && ['KUBE_CONNECTION', 'DEADLINE_EXCEEDED'].includes(String(error.code))
   );

@@ -1,3 +1,4 @@
+import { asCount } from '#base';
 import { isAutomated, isCompleted } from '#model';
 import type { OperationPhase } from '#model';
 import type { AutosyncDecision, AutosyncFacts } from './autosync.ts';
@@ -53,7 +54,9 @@ export function observeAutosync(facts: AutosyncFacts, decision: AutosyncDecision
     contested: facts.contested.size,
     revisions: syncStatus.revisions ?? [syncStatus.revision ?? ''],
     last:
-      last === undefined ? undefined : { phase: last.phase, attempts: last.operation.sync?.autoHealAttemptsCount ?? 0 },
+      last === undefined
+        ? undefined
+        : { phase: last.phase, attempts: asCount(last.operation.sync?.autoHealAttemptsCount, 0) },
   };
 }
 

@@ -1,4 +1,4 @@
-import { deepEqual, defined, parseGoBool } from '#base';
+import { asCount, deepEqual, defined, parseGoBool } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
 import { annotations, hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
 import type {
@@ -206,7 +206,7 @@ function nextSelfHeal(
 ): { readonly attempt: number; readonly waitMs: number } {
   const finished = clampFutureTime(facts, parseTime(last.finishedAt));
   const sinceMs = finished === undefined ? 0 : facts.now - finished;
-  const counted = isContestOfOthers(facts, last, healable) ? 0 : (last.operation.sync?.autoHealAttemptsCount ?? 0);
+  const counted = isContestOfOthers(facts, last, healable) ? 0 : asCount(last.operation.sync?.autoHealAttemptsCount, 0);
   const attempts = finished !== undefined && hasBeenQuiet(facts, finished, counted) ? 0 : counted;
   return { attempt: attempts + 1, waitMs: Math.max(0, selfHealDelayMs(attempts, facts.backoff) - sinceMs) };
 }

@@ -14,7 +14,7 @@ function drift(value: string): void {
 }
 
 describe('drift', () => {
-  const attempts = (): number | undefined => at.world.app.status?.operationState?.operation.sync?.autoHealAttemptsCount;
+  const attempts = (): unknown => at.world.app.status?.operationState?.operation.sync?.autoHealAttemptsCount;
   const healed = (): boolean => (at.world.dest.get('ConfigMap', 'one')?.['data'] as { key?: string }).key === '1';
 
   /** Another writer conflicts with us until the backoff is 54 seconds. */

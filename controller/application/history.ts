@@ -1,4 +1,4 @@
-import { defined } from '#base';
+import { asCount, defined, incrementInteger } from '#base';
 import type { Application, OperationState, RevisionHistory, SyncOperationResult } from '#model';
 import { kubeTime } from '../shared/kube-time.ts';
 
@@ -18,7 +18,7 @@ export function nextHistory(
   if (state.phase !== 'Succeeded' || sync === undefined || result === undefined) return undefined;
   if (sync.dryRun === true || (sync.resources?.length ?? 0) > 0) return undefined;
   const history = app.status?.history ?? [];
-  const limit = Math.max(0, app.spec.revisionHistoryLimit ?? 10);
+  const limit = Math.max(0, asCount(app.spec.revisionHistoryLimit, 10));
   return limit === 0 ? [] : [...history, historyEntry(history.at(-1), state, result, now)].slice(-limit);
 }
 
@@ -30,7 +30,7 @@ function historyEntry(
 ): RevisionHistory {
   const revision = syncedRevision(result);
   return {
-    id: last === undefined ? 0 : last.id + 1,
+    id: last === undefined ? 0 : incrementInteger(last.id),
     ...defined({ revision }),
     source: result.source,
     ...((result.sources?.length ?? 0) > 0 ? { sources: result.sources ?? [], revisions: result.revisions ?? [] } : {}),

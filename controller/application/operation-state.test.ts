@@ -161,6 +161,27 @@ it('computes retry times with defaults, factor and cap', () => {
   expect(waits({ backoff: { maxDuration: '0' } }, [10])).toEqual([5120]);
 });
 
+it.each([
+  ['zero', { duration: '0' }, [1, 1, 1]],
+  ['negative', { duration: '-5s' }, [1, 1, 1]],
+  ['a zero factor', { duration: '5s', factor: 0 }, [5, 1, 1]],
+  ['a negative factor', { duration: '5s', factor: -3, maxDuration: '1m' }, [5, 1, 45]],
+  ['huge without a maximum', { duration: '1h', factor: 2n ** 62n, maxDuration: '0' }, [3600, 86_400, 86_400]],
+  ['zero with a huge factor', { duration: '0', factor: 2n ** 62n }, [1, 1, 1]],
+  ['a maximum of its own beyond a day', { duration: '100h', maxDuration: '200h' }, [360_000, 720_000, 720_000]],
+])('waits between a second and a day by a backoff that is %s', (_what, backoff, seconds) => {
+  expect([0, 1, 2].map((n) => Number(nextRetryAt({ backoff }, 0, n)) / 1000)).toEqual(seconds);
+  expect(Number(nextRetryAt({ backoff }, 0, 5000))).toBeLessThan(8.64e15);
+});
+
+it.each(['5', '1.5', 'soon', '99999999999999999999', '9223372037', '2562048h', '1h 5m', ' '])(
+  'either parses the duration "%s" or says that it is invalid',
+  (duration) => {
+    const at = nextRetryAt({ backoff: { duration } }, 0, 0);
+    expect(at).toEqual(duration === '5' ? 5000 : `time: invalid duration "${duration}"`);
+  },
+);
+
 it('checks again within 30 s, or at the timeout', () => {
   const state: OperationState = { operation: {}, phase: 'Running', startedAt };
   expect(backstopMs(state, now, 0)).toBe(30_000);

@@ -1,4 +1,4 @@
-import { omit, outsideText, parseSecondsOrDuration } from '#base';
+import { asCount, omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
@@ -10,7 +10,7 @@ import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube
  *
  *   (none, completed) --operation set--> Running --step ends--> Succeeded | Failed | Error
  *                                         |  ^  |
- *                        retries left --> |  |  +-- timeout, user request --> Terminating
+ *                        retries left --> |  |  +-- timeout, user, deletion --> Terminating
  *                                  Running + finishedAt                        |
  *                                  (waits for its retry)                       +--> Failed | Error
  *
@@ -26,20 +26,42 @@ export type PassStart =
   /** Write `state`, which is final. */
   | { readonly do: 'end'; readonly state: OperationState };
 
-/** How a pass begins. Requires `app.operation`. */
+/** How a pass begins. Requires {@link hasOperation}. */
 export function startPass(app: Application, now: number, syncTimeoutMs: number): PassStart {
   const current = app.status?.operationState;
-  if (current === undefined || isCompleted(current.phase))
-    return { do: 'begin', timedOut: false, state: initialOperationState(app.operation ?? {}, now, current) };
+  if (current === undefined || isCompleted(current.phase)) {
+    const state = initialOperationState(app.operation ?? {}, now, current);
+    return app.metadata.deletionTimestamp === undefined
+      ? { do: 'begin', timedOut: false, state }
+      : { do: 'end', state: withEndTime({ ...state, phase: 'Failed', message: 'Operation terminated' }, now) };
+  }
   if (current.phase === 'Terminating') return { do: 'resume', state: current };
   const started = parseTime(current.startedAt) ?? now;
-  if (syncTimeoutMs > 0 && now > started + syncTimeoutMs)
+  const timedOut = syncTimeoutMs > 0 && now > started + syncTimeoutMs;
+  const reason = terminationReason(app, timedOut);
+  if (reason !== undefined)
     return {
       do: 'continue',
-      timedOut: true,
-      state: { ...current, phase: 'Terminating', message: 'operation is terminating due to timeout' },
+      timedOut,
+      state: { ...current, phase: 'Terminating', message: `operation is terminating ${reason}` },
     };
   return current.finishedAt === undefined ? { do: 'resume', state: current } : startRetry(current, now);
+}
+
+/**
+ * Why a running operation is terminated; undefined: it is not. Argo CD terminates it by the timeout
+ * only: a deletion waits for the operation, and one that was removed stays Running.
+ */
+function terminationReason({ metadata, operation }: Application, timedOut: boolean): string | undefined {
+  if (metadata.deletionTimestamp !== undefined) return 'because the application is being deleted';
+  if (operation === undefined) return 'because it was removed from the application';
+  return timedOut ? 'due to timeout' : undefined;
+}
+
+/** Whether an operation is requested, or has begun and not ended. */
+export function hasOperation({ operation, status }: Application): boolean {
+  const state = status?.operationState;
+  return operation !== undefined || (state !== undefined && !isCompleted(state.phase));
 }
 
 /** Identifies this attempt of this operation on every replica. */
@@ -71,7 +93,7 @@ function startTime(now: number, last: OperationState | undefined): number {
 /** The wait ends at once if a clock that was far ahead wrote its begin. */
 function startRetry(current: OperationState, now: number): PassStart {
   const finished = parseTime(current.finishedAt) ?? now;
-  const retryAt = nextRetryAt(current.operation.retry, finished, Math.max(0, (current.retryCount ?? 1) - 1));
+  const retryAt = nextRetryAt(current.operation.retry, finished, retriesBefore(current));
   if (typeof retryAt === 'string')
     return { do: 'end', state: withEndTime({ ...current, phase: 'Error', message: retryAt }, now) };
   if (retryAt > now && finished - now <= believedSkewMs)
@@ -102,7 +124,7 @@ export function isNeverSynced({ status }: Application): boolean {
 
 /** Whether an operation or a deletion is in progress. */
 export function hasWork(app: Application): boolean {
-  return app.operation !== undefined || app.metadata.deletionTimestamp !== undefined;
+  return hasOperation(app) || app.metadata.deletionTimestamp !== undefined;
 }
 
 /** End of a sync that a comparison must follow; undefined while it runs, and for a dry run. */
@@ -125,7 +147,7 @@ export interface PassEnd {
 export function endPass({ state, wasTerminating, timedOut, now }: PassEnd): OperationState {
   if (state.phase === 'Succeeded') return withEndTime(state, now);
   if (state.phase !== 'Failed' && state.phase !== 'Error') return state;
-  const retried = state.retryCount ?? 0;
+  const retried = asCount(state.retryCount, 0);
   const limit = state.operation.retry?.limit ?? 0;
   if (!wasTerminating && (limit < 0 || retried < limit)) return retryLater(state, now);
   const message = (state.message ?? '') + (wasTerminating && timedOut ? ', triggered by controller sync timeout' : '');
@@ -133,7 +155,7 @@ export function endPass({ state, wasTerminating, timedOut, now }: PassEnd): Oper
 }
 
 function retryLater(state: OperationState, now: number): OperationState {
-  const retried = state.retryCount ?? 0;
+  const retried = asCount(state.retryCount, 0);
   const retryAt = nextRetryAt(state.operation.retry, now, retried);
   if (typeof retryAt === 'string')
     return withEndTime(
@@ -163,8 +185,20 @@ export function nextRetryAt(retry: RetryStrategy | undefined, from: number, retr
   const max = parseDurationMs(backoff?.maxDuration, 180_000);
   if (typeof duration === 'string') return duration;
   if (typeof max === 'string') return max;
-  const wait = duration * (backoff?.factor ?? 2) ** retryCount;
-  return from + (max > 0 ? Math.min(wait, max) : wait);
+  const wait = duration === 0 ? 0 : duration * asCount(backoff?.factor, 2) ** retryCount;
+  return from + Math.max(shortestRetryMs, Math.min(wait, max > 0 ? max : longestRetryMs));
+}
+
+/**
+ * Bounds of the wait before a retry; the upper one without a maxDuration. Argo CD has none: by a
+ * duration of 0 it retries without a pause, and a large factor overflows.
+ */
+const shortestRetryMs = 1000;
+const longestRetryMs = 86_400_000;
+
+/** The retries before the one that `state` waits for. */
+export function retriesBefore({ retryCount }: OperationState): number {
+  return Math.max(0, asCount(retryCount, 1) - 1);
 }
 
 function parseDurationMs(text: string | undefined, fallback: number): number | string {

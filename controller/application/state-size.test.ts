@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { KubeApiError } from '#kube';
 import type { ApplicationStatus, OperationPhase, OperationState, ResourceResult } from '#model';
-import { stateWithoutResults, maxStatusBytes, storableState, tooLargeState } from './state-size.ts';
+import { stateWithoutResults, maxStatusBytes, storableState, unstoredState } from './state-size.ts';
 
 const name = (i: number): string => `a-name-as-long-as-people-make-them-${String(i).padStart(4, '0')}`;
 const place = (i: number) => ({
@@ -35,6 +36,7 @@ function state(phase: OperationPhase, resources: readonly ResourceResult[], mess
   };
 }
 
+const tooLarge = new KubeApiError({ code: 413, reason: '', message: 'too large' }, 'patch');
 const numbers = Array.from({ length: 5000 }, (_, i) => i);
 const status: ApplicationStatus = { resources: numbers.map((i) => ({ ...place(i), status: 'Synced' })) };
 const bytes = (operationState: OperationState): number => JSON.stringify({ ...status, operationState }).length;
@@ -84,6 +86,8 @@ describe('the state of an operation on 5,000 resources', () => {
   it('is unchanged while it fits', () => {
     const few = state('Succeeded', results.slice(0, 1000));
     expect(storableState(few, undefined)).toBe(few);
+    const counted = { ...few, retryCount: 2n ** 62n };
+    expect(storableState(counted, { ...status, resources: [{ syncWave: 2n ** 62n }] })).toBe(counted);
   });
 
   // T-STAT-1
@@ -91,7 +95,7 @@ describe('the state of an operation on 5,000 resources', () => {
     const full = state('Succeeded', results);
     expect(stateWithoutResults(full)?.syncResult?.resources).toEqual([]);
     expect(stateWithoutResults(state('Succeeded', []))).toBeUndefined();
-    const ended = tooLargeState(state('Running', results));
+    const ended = unstoredState(state('Running', results), tooLarge);
     expect([ended.phase, ended.syncResult?.resources]).toEqual(['Error', []]);
     expect(ended.message).toContain('(5000 resources) is too large to be stored');
   });

@@ -1,5 +1,6 @@
-import { omit } from '#base';
-import { isCompleted } from '#model';
+import { messageOf, omit, stringifyJson } from '#base';
+import { isTooLarge } from '#kube';
+import { isCompleted, jsonOf } from '#model';
 import type { ApplicationStatus, OperationState, ResourceResult } from '#model';
 
 /**
@@ -41,11 +42,12 @@ export function stateWithoutResults(state: OperationState): OperationState | und
 /**
  * Ends an operation whose running state the server refuses: without it, the next step is unknown.
  */
-export function tooLargeState(state: OperationState): OperationState {
+export function unstoredState(state: OperationState, refusal: unknown): OperationState {
   const count = resultsOf(state).length;
-  const message =
-    `The state of the operation (${count} resources) is too large to be stored with the Application, so it cannot go on. ` +
-    'Set ApplyOutOfSyncOnly=true, sync fewer resources at a time, or split the Application.';
+  const message = isTooLarge(refusal)
+    ? `The state of the operation (${count} resources) is too large to be stored with the Application, so it cannot go on. ` +
+      'Set ApplyOutOfSyncOnly=true, sync fewer resources at a time, or split the Application.'
+    : `The API server refused the state of the operation, so it cannot go on: ${messageOf(refusal)}`;
   return { ...withResults(state, []), phase: 'Error', message };
 }
 
@@ -98,6 +100,6 @@ function withResults(state: OperationState, resources: readonly ResourceResult[]
   return state.syncResult === undefined ? state : { ...state, syncResult: { ...state.syncResult, resources } };
 }
 
-function jsonBytesOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
+function jsonBytesOf(value: object): number {
+  return Buffer.byteLength(stringifyJson(jsonOf(value)));
 }

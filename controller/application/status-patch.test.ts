@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { applyMergePatch } from '#base';
 import type { JsonObject } from '#base';
+import { KubeApiError } from '#kube';
 import { jsonOf } from '#model';
 import type { Application, ApplicationStatus, OperationState, ResourceStatus } from '#model';
 import { nextHistory } from './history.ts';
@@ -13,7 +14,7 @@ import {
   operationStatePatch,
   statusEvents,
   statusPatch,
-  tooLargeStatus,
+  unstoredStatus,
 } from './status-patch.ts';
 
 const time = '2026-01-01T10:00:00Z';
@@ -132,7 +133,9 @@ it('announces changes of sync and health as Events', () => {
 });
 
 it('reports a too large status instead of other unknown errors', () => {
-  const conditions = tooLargeStatus({ conditions: [{ type: 'UnknownError', message: 'other' }] }, time).conditions;
+  const refusal = new KubeApiError({ code: 413, reason: '', message: 'too large' }, 'patch');
+  const before = { conditions: [{ type: 'UnknownError', message: 'other' }] } as const;
+  const { conditions } = unstoredStatus(before, refusal, time);
   expect(conditions).toHaveLength(1);
   expect(conditions?.[0]?.message).toContain('exceeds the Kubernetes resource size limit');
 });

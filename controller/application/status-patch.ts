@@ -1,5 +1,6 @@
-import { applyMergePatch, createMergePatch, deepEqual, defined, omit } from '#base';
+import { applyMergePatch, createMergePatch, deepEqual, defined, messageOf, omit } from '#base';
 import type { JsonObject } from '#base';
+import { isTooLarge } from '#kube';
 import { asObject, jsonOf } from '#model';
 import type {
   AppHealthStatus,
@@ -147,14 +148,16 @@ const statusTooLargeMessage =
   'Application status exceeds the Kubernetes resource size limit and could not be persisted. The displayed status may be stale. ' +
   'Reduce the number of managed resources, set ApplyOutOfSyncOnly=true, lower spec.revisionHistoryLimit, or split the Application.';
 
-/** The previous status with a condition that reports that the new one is too large. */
-export function tooLargeStatus(before: ApplicationStatus | undefined, time: string): ApplicationStatus {
-  return withConditions(
-    before ?? {},
-    [{ type: 'UnknownError', message: statusTooLargeMessage }],
-    ['UnknownError'],
-    time,
-  );
+/** The previous status with a condition that says why the server did not store the new one. */
+export function unstoredStatus(
+  before: ApplicationStatus | undefined,
+  refusal: unknown,
+  time: string,
+): ApplicationStatus {
+  const message = isTooLarge(refusal)
+    ? statusTooLargeMessage
+    : `The API server refused the status of the Application, so the displayed status may be stale: ${messageOf(refusal)}`;
+  return withConditions(before ?? {}, [{ type: 'UnknownError', message }], ['UnknownError'], time);
 }
 
 /** The status with some condition types replaced. */

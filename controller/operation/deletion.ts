@@ -69,6 +69,9 @@ const deletionBackstopMs = 5000;
 const conflictRetryMs = 500;
 /** After this time the Application shows what blocks its deletion. */
 const stuckDeletionMs = 300_000;
+/** After this time the Application shows why its operation cannot be terminated. */
+const terminationLimitMs = 60_000;
+const operationEnd = 'waiting for the end of the operation';
 const maxShownObjects = 3;
 const stuckDeletionAdvice =
   'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
@@ -139,6 +142,23 @@ export class Deleter {
     memory.deletionBlockedBy = { what, since };
     if (now - since >= stuckDeletionMs && what !== awaitingConfirmation)
       await this.#deps.store.persistDeletionError(app, `${what} for more than five minutes. ${stuckDeletionAdvice}`);
+  }
+
+  /** Notes that a deletion waits for the end of the operation. */
+  awaitOperation(key: AppKey, app: Application): void {
+    if (app.metadata.deletionTimestamp === undefined) return;
+    const memory = this.#deps.memories.of(key);
+    if (memory.deletionBlockedBy?.what === operationEnd) return;
+    memory.deletionBlockedBy = { what: operationEnd, since: this.#deps.clock.now() };
+  }
+
+  /** Shows why the operation has not been terminated for a minute. */
+  async recordUnterminated(key: AppKey, app: Application, reason: string): Promise<void> {
+    const blocked = this.#deps.memories.of(key).deletionBlockedBy;
+    if (app.metadata.deletionTimestamp === undefined || blocked?.what !== operationEnd) return;
+    if (this.#deps.clock.now() - blocked.since < terminationLimitMs) return;
+    const message = `the operation that runs cannot be terminated for more than a minute: ${reason}. It will be retried.`;
+    await this.#deps.store.persistDeletionError(app, `${message} ${stuckDeletionAdvice}`);
   }
 
   async #step(key: AppKey, app: Application, work: StepWork): Promise<BlockedOn> {
@@ -225,7 +245,7 @@ export class Deleter {
       log(`Resource ${logName(unapproved)} requires manual confirmation to delete`);
       return awaitingConfirmation;
     }
-    const top = Math.max(...candidates.map(waveOf));
+    const top = candidates.map(waveOf).reduce((largest, wave) => (wave > largest ? wave : largest));
     const doomed = candidates.filter((object) => waveOf(object) === top);
     const policy = cascadeFinalizer(app) === finalizers.resourcesBackground ? 'Background' : 'Foreground';
     log(`Deleting application's resources with ${policy} propagation policy`);

@@ -11,7 +11,7 @@ import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { Syncer } from './syncer.ts';
 import type { OperationCompleter } from './completion.ts';
 import type { Deleter } from './deletion.ts';
-import { ApplicationChanged, ClusterNotReady, StateTooLarge } from '../shared/errors.ts';
+import { ApplicationChanged, ClusterNotReady, StateRefused } from '../shared/errors.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
@@ -21,11 +21,20 @@ import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { captureOperation, captureStep } from './step-capture.ts';
 import { keepFailure } from '../recorder/captured-error.ts';
-import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
+import {
+  attemptOf,
+  backstopMs,
+  endPass,
+  hasOperation,
+  hasWork,
+  redactedState,
+  startPass,
+} from '../application/operation-state.ts';
+import type { PassStart } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
-import { tooLargeState } from '../application/state-size.ts';
+import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
@@ -115,7 +124,7 @@ export class OperationProcessor {
     if (app === undefined || !hasWork(app)) return 'done';
     this.#passes += 1;
     const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
-    const isDeletion = app.operation === undefined;
+    const isDeletion = !hasOperation(app);
     const name = isDeletion ? 'controller.finalizeApplicationDeletion' : 'controller.Operation';
     const times = new PassTimes(this.#deps.clock);
     return tracePass(this.#deps.tracer, { name, app }, (span) =>
@@ -136,14 +145,17 @@ export class OperationProcessor {
   }
 
   async #guarded(pass: OperationPass, app: Application, signal: AbortSignal): Promise<HandlerResult<OperationPayload>> {
+    const { deleter } = this.#deps;
     try {
-      return app.operation === undefined
-        ? await this.#deps.deleter.handle(pass.key, app, { signal, place: pass.place })
-        : await this.#pass(pass, app, signal);
+      if (!hasOperation(app)) return await deleter.handle(pass.key, app, { signal, place: pass.place });
+      deleter.awaitOperation(pass.key, app);
+      return await this.#pass(pass, app, signal);
     } catch (error) {
       // The operation changed between our read and our write: read and decide again.
       if (error instanceof ApplicationChanged) return { requeueAfterMs: 0 };
       if (error instanceof ClusterNotReady) return this.#await(pass, app, error, signal);
+      if (hasOperation(app) && !isAbort(error) && !signal.aborted)
+        await deleter.recordUnterminated(pass.key, app, messageOf(error));
       throw error;
     }
   }
@@ -178,10 +190,10 @@ export class OperationProcessor {
       return { requeueAfterMs: start.ms };
     }
     if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
-    const { store } = this.#deps;
-    const write = (): Promise<Application | undefined> => store.writeOperationState(app, start.state, undefined);
-    const begun = start.do === 'resume' ? app : await pass.times.measure('initial_operation_stage_ms', write);
+    const begun = await this.#begin(pass, app, start);
     if (begun === undefined) return 'done';
+    if (begun instanceof StateRefused)
+      return this.#endRefused(pass, app, unstoredState(start.state, begun.cause), signal);
     if (start.do === 'begin') this.#deps.memories.of(pass.key).hold.operationStarted();
     const { state } = start;
     capture.begun = begun;
@@ -201,6 +213,32 @@ export class OperationProcessor {
     Object.assign(capture, { endedAt, next, history: result.history });
     passLog.keep(capture);
     return pass.times.measure('final_set_operation_state_ms', () => this.#finish(pass, begun, result, signal));
+  }
+
+  /** Writes how the pass begins; undefined: the Application is gone. */
+  async #begin(
+    pass: OperationPass,
+    app: Application,
+    start: PassStart & { readonly state: OperationState },
+  ): Promise<Application | StateRefused | undefined> {
+    if (start.do === 'resume') return app;
+    const write = (): Promise<Application | StateRefused | undefined> =>
+      this.#deps.store.writeOperationState(app, start.state, undefined).catch((error: unknown) => {
+        if (error instanceof StateRefused) return error;
+        throw error;
+      });
+    return pass.times.measure('initial_operation_stage_ms', write);
+  }
+
+  /** Ends an operation whose state the server refuses: a retry would produce the same state. */
+  #endRefused(
+    pass: OperationPass,
+    app: Application,
+    ended: OperationState,
+    signal: AbortSignal,
+  ): Promise<HandlerResult<OperationPayload>> {
+    const state = endPass({ ...notTimedOut, state: ended, now: this.#now() });
+    return this.#finish(pass, app, { state, history: undefined }, signal);
   }
 
   /**
@@ -251,10 +289,8 @@ export class OperationProcessor {
     try {
       stored = await this.#deps.store.writeOperationState(app, state, history);
     } catch (error) {
-      if (!(error instanceof StateTooLarge)) throw error;
-      // A retry would produce the same state.
-      const over = endPass({ ...notTimedOut, state: tooLargeState(state), now: this.#now() });
-      return this.#finish(pass, app, { state: over, history: undefined }, signal);
+      if (!(error instanceof StateRefused)) throw error;
+      return this.#endRefused(pass, app, unstoredState(state, error.cause), signal);
     }
     if (stored === undefined) return 'done';
     noteOperationWrite(this.#deps.memories.of(pass.key), stored, this.#deps.clock.monotonic());

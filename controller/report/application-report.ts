@@ -1,4 +1,4 @@
-import { defined, recordedText } from '#base';
+import { asCount, defined, recordedText } from '#base';
 import type { Clock } from '#base';
 import type { ResourceComparison } from '#compare';
 import { applyingRules } from '#diff';
@@ -65,7 +65,7 @@ export async function reportApplication(
   const shown = different.slice(0, maxDifferences);
   const live = await liveObjects(deps.clusterOf(app), shown, signal);
   const rivals = contestRivals(memory?.contests ?? new Map());
-  const waves = new Map((app.status?.resources ?? []).map((row) => [keyOfStatus(row), row.syncWave ?? 0]));
+  const waves = new Map((app.status?.resources ?? []).map((row) => [keyOfStatus(row), asCount(row.syncWave, 0)]));
   const hold = deps.syncHold(app);
   const lastOperation = reportOperation(app, {
     memory,

@@ -47,8 +47,9 @@ describe('a value for display', () => {
     ],
     [{ data: { 'a.yaml': 'replicas: 3\nbypass: none' } }, ['data', 'a.yaml'], '"replicas: 3\\nbypass: none"'],
     [{ replicas: 3 }, ['replicas'], '3'],
+    [{ generation: 9007199254740993n }, ['generation'], '9007199254740993'],
     [{ args: ['--port', '80'] }, ['args', '1'], '"80"'],
-  ])('shows names of Secrets and plain values: %j', (object, path, text) => {
+  ])('shows names of Secrets and plain values: %#', (object, path, text) => {
     expect(shownValue(object, path)).toEqual({ text, isMasked: false });
   });
 });

@@ -1,4 +1,4 @@
-import { isObject, outsideText, ownMember } from '#base';
+import { isObject, outsideText, ownMember, stringifyJson } from '#base';
 import type { Json } from '#base';
 import { annotations } from '#model';
 
@@ -28,7 +28,7 @@ export function shownValue(object: Json, path: readonly string[]): ShownValue | 
   const found = valueOnPath(object, path);
   if (found === undefined) return undefined;
   const seen = { masked: false };
-  const text = outsideText('field', JSON.stringify(masked(found.value, found.isConfidential, seen)));
+  const text = outsideText('field', stringifyJson(masked(found.value, found.isConfidential, seen)));
   const shown = text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
   return { text: shown, isMasked: seen.masked || text.includes('***') };
 }

@@ -1,9 +1,9 @@
-import { defined } from '#base';
+import { asCount, defined } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, ResourceRef, ResourceResult } from '#model';
 import { parseWaitingMessage } from '#sync';
 import type { AppMemory } from '../comparison/memory.ts';
-import { nextRetryAt } from '../application/operation-state.ts';
+import { nextRetryAt, retriesBefore } from '../application/operation-state.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { ApplicationOperation, OperationBlocker, OperationResource } from './application-facts.ts';
 import { isoTime, isoTimeOf } from './iso-time.ts';
@@ -29,7 +29,7 @@ export function reportOperation(app: Application, facts: OperationFacts): Applic
 }
 
 function reportSync(state: OperationState, facts: OperationFacts): ApplicationOperation {
-  const { operation, retryCount = 0, message = '' } = state;
+  const { operation, retryCount, message = '' } = state;
   const isOver = isCompleted(state.phase);
   const blockedBy = isOver ? undefined : blockerOf(state, facts);
   const results = state.syncResult?.resources ?? [];
@@ -41,11 +41,11 @@ function reportSync(state: OperationState, facts: OperationFacts): ApplicationOp
     startedAt: isoTimeOf(state.startedAt) ?? '',
     initiatedBy: initiatorOf(operation),
     revisions: revisionsOf(state),
-    retries: retryCount,
+    retries: asCount(retryCount, 0),
     ...defined({
       // The end of an attempt, while the next one waits.
       finishedAt: isOver ? isoTimeOf(state.finishedAt) : undefined,
-      retryLimit: operation.retry?.limit,
+      retryLimit: operation.retry?.limit === undefined ? undefined : asCount(operation.retry.limit, 0),
       syncPhase: results.at(-1)?.syncPhase,
       wave: subject === undefined ? undefined : facts.waveOf(subject),
       blockedBy,
@@ -115,7 +115,7 @@ function namedBlocker({ message = '', syncResult }: OperationState): OperationBl
 
 function retryBlocker(state: OperationState): OperationBlocker {
   const finished = parseTime(state.finishedAt) ?? Number.NaN;
-  const at = nextRetryAt(state.operation.retry, finished, Math.max(0, (state.retryCount ?? 1) - 1));
+  const at = nextRetryAt(state.operation.retry, finished, retriesBefore(state));
   const [since, until] = [isoTimeOf(state.finishedAt), optionalTime(typeof at === 'number' ? at : undefined)];
   // Argo CD's note about the next attempt has no date; `until` has.
   const message = (state.message ?? '').replace(/\.? Retrying attempt #\d+ at [^.]{1,20}\.$/, '');

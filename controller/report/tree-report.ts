@@ -1,4 +1,4 @@
-import { defined, inSlices } from '#base';
+import { asCount, defined, inSlices } from '#base';
 import type { Clock } from '#base';
 import { growTree, growTreeSteps } from '#compare';
 import type { GrownTree, ResourceComparison, TreeRoot } from '#compare';
@@ -88,7 +88,7 @@ function nodeOf(
       health: live === undefined ? 'Missing' : health?.status,
       healthMessage: health?.message === undefined ? undefined : shortened(health.message),
       sync: row?.status.status,
-      wave: row?.status.syncWave,
+      wave: row?.status.syncWave === undefined ? undefined : asCount(row.status.syncWave, 0),
       createdAt: node.createdAt,
     }),
   };

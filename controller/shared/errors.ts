@@ -103,11 +103,11 @@ export class ClusterStalled extends ClusterNotReady {
 }
 
 /**
- * The server refuses the state of a running operation even after everything optional is dropped.
- * The caller ends the operation.
+ * The server refuses the state of a running operation for its size or content, after everything
+ * optional is dropped. The caller ends the operation.
  */
-export class StateTooLarge extends DriftlessError {
+export class StateRefused extends DriftlessError {
   constructor(cause: unknown) {
-    super('STATE_TOO_LARGE', 'the state of the operation is too large to be stored with the application', { cause });
+    super('STATE_REFUSED', 'the state of the operation cannot be stored with the application', { cause });
   }
 }

@@ -54,6 +54,8 @@ export class FakeApi {
   readonly unnamedGroups = new Set<string>();
   /** Maximum object size in characters of JSON; exceeding it fails like etcd above 1.5 MiB. */
   limit = Number.POSITIVE_INFINITY;
+  /** Why the server refuses to store an object as invalid; undefined: it is valid. */
+  invalid: (object: KubeObject) => string | undefined = () => undefined;
   /** True: managedFields name the client that wrote an object last. */
   recordsManagers = false;
   /** Why discovery has never worked; undefined: it has. */
@@ -260,6 +262,8 @@ export class FakeApi {
   #fitting(object: KubeObject): KubeObject {
     if (this.limit < Number.POSITIVE_INFINITY && JSON.stringify(object).length > this.limit)
       throwStatus(500, '', 'etcdserver: request is too large');
+    const problem = this.invalid(object);
+    if (problem !== undefined) throwStatus(422, 'Invalid', problem);
     return object;
   }
 

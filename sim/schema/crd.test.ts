@@ -120,6 +120,11 @@ describe('a CustomResourceDefinition', () => {
       `${where}.default: Invalid value: "string":  in body must be of type integer: "string"`,
     ],
     [
+      'default beyond 64 bits',
+      withSchema({ type: 'integer', default: 2n ** 63n }),
+      `${where}.default: Invalid value: "number":  in body must be of type integer: "number", ${where}.<nil>: Invalid value: "": Checked value must be of type integer (default format) in default`,
+    ],
+    [
       'pattern',
       withSchema({ type: 'string', pattern: '(' }),
       `${where}.pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp`,

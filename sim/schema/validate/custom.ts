@@ -63,14 +63,15 @@ const typeChecks: Readonly<Record<NonNullable<OpenApiSchema['type']>, (value: Js
 };
 
 function isInteger(value: Json): boolean {
-  return typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+  if (typeof value === 'bigint') return BigInt.asIntN(64, value) === value;
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
 }
 
 function typeOf(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (isInteger(value)) return 'integer';
-  return typeof value;
+  return typeof value === 'bigint' ? 'number' : typeof value;
 }
 
 const stringFormats: Readonly<Record<string, RegExp>> = {
