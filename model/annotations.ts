@@ -12,6 +12,8 @@ export const annotations = {
   skipReconcile: 'argocd.argoproj.io/skip-reconcile',
   /** Not in Argo CD. Overrides --retry-latest-revision for one Application. */
   retryLatestRevision: 'driftless.io/retry-latest-revision',
+  /** Not in Argo CD. Lets a deletion end although resources may be left behind. */
+  leaveResources: 'driftless.io/leave-resources',
   manifestGeneratePaths: 'argocd.argoproj.io/manifest-generate-paths',
   compareOptions: 'argocd.argoproj.io/compare-options',
   clientSideApplyMigrationManager: 'argocd.argoproj.io/client-side-apply-migration-manager',

@@ -29,6 +29,7 @@ function parsed(data: Record<string, string>, metadata: Partial<KubeObject['meta
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const pem = (what: string): string => `-----BEGIN ${what}-----\nAA==\n-----END ${what}-----\n`;
 
 // T-SEC-4
 describe('user and password in a cluster URL', () => {
@@ -71,11 +72,10 @@ describe('parseClusterSecret', () => {
       password: 'p',
       bearerToken: 't',
       tlsClientConfig: {
-        insecure: true,
         serverName: 'sn',
-        caData: base64('CA'),
-        certData: base64('CERT'),
-        keyData: base64('KEY'),
+        caData: base64(pem('CA')),
+        certData: base64(pem('CERT')),
+        keyData: base64(pem('KEY')),
       },
       proxyUrl: 'socks5://proxy:1',
     };
@@ -108,13 +108,14 @@ describe('parseClusterSecret', () => {
     const { connection } = cluster;
     expect(connection).toMatchObject({
       server: 'https://x',
-      insecure: true,
-      caData: 'CA',
+      insecure: false,
+      caData: pem('CA'),
       tlsServerName: 'sn',
       proxyUrl: 'socks5://proxy:1',
     });
     const { password, bearerToken, certData, keyData } = connection.credentials;
-    expect([password, bearerToken, certData, keyData].map((s) => s?.reveal())).toEqual(['p', 't', 'CERT', 'KEY']);
+    const secrets = ['p', 't', pem('CERT'), pem('KEY')];
+    expect([password, bearerToken, certData, keyData].map((s) => s?.reveal())).toEqual(secrets);
     expect(JSON.stringify(cluster)).not.toMatch(/CERT|KEY|"p"|"t"/);
   });
 
@@ -137,7 +138,31 @@ describe('parseClusterSecret', () => {
     [{ server: 'https://x', config: '[]' }, 'the key "config" is not a JSON object'],
     [{ server: 'https://x', config: '{"proxyUrl":"ftp://y"}' }, 'config.proxyUrl must be an http, https or socks5 URL'],
   ])('refuses %j without showing what it read', (data, error) => {
-    expect(parseClusterSecret(secret(data as Record<string, string>))).toEqual({ error });
+    expect(parseClusterSecret(secret(data as Record<string, string>))).toMatchObject({ error });
+  });
+
+  it('trims the name and the server, so that a trailing newline does not make another cluster', () => {
+    expect(parsed({ server: ' https://x/\n', name: 'dest\n' })).toMatchObject({ server: 'https://x', name: 'dest' });
+    expect(parsed({ server: ' https://x/\n' }).connection.server).toBe('https://x');
+  });
+
+  const where = 'config.tlsClientConfig';
+  const [ca, cert, key] = [base64(pem('CA')), base64(pem('CERT')), base64(pem('KEY'))];
+  it.each([
+    [{ certData: cert }, `the key "keyData" of ${where} is missing`],
+    [{ keyData: key }, `the key "certData" of ${where} is missing`],
+    [{ caData: base64('CA') }, `the key "caData" of ${where} is not base64 of a PEM block`],
+    [{ certData: pem('CERT'), keyData: key }, `the key "certData" of ${where} is not base64 of a PEM block`],
+    [{ insecure: true, caData: ca }, `${where} has both "insecure" and "caData"; remove one of them`],
+  ])('refuses the TLS settings %j, and names the key', (tlsClientConfig, error) => {
+    const config = JSON.stringify({ tlsClientConfig });
+    const refused = { error, server: 'https://x', name: 'dest' };
+    expect(parseClusterSecret(secret({ server: 'https://x', name: 'dest', config }))).toEqual(refused);
+  });
+
+  it('accepts half a client certificate beside a token, as client-go does', () => {
+    const config = JSON.stringify({ bearerToken: 't', tlsClientConfig: { certData: cert } });
+    expect(parsed({ server: 'https://x', config }).connection.credentials.bearerToken?.reveal()).toBe('t');
   });
 
   it.each([

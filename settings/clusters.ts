@@ -4,6 +4,8 @@ import { annotations, inClusterName, inClusterServer, labels, withoutUserInfo } 
 import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
 import { byId, isScoped, secretText } from './cluster-index.ts';
 import type { ClusterIndex } from './cluster-index.ts';
+import { formerClaim, hiddenCluster, unreadableClaim } from './cluster-claims.ts';
+import type { ClusterClaims } from './cluster-claims.ts';
 import { splitCommaList, stringItems } from './values.ts';
 import { secretData } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
@@ -11,24 +13,30 @@ import type { UnresolvedDestination } from './types.ts';
 /** `problem`: the Secret is usable, but part of it is ignored. */
 export type ParsedCluster = Cluster & { readonly problem?: string };
 
+/** Why a cluster Secret cannot be used, and what is readable of its cluster ("": nothing). */
+export interface ClusterFault {
+  readonly error: string;
+  readonly server: string;
+  readonly name: string;
+}
+
 /**
  * Parses a cluster Secret, or returns why it cannot be read (Argo CD: util/db/cluster.go).
  * `inCluster` is this process's own connection: it serves the in-cluster URL, with the Secret's
  * credentials if it has any. Difference: user and password in the URL are only credentials, not
  * part of the cluster's name, which appears in labels, keys and messages.
  */
-export function parseClusterSecret(
-  secret: KubeObject,
-  inCluster?: ClusterConnection,
-): ParsedCluster | { readonly error: string } {
+export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnection): ParsedCluster | ClusterFault {
   const data = secretData(secret);
-  const given = data['server'] ?? '';
+  const given = (data['server'] ?? '').trim();
   const server = serverName(given);
-  if (server === '') return { error: 'the key "server" is missing or empty' };
+  const name = (data['name'] ?? '').trim();
+  const fault = (error: string): ClusterFault => ({ error, server, name });
+  if (server === '') return fault('the key "server" is missing or empty');
   const config = parseConfig(data['config']);
-  if ('error' in config) return config;
+  if ('error' in config) return fault(config.error);
   const connection = connectionOf(server, config.value, inCluster);
-  if ('error' in connection) return connection;
+  if ('error' in connection) return fault(connection.error);
   const shard = parseShard(data['shard']);
   const clusterLabels = { ...secret.metadata.labels };
   Reflect.deleteProperty(clusterLabels, labels.secretType);
@@ -38,7 +46,7 @@ export function parseClusterSecret(
   return {
     id: secret.metadata.uid ?? '',
     server,
-    name: data['name'] ?? '',
+    name,
     namespaces: splitCommaList(data['namespaces']),
     clusterResources: data['clusterResources'] === 'true',
     ...(typeof shard === 'number' ? { shard } : {}),
@@ -96,6 +104,32 @@ export function resolveDestination(
 ): Cluster | UnresolvedDestination {
   const found = locateCluster(destination, clusters, inClusterEnabled);
   return 'error' in found || project === undefined ? found : (scopeRefusal(found, project) ?? found);
+}
+
+/**
+ * Adds to an unresolved destination why its cluster may exist all the same. The message names an
+ * unreadable Secret, because it may be the one that is missing.
+ */
+export function withClaims(
+  unresolved: UnresolvedDestination,
+  { name = '', server = '' }: ApplicationDestination,
+  { index, claims, inClusterEnabled }: KnownClusters,
+): UnresolvedDestination {
+  if (unresolved.refused === true) return unresolved;
+  const wanted = { name, server: serverName(server) };
+  const unreadable = unreadableClaim(wanted, claims);
+  const claim = unreadable ?? hiddenCluster(wanted, index, inClusterEnabled);
+  return {
+    error: unreadable === undefined ? unresolved.error : `${unresolved.error}; ${unreadable}`,
+    ...defined({ claim, former: formerClaim(wanted, claims) }),
+  };
+}
+
+/** All that is known about clusters. */
+export interface KnownClusters {
+  readonly index: ClusterIndex;
+  readonly claims: ClusterClaims;
+  readonly inClusterEnabled: boolean;
 }
 
 function locateCluster(
@@ -179,6 +213,8 @@ function connectionOf(
   }
   const tlsValue = ownMember(config, 'tlsClientConfig');
   const tls = isObject(tlsValue) ? tlsValue : {};
+  const fault = tlsFault(tls, Object.keys(userPass).length > 0 || credentialPlugin(config) !== undefined);
+  if (fault !== undefined) return { error: fault };
   const caData = base64Field(tls, 'caData');
   const tlsServerName = textField(tls, 'serverName');
   const exec = credentialPlugin(config);
@@ -196,6 +232,26 @@ function connectionOf(
     ...proxy,
     credentials,
   };
+}
+
+/**
+ * What client-go refuses in `tlsClientConfig`, or would only answer with Unauthorized; undefined:
+ * nothing. Half a client certificate is harmless beside other credentials.
+ */
+function tlsFault(tls: JsonObject, hasOtherCredentials: boolean): string | undefined {
+  const where = 'config.tlsClientConfig';
+  const [ca, cert, key] = [textField(tls, 'caData'), textField(tls, 'certData'), textField(tls, 'keyData')];
+  if (ca !== undefined && ownMember(tls, 'insecure') === true)
+    return `${where} has both "insecure" and "caData"; remove one of them`;
+  const isPem = (value: string): boolean => Buffer.from(value, 'base64').toString('utf8').includes('-----BEGIN ');
+  for (const [name, value] of [
+    ['caData', ca],
+    ['certData', cert],
+    ['keyData', key],
+  ] as const)
+    if (value !== undefined && !isPem(value)) return `the key "${name}" of ${where} is not base64 of a PEM block`;
+  if (hasOtherCredentials || (cert === undefined) === (key === undefined)) return undefined;
+  return `the key "${cert === undefined ? 'certData' : 'keyData'}" of ${where} is missing`;
 }
 
 function tokenAndPassword(config: JsonObject): ClusterCredentials {

@@ -7,7 +7,7 @@ import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { createSettingsStore } from './store.ts';
 import type { SettingsStoreDeps } from './store.ts';
-import type { SettingsStore } from './types.ts';
+import type { SettingsStore, UnresolvedDestination } from './types.ts';
 
 type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
@@ -185,7 +185,7 @@ describe('createSettingsStore', () => {
     });
     expect(store.repository('https://git/x', '').password?.reveal()).toBe('p');
     await expectChange(() => hub.remove('Secret', 'c'), { clusters: true });
-    expect(store.resolve({ name: 'c' })).toEqual({ error: 'there are no clusters with this name: c' });
+    expect(store.resolve({ name: 'c' })).toMatchObject({ error: 'there are no clusters with this name: c' });
     await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), { settings: true, clusters: true });
     expect(store.settings().version).toBe('default');
     await stop();
@@ -240,6 +240,110 @@ describe('createSettingsStore', () => {
     expect(store.problems()).toHaveLength(1);
     expect(store.clusters()).toHaveLength(4);
     await stop();
+  });
+
+  describe('about a destination without a usable cluster', () => {
+    const label = 'argocd.argoproj.io/secret-type';
+    const byServer = { server: 'https://dest' };
+    const byName = { name: 'dest' };
+    const gone = `Secret argocd/dest, which had this cluster, was deleted, or lost its label ${label}: cluster`;
+    const renamed = 'Secret argocd/dest, which had this cluster, now has another server or name';
+    const notJson = 'Secret argocd/dest cannot be read: the key "config" is not valid JSON';
+    const noServer = 'Secret argocd/dest cannot be read: the key "server" is missing or empty';
+    const withoutServer = { name: 'dest', config: '{}' };
+    const twin = (hub: FakeHub): void => hub.put('Secret', 'twin', { ...cluster('other'), name: 'dest' }, 'cluster');
+    const named = (url: string, name: string, secret: string): string =>
+      `the destination may mean cluster "${url}" with the name "${name}" (Secret ${secret})`;
+
+    it.each<[string, object, (hub: FakeHub) => void, { readonly claim?: string; readonly former?: string }]>([
+      [
+        'config is truncated',
+        byServer,
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, 'cluster'),
+        { claim: notJson },
+      ],
+      [
+        'config is truncated, by name',
+        byName,
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, 'cluster'),
+        { claim: notJson },
+      ],
+      [
+        'server is missing',
+        byServer,
+        (h) => h.put('Secret', 'dest', withoutServer, 'cluster'),
+        { claim: noServer, former: renamed },
+      ],
+      [
+        'server is empty, by name',
+        byName,
+        (h) => h.put('Secret', 'dest', { ...withoutServer, server: '' }, 'cluster'),
+        { claim: noServer, former: renamed },
+      ],
+      ['the Secret is deleted', byServer, (h) => h.remove('Secret', 'dest'), { former: gone }],
+      [
+        'the name is changed',
+        byName,
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), name: 'new' }, 'cluster'),
+        { former: renamed },
+      ],
+      [
+        'two Secrets have the name',
+        byName,
+        twin,
+        {
+          claim: `${named('https://dest', 'dest', 'dest')} or cluster "https://other" with the name "dest" (Secret twin)`,
+        },
+      ],
+      [
+        'it has a name and a server',
+        { ...byName, ...byServer },
+        () => undefined,
+        { claim: named('https://dest', 'dest', 'dest') },
+      ],
+      [
+        'its URL is in capitals',
+        { server: 'HTTPS://Dest' },
+        () => undefined,
+        { claim: named('https://dest', 'dest', 'dest') },
+      ],
+      [
+        'the in-cluster is disabled',
+        { server: 'https://kubernetes.default.svc' },
+        (h) => h.put('ConfigMap', 'argocd-cm', { 'cluster.inClusterEnabled': 'false' }),
+        { claim: 'the key "cluster.inClusterEnabled" of ConfigMap argocd-cm is "false"' },
+      ],
+      ['it has neither', {}, () => undefined, {}],
+      ['no Secret ever had it', { server: 'https://nowhere' }, () => undefined, {}],
+      [
+        'only another Secret is unreadable',
+        byServer,
+        (h) => {
+          h.remove('Secret', 'dest');
+          h.put('Secret', 'x', { ...cluster('x'), config: '[' }, 'cluster');
+        },
+        { former: gone },
+      ],
+    ])('names what may have it when %s', async (_title, destination, change, expected) => {
+      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), 'cluster'));
+      store.resolve(destination);
+      change(hub);
+      await clock.settle();
+      const { error, ...found } = store.resolve(destination) as UnresolvedDestination;
+      expect(found).toEqual(expected);
+      const isUnreadable = expected.claim?.includes('cannot be read') === true;
+      expect(error.endsWith(isUnreadable ? `; ${expected.claim ?? ''}` : error)).toBe(true);
+      await stop();
+    });
+
+    it('forgets the claim when the Secret is readable again', async () => {
+      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), 'cluster'));
+      hub.remove('Secret', 'dest');
+      hub.put('Secret', 'dest', cluster('dest'), 'cluster');
+      await clock.settle();
+      expect(store.resolve(byServer)).toMatchObject({ server: 'https://dest' });
+      await stop();
+    });
   });
 
   it('provides settings with the health scripts of the same overrides', async () => {

@@ -15,8 +15,9 @@ import type {
 import type { Logger } from '#telemetry';
 import { indexClusters } from './cluster-index.ts';
 import type { ClusterIndex } from './cluster-index.ts';
-import { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
-import type { ParsedCluster } from './clusters.ts';
+import type { ClusterClaims, FormerCluster } from './cluster-claims.ts';
+import { clusterList, parseClusterSecret, resolveDestination, withClaims } from './clusters.ts';
+import type { ClusterFault, ParsedCluster } from './clusters.ts';
 import { parseSettings } from './parse.ts';
 import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
@@ -56,7 +57,7 @@ export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
 
 /** The parsed content of one Secret. */
 type SecretEntry =
-  | { readonly kind: 'cluster'; readonly value: ParsedCluster | { readonly error: string } }
+  | { readonly kind: 'cluster'; readonly value: ParsedCluster | ClusterFault }
   | { readonly kind: RepositoryKind; readonly value: RepositoryEntry | { readonly error: string } };
 
 /** Secrets for reading sources, and those for writing hydrated manifests. */
@@ -75,6 +76,10 @@ class WatchedSettings implements SettingsStore {
   #settingsProblems: readonly SettingsProblem[] = [];
   /** Built on first use: a start with 1,000 Secrets builds it once. */
   #clusters: ClusterIndex | undefined;
+  /** Derived from the entries and `#former` on first use. */
+  #unusable: ClusterClaims | undefined;
+  /** The last cluster of each Secret that has another one now, or none. */
+  readonly #former = new Map<string, FormerCluster>();
   #readable: RepositoryIndex | undefined;
   #writable: RepositoryIndex | undefined;
   #pending: SettingsChange | undefined;
@@ -115,7 +120,21 @@ class WatchedSettings implements SettingsStore {
   }
 
   resolve(destination: ApplicationDestination, project?: string): Cluster | UnresolvedDestination {
-    return resolveDestination(destination, this.#index(), this.#settings.inClusterEnabled, project);
+    const { inClusterEnabled } = this.#settings;
+    const index = this.#index();
+    const found = resolveDestination(destination, index, inClusterEnabled, project);
+    return 'error' in found
+      ? withClaims(found, destination, { index, claims: this.#claims(), inClusterEnabled })
+      : found;
+  }
+
+  #claims(): ClusterClaims {
+    if (this.#unusable !== undefined) return this.#unusable;
+    const unreadable = [...this.#entries].flatMap(([object, { kind, value }]) =>
+      kind === 'cluster' && 'error' in value ? [{ object, ...value }] : [],
+    );
+    this.#unusable = { unreadable, former: new Map(this.#former) };
+    return this.#unusable;
   }
 
   repository(url: string, project: string): Repository {
@@ -208,9 +227,22 @@ class WatchedSettings implements SettingsStore {
     if (entry !== undefined && 'error' in entry.value)
       this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
     if (isSameEntry(before, entry)) return;
+    this.#noteFormer(name, before, entry);
     const kinds = new Set([before?.kind, entry?.kind]);
     const repositories = [...kinds].some((kind) => kind !== undefined && kind !== 'cluster');
     this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
+  }
+
+  /** Remembers the cluster that a Secret had, for messages about destinations that it named. */
+  #noteFormer(object: string, before: SecretEntry | undefined, now: SecretEntry | undefined): void {
+    if (before?.kind !== 'cluster') return;
+    const isThere = now?.kind === 'cluster';
+    const { server, name } = before.value;
+    if (isThere && now.value.server === server && now.value.name === name) return;
+    this.#former.delete(object);
+    this.#former.set(object, { server, name, isThere });
+    const [oldest] = this.#former.keys();
+    if (this.#former.size > maxFormerClusters && oldest !== undefined) this.#former.delete(oldest);
   }
 
   /**
@@ -263,7 +295,7 @@ class WatchedSettings implements SettingsStore {
 
   /** Readers see a change at once; listeners get all changes of one event-loop turn together. */
   #changed(change: SettingsChange): void {
-    if (change.clusters) this.#clusters = undefined;
+    if (change.clusters) [this.#clusters, this.#unusable] = [undefined, undefined];
     if (change.repositories) [this.#readable, this.#writable] = [undefined, undefined];
     const { settings, clusters, repositories } = this.#pending ?? change;
     if (this.#pending === undefined) queueMicrotask(() => this.#notify());
@@ -287,6 +319,8 @@ class WatchedSettings implements SettingsStore {
     }
   }
 }
+
+const maxFormerClusters = 1000;
 
 function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
   const data = object?.['data'] ?? {};

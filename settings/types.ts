@@ -8,6 +8,10 @@ export interface UnresolvedDestination {
   readonly error: string;
   /** The cluster exists, but the project may not use it. */
   readonly refused?: true;
+  /** Why the cluster may exist all the same: an unreadable Secret, a setting or the spec. */
+  readonly claim?: string;
+  /** The Secret that had the cluster before, and what became of it. */
+  readonly former?: string;
 }
 
 /**

@@ -30,7 +30,7 @@ import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
 import type { SettingsStore, SettingsStoreDeps } from '#settings';
-import { HubTime, parseAlgorithm } from '#sharding';
+import { HubTime, parseAlgorithm, timingOf } from '#sharding';
 import type { Ownership } from '#sharding';
 import { TelemetryServer } from '#telemetry';
 import type { Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
@@ -410,6 +410,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     jqLimitMs: config.jqTimeout,
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,
+    unclaimedMs: 2 * timingOf(config.heartbeat).leaseMs,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

@@ -15,7 +15,7 @@ import {
   validateSpec,
 } from '#policy';
 import type { SyncTrigger, WindowFacts, WindowHold } from '#policy';
-import type { SettingsStore } from '#settings';
+import type { SettingsStore, UnresolvedDestination } from '#settings';
 import { EffectiveProjects } from './effective-projects.ts';
 import type { PolicyFacts } from './policy-facts.ts';
 import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
@@ -41,6 +41,7 @@ export class ProjectPolicies {
   readonly #deps: ProjectsDeps;
   readonly #namespace: string;
   readonly #effective = new EffectiveProjects();
+  readonly #labelKeys = new Map<string, number>();
   #scopedClusters: ScopedClusters = { all: [], byProject: new Map() };
 
   constructor(deps: ProjectsDeps, config: { readonly namespace: string }) {
@@ -137,15 +138,20 @@ export class ProjectPolicies {
   }
 
   /**
-   * Binds an Application for deletion; undefined when its destination cannot be resolved.
+   * Binds an Application for deletion, or returns why its destination cannot be resolved.
    * @throws ProjectUnusable: deletion waits for the project, also while it may not use the cluster.
    */
-  ofDeletion(app: Application): BoundApplication | undefined {
+  ofDeletion(app: Application): BoundApplication | UnresolvedDestination {
     const project = this.of(app);
     const cluster = this.#deps.guard.resolve(app);
     if (!('error' in cluster)) return this.#bind(app, project, cluster);
     if (cluster.refused === true) throw new ProjectUnusable(cluster.error, false);
-    return undefined;
+    return cluster;
+  }
+
+  /** Label keys that have tracked objects since this process started; until when (wall time). */
+  labelKeys(): ReadonlyMap<string, number> {
+    return this.#labelKeys;
   }
 
   /**
@@ -182,12 +188,15 @@ export class ProjectPolicies {
   }
 
   #bind(app: Application, project: AppProject, cluster: Cluster): BoundApplication {
+    const settings = this.#deps.settings.settings();
+    if (settings.tracking.method !== 'annotation')
+      this.#labelKeys.set(settings.tracking.labelKey, this.#deps.clock.now());
     return {
       app,
       key: appKeyOf(app),
       project,
       cluster,
-      settings: this.#deps.settings.settings(),
+      settings,
       gate: this.#gate(app, project, cluster),
       windows: this.#windows(app, project),
       identity: this.#identity(app, project, cluster),

@@ -390,13 +390,14 @@ function makeDeleter(
   deps: ControllerDeps,
   config: ControllerConfig,
   { queues, guard, projects, memories, store }: SharedParts,
-  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'forget'>,
+  common: Omit<ConstructorParameters<typeof Deleter>[0], 'live' | 'bind' | 'labelKeys' | 'forget'>,
 ): Deleter {
   return new Deleter(
     {
       ...common,
       live: deps.live,
       bind: (app) => projects.ofDeletion(app),
+      labelKeys: () => projects.labelKeys(),
       forget: async (key, app) => {
         memories.forget(key);
         queues.project.add(`${config.namespace}/${app.spec.project ?? 'default'}`);

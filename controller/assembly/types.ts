@@ -82,6 +82,11 @@ export interface ControllerConfig {
   readonly jqLimitMs?: number;
   /** ARGO_CD_UPDATE_CLUSTER_INFO_TIMEOUT; default 10 s. */
   readonly clusterInfoMs?: number;
+  /**
+   * How long no Secret may claim the cluster of a deleted Application before it is given up: two
+   * leases. Default 33 s.
+   */
+  readonly unclaimedMs?: number;
   /** --lost-cluster-cache-seconds; default 0. */
   readonly keepLostClustersMs?: number;
   /** --enable-k8s-event; default all. */

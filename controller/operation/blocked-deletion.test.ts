@@ -27,23 +27,77 @@ describe('a deletion', () => {
 
   beforeEach(() => at.world.git.push(first, [configMap('one')]));
 
+  const leave = { 'driftless.io/leave-resources': 'true' };
+  const leftBehind =
+    'The destination cluster cannot be resolved: the application is deleted and its resources are left behind';
+  const events = (): readonly unknown[] =>
+    [...at.world.hub.objects.values()].filter(({ kind }) => kind === 'Event').map((event) => event['message']);
+
   // T-DEL-1
   it.each([[all], [[cascade]], [all.slice(3)], [all.slice(4)]])(
-    'ends without the Secret of its cluster, with the finalizers %j, and reports that the resources stay',
+    'waits without the Secret of its cluster, with the finalizers %j, until a user leaves its resources behind',
     async (finalizers) => {
       at.world.application(automated);
       await at.start();
       at.world.known = false;
       at.setDeleting(finalizers);
-      await at.clock.advance(10_000);
+      const before = writes();
+      await at.pass(600);
+      expect(deletionErrors()).toEqual([
+        'The destination cluster cannot be resolved: error getting cluster by server "https://dest". ' +
+          '1 resource of its last comparison may still exist there. Repair the Secret or the destination. ' +
+          'To delete the Application and leave such resources behind, set its annotation driftless.io/leave-resources: "true"',
+      ]);
+      expect(writes() - before).toBeLessThanOrEqual(2);
+      at.world.annotate(leave);
+      await at.pass(10);
       expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
       expect(at.names()).toEqual(['one']);
-      const events = [...at.world.hub.objects.values()].filter(({ kind }) => kind === 'Event');
-      expect(events.map((event) => event['message'])).toContain(
-        'The destination cluster cannot be resolved: the application is deleted and its resources are left behind',
-      );
+      expect(events()).toContain(leftBehind);
     },
   );
+
+  it.each([1, 20])('deletes its resources when its Secret is back after %d s', async (seconds) => {
+    at.world.application(automated);
+    await at.start();
+    at.world.known = false;
+    at.setDeleting([cascade]);
+    await at.pass(seconds);
+    at.world.known = true;
+    await at.pass(20);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(at.names()).toEqual([]);
+  });
+
+  it('names the Secret that hides its cluster', async () => {
+    at.world.application(automated);
+    await at.start();
+    at.world.known = false;
+    at.world.claim = 'Secret argocd/dest cannot be read: the key "config" is not valid JSON';
+    at.setDeleting([cascade]);
+    await at.pass(10);
+    expect(deletionErrors()).toEqual([expect.stringContaining(`"https://dest"; ${at.world.claim}. 1 resource of`)]);
+  });
+
+  it('of an Application that has no resources ends when nothing has claimed its cluster for two leases', async () => {
+    at.world.known = false;
+    at.world.claim = 'Secret argocd/dest cannot be read: the key "config" is not valid JSON';
+    at.world.application(automated, { metadata: { name: 'demo', namespace: 'argocd', finalizers: [cascade] } });
+    await at.start();
+    at.world.hub.delete('Application', 'demo');
+    await at.pass(60);
+    expect(deletionErrors()).toEqual([expect.stringContaining('Resources may still exist there.')]);
+    at.world.claim = undefined;
+    await at.pass(25);
+    at.world.claim = 'Secret argocd/other cannot be read: the key "server" is missing or empty';
+    await at.pass(10);
+    at.world.claim = undefined;
+    await at.pass(30);
+    expect(at.world.hub.get('Application', 'demo')).toMatchObject({ kind: 'Application' });
+    await at.pass(15);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(events()).toContain(leftBehind);
+  });
 
   const refused = (): never => {
     throw new KubeConnectionError(server, 'connection refused', new Error('ECONNREFUSED'));

@@ -7,31 +7,27 @@ import type { LiveCluster, LiveClusters } from '#live';
 import {
   appKeyLogFields,
   appLogFields,
-  annotationOf,
-  annotations,
-  asObject,
-  csvAnnotation,
   finalizers,
   gkOf,
   instanceName,
-  isTrackable,
   isWorseHealth,
   keyOf,
   refOf,
   sourcesOf,
 } from '#model';
-import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
+import type {
+  AppKey,
+  Application,
+  HealthStatusCode,
+  KubeObject,
+  ObjectName,
+  ResourceKey,
+  ResourceStatus,
+} from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
-import {
-  hasHookFinalizer,
-  isPostDeleteHook,
-  isPreDeleteHook,
-  optionValue,
-  removeHookFinalizer,
-  resourceOption,
-  waveOf,
-} from '#sync';
+import type { UnresolvedDestination } from '#settings';
+import { hasHookFinalizer, isPostDeleteHook, isPreDeleteHook, removeHookFinalizer, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
@@ -45,6 +41,9 @@ import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { GuardedWriter } from '../write/writer.ts';
+import { groupByMark } from './former-marks.ts';
+import { hasDeletePolicy, isDeletable, lacksApproval } from './deletion-rules.ts';
+import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
 
 export interface DeleterDeps {
   readonly store: ApplicationStore;
@@ -53,17 +52,23 @@ export interface DeleterDeps {
   readonly syncer: Syncer;
   readonly memories: AppMemories;
   readonly claims: Pick<ManifestClaims, 'claimants'>;
-  /**
-   * Undefined if the destination cannot be resolved. Throws if the project is unusable; deletion
-   * then waits.
-   */
-  readonly bind: (app: Application) => BoundApplication | undefined;
+  /** Throws if the project is unusable; deletion then waits. */
+  readonly bind: (app: Application) => BoundApplication | UnresolvedDestination;
+  /** Label keys that have tracked objects since this process started, and until when. */
+  readonly labelKeys: () => ReadonlyMap<string, number>;
   /** The last of our finalizers is gone: drop all state of the application. */
   readonly forget: (key: AppKey, app: Application) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+export interface DeleterConfig {
+  readonly namespace: string;
+  /** How long no Secret may claim a cluster before it is given up; default 33 s. */
+  readonly unclaimedMs?: number;
+}
+
+const defaultUnclaimedMs = 33_000;
 /** Recheck interval when nothing moves; changes of managed objects requeue earlier. */
 const deletionBackstopMs = 5000;
 const conflictRetryMs = 500;
@@ -92,6 +97,16 @@ interface DeletionContext {
   readonly writer: GuardedWriter;
 }
 
+/** Live objects of the last comparison, or tracked. */
+interface DeclaredObjects {
+  /** The Application's own. */
+  readonly objects: readonly KubeObject[];
+  /** No mark shows whose they are. */
+  readonly unmarked: readonly KubeObject[];
+  /** Known objects outside of the namespaces that the cluster is limited to. */
+  readonly unreachable: readonly ObjectName[];
+}
+
 /**
  * Deletes what an Application with finalizers owns: pre-delete hooks, its resources by descending
  * wave, post-delete hooks, then both kinds of hooks themselves. One call runs one step; progress is
@@ -103,11 +118,11 @@ interface DeletionContext {
  */
 export class Deleter {
   readonly #deps: DeleterDeps;
-  readonly #namespace: string;
+  readonly #config: DeleterConfig;
 
-  constructor(deps: DeleterDeps, config: { readonly namespace: string }) {
+  constructor(deps: DeleterDeps, config: DeleterConfig) {
     this.#deps = deps;
-    this.#namespace = config.namespace;
+    this.#config = config;
   }
 
   async handle(key: AppKey, app: Application, work: StepWork): Promise<HandlerResult<undefined>> {
@@ -168,7 +183,8 @@ export class Deleter {
       return undefined;
     }
     const bound = this.#deps.bind(app);
-    if (bound === undefined) return this.#giveUp(app);
+    if ('error' in bound) return this.#unresolved(key, app, bound);
+    delete this.#deps.memories.of(key).unclaimedSince;
     const context = await this.#context(bound, work);
     if (hasFinalizer(app, finalizers.preDelete)) {
       return (await this.#runHooks(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
@@ -193,10 +209,20 @@ export class Deleter {
     return { bound, cluster, writer };
   }
 
-  /**
-   * The resources cannot be located, so the finalizers are removed and the resources stay, as in
-   * Argo CD; an Event reports it.
-   */
+  /** The resources cannot be located: waits, reports why, or gives up. */
+  async #unresolved(key: AppKey, app: Application, unresolved: UnresolvedDestination): Promise<BlockedOn> {
+    const memory = this.#deps.memories.of(key);
+    const now = this.#deps.clock.monotonic();
+    if (unresolved.claim === undefined) memory.unclaimedSince ??= now;
+    else delete memory.unclaimedSince;
+    const unclaimedMs = memory.unclaimedSince === undefined ? undefined : now - memory.unclaimedSince;
+    const { unclaimedMs: graceMs = defaultUnclaimedMs } = this.#config;
+    const verdict = judgeUnresolved(app, unresolved, { unclaimedMs, graceMs });
+    if (verdict.do === 'report') throw new DeletionBlocked(verdict.message);
+    return verdict.do === 'wait' ? verdict.what : this.#giveUp(app);
+  }
+
+  /** The finalizers are removed and the resources stay, as in Argo CD; an Event reports it. */
   async #giveUp(app: Application): Promise<BlockedOn> {
     this.#deps.store.announce(app, {
       type: 'Warning',
@@ -217,17 +243,17 @@ export class Deleter {
   /** Deletes one wave of the resources. */
   async #cascade(context: DeletionContext, signal: AbortSignal): Promise<BlockedOn> {
     const { writer } = context;
-    const { app, gate } = context.bound;
+    const { app } = context.bound;
     const log = this.#logOf(context);
     log('Deleting resources');
-    const live = await this.#managed(context, [], signal);
-    const objects = [...live.values()].filter((object) => gate.permits(object));
+    const { objects, unmarked, unreachable } = await this.#declared(context, signal);
     const candidates = this.#unclaimed(
       context,
       objects.filter((object) => isDeletable(app, object)),
     );
     const memory = this.#deps.memories.of(context.bound.key);
     if (candidates.length === 0) {
+      refuseToLeave(app, describeObjects(this.#unclaimed(context, unmarked)), describeObjects(unreachable));
       log(`Successfully deleted ${memory.deletedObjects ?? 0} resources`);
       return undefined;
     }
@@ -254,6 +280,31 @@ export class Deleter {
     return '';
   }
 
+  async #declared(context: DeletionContext, signal: AbortSignal): Promise<DeclaredObjects> {
+    const { app, gate, key, settings, cluster } = context.bound;
+    const known = namesOf((app.status?.resources ?? []).filter(({ hook }) => hook !== true));
+    const [near, far] = [
+      known.filter((one) => isInReach(one, cluster)),
+      known.filter((one) => !isInReach(one, cluster)),
+    ];
+    const live = await this.#managed(context, near, signal);
+    const instance = instanceName(key, this.#config.namespace);
+    const syncedAt = lastSyncOf(app);
+    const labelKeys = [...this.#deps.labelKeys()].flatMap(([label, until]) => (syncedAt <= until ? [label] : []));
+    const marks = { app: instance, tracking: settings.tracking, labelKeys };
+    const { own, former, none } = groupByMark(
+      [...live.values()].filter((object) => gate.permits(object)),
+      marks,
+    );
+    // Without a sync, former marks may be those of another installation, and the rest is not ours.
+    const doubtful = wasSynced(app) ? none : former;
+    return {
+      objects: wasSynced(app) ? [...own, ...former] : own,
+      unmarked: doubtful.filter((object) => isDeletable(app, object)),
+      unreachable: wasSynced(app) ? far : [],
+    };
+  }
+
   /** The lines of Argo CD about a deletion. */
   #logOf({ bound }: DeletionContext): (message: string) => void {
     const fields = { ...appLogFields(bound.app) };
@@ -268,10 +319,10 @@ export class Deleter {
 
   async #managed(
     context: DeletionContext,
-    targets: readonly KubeObject[],
+    targets: readonly ObjectName[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
-    const instance = instanceName(context.bound.key, this.#namespace);
+    const instance = instanceName(context.bound.key, this.#config.namespace);
     const known = context.bound.app.status?.resources ?? [];
     const { cluster } = context;
     const { objects, degraded, unread } = await cluster.managed(
@@ -395,7 +446,7 @@ function logName(object: KubeObject): string {
 }
 
 /** The objects a user has to look at: `ConfigMap apps/a (finalizers: x/y)`. */
-function describeObjects(objects: readonly KubeObject[]): string {
+function describeObjects(objects: readonly Pick<KubeObject, 'kind' | 'metadata'>[]): string {
   const names = objects.slice(0, maxShownObjects).map(({ kind, metadata }) => {
     const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
     const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
@@ -423,46 +474,6 @@ function ownFinalizers(app: Application): readonly string[] {
 /** The first one in the list decides how resources are deleted. */
 function cascadeFinalizer(app: Application): string | undefined {
   return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
-}
-
-/**
- * False for CRDs (deleting one also deletes instances that belong to other applications), for the
- * Application itself, and for objects marked to keep.
- */
-function isDeletable(app: Application, object: KubeObject): boolean {
-  const { group, kind } = gkOf(object);
-  if (!isTrackable(object)) return false;
-  if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
-  if (deleteOption(app, object) === 'false') return false;
-  return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');
-}
-
-function deleteOption(app: Application, object: KubeObject): string | undefined {
-  return resourceOption(object, 'Delete') ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], 'Delete');
-}
-
-function lacksApproval(app: Application, object: KubeObject): boolean {
-  const { group, kind } = gkOf(object);
-  const { name, namespace } = object.metadata;
-  const needed = app.status?.resources?.some(
-    (r) =>
-      r.requiresDeletionConfirmation === true &&
-      (r.group ?? '') === group &&
-      r.kind === kind &&
-      r.name === name &&
-      (r.namespace ?? '') === (namespace ?? ''),
-  );
-  if (needed !== true) return false;
-  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
-  const since = parseTime(app.metadata.deletionTimestamp);
-  return approved === undefined || (since !== undefined && approved < since);
-}
-
-function hasDeletePolicy(hook: KubeObject, argo: string, helm: string): boolean {
-  return (
-    csvAnnotation(hook, annotations.hookDeletePolicy).includes(argo) ||
-    csvAnnotation(hook, annotations.helmHookDeletePolicy).includes(helm)
-  );
 }
 
 function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {

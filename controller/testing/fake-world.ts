@@ -100,6 +100,8 @@ export class FakeWorld {
   readonly unfilled = new Set<string>();
   /** False: the cluster's Secret is gone. */
   known = true;
+  /** Why the cluster may exist although its Secret is not usable. */
+  claim: string | undefined;
   /** False: the cluster has no client. */
   connected = true;
   /** Another cluster is now served at the URL. */
@@ -309,7 +311,10 @@ export class FakeWorld {
         if (this.others.has(destination.server ?? '')) return this.#cluster(destination.server ?? '');
         return this.known && (destination.server === server || destination.name === 'dest')
           ? this.#cluster(server)
-          : { error: `error getting cluster by server "${destination.server ?? ''}"` };
+          : {
+              error: `error getting cluster by server "${destination.server ?? ''}"`,
+              ...defined({ claim: this.claim }),
+            };
       },
       repository: (url) => bareRepository(url),
       writeRepository: (url) => bareRepository(url),

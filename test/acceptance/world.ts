@@ -372,9 +372,12 @@ export interface ClusterSecret {
   readonly labels?: Readonly<Record<string, string>>;
   readonly config?: object;
   readonly shard?: number;
+  /** The key `name`, if it is not the name that the Secret is called by. */
+  readonly name?: string;
 }
 
-function clusterSecret(name: string, server: string, { labels = {}, config = {}, shard }: ClusterSecret): KubeObject {
+function clusterSecret(name: string, server: string, over: ClusterSecret): KubeObject {
+  const { labels = {}, config = {}, shard } = over;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -384,7 +387,7 @@ function clusterSecret(name: string, server: string, { labels = {}, config = {},
       labels: { ...labels, 'argocd.argoproj.io/secret-type': 'cluster' },
     },
     data: {
-      ...{ server: base64(server), name: base64(name), config: base64(JSON.stringify(config)) },
+      ...{ server: base64(server), name: base64(over.name ?? name), config: base64(JSON.stringify(config)) },
       ...(shard === undefined ? {} : { shard: base64(String(shard)) }),
     },
   };

@@ -1,0 +1,44 @@
+import { annotationOf, annotations, asObject, csvAnnotation, gkOf, isTrackable } from '#model';
+import type { Application, KubeObject } from '#model';
+import { optionValue, resourceOption } from '#sync';
+import { parseTime } from '../shared/kube-time.ts';
+
+/**
+ * False for CRDs (deleting one also deletes instances that belong to other applications), for the
+ * Application itself, and for objects marked to keep.
+ */
+export function isDeletable(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  if (!isTrackable(object)) return false;
+  if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
+  if (deleteOption(app, object) === 'false') return false;
+  return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');
+}
+
+function deleteOption(app: Application, object: KubeObject): string | undefined {
+  return resourceOption(object, 'Delete') ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], 'Delete');
+}
+
+export function lacksApproval(app: Application, object: KubeObject): boolean {
+  const { group, kind } = gkOf(object);
+  const { name, namespace } = object.metadata;
+  const needed = app.status?.resources?.some(
+    (r) =>
+      r.requiresDeletionConfirmation === true &&
+      (r.group ?? '') === group &&
+      r.kind === kind &&
+      r.name === name &&
+      (r.namespace ?? '') === (namespace ?? ''),
+  );
+  if (needed !== true) return false;
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  const since = parseTime(app.metadata.deletionTimestamp);
+  return approved === undefined || (since !== undefined && approved < since);
+}
+
+export function hasDeletePolicy(hook: KubeObject, argo: string, helm: string): boolean {
+  return (
+    csvAnnotation(hook, annotations.hookDeletePolicy).includes(argo) ||
+    csvAnnotation(hook, annotations.helmHookDeletePolicy).includes(helm)
+  );
+}

@@ -1,0 +1,82 @@
+import { isObject, valueAt } from '#base';
+import type { Json } from '#base';
+import {
+  annotationOf,
+  annotations,
+  fieldManager,
+  isTrackable,
+  labelOf,
+  labels,
+  parseTrackingId,
+  refOf,
+  trackedApp,
+} from '#model';
+import type { KubeObject, TrackingId, TrackingSettings } from '#model';
+
+/** How an object that an Application declares is marked. */
+export type ObjectMark =
+  /** As this Application's, by the present settings. */
+  | 'own'
+  /** As this Application's, by settings that were in force before. */
+  | 'former'
+  /** As another Application's. */
+  | 'foreign'
+  /** Not at all: it was never synced, or its marks were removed. */
+  | 'none'
+  /** An owner decides about it, or it never carries a mark. */
+  | 'exempt';
+
+export interface MarkContext {
+  /** Instance name of the Application. */
+  readonly app: string;
+  readonly tracking: TrackingSettings;
+  /** Label keys that tracked this Application's objects at its last sync, as far as is known. */
+  readonly labelKeys: readonly string[];
+}
+
+/**
+ * Finds the mark of an object after a change of the tracking method or of the label key: until the
+ * next sync, objects carry the former mark. A label counts only if its key was in force at the last
+ * sync, or if this controller's field manager set it: charts set the same labels.
+ */
+export function markOf(object: KubeObject, { app, tracking, labelKeys }: MarkContext): ObjectMark {
+  if ((object.metadata.ownerReferences ?? []).length > 0) return 'exempt';
+  const present = trackedApp(object, tracking);
+  if (present === app) return 'own';
+  if (!isTrackable(object)) return 'exempt';
+  const id = parseTrackingId(annotationOf(object, annotations.trackingId) ?? '');
+  const installation = annotationOf(object, annotations.installationId) ?? '';
+  const isOtherInstallation = tracking.installationId !== '' && installation !== tracking.installationId;
+  if (id !== undefined && isOfObject(id, object)) return id.app === app && !isOtherInstallation ? 'former' : 'foreign';
+  if (present !== undefined) return 'foreign';
+  const isOurs = (key: string): boolean => labelOf(object, key) === app;
+  const maybe = [...usualKeys, tracking.labelKey];
+  const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isSetByUs(object, key));
+  return isFormer ? 'former' : 'none';
+}
+
+/** Groups objects by their marks. */
+export function groupByMark(
+  objects: readonly KubeObject[],
+  context: MarkContext,
+): Readonly<Record<ObjectMark, readonly KubeObject[]>> {
+  const groups: Record<ObjectMark, KubeObject[]> = { own: [], former: [], foreign: [], none: [], exempt: [] };
+  for (const object of objects) groups[markOf(object, context)].push(object);
+  return groups;
+}
+
+/** Label keys that installations use: the default, the oldest one, and that of Argo CD's docs. */
+const usualKeys = [labels.instance, labels.legacyInstance, 'argocd.argoproj.io/instance'];
+
+/** The namespace is left out: cluster-scoped objects carry that of the destination. */
+function isOfObject(id: TrackingId, object: KubeObject): boolean {
+  const { group, kind, name } = refOf(object);
+  return id.group === group && id.kind === kind && id.name === name;
+}
+
+function isSetByUs({ metadata }: KubeObject, key: string): boolean {
+  return (metadata.managedFields ?? []).some((entry) => {
+    const owned: Json | undefined = valueAt(entry, 'fieldsV1', 'f:metadata', 'f:labels');
+    return entry['manager'] === fieldManager && isObject(owned) && Object.hasOwn(owned, `f:${key}`);
+  });
+}
