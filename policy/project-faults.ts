@@ -1,7 +1,7 @@
 import { compileGlob, isObject } from '#base';
 import type { AppProject } from '#model';
 import { maxScheduleLength, nextActivation, parseCron } from './cron.ts';
-import { comparableUrl } from './git-url.ts';
+import { repositoryPattern } from './git-url.ts';
 import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 import { isReadableWindow, maxDurationLength } from './windows.ts';
 
@@ -60,7 +60,7 @@ function unreadableFields(spec: Readonly<Record<string, unknown>>): readonly Pro
 function repositoryFaults({ spec }: AppProject): readonly ProjectFault[] {
   return entriesOrUnreadable(spec.sourceRepos).flatMap((entry, i): ProjectFault[] => {
     const pattern = deniedPattern(entry);
-    const isFault = pattern !== undefined && compileGlob(comparableUrl(pattern), '/') === undefined;
+    const isFault = pattern !== undefined && repositoryPattern(pattern, '/').matchesLoose === undefined;
     return isFault ? [{ reason: 'denyGlob', field: `spec.sourceRepos[${i}]` }] : [];
   });
 }
