@@ -90,7 +90,7 @@ function parseUrl(text: string, scheme: AddressScheme, use: AddressUse): Address
   if ('refused' in segments) return segments;
   const fault = query === '' ? undefined : faultOfQuery({ scheme, segments }, use);
   if (fault !== undefined) return refuse(fault);
-  const asked = query === '' ? '' : readQuery(query);
+  const asked = query.length < 2 ? '' : readQuery(query);
   if (typeof asked !== 'string') return asked;
   const at = authority.lastIndexOf('@');
   const server = readServer(authority.slice(at + 1), scheme);
@@ -133,7 +133,7 @@ function readUser(
   const [username, password] = [decoded(name), decoded(word)];
   if (username === undefined || password === undefined) return refuse('it has a broken percent escape');
   if (/[\u0000-\u001f\u007f]/.test(username + password)) return refuse('it has control characters');
-  // A password is no part of an ssh address.
+  if (isSsh && colon >= 0) return refuse('a password is not allowed in ssh://');
   if (isSsh) return isSshUser(username) ? { username } : refuse('its user is not valid');
   return { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };
 }

@@ -1,7 +1,7 @@
 import type { RefusedAddress } from './host.ts';
 
 const plainSegment = /^[A-Za-z0-9_~][A-Za-z0-9._~+@=,-]*$/;
-const rawCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@%\u0080-\u{10ffff}-]*$/u;
+const rawCharacters = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]*$/;
 /** Controls, invisible characters, and what no version of Unicode assigns. */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u;
 
@@ -19,8 +19,8 @@ export function readSegments(path: string): readonly string[] | RefusedAddress {
 }
 
 /**
- * Decodes escapes of characters that need none, once, and encodes what URLs cannot contain.
- * `%2B` and `+` stay apart: servers treat them differently.
+ * Decodes escapes of characters that need none, once. `%2B` and `+` stay apart: servers treat them
+ * differently. Characters beyond ASCII must be escaped: Go rewrites all escapes beside them.
  */
 function readSegment(raw: string): string | RefusedAddress {
   if (plainSegment.test(raw)) return raw;
@@ -34,12 +34,10 @@ function readSegment(raw: string): string | RefusedAddress {
   if (unseen.test(decoded)) return { refused: 'its path has control or invisible characters' };
   if (decoded.normalize('NFKC') !== decoded)
     return { refused: 'its path has characters that Unicode normalization changes' };
-  return raw
-    .replace(/%[0-9a-f]{2}/gi, (escape) => {
-      const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
-      return /[A-Za-z0-9_~-]/.test(char) ? char : escape.toUpperCase();
-    })
-    .replace(/[^\u0000-\u007f]+/gu, encodeURIComponent);
+  return raw.replace(/%[0-9a-f]{2}/gi, (escape) => {
+    const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[A-Za-z0-9_~-]/.test(char) ? char : escape.toUpperCase();
+  });
 }
 
 function faultOfEscapes(raw: string): string | undefined {
