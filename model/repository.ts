@@ -68,3 +68,9 @@ export function normalizeGitUrl(url: string): string {
   const address = readAddress(url, 'any');
   return isRefused(address) ? `refused ${url}` : comparableAddress(address);
 }
+
+/** The normal form of the URL of a credential Secret, which may be a server alone (`git@host`). */
+export function credentialPrefix(url: string): string {
+  const [, server] = /^([\w.+-]+@[\w.-]+):?$/.exec(url.trim()) ?? [];
+  return server === undefined ? normalizeGitUrl(url) : server.toLowerCase();
+}

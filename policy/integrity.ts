@@ -1,6 +1,6 @@
 import { globMatch, isObject } from '#base';
 import type { JsonObject } from '#base';
-import { comparableAddress, isRefused, looseNames, readAddress, readSourceAddress } from '#model';
+import { comparableAddress, isArtifact, isRefused, looseNames, readAddress } from '#model';
 import type { ApplicationSource, AppProject, GitIntegrityPolicy, SourceAddress } from '#model';
 import { repositoryPattern } from './git-url.ts';
 import { entriesOrUnreadable } from './readable.ts';
@@ -29,9 +29,7 @@ export function gitIntegrity(
   project: AppProject,
   source: ApplicationSource,
 ): GitIntegrity | { readonly error: string } | undefined {
-  if ((source.chart ?? '') !== '') return undefined;
-  const address = readSourceAddress(source);
-  return !isRefused(address) && address.scheme === 'oci' ? undefined : integrityOf(project, source.repoURL);
+  return (source.chart ?? '') !== '' || isArtifact(source) ? undefined : integrityOf(project, source.repoURL);
 }
 
 /**

@@ -1,5 +1,12 @@
 import { parseGoBool, SecretValue } from '#base';
-import { bareRepository, comparableAddress, isRefused, normalizeGitUrl, readAddress } from '#model';
+import {
+  bareRepository,
+  comparableAddress,
+  credentialPrefix,
+  isRefused,
+  normalizeGitUrl,
+  readAddress,
+} from '#model';
 import type { KubeObject, Repository } from '#model';
 import { secretData } from './secret-data.ts';
 
@@ -106,7 +113,7 @@ export class RepositoryIndex {
       const url = normalizeGitUrl(entry.repository.url);
       this.#byUrl.set(url, [...(this.#byUrl.get(url) ?? []), entry]);
     }
-    this.#credentials = credentials.map(({ repository }) => ({ prefix: prefixOf(repository.url), repository }));
+    this.#credentials = credentials.map(({ repository }) => ({ prefix: credentialPrefix(repository.url), repository }));
   }
 
   /**
@@ -149,12 +156,6 @@ export class RepositoryIndex {
         best = { repository, length: prefix.length };
     return best?.repository;
   }
-}
-
-/** The URL of a credential Secret; also a server alone, as in `git@host`. */
-function prefixOf(url: string): string {
-  const [, server] = /^([\w.+-]+@[\w.-]+):?$/.exec(url.trim()) ?? [];
-  return server === undefined ? normalizeGitUrl(url) : server.toLowerCase();
 }
 
 /**

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { env } from 'node:process';
 import { SecretValue, systemClock, systemRandom } from '#base';
 import { createDesiredSource, createInProcessRunner } from '#desired';
-import { defaultSettings } from '#model';
+import { appKeyOf, defaultSettings } from '#model';
 import type { Application, ApplicationSource, AppProject, AppProjectSpec } from '#model';
 import { RepositoryIndex } from '#settings';
 import { createLogger } from '#telemetry';
@@ -132,7 +132,7 @@ export class HostileServer {
     try {
       const { objects } = await renderer.dry(
         {
-          bound: { app, key: 'argocd/app', project, settings: defaultSettings },
+          bound: { app, key: appKeyOf(app), project, settings: defaultSettings },
           sources: [source],
           revisions: [source.targetRevision ?? ''],
           cache: { revision: 'current', manifests: 'rerender' },

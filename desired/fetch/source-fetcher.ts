@@ -1,5 +1,5 @@
 import { defined, ownMember } from '#base';
-import { isArchive, isRefused, readSourceAddress } from '#model';
+import { isArchive, isArtifact, isRefused, readSourceAddress } from '#model';
 import { UnsafeInput } from '../errors.ts';
 import type { RequestedSource } from '../types.ts';
 import type { ChartLocation, ChartRepositories } from './charts/chart-repositories.ts';
@@ -29,7 +29,7 @@ type SourceKind = 'git' | 'chart' | 'oci' | 'chart of a registry' | 'tarball';
 function kindOf({ source, repository }: SourceLocation): SourceKind {
   const address = readSourceAddress(source);
   if (isRefused(address)) throw new UnsafeInput(`the repository URL is refused: ${address.refused}`);
-  if (address.scheme === 'oci' && !address.isShort) return 'oci';
+  if (isArtifact(source)) return 'oci';
   if ((source.chart ?? '') === '') return isArchive(address) ? 'tarball' : 'git';
   return repository.enableOci === true || address.scheme === 'oci' ? 'chart of a registry' : 'chart';
 }

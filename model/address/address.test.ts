@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { env } from 'node:process';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { comparableAddress, isRefused, looseNames, readAddress, SourceAddress } from './index.ts';
@@ -83,7 +84,7 @@ describe('the readings of programs', () => {
   });
 });
 
-const factor = Number(process.env['DRIFTLESS_PROPERTY_FACTOR'] ?? '1');
+const factor = Number(env['DRIFTLESS_LONG_FACTOR'] ?? '1');
 const piece = fc.constantFrom(
   ...['http://', 'https://', 'HTTP://', 'ssh://', 'git://', 'file://', 'oci://', 'u@', 'u:p@', '@', ':', ':80', ':443'],
   ...['h.example', 'H.EXAMPLE', 'evil', '127.0.0.1', '0x7f.1', '[::1]', '[::1%25e]', '.', '..', '/', '//', '\\', '?', '#'],

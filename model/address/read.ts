@@ -49,6 +49,12 @@ export function readSourceAddress(source: { readonly repoURL: string; readonly c
   return readAddress(typeof url === 'string' ? url : '', (source.chart ?? '') === '' ? 'git' : 'chart');
 }
 
+/** Whether the source is an artifact of a registry (`oci://`), and not a chart of one. */
+export function isArtifact(source: { readonly repoURL: string; readonly chart?: string }): boolean {
+  const address = readSourceAddress(source);
+  return !isRefused(address) && address.scheme === 'oci' && !address.isShort;
+}
+
 export function isRefused(reading: AddressReading): reading is RefusedAddress {
   return !(reading instanceof SourceAddress);
 }
