@@ -12,6 +12,7 @@ import { stringEntries } from './readable.ts';
  * the repository. User and query of an address never make an entry match.
  */
 export function isSourcePermitted(project: AppProject, address: SourceAddress): boolean {
+  if (!address.isPlain) return false;
   let permitted = false;
   for (const entry of stringEntries(project.spec.sourceRepos)) {
     if (entry.startsWith('!')) {

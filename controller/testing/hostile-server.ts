@@ -7,12 +7,21 @@ import { join } from 'node:path';
 import { env } from 'node:process';
 import { SecretValue, systemClock, systemRandom } from '#base';
 import { createDesiredSource, createInProcessRunner } from '#desired';
+import type { Renderer as ProgramRenderer } from '#desired';
 import { appKeyOf, defaultSettings } from '#model';
 import type { Application, ApplicationSource, AppProject, AppProjectSpec } from '#model';
 import { RepositoryIndex } from '#settings';
 import { createLogger } from '#telemetry';
 import { chartArchive, GitFixture, removeTemporaryFolders, serveGit } from '../../desired/testing/index.ts';
 import { Renderer } from '../comparison/rendering.ts';
+
+/** Says that it has every program, and fails to run them: addresses are read and dialled before. */
+const noPrograms: ProgramRenderer = {
+  name: 'no programs',
+  run: () => Promise.resolve(),
+  version: () => Promise.resolve('5.4.1'),
+  render: () => Promise.reject(new Error('no program ran')),
+};
 
 const never = new AbortController().signal;
 
@@ -73,9 +82,15 @@ export class HostileServer {
   /** A bare repository with these files. */
   repository(name: string, files: Readonly<Record<string, string>>, more?: (made: GitFixture) => void): void {
     const made = new GitFixture().write(files);
-    more?.(made);
     made.commit();
+    more?.(made);
+    made.git('commit', '--quiet', '--allow-empty', '-m', 'more');
     execFileSync('git', ['clone', '--quiet', '--bare', made.path, join(this.#root, name)]);
+  }
+
+  /** The commit of a repository. */
+  head(name: string): string {
+    return execFileSync('git', ['-C', join(this.#root, name), 'rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
   }
 
   /** Serves a chart repository whose index names these archives. */
@@ -111,6 +126,7 @@ export class HostileServer {
       cacheDir,
       commands: createInProcessRunner({ clock: systemClock, env }),
       reach: { allowLocal: true },
+      renderer: noPrograms,
     });
     const apiVersion = 'argoproj.io/v1alpha1';
     const project: AppProject = { apiVersion, kind: 'AppProject', metadata: { name: 'team-a' }, spec };

@@ -130,12 +130,18 @@ export class SourceAddress {
     return new SourceAddress(parts, this.url, dialled(parts, userInfo(parts)));
   }
 
+  /**
+   * Whether every server reads the path alike. False only for the answer of a server: no project
+   * permits such an address, and no credentials are lent to it.
+   */
+  get isPlain(): boolean {
+    return this.transport === 'local' || this.segments.every((segment) => !/%(?:2e|2f|5c|25)/i.test(segment));
+  }
+
   /** Whether this is the other address, or lies below it. */
   isWithin(other: SourceAddress): boolean {
-    const isPlain = this.segments.every((segment) => !/^$|%(?:2e|2f|5c|25)/i.test(segment));
-    return (
-      isPlain && this.origin === other.origin && other.segments.every((segment, i) => this.segments[i] === segment)
-    );
+    const isBelow = other.segments.every((segment, i) => this.segments[i] === segment);
+    return isBelow && this.isPlain && this.origin === other.origin;
   }
 }
 
