@@ -22,7 +22,7 @@ import type { DryCommit } from './hydrate/dry-commit.ts';
 import { differsAt, readDryCommit } from './hydrate/read-dry.ts';
 import { withOverrideFiles } from './generate/override-files.ts';
 import type { RenderJob } from './generate/plan.ts';
-import { mustRerender, recencyOf } from './generate/related-files.ts';
+import { mustRerender, recencyOf, withPermitted } from './generate/related-files.ts';
 import type { RelatedFiles } from './generate/related-files.ts';
 import { optionsHash } from './generate/source-type.ts';
 import type { DesiredLimits } from './limits.ts';
@@ -247,7 +247,7 @@ export class EmbeddedSource implements DesiredSource {
     signal: AbortSignal,
   ): Promise<SourceManifests> {
     const { remotes, failures } = this.#deps;
-    const snapshot = await remotes.snapshot(at, at.revision, mustRerender(request), signal);
+    const snapshot = await remotes.snapshot(withPermitted(request, at), at.revision, mustRerender(request), signal);
     try {
       const { job, isClosed } = await this.#jobOf(request, at, { snapshot, segments }, signal);
       const manifests = await this.#generate({ ...job, noteWait }, signal);
@@ -322,7 +322,9 @@ function inputsOf(request: ManifestsRequest): string {
     repository.lfs === true,
   ]);
   const { annotation = '' } = request.watched ?? {};
-  return JSON.stringify([...[appName, namespace, project, cluster.kubeVersion, versions], options, others, annotation]);
+  const permitted = request.repositories.sourceRepos ?? null;
+  const texts = [appName, namespace, project, cluster.kubeVersion, versions];
+  return JSON.stringify([...texts, options, others, annotation, permitted]);
 }
 
 /** Hashes of long lists: all applications of a cluster share one list. */

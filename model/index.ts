@@ -3,6 +3,7 @@
  * tracking ids and status codes, with Argo CD's names. Plain immutable values and pure functions of
  * them, without I/O.
  */
+export * from './address/index.ts';
 export * from './annotations.ts';
 export * from './application.ts';
 export * from './cluster.ts';

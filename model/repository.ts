@@ -1,4 +1,6 @@
 import type { SecretValue } from '#base';
+import { comparableAddress } from './address/names.ts';
+import { isRefused, readAddress } from './address/read.ts';
 
 /** A repository as its Secrets describe it: address and credentials (D10: those print as ***). */
 export interface Repository {
@@ -60,12 +62,15 @@ export function bareRepository(url: string): Repository {
 
 /**
  * The normal form in which two spellings of one repository compare equal (Argo CD: util/git
- * NormalizeGitURL): trimmed, lower case, scp-like ssh rewritten, `.git` and `ssh://` dropped.
+ * NormalizeGitURL). An address that has no single reading equals only its own text.
  */
 export function normalizeGitUrl(url: string): string {
-  let text = url.trim().toLowerCase();
-  const scp = /^([^@/:]+@)?([^/:]+):(?!\/\/)(?![0-9]+\/)(.+)$/.exec(text);
-  if (scp !== null && !text.includes('://'))
-    text = `ssh://${scp[1] ?? ''}${scp[2] ?? ''}/${(scp[3] ?? '').replace(/^\/+/, '')}`;
-  return text.replace(/^ssh:\/\//, '').replace(/\.git$/, '');
+  const address = readAddress(url, 'any');
+  return isRefused(address) ? `refused ${url}` : comparableAddress(address);
+}
+
+/** The normal form of the URL of a credential Secret, which may be a server alone (`git@host`). */
+export function credentialPrefix(url: string): string {
+  const [, server] = /^([\w.+-]+@[\w.-]+):?$/.exec(url.trim()) ?? [];
+  return server === undefined ? normalizeGitUrl(url) : server.toLowerCase();
 }

@@ -9,6 +9,7 @@ import {
   isSourcePermitted,
 } from './index.ts';
 import type { ProjectSources } from './index.ts';
+import { addressOf } from '../model/testing/index.ts';
 import { invalidLists, projectWith } from './testing/index.ts';
 import type { LooseSpec } from './testing/index.ts';
 
@@ -75,7 +76,7 @@ describe('what Secrets add to a project', () => {
       repositories: [{ url: 'https://h/b', project: 'p' }],
       clusters: [{ server: 's', namespaces: [], project: 'p' }],
     });
-    expect(isSourcePermitted(effective, 'https://h/b')).toBe(false);
+    expect(isSourcePermitted(effective, addressOf('https://h/b'))).toBe(false);
     expect(isDestinationPermitted(effective, { server: 's', name: 'n', namespace: 'a' })).toBe(false);
   });
 
@@ -85,7 +86,7 @@ describe('what Secrets add to a project', () => {
       repositories: [{ url: 'https://h/b', project: 'p' }],
       clusters: [{ server: 's', namespaces: [], project: 'p' }],
     });
-    expect(['https://h/b', 'https://h/c', '*'].map((url) => isSourcePermitted(effective, url))).toEqual([
+    expect(['https://h/b', 'https://h/c', 'oci://h/x'].map((url) => isSourcePermitted(effective, addressOf(url)))).toEqual([
       true,
       false,
       false,
@@ -314,7 +315,7 @@ describe('global projects', () => {
             ['g', selector],
           ]),
         );
-        expect(typeof isSourcePermitted(effective, 'https://h')).toBe('boolean');
+        expect(typeof isSourcePermitted(effective, addressOf('https://h'))).toBe('boolean');
       }),
       { numRuns: 300 },
     );

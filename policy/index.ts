@@ -16,11 +16,11 @@ export {
   isDestinationPermitted,
   isGroupKindPermitted,
   isOrphanIgnored,
-  isSourcePermitted,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
 export { projectFaults } from './project-faults.ts';
 export type { ProjectFault, ProjectFaultReason } from './project-faults.ts';
+export { isSourcePermitted } from './source-repos.ts';
 export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
 export { destinationDenied, isReferenceOnly, sourceDenied, validateSpec } from './spec.ts';

@@ -1,7 +1,8 @@
 import { globMatch, isObject } from '#base';
 import type { JsonObject } from '#base';
-import type { ApplicationSource, AppProject, GitIntegrityPolicy } from '#model';
-import { comparableUrl } from './git-url.ts';
+import { comparableAddress, isArtifact, isRefused, looseNames, readAddress } from '#model';
+import type { ApplicationSource, AppProject, GitIntegrityPolicy, SourceAddress } from '#model';
+import { repositoryPattern } from './git-url.ts';
 import { entriesOrUnreadable } from './readable.ts';
 
 /** Signatures that a project requires of a repository's commits. */
@@ -20,35 +21,55 @@ export interface GitIntegrity {
  * an error, which must refuse the source (Argo CD: util/sourceintegrity,
  * AppProject.EffectiveSourceIntegrity, with its texts). Only Git can be verified: Helm repositories
  * and OCI artifacts have no rules. `signatureKeys` is the old form of one policy for all
- * repositories in mode `head`; `sourceIntegrity.git` replaces it. Differences: if no policy matches
- * the URL as written, its other spellings are tried too (`.git`, case, ssh forms), because
- * `sourceRepos` accepts them; a policy without `gpg` is an error.
+ * repositories in mode `head`; `sourceIntegrity.git` replaces it. Differences: a policy applies to
+ * all names by which a server may know the repository, because `sourceRepos` accepts several; if
+ * several policies do, the one for its text alone decides; a policy without `gpg` is an error.
  */
 export function gitIntegrity(
   project: AppProject,
   source: ApplicationSource,
 ): GitIntegrity | { readonly error: string } | undefined {
-  if ((source.chart ?? '') !== '' || source.repoURL.startsWith('oci://')) return undefined;
-  return integrityOf(project, source.repoURL);
+  return (source.chart ?? '') !== '' || isArtifact(source) ? undefined : integrityOf(project, source.repoURL);
 }
 
 /**
  * Rules for everything under this URL, for manifests from outside a repository: a claimed chart
- * source does not exempt them.
+ * source does not exempt them. An address without a single reading is an error if there are rules.
  */
 export function integrityOf(project: AppProject, url: string): GitIntegrity | { readonly error: string } | undefined {
   if (!hasReadableRules(project))
     return { error: `the signature rules of project ${project.metadata.name ?? ''} are invalid` };
   const policies = policiesOf(project);
-  const asWritten = policies.filter((policy) => appliesToRepository(policy, url, globMatch));
-  const matching =
-    asWritten.length > 0 ? asWritten : policies.filter((policy) => appliesToRepository(policy, url, matchesSpelling));
+  if (policies.length === 0) return undefined;
+  const address = readAddress(url, 'any');
+  if (isRefused(address)) return { error: `the address of the repository is refused: ${address.refused}` };
+  const matching = matchingPolicies(policies, address);
   if (matching.length > 1)
     return {
       error: `multiple (${matching.length}) git source integrity policies found for repo URL: ${url}`,
     };
   const policy = matching[0];
   return policy === undefined ? undefined : demandOf(policy, url);
+}
+
+/** Whoever picks the spelling must not get fewer checks: an exclusion from checks is read narrowly. */
+function matchingPolicies(
+  policies: readonly GitIntegrityPolicy[],
+  address: SourceAddress,
+): readonly GitIntegrityPolicy[] {
+  const isNamed = (pattern: string): boolean => {
+    const { matchesExact, matchesLoose } = repositoryPattern(pattern, '');
+    return looseNames(address).some((name) => matchesLoose?.(name) === true) || matchesExact(comparableAddress(address));
+  };
+  const isWritten = (pattern: string): boolean => globMatch(pattern, address.text);
+  const byName = policies.filter((policy) =>
+    appliesToRepository(policy, isNamed, policy.gpg?.mode === 'none' ? isNamed : isWritten),
+  );
+  if (byName.length < 2) return byName;
+  const texts = [address.text, address.bare.text];
+  const isText = (pattern: string): boolean => texts.some((text) => globMatch(pattern, text));
+  const asWritten = policies.filter((policy) => appliesToRepository(policy, isText, isText));
+  return asWritten.length === 1 ? asWritten : byName;
 }
 
 function policiesOf({ spec }: AppProject): readonly GitIntegrityPolicy[] {
@@ -70,17 +91,12 @@ function demandOf({ gpg }: GitIntegrityPolicy, url: string): GitIntegrity | { re
 /** A matching `!pattern` excludes the repository from the whole policy, wherever it stands. */
 function appliesToRepository(
   policy: GitIntegrityPolicy,
-  url: string,
-  matches: (pattern: string, url: string) => boolean,
+  includes: (pattern: string) => boolean,
+  excludes: (pattern: string) => boolean,
 ): boolean {
   const patterns = (policy.repos ?? []).map((repo) => repo.url ?? '');
-  const excluded = patterns.some((pattern) => pattern.startsWith('!') && matches(pattern.slice(1), url));
-  return !excluded && patterns.some((pattern) => !pattern.startsWith('!') && matches(pattern, url));
-}
-
-function matchesSpelling(pattern: string, url: string): boolean {
-  const comparable = comparableUrl(url);
-  return comparable !== '' && globMatch(comparableUrl(pattern), comparable);
+  if (patterns.some((pattern) => pattern.startsWith('!') && excludes(pattern.slice(1)))) return false;
+  return patterns.some((pattern) => !pattern.startsWith('!') && includes(pattern));
 }
 
 /** Input that the CRD schema rejects must refuse the source, not throw. */

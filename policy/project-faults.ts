@@ -1,19 +1,20 @@
 import { compileGlob, isObject } from '#base';
 import type { AppProject } from '#model';
 import { maxScheduleLength, nextActivation, parseCron } from './cron.ts';
-import { comparableUrl } from './git-url.ts';
+import { repositoryPattern } from './git-url.ts';
 import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 import { isReadableWindow, maxDurationLength } from './windows.ts';
 
 /**
  * Why Argo CD reads a rule differently:
  * - `denyGlob`: a deny entry that is no glob allows nothing by itself; in Argo CD everything.
+ * - `denyAddress`: a deny entry that no address matches, because it has no single reading.
  * - `deniedName`: a denied cluster name denies every namespace, whatever its own entry names.
  * - `neverOpen`: an allow window without any activation.
  * - `tooLong`: a schedule or duration above our limit.
  * - `unreadable`: a type that the schema excludes.
  */
-export type ProjectFaultReason = 'denyGlob' | 'deniedName' | 'neverOpen' | 'tooLong' | 'unreadable';
+export type ProjectFaultReason = 'denyGlob' | 'denyAddress' | 'deniedName' | 'neverOpen' | 'tooLong' | 'unreadable';
 
 export interface ProjectFault {
   readonly reason: ProjectFaultReason;
@@ -60,9 +61,17 @@ function unreadableFields(spec: Readonly<Record<string, unknown>>): readonly Pro
 function repositoryFaults({ spec }: AppProject): readonly ProjectFault[] {
   return entriesOrUnreadable(spec.sourceRepos).flatMap((entry, i): ProjectFault[] => {
     const pattern = deniedPattern(entry);
-    const isFault = pattern !== undefined && compileGlob(comparableUrl(pattern), '/') === undefined;
-    return isFault ? [{ reason: 'denyGlob', field: `spec.sourceRepos[${i}]` }] : [];
+    if (pattern === undefined) return [];
+    const field = `spec.sourceRepos[${i}]`;
+    if (repositoryPattern(pattern, '/').matchesLoose === undefined) return [{ reason: 'denyGlob', field }];
+    return isUnmatchable(pattern) ? [{ reason: 'denyAddress', field }] : [];
   });
+}
+
+/** Whether the pattern has what every address with it is refused for. */
+function isUnmatchable(pattern: string): boolean {
+  const hasControls = /[\u0000-\u001f\u007f]|\\[^*?[\]{}\\]/.test(pattern.trim());
+  return hasControls || /\/\.{1,2}(?:\/|$)|[^:/]\/\/|%(?:2e|2f|5c|25)|#/i.test(pattern);
 }
 
 function destinationFaults({ spec }: AppProject): readonly ProjectFault[] {

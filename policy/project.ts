@@ -2,7 +2,6 @@ import { compileGlob, globMatch, isObject } from '#base';
 import { serverPattern } from '#model';
 import type { AppProject, Cluster, GroupKind } from '#model';
 import { fileMatch } from './file-match.ts';
-import { comparableUrl } from './git-url.ts';
 import { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
 import { entriesOrUnreadable, stringOrUndefined, stringEntries } from './readable.ts';
 
@@ -11,24 +10,6 @@ export interface PermittedDestination {
   readonly server: string;
   readonly name: string;
   readonly namespace: string;
-}
-
-/**
- * Reports whether Applications of the project may use this repository (Argo CD:
- * AppProject.IsSourcePermitted). Entries are globs with separator `/` over normalized URLs.
- * `!entry` denies what it matches and allows the rest, also if it stands alone. Difference: an
- * invalid deny entry allows nothing; upstream it allows everything.
- */
-export function isSourcePermitted(project: AppProject, url: string): boolean {
-  const wanted = comparableUrl(url);
-  let permitted = false;
-  for (const entry of stringEntries(project.spec.sourceRepos)) {
-    const pattern = denies(entry) ? `!${comparableUrl(entry.slice(1))}` : comparableUrl(entry);
-    const matches = matchesPattern(pattern, wanted, '/');
-    if (matches === false && denies(pattern)) return false;
-    permitted ||= matches === true;
-  }
-  return permitted;
 }
 
 /**
@@ -156,9 +137,9 @@ function isAnyOr(pattern: string, text: string): boolean {
  * `*` matches anything; `!pattern` everything but the pattern; otherwise a glob. Undefined: an
  * invalid deny pattern.
  */
-function matchesPattern(pattern: string, value: string, separators = ''): boolean | undefined {
-  if (!denies(pattern)) return pattern === '*' || globMatch(pattern, value, separators);
-  const glob = compileGlob(pattern.slice(1), separators);
+function matchesPattern(pattern: string, value: string): boolean | undefined {
+  if (!denies(pattern)) return pattern === '*' || globMatch(pattern, value);
+  const glob = compileGlob(pattern.slice(1));
   return glob === undefined ? undefined : !glob(value);
 }
 

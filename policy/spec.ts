@@ -1,8 +1,18 @@
-import { valueAt, isObject, ownMember, stringifyJson } from '#base';
+import { valueAt, isObject, outsideText, ownMember, splitUserInfo, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { destinationNamespaceOf, hasMultipleSources, hydratorOf, jsonOf, projectOf, sourcesOf } from '#model';
+import {
+  destinationNamespaceOf,
+  hasMultipleSources,
+  hydratorOf,
+  isRefused,
+  jsonOf,
+  projectOf,
+  readSourceAddress,
+  sourcesOf,
+} from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, Cluster } from '#model';
-import { isDestinationPermitted, isSourcePermitted } from './project.ts';
+import { isDestinationPermitted } from './project.ts';
+import { isSourcePermitted } from './source-repos.ts';
 
 /**
  * The destination cluster of an Application, or why it cannot be resolved (the text of the
@@ -99,26 +109,37 @@ function hydratorFaults(hydrator: JsonObject): readonly string[] {
   return faults;
 }
 
-/** Why the project denies the repository; undefined if it is permitted. */
-export function sourceDenied(project: AppProject, url: string, projectName: string): string | undefined {
-  if (isSourcePermitted(project, url)) return undefined;
-  return `application repo ${url} is not permitted in project '${projectName}'`;
+/** Why the source may not be used; undefined if its address is readable and the project permits it. */
+export function sourceDenied(
+  project: AppProject,
+  source: Pick<ApplicationSource, 'repoURL' | 'chart'>,
+  projectName: string,
+): string | undefined {
+  const address = readSourceAddress(source);
+  if (isRefused(address)) return `application repo ${shownAddress(source.repoURL)} is refused: ${address.refused}`;
+  if (isSourcePermitted(project, address)) return undefined;
+  return `application repo ${source.repoURL} is not permitted in project '${projectName}'`;
 }
+
+/** An address that cannot be read, for messages: on one line, without user and password. */
+function shownAddress(text: string): string {
+  return outsideText('url', JSON.stringify(splitUserInfo(text).url.slice(0, maxShownAddress)));
+}
+
+const maxShownAddress = 300;
 
 /** Checks the rendered sources, and of a hydrator also its inputs. */
 function sourceFaults(app: Application, project: AppProject): readonly string[] {
   const name = nameOf(project, app);
   const hydrator = hydratorOf(app.spec);
-  const rendered = sourcesOf(app.spec).map((source) => source.repoURL);
+  const rendered = sourcesOf(app.spec);
   if (hydrator === undefined)
-    return rendered.map((url) => sourceDenied(project, url, name)).filter((fault) => fault !== undefined);
+    return rendered.map((source) => sourceDenied(project, source, name)).filter((fault) => fault !== undefined);
   const dry = text(valueAt(hydrator, 'drySource', 'repoURL'));
-  const refused = sourceDenied(project, dry, name);
-  const elsewhere = rendered.filter((url) => url !== dry && !isSourcePermitted(project, url));
-  return [
-    ...(refused === undefined ? [] : [refused]),
-    ...elsewhere.map((url) => `sync source repo ${url} is not permitted in project '${name}'`),
-  ];
+  const elsewhere = rendered
+    .filter(({ repoURL }) => repoURL !== dry)
+    .map((source) => sourceDenied(project, source, name)?.replace(/^application/, 'sync source'));
+  return [sourceDenied(project, { repoURL: dry }, name), ...elsewhere].filter((fault) => fault !== undefined);
 }
 
 function invalid(messages: readonly string[]): readonly ApplicationCondition[] {

@@ -124,9 +124,9 @@ describe('the index of repositories', () => {
     });
   });
 
-  it('keeps the requested spelling of the URL', () => {
-    expect(findRepository('https://GIT.example.com/team/app.git', '', [shared], []).url).toBe(
-      'https://GIT.example.com/team/app.git',
+  it('keeps the letter case of the path, and writes the rest of the URL in one way', () => {
+    expect(findRepository('https://GIT.example.com:443/%54eam/app.git/', '', [shared], []).url).toBe(
+      'https://git.example.com/Team/app.git',
     );
   });
 

@@ -1,5 +1,12 @@
 import { parseGoBool, SecretValue } from '#base';
-import { bareRepository, normalizeGitUrl } from '#model';
+import {
+  bareRepository,
+  comparableAddress,
+  credentialPrefix,
+  isRefused,
+  normalizeGitUrl,
+  readAddress,
+} from '#model';
 import type { KubeObject, Repository } from '#model';
 import { secretData } from './secret-data.ts';
 
@@ -106,7 +113,7 @@ export class RepositoryIndex {
       const url = normalizeGitUrl(entry.repository.url);
       this.#byUrl.set(url, [...(this.#byUrl.get(url) ?? []), entry]);
     }
-    this.#credentials = credentials.map(({ repository }) => ({ prefix: normalizeGitUrl(repository.url), repository }));
+    this.#credentials = credentials.map(({ repository }) => ({ prefix: credentialPrefix(repository.url), repository }));
   }
 
   /**
@@ -126,9 +133,12 @@ export class RepositoryIndex {
     return found;
   }
 
-  #search(url: string, project: string): Repository {
-    const wanted = normalizeGitUrl(url);
-    const same = wanted === '' ? [] : (this.#byUrl.get(wanted) ?? []);
+  /** An address without a single reading gets no credentials, and is refused when it is fetched. */
+  #search(asked: string, project: string): Repository {
+    const address = readAddress(asked, 'any');
+    if (isRefused(address)) return bareRepository(asked);
+    const [url, wanted] = [address.text, comparableAddress(address)];
+    const same = this.#byUrl.get(wanted) ?? [];
     const found =
       same.find((entry) => (entry.repository.project ?? '') === project) ??
       same.find((entry) => (entry.repository.project ?? '') === '');

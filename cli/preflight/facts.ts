@@ -1,5 +1,5 @@
 import { parseGoBool } from '#base';
-import { normalizeGitUrl } from '#model';
+import { credentialPrefix, normalizeGitUrl } from '#model';
 import type { AppProject, Application, Cluster, KubeObject, Settings } from '#model';
 import { parseRepositorySecret } from '#settings';
 import type { SettingsNote, SettingsProblem } from '#settings';
@@ -95,8 +95,8 @@ export function secretsFor(url: string, project: string, all: readonly Repositor
   const same = all.filter((each) => !each.template && normalizeGitUrl(each.url) === wanted);
   const own = same.find((each) => each.project === project) ?? same.find((each) => each.project === '');
   if (own?.hasCredentials === true) return [own];
-  const lenders = all.filter((each) => each.template && wanted.startsWith(normalizeGitUrl(each.url)));
-  const [lender] = lenders.sort((a, b) => normalizeGitUrl(b.url).length - normalizeGitUrl(a.url).length);
+  const lenders = all.filter((each) => each.template && wanted.startsWith(credentialPrefix(each.url)));
+  const [lender] = lenders.sort((a, b) => credentialPrefix(b.url).length - credentialPrefix(a.url).length);
   return [own, lender].filter((each) => each !== undefined);
 }
 

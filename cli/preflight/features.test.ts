@@ -108,6 +108,25 @@ const appCases: readonly AppCase[] = [
   ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
   ['OCI', application({ source: { repoURL: 'oci://r.example.com/x' } }), {}, []],
   [
+    'addresses that programs read differently',
+    application({
+      source: undefined,
+      sources: [
+        { repoURL: 'https://git.example.com/team/../other/app.git', path: 'a' },
+        { repoURL: 'https://charts.example.com/x%2Fy', chart: 'c', targetRevision: '1.0.0' },
+        { repoURL: git, path: 'a', helm: { valueFiles: ['a.yaml', 'https://files.example.com\\x'] } },
+        { repoURL: git, path: 'a', helm: { fileParameters: [{ name: 'a', path: 'https://files.example.com/./x' }] } },
+      ],
+    }),
+    {},
+    [
+      ['refused', rows.addresses, 'spec.sources[0].repoURL'],
+      ['refused', rows.addresses, 'spec.sources[1].repoURL'],
+      ['refused', rows.addresses, 'spec.sources[2].helm.valueFiles[1]'],
+      ['refused', rows.addresses, 'spec.sources[3].helm.fileParameters[0]'],
+    ],
+  ],
+  [
     'a plugin that only rendering finds',
     application({}, { status: { sourceType: 'Plugin' } }),
     {},

@@ -1,4 +1,4 @@
-import { parseGoBool } from '#base';
+import { isObject, ownMember, parseGoBool, valueAt } from '#base';
 import {
   annotationOf,
   annotations,
@@ -6,7 +6,10 @@ import {
   csvAnnotation,
   hasSyncOption,
   isAutomated,
+  isRefused,
   projectOf,
+  readAddress,
+  readSourceAddress,
   sourcesOf,
 } from '#model';
 import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
@@ -49,12 +52,15 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
       severity: 'info',
       row: rows.hydrator,
     });
+  const dry = valueAt(app.spec.sourceHydrator ?? {}, 'drySource', 'repoURL');
+  if (typeof dry === 'string') found.push(...addressFeatures({ repoURL: dry }, 'spec.sourceHydrator.drySource'));
   const sources = sourcesOf(app.spec);
   const multiple = sources.length > 1 || (app.spec.sources?.length ?? 0) > 0;
   sources.forEach((source, i) => {
     const where = multiple ? `spec.sources[${i}]` : 'spec.source';
     const seen = multiple ? app.status?.sourceTypes?.[i] : app.status?.sourceType;
     found.push(...typeFeatures(source, where, seen));
+    found.push(...addressFeatures(source, where));
     found.push(...repositoryFeatures(source.repoURL, projectOf(app), installation));
     if (/^[0-9a-f]{7,39}$/.test(source.targetRevision ?? ''))
       found.push({
@@ -65,6 +71,35 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
       });
   });
   return found;
+}
+
+/** Addresses without a single reading. Files by address count, as far as the spec names them. */
+function addressFeatures(source: ApplicationSource, where: string): readonly UsedFeature[] {
+  const files = [...filesIn(source, 'valueFiles'), ...filesIn(source, 'fileParameters')];
+  const readings = [
+    { reading: readSourceAddress(source), field: `${where}.repoURL` },
+    ...files
+      .filter(({ text }) => /^https?:/i.test(text))
+      .map(({ text, field }) => ({ reading: readAddress(text, 'web'), field: `${where}.${field}` })),
+  ];
+  return readings.flatMap(({ reading, field }): UsedFeature[] =>
+    isRefused(reading)
+      ? [{ feature: `the address is refused: ${reading.refused}`, where: field, severity: 'refused', row: rows.addresses }]
+      : [],
+  );
+}
+
+function filesIn(source: ApplicationSource, list: 'valueFiles' | 'fileParameters'): readonly NamedFile[] {
+  const items: unknown = ownMember(source.helm ?? {}, list);
+  return (Array.isArray(items) ? (items as readonly unknown[]) : []).flatMap((item, i) => {
+    const text = isObject(item) ? item['path'] : item;
+    return typeof text === 'string' ? [{ text, field: `helm.${list}[${i}]` }] : [];
+  });
+}
+
+interface NamedFile {
+  readonly text: string;
+  readonly field: string;
 }
 
 /** At most one feature per source: something outside this controller that the source needs. */
@@ -201,6 +236,10 @@ const faultFeatures: Readonly<Record<ProjectFaultReason, Pick<UsedFeature, 'feat
   denyGlob: {
     feature: 'a deny entry that is no glob: it allows nothing by itself; in Argo CD it allows everything',
     row: rows.denyGlob,
+  },
+  denyAddress: {
+    feature: 'a deny entry that no address of a source matches: such addresses are refused',
+    row: rows.addresses,
   },
   deniedName: {
     feature: 'a denied name of a cluster: it is denied in every namespace, not only in those of the entry',

@@ -3,6 +3,7 @@
  * in step with the page.
  */
 export const rows = {
+  addresses: 'addresses of sources that programs read differently',
   otherTypes: 'config management plugins',
   generator: 'manifests come from',
   repoServerVariables: 'variables of the repo-server, where the controller renders',

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { outsideText } from '#base';
-import { projectOf, sourcesOf } from '#model';
+import { isArtifact, projectOf, sourcesOf } from '#model';
 import type { Application, ApplicationSource } from '#model';
 import type { CommandRunner } from '#desired';
 import { isSomething } from './facts.ts';
@@ -92,7 +92,7 @@ function foundTypes({ status }: Application): readonly (string | undefined)[] {
 }
 
 function gitTools(source: ApplicationSource): readonly (readonly [string, string])[] {
-  if ((source.chart ?? '') !== '' || source.repoURL.startsWith('oci://')) return [];
+  if ((source.chart ?? '') !== '' || isArtifact(source)) return [];
   const isSsh = /^(?:ssh:\/\/|[^/]*@[^/]*:)/.test(source.repoURL);
   return [
     ['git', `${perApplication}Git sources`],

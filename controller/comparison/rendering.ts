@@ -15,7 +15,16 @@ import type {
   WatchedPaths,
 } from '#desired';
 import type { LiveCluster } from '#live';
-import { annotations, destinationNamespaceOf, hydratorOf, instanceName, projectOf, sourcesOf } from '#model';
+import {
+  annotations,
+  destinationNamespaceOf,
+  hydratorOf,
+  instanceName,
+  isRefused,
+  projectOf,
+  readAddress,
+  sourcesOf,
+} from '#model';
 import type { Application, ApplicationCondition, ApplicationSource, AppProject, KubeObject, Repository } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
@@ -190,7 +199,7 @@ export class Renderer {
   async #check(request: SourceRequest, index: number, signal: AbortSignal): Promise<CheckedSource> {
     const source = request.sources[index] ?? { repoURL: '' };
     const project = projectOf(request.bound.app);
-    const denied = sourceDenied(request.bound.project, source.repoURL, project);
+    const denied = sourceDenied(request.bound.project, source, project);
     if (denied !== undefined) throw new SourceRefused({ type: 'InvalidSpecError', message: denied });
     const repository = this.#deps.repository(source.repoURL, project);
     const revision = request.revisions[index] ?? source.targetRevision ?? '';
@@ -319,7 +328,7 @@ export class Renderer {
       // An operation may name other sources than the Application: they must be permitted too, and
       // do not lift the signature requirements of its own sources.
       const denied = request.sources
-        .map(({ repoURL }) => sourceDenied(request.bound.project, repoURL, projectOf(request.bound.app)))
+        .map((source) => sourceDenied(request.bound.project, source, projectOf(request.bound.app)))
         .find((fault) => fault !== undefined);
       if (denied !== undefined) return failedTargets({ type: 'InvalidSpecError', message: denied });
       const all = [...request.sources, ...sourcesOf(request.bound.app.spec)];
@@ -336,7 +345,10 @@ export class Renderer {
 /** Withholds credentials of repositories that the project may not read (Argo CD: GetRepoObjs). */
 function permittedRepositories(known: KnownRepositories, project: AppProject): KnownRepositories {
   const permitted = (list: readonly Repository[]): readonly Repository[] =>
-    list.filter(({ url }) => isSourcePermitted(project, url));
+    list.filter(({ url }) => {
+      const address = readAddress(url, 'any');
+      return !isRefused(address) && isSourcePermitted(project, address);
+    });
   return {
     repositories: permitted(known.repositories),
     credentials: permitted(known.credentials),

@@ -1,6 +1,6 @@
 import { splitUserInfo, valueAt } from '#base';
 import type { JsonObject } from '#base';
-import { appKeyOf, hydratorOf, normalizeGitUrl } from '#model';
+import { appKeyOf, hydratorOf, isRefused, looseNames, readAddress } from '#model';
 import type { AppKey, Application, ApplicationSource } from '#model';
 
 /** The destination of the hydrated manifests of an Application. */
@@ -61,7 +61,11 @@ export function hydrationKeyOf({ dry, target }: HydrationSpec): HydrationKey {
   return JSON.stringify([plainUrl(dry.repoURL), dry.targetRevision ?? '', plainUrl(target.repoURL), target.branch]);
 }
 
-/** The form in which two spellings of one repository are equal, without user and password. */
+/**
+ * The form in which all spellings of one repository are equal, without user and password. An
+ * address that cannot be read equals only itself; such an Application is refused.
+ */
 export function plainUrl(url: string): string {
-  return normalizeGitUrl(splitUserInfo(url.trim()).url);
+  const address = readAddress(url, 'git');
+  return isRefused(address) ? `refused ${splitUserInfo(url).url}` : (looseNames(address)[0] ?? address.text);
 }

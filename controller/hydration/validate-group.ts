@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { splitUserInfo } from '#base';
 import { branchFolder } from '#desired';
-import { projectOf } from '#model';
+import { isRefused, projectOf, readAddress } from '#model';
 import type { Application, AppProject } from '#model';
 import { isSourcePermitted } from '#policy';
 import { plainUrl } from './hydrator-spec.ts';
@@ -35,15 +35,23 @@ function faultOf({ app, dry, target }: HydratedApplication, projectFor: ProjectL
   const project = projectFor(app);
   if ('error' in project) return `failed to get project ${JSON.stringify(projectOf(app))}: ${project.error}`;
   const name = project.metadata.name ?? projectOf(app);
-  if (!isSourcePermitted(project, dry.repoURL))
-    return `application repo ${shownUrl(dry.repoURL)} is not permitted in project '${name}'`;
+  const denied = repositoryDenied(project, dry.repoURL, name);
+  if (denied !== undefined) return `application repo ${denied}`;
   const misplaced = pathFault(target);
   if (misplaced !== undefined) return misplaced;
-  if (!isSourcePermitted(project, target.repoURL))
-    return `destination repo ${shownUrl(target.repoURL)} is not permitted in project '${name}'`;
+  const targetDenied = repositoryDenied(project, target.repoURL, name);
+  if (targetDenied !== undefined) return `destination repo ${targetDenied}`;
   if (plainUrl(dry.repoURL) !== plainUrl(target.repoURL)) return undefined;
   if (branchOf(dry.targetRevision ?? '') !== target.branch) return undefined;
   return `app is configured to hydrate to its own dry source (branch ${JSON.stringify(target.branch)}): hydrate to another branch`;
+}
+
+/** Only Git repositories are hydrated. */
+function repositoryDenied(project: AppProject, url: string, name: string): string | undefined {
+  const address = readAddress(url, 'git');
+  if (isRefused(address)) return `${JSON.stringify(shownUrl(url))} is refused: ${address.refused}`;
+  if (isSourcePermitted(project, address)) return undefined;
+  return `${shownUrl(url)} is not permitted in project '${name}'`;
 }
 
 function pathFault({ branch, path }: HydrationTarget): string | undefined {

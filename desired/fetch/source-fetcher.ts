@@ -1,4 +1,6 @@
-import { ownMember } from '#base';
+import { defined, ownMember } from '#base';
+import { isArchive, isArtifact, isRefused, readSourceAddress } from '#model';
+import { UnsafeInput } from '../errors.ts';
 import type { RequestedSource } from '../types.ts';
 import type { ChartLocation, ChartRepositories } from './charts/chart-repositories.ts';
 import type { Lfs } from './git/lfs.ts';
@@ -9,11 +11,13 @@ import type { FreshnessBound } from './git/git-repository.ts';
 import type { GitRepositories } from './git/git-repositories.ts';
 import { refuseOutsideLinks } from './files/snapshot.ts';
 import type { Snapshot } from './files/snapshot.ts';
-import { isTarballUrl } from './tarballs.ts';
 import type { TarballSources } from './tarballs.ts';
 import { checkAppPath, checkRevision } from './shared/input-checks.ts';
 
-type SourceLocation = Pick<RequestedSource, 'source' | 'repository'>;
+export interface SourceLocation extends Pick<RequestedSource, 'source' | 'repository'> {
+  /** What the project permits: elsewhere, files of the source are fetched without credentials. */
+  readonly sourceRepos?: readonly string[];
+}
 
 type SourceKind = 'git' | 'chart' | 'oci' | 'chart of a registry' | 'tarball';
 
@@ -23,11 +27,11 @@ type SourceKind = 'git' | 'chart' | 'oci' | 'chart of a registry' | 'tarball';
  * IsHelmOciRepo).
  */
 function kindOf({ source, repository }: SourceLocation): SourceKind {
-  if (source.repoURL.startsWith('oci://')) return 'oci';
-  if ((source.chart ?? '') === '') return isTarballUrl(source.repoURL) ? 'tarball' : 'git';
-  return repository.enableOci === true || !/^[a-z][a-z0-9+.-]*:\/\//i.test(source.repoURL.trim())
-    ? 'chart of a registry'
-    : 'chart';
+  const address = readSourceAddress(source);
+  if (isRefused(address)) throw new UnsafeInput(`the repository URL is refused: ${address.refused}`);
+  if (isArtifact(source)) return 'oci';
+  if ((source.chart ?? '') === '') return isArchive(address) ? 'tarball' : 'git';
+  return repository.enableOci === true || address.scheme === 'oci' ? 'chart of a registry' : 'chart';
 }
 
 /** Reports whether the source is a Git repository, whose commits never change. */
@@ -106,13 +110,14 @@ export class SourceFetcher {
   }
 
   async #fromGit(
-    { repository }: SourceLocation,
+    { repository, sourceRepos }: SourceLocation,
     revision: string,
     again: boolean,
     signal: AbortSignal,
   ): Promise<Snapshot> {
     const snapshot = await this.#git.snapshot(repository, revision, again, signal);
-    return this.#lfs.resolved(repository, (await this.#submodules?.complete(repository, snapshot, signal)) ?? snapshot);
+    const complete = await this.#submodules?.complete(repository, snapshot, { sourceRepos, signal });
+    return this.#lfs.resolved(repository, complete ?? snapshot);
   }
 
   #fetched(at: SourceLocation, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
@@ -146,7 +151,7 @@ export function pathOf(at: SourceLocation): readonly string[] {
   return kindOf(at).startsWith('chart') ? [] : checkAppPath(at.source.path ?? '');
 }
 
-function chartAt({ source, repository }: SourceLocation): ChartLocation {
+function chartAt({ source, repository, sourceRepos }: SourceLocation): ChartLocation {
   const passCredentials = ownMember(source.helm ?? {}, 'passCredentials') === true;
-  return { repository, chart: source.chart ?? '', passCredentials };
+  return { repository, chart: source.chart ?? '', passCredentials, ...defined({ sourceRepos }) };
 }

@@ -27,11 +27,6 @@ interface KnownArchive {
   readonly at: number;
 }
 
-/** Matches URLs with the suffix of an archive, which no Git repository has. */
-export function isTarballUrl(url: string): boolean {
-  return /^https?:\/\/[^?#]+\.(?:tar|tar\.gz|tgz)(?:[?#]|$)/i.test(url.trim());
-}
-
 /**
  * Archives over HTTP(S) as sources (not in Argo CD). The revision is the SHA-256 of the file.
  * `sha256:…` pins the content; an empty revision means the current file, revalidated with its ETag.
@@ -85,16 +80,15 @@ export class TarballSources {
   #download(repository: Repository, mustBegin: boolean, signal: AbortSignal): Promise<KnownArchive> {
     const { archives, cacheDir, clock, limits, web } = this.#deps;
     const owner = repositoryKey(repository);
-    const access: RepositoryAccess = { repository, at: checkUrl(repository.url, cacheDir) };
-    const { search } = new URL(repository.url);
-    const job = { key: owner, what: `downloading ${access.at.url.replace(search, '')}`, mustBegin };
+    const access: RepositoryAccess = { repository, at: checkUrl(repository.url, cacheDir, 'web') };
+    const job = { key: owner, what: `downloading ${access.at.bare.url}`, mustBegin };
     return this.#downloads.run(job, signal, async (work) => {
       const known = this.#known.get(owner);
       // Send the ETag only if the archive is still on disk.
       const isKept = known !== undefined && (await archives.has(owner, known.digest));
       const headers = known === undefined || !isKept || known.etag === '' ? {} : { 'if-none-match': known.etag };
       const at = clock.monotonic();
-      const asked = { url: access.at.url, headers, maxBytes: limits.maxArchiveBytes, signal: work };
+      const asked = { url: access.at, headers, maxBytes: limits.maxArchiveBytes, signal: work };
       const answer = await web.get(asked, access);
       const isSame = answer.status === 304 && known !== undefined;
       const body = isSame ? undefined : expectOk(answer, 'failed to download the archive');

@@ -1,12 +1,12 @@
-import { outsideText } from '#base';
+import { defined, outsideText } from '#base';
 import type { ApplicationSource, Repository } from '#model';
-import { isSourcePermitted } from '#policy';
 import { DesiredError } from '../errors.ts';
 import type { FreshnessBound } from '../fetch/git/git-repository.ts';
-import type { SourceFetcher } from '../fetch/source-fetcher.ts';
+import type { SourceFetcher, SourceLocation } from '../fetch/source-fetcher.ts';
 import type { Snapshot } from '../fetch/files/snapshot.ts';
 import { relatedRepository } from '../fetch/git/submodules.ts';
-import { checkUrl } from '../fetch/shared/input-checks.ts';
+import { checkUrl, checkWebUrl } from '../fetch/shared/input-checks.ts';
+import { isPermitted } from '../fetch/shared/permitted.ts';
 import { expectOk } from '../fetch/network/web-client.ts';
 import type { WebClient } from '../fetch/network/web-client.ts';
 import type { DesiredLimits } from '../limits.ts';
@@ -55,7 +55,7 @@ export class RelatedFiles {
   /** The files of another source of the request (Argo CD: resolveReferencedSources). */
   async #referenced(request: ManifestsRequest, name: string, signal: AbortSignal): Promise<Snapshot> {
     const at = referencedSource(request, name);
-    return this.#deps.remotes.snapshot(at, at.revision, mustRerender(request), signal);
+    return this.#deps.remotes.snapshot(withPermitted(request, at), at.revision, mustRerender(request), signal);
   }
 
   /**
@@ -69,12 +69,13 @@ export class RelatedFiles {
   ): Promise<Snapshot> {
     const { remotes, cacheDir } = this.#deps;
     const { repositories, project } = request;
-    if (!isPermitted(repositories.sourceRepos, project, url))
+    const address = checkUrl(url, cacheDir);
+    if (!isPermitted(repositories.sourceRepos, address))
       throw notPermitted(`the remote base ${outsideText('url', url)}`, project);
-    const repository = relatedRepository(at.repository, url, cacheDir);
-    const source = { repoURL: url };
+    const repository = relatedRepository(at.repository, address.text, cacheDir);
+    const source = { repoURL: address.text };
     const commit = await remotes.resolve({ source, repository, revision }, recencyOf(request.cache.revision), signal);
-    return remotes.snapshot({ source, repository }, commit, mustRerender(request), signal);
+    return remotes.snapshot(withPermitted(request, { source, repository }), commit, mustRerender(request), signal);
   }
 
   async #chart(
@@ -84,20 +85,21 @@ export class RelatedFiles {
   ): Promise<Snapshot> {
     const { remotes } = this.#deps;
     const { repositories, project } = request;
-    const { url } = repository;
-    if (!isPermitted(repositories.sourceRepos, project, url))
+    const address = checkUrl(repository.url, this.#deps.cacheDir, 'chart');
+    const url = address.text;
+    if (!isPermitted(repositories.sourceRepos, address))
       throw new DesiredError('DESIRED_SOURCE', `helm repos ${url} are not permitted in project '${project}'`, {
         retry: 'never',
       });
     const passCredentials = source.helm?.['passCredentials'] === true;
-    const isRegistry = url.startsWith('oci://');
-    const repoURL = isRegistry ? url.slice('oci://'.length) : url;
+    const isRegistry = address.scheme === 'oci';
+    const repoURL = url.replace(/^oci:\/\//, '');
     const at = {
       source: { repoURL, chart, helm: { passCredentials } },
       repository: { ...repository, url: repoURL, enableOci: isRegistry },
     };
     const found = await remotes.resolve({ ...at, revision: version }, recencyOf(request.cache.revision), signal);
-    return remotes.snapshot(at, found, mustRerender(request), signal);
+    return remotes.snapshot(withPermitted(request, at), found, mustRerender(request), signal);
   }
 
   async #file(
@@ -105,13 +107,13 @@ export class RelatedFiles {
     { url, maxBytes }: { readonly url: string; readonly maxBytes: number },
     signal: AbortSignal,
   ): Promise<Uint8Array> {
-    const { web, cacheDir, limits } = this.#deps;
-    const at = checkUrl(url, cacheDir);
-    if (!isPermitted(repositories.sourceRepos, project, at.url))
+    const { web, limits } = this.#deps;
+    const at = checkWebUrl(url);
+    if (!isPermitted(repositories.sourceRepos, at))
       throw notPermitted(`the file ${outsideText('url', url)}`, project);
     const repository: Repository = { url: at.url, type: 'helm', insecure: false, inheritedCreds: false };
     const answer = await web.get(
-      { url: at.url, maxBytes: Math.min(maxBytes, limits.maxArchiveBytes), signal },
+      { url: at, maxBytes: Math.min(maxBytes, limits.maxArchiveBytes), signal },
       { repository, at },
     );
     return expectOk(answer, `failed to fetch ${outsideText('url', url)}`);
@@ -124,19 +126,17 @@ export function recencyOf(revision: CachePolicy['revision']): FreshnessBound {
   return revision === 'current' ? Infinity : undefined;
 }
 
+/** Adds what decides where the credentials of the source's repository may be sent. */
+export function withPermitted(
+  { repositories: { sourceRepos } }: ManifestsRequest,
+  { source, repository }: Pick<RequestedSource, 'source' | 'repository'>,
+): SourceLocation {
+  return { source, repository, ...defined({ sourceRepos }) };
+}
+
 /** Reports whether the request ignores earlier renders. */
 export function mustRerender({ cache }: ManifestsRequest): boolean {
   return cache.manifests === 'rerender';
-}
-
-/**
- * Whether the patterns of a project permit a repository. Without patterns, every repository is
- * permitted.
- */
-function isPermitted(sourceRepos: readonly string[] | undefined, name: string, url: string): boolean {
-  if (sourceRepos === undefined) return true;
-  const apiVersion = 'argoproj.io/v1alpha1';
-  return isSourcePermitted({ apiVersion, kind: 'AppProject', metadata: { name }, spec: { sourceRepos } }, url);
 }
 
 function notPermitted(what: string, project: string): DesiredError {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbort, KeyedMutex, messageOf, untilAborted } from '#base';
 import type { Clock, RandomSource } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import type { Logger } from '#telemetry';
 import { CommandError, DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { Git } from '../fetch/git/git.ts';
@@ -107,7 +107,7 @@ export class GitCommitter implements HydrationCommitter {
     }
   }
 
-  #remoteOf(repository: Repository): { readonly url: ReturnType<typeof checkUrl>; readonly repository: Repository } {
+  #remoteOf(repository: Repository): { readonly url: SourceAddress; readonly repository: Repository } {
     if (repository.type !== 'git') throw new UnsupportedSource(`hydration to repositories of type ${repository.type}`);
     const url = checkUrl(repository.url, this.#deps.cacheDir);
     if (url.transport === 'local' && this.#deps.localRepositories === false)

@@ -11,9 +11,8 @@ export function checkRequestedSource({ source, revision }: RequestedSource): voi
   checkRevision(revision);
   checkRevision(source.targetRevision ?? '');
   const { repoURL, chart = '', path = '' } = source;
-  const isOci = repoURL.startsWith('oci://');
-  if (isOci || chart === '') checkAppPath(path);
-  if (!isOci && chart === '') checkUrl(repoURL, noCache);
+  const address = checkUrl(repoURL, noCache, chart === '' ? 'git' : 'chart');
+  if (address.scheme === 'oci' || chart === '') checkAppPath(path);
 }
 
 /** This process has no repository cache to protect. */

@@ -1,3 +1,4 @@
+import { isArtifact } from '#model';
 import { isReferenceOnly } from '#policy';
 import { DesiredError, WrongRevision } from '../errors.ts';
 import { isFullSha, mayBeShortSha } from '../fetch/git/refs.ts';
@@ -228,7 +229,7 @@ const unverified =
  * revision.
  */
 function checkRevision({ source }: RequestedSource, asked: string, answered: string): void {
-  const isGit = (source.chart ?? '') === '' && !source.repoURL.startsWith('oci://');
+  const isGit = (source.chart ?? '') === '' && !isArtifact(source);
   const isExact = isFullSha(asked) || asked.startsWith('sha256:');
   const same = answered.toLowerCase() === asked.toLowerCase();
   if (answered !== '' && (isExact ? same : !isGit || isFullSha(answered) || (same && mayBeShortSha(answered)))) return;

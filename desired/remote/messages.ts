@@ -1,5 +1,6 @@
 import { isObject, parseGoBool, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
+import { isArtifact } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { secretsIn } from '../given-secrets.ts';
 import type { ManifestsRequest, RequestedSource, SignatureDemand } from '../types.ts';
@@ -205,7 +206,7 @@ export function commonMessage(request: ManifestsRequest): ProtoMessage {
  */
 export function manifestMessage(request: ManifestsRequest, source: ApplicationSource): ProtoMessage {
   const { repositories, credentials } = request.repositories;
-  const isOci = source.repoURL.startsWith('oci://');
+  const isOci = isArtifact(source);
   const reachable = ({ type }: Repository): boolean => type === 'helm' || (isOci && type === 'oci');
   return {
     ...commonMessage(request),

@@ -11,3 +11,5 @@ export type { ServedPage, WebServer } from './web-server.ts';
 export { itWithTool } from './with-tool.ts';
 export { machineTools } from './repository.ts';
 export { renderOne, requestOf } from './request.ts';
+export { serveGit } from './git-server.ts';
+export { GitFixture, removeTemporaryFolders } from './source-bench.ts';

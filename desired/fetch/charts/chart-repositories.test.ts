@@ -337,7 +337,7 @@ describe('credentials of a chart repository', () => {
     ]);
   });
 
-  it.each(['//HOST/web.tgz', '\\\\HOST/web.tgz', '/\\HOST/web.tgz', 'http://HOST/web.tgz', 'http:\\\\HOST/web.tgz'])(
+  it.each(['//HOST/web.tgz', 'http://HOST/web.tgz'])(
     'in the query of its URL do not go to another host that the index names as %s',
     async (path) => {
       const other = await start();
@@ -350,6 +350,20 @@ describe('credentials of a chart repository', () => {
       expect(other.asked.map(({ path: asked, headers }) => [asked, headers.authorization])).toEqual([
         ['/web.tgz', undefined],
       ]);
+    },
+  );
+
+  it.each(['\\\\HOST/web.tgz', '/\\HOST/web.tgz', 'http:\\\\HOST/web.tgz', 'http://HOST/\tweb.tgz'])(
+    'is refused for an archive that the index names as %j',
+    async (path) => {
+      const other = await start();
+      const url = JSON.stringify(path.replace('HOST', new URL(other.url).host));
+      server.pages.set('/index.yaml', {
+        body: `apiVersion: v1\nentries:\n  web:\n  - version: 1.2.0\n    urls: [${url}]\n`,
+      });
+      const refused = await failureOf(charts().snapshot(at({ url: server.url }), '1.2.0', false, none));
+      expect(refused.message).toContain('has an address with a backslash or control characters');
+      expect(other.asked).toEqual([]);
     },
   );
 

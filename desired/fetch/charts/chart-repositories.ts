@@ -2,7 +2,7 @@ import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { hashJson, messageOf } from '#base';
 import type { Clock } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import type { ArchiveCache, KeptArchive } from '../files/archive-cache.ts';
@@ -15,8 +15,9 @@ import { Lru } from '../shared/lru.ts';
 import { compareVersions, highestMatch, parseConstraint, parseVersion } from '../shared/semver.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import { Tree, walk } from '../files/tree.ts';
-import { checkUrl } from '../shared/input-checks.ts';
-import { expectOk } from '../network/web-client.ts';
+import { answerUrl, checkUrl } from '../shared/input-checks.ts';
+import { mayBorrow } from '../shared/permitted.ts';
+import { expectOk, withoutLogin } from '../network/web-client.ts';
 import type { RepositoryAccess, WebClient } from '../network/web-client.ts';
 
 const unzip = promisify(gunzip);
@@ -38,6 +39,8 @@ export interface ChartLocation {
   readonly chart: string;
   /** Send credentials also to other servers that the index names (`helm.passCredentials`). */
   readonly passCredentials: boolean;
+  /** What the project permits: credentials of a template are sent nowhere else. */
+  readonly sourceRepos?: readonly string[];
 }
 
 interface CachedIndex {
@@ -97,7 +100,7 @@ export class ChartRepositories {
   async snapshot(at: ChartLocation, version: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {
     checkChartName(at.chart);
     const owner = repositoryKey(at.repository);
-    const key = hashJson([owner, at.chart, version]);
+    const key = hashJson([owner, at.chart, version, lenderKey(at)]);
     const what = `downloading version ${version} of the chart ${at.chart}`;
     return this.#downloads.run(`${key} ${String(again)}`, what, signal, async (work) => {
       const known = again ? undefined : this.#digests.get(key);
@@ -118,7 +121,9 @@ export class ChartRepositories {
   ): Promise<{ readonly digest: string; readonly archive: KeptArchive }> {
     const owner = repositoryKey(at.repository);
     const entry = pickEntry(at, await this.#versions(at, again, signal), version);
-    const kept = again || entry.digest === '' ? undefined : await this.#open(owner, entry.digest, signal);
+    // Another project may have downloaded it with credentials that this one does not lend.
+    const mayReuse = !again && entry.digest !== '' && !at.repository.inheritedCreds;
+    const kept = mayReuse ? await this.#open(owner, entry.digest, signal) : undefined;
     if (kept !== undefined) return { digest: entry.digest, archive: kept };
     const digest = await this.#store(at, entry, version, signal);
     const archive = await this.#open(owner, digest, signal);
@@ -135,14 +140,14 @@ export class ChartRepositories {
   async #store(at: ChartLocation, entry: ChartVersion, version: string, signal: AbortSignal): Promise<string> {
     const { maxArchiveBytes } = this.#deps.limits;
     const access = this.#access(at);
-    const url = urlInRepository(access.at.url, entry.urls[0] ?? '');
-    const answer = await this.#deps.web.get({ url, maxBytes: maxArchiveBytes, signal }, access);
+    const url = urlInRepository(access.at, entry.urls[0] ?? '');
+    const answer = await this.#deps.web.get({ url, maxBytes: maxArchiveBytes, signal }, accessTo(url, at, access));
     const packed = expectOk(answer, `failed to download version ${version} of the chart ${at.chart}`);
     if (entry.digest !== '' && digestOf(packed) !== entry.digest)
       throw new DesiredError(
         'DESIRED_DIGEST',
         `version ${version} of the chart ${at.chart}: the downloaded file does not have the digest that the index of the repository gives for it (sha256:${entry.digest})`,
-        { fields: { repository: access.at.url } },
+        { fields: { repository: access.at.bare.url } },
       );
     return this.#deps.archives.store(repositoryKey(at.repository), packed);
   }
@@ -165,7 +170,7 @@ export class ChartRepositories {
     const known = this.#indexes.get(owner);
     if (!noCache && known !== undefined && clock.monotonic() - known.at < limits.refsTtlMs) return known;
     const access = this.#access(at);
-    const job = { key: owner, what: `reading the index of ${access.at.url}`, mustBegin: noCache };
+    const job = { key: owner, what: `reading the index of ${access.at.bare.url}`, mustBegin: noCache };
     return this.#listings.run(job, signal, async (work) => {
       const cached = this.#indexes.get(owner);
       const headers = {
@@ -173,7 +178,7 @@ export class ChartRepositories {
         ...(this.#deps.userAgent === undefined ? {} : { 'user-agent': this.#deps.userAgent }),
       };
       const began = clock.monotonic();
-      const url = urlInRepository(access.at.url, 'index.yaml');
+      const url = urlInRepository(access.at, 'index.yaml');
       const answer = await web.get({ url, headers, maxBytes: limits.maxIndexBytes, signal: work }, access);
       const index =
         answer.status === 304 && cached !== undefined
@@ -190,7 +195,7 @@ export class ChartRepositories {
   }
 
   #access({ repository, passCredentials }: ChartLocation): RepositoryAccess {
-    const at = checkUrl(repository.url, this.#deps.cacheDir);
+    const at = checkUrl(repository.url, this.#deps.cacheDir, 'chart');
     if (at.transport !== 'http')
       throw new UnsafeInput('the chart repository is refused: its URL must begin with https:// or http://');
     return { repository, at, passCredentials: passCredentials };
@@ -241,24 +246,37 @@ function pickEntry(at: ChartLocation, entries: readonly ChartVersion[], version:
 }
 
 /**
+ * An index may name any archive. Credentials of a template apply to more than this repository, so
+ * they go only to its own address and to those that the project permits.
+ */
+function accessTo(
+  url: SourceAddress,
+  { repository, sourceRepos }: ChartLocation,
+  access: RepositoryAccess,
+): RepositoryAccess {
+  const isOwn = !repository.inheritedCreds || mayBorrow(sourceRepos, access.at, url);
+  return isOwn ? access : withoutLogin(access);
+}
+
+/** Which archives of the index get credentials: downloads are not shared between projects that differ. */
+function lenderKey({ repository, sourceRepos }: ChartLocation): readonly string[] {
+  return repository.inheritedCreds ? (sourceRepos ?? ['*']) : [];
+}
+
+/**
  * Resolves a URL against the repository and keeps the query of the repository URL (a signature) for
  * relative paths.
+ * @throws RepositoryError
  */
-function urlInRepository(repository: string, path: string): string {
-  const base = new URL(repository);
-  const { search } = base;
-  if (!base.pathname.endsWith('/')) base.pathname += '/';
-  base.search = '';
-  let url: URL;
-  try {
-    url = new URL(path, base);
-  } catch {
-    throw new RepositoryError('the index of the chart repository has an address that cannot be parsed');
-  }
-  const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(path);
+function urlInRepository(repository: SourceAddress, path: string): SourceAddress {
+  // Readers of URLs disagree about these.
+  if (/[\u0000-\u001f\u007f\\]/.test(path.trim()))
+    throw new RepositoryError('the index of the chart repository has an address with a backslash or control characters');
+  const found = answerUrl(path.trim(), `${repository.bare.url}/`);
+  const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(path.trim());
   // "//host/path" is relative as well, and leads to another host.
-  if (isRelative && url.origin === base.origin && url.search === '') url.search = search;
-  return url.href;
+  if (!isRelative || found.origin !== repository.origin || found.query !== '') return found;
+  return answerUrl(`${found.url}${repository.query}`, found.url);
 }
 
 /** Some servers compress the index regardless of the request. */

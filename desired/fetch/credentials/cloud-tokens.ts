@@ -5,6 +5,7 @@ import type { Clock, JsonObject } from '#base';
 import type { AzurePrincipal, Repository } from '#model';
 import { RepositoryError } from '../../errors.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
+import { checkWebUrl } from '../shared/input-checks.ts';
 import { Lru } from '../shared/lru.ts';
 import type { WebClient, WebRequest, WebResponse } from '../network/web-client.ts';
 
@@ -110,7 +111,7 @@ export class CloudTokens {
       const form = { grant_type: 'access_token', service, access_token: token };
       const answer = await this.#deps.web.get(formRequest(`${origin}/oauth2/exchange`, form, work), {
         repository: omit(repository, 'username', 'password', 'bearerToken'),
-        at: { url: origin, transport: 'http', host: new URL(origin).hostname },
+        at: checkWebUrl(origin),
       });
       const value = answer.status === 200 ? textOf(jsonOf(answer), 'refresh_token') : '';
       if (value === '') throw failed(`it exchanges no token (status ${answer.status})`);
@@ -194,7 +195,7 @@ export class CloudTokens {
         ...(proxy === undefined ? {} : { proxy }),
         ...(noProxy === undefined ? {} : { noProxy }),
       },
-      at: { url, transport: 'http', host: new URL(url).hostname },
+      at: checkWebUrl(url),
     });
     const token = answer.status === 200 ? textOf(jsonOf(answer), 'access_token') : '';
     if (token === '')
@@ -228,7 +229,7 @@ function azureIdOf({ azure }: Repository): string {
 function formRequest(url: string, form: Readonly<Record<string, string>>, signal: AbortSignal): WebRequest {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   const body = new URLSearchParams(form).toString();
-  return { url, method: 'POST', body, headers, maxBytes: maxResponseBytes, signal };
+  return { url: checkWebUrl(url), method: 'POST', body, headers, maxBytes: maxResponseBytes, signal };
 }
 
 /** Seconds since 1970 at which a JSON web token expires; its signature is not checked. */

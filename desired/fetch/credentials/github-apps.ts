@@ -2,12 +2,12 @@ import { createPrivateKey, createSign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { hashText, isObject, ownMember, parseJson } from '#base';
 import type { Clock, Json } from '#base';
-import type { GitHubApp, Repository } from '#model';
+import type { GitHubApp, Repository, SourceAddress } from '#model';
 import { RepositoryError } from '../../errors.ts';
 import { Lru } from '../shared/lru.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
-import type { WebClient } from '../network/web-client.ts';
+import { answerUrl, checkWebUrl } from '../shared/input-checks.ts';
+import type { RepositoryAccess, WebClient } from '../network/web-client.ts';
 
 export interface GitHubAppsDeps {
   readonly clock: Clock;
@@ -37,8 +37,8 @@ export class GitHubApps {
   }
 
   /** Returns the password for a repository. @throws RepositoryError without key or token */
-  async token(app: GitHubApp, repository: Repository, at: SafeUrl, signal: AbortSignal): Promise<string> {
-    const owner = new URL(at.url).pathname.split('/')[1]?.toLowerCase() ?? '';
+  async token(app: GitHubApp, repository: Repository, at: SourceAddress, signal: AbortSignal): Promise<string> {
+    const owner = at.segments[0]?.toLowerCase() ?? '';
     const key = [app.id, app.installationId || owner, app.baseUrl, hashText(app.privateKey.reveal())].join(' ');
     const known = this.#tokens.get(key);
     if (known !== undefined && this.#deps.clock.monotonic() < known.until) return known.token;
@@ -82,10 +82,10 @@ export class GitHubApps {
         ...(proxy === undefined ? {} : { proxy }),
         ...(noProxy === undefined ? {} : { noProxy }),
       },
-      at: { url: base, transport: 'http', host: '' },
+      at: checkWebUrl(base),
       bearer: jwt,
-    } as const;
-    const answer = await this.#deps.web.get({ url: `${base}${path}`, method, headers, maxBytes, signal }, access);
+    } satisfies RepositoryAccess;
+    const answer = await this.#deps.web.get({ url: answerUrl(`${base}${path}`, base), method, headers, maxBytes, signal }, access);
     if (answer.status !== 200 && answer.status !== 201)
       throw authenticationError(app, `${base} answers with status ${answer.status}`);
     try {

@@ -1,13 +1,12 @@
 import { omit, outsideText } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { RepositoryError } from '../../errors.ts';
 import { Lru } from '../shared/lru.ts';
-import { checkUrl } from '../shared/input-checks.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
+import { answerUrl, checkUrl } from '../shared/input-checks.ts';
 import type { WebClient } from '../network/web-client.ts';
 
 export interface GitRemote {
-  readonly url: SafeUrl;
+  readonly url: SourceAddress;
   readonly repository: Repository;
 }
 
@@ -43,22 +42,21 @@ export class GitRedirects {
   async follow(remote: GitRemote, signal: AbortSignal): Promise<GitRemote> {
     const { url, repository } = remote;
     // The request with which git asks for refs (remote-curl.c, discover_refs).
-    const tail = `${url.url.endsWith('/') ? '' : '/'}info/refs${url.url.includes('?') ? '&' : '?'}service=git-upload-pack`;
+    const tail = '/info/refs?service=git-upload-pack';
     const headers = { 'user-agent': 'git/2.40 (driftless)', 'git-protocol': 'version=2' };
-    const asked = { url: `${url.url}${tail}`, headers, maxBytes: 0, headOnly: true, signal };
+    const asked = { url: answerUrl(`${url.url}${tail}`, url.url), headers, maxBytes: 0, headOnly: true, signal };
     const { finalUrl, hasLeftOrigin } = await this.#web.get(asked, { repository, at: url });
-    if (finalUrl === new URL(asked.url).href) {
+    if (finalUrl === asked.url.url) {
       this.#redirected.delete(url.url);
       return remote;
     }
     this.#redirected.set(url.url, true, 1);
-    const end = tail.replace(/^\//, '');
-    if (!finalUrl.endsWith(end))
+    if (!finalUrl.endsWith(tail))
       throw new RepositoryError(
         `${outsideText('url', url.url)} redirects to ${outsideText('url', finalUrl)}, which is no Git repository`,
       );
-    const next = checkUrl(finalUrl.slice(0, -end.length).replace(/\/$/, ''), this.#cacheDir);
-    if (!hasLeftOrigin) return { url: { ...url, url: next.url }, repository };
+    const next = checkUrl(finalUrl.slice(0, -tail.length), this.#cacheDir);
+    if (!hasLeftOrigin) return { url: next.withLoginOf(url), repository };
     const bare = omit(repository, 'username', 'password', 'bearerToken', 'tlsClientCertData', 'tlsClientCertKey');
     return { url: next, repository: { ...bare, insecure: false } };
   }

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConcurrencyLimiter, KeyedMutex, newAbortController } from '#base';
 import type { RandomSource } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import { CommitFolders } from './commit-folders.ts';
@@ -19,7 +19,6 @@ import { repositoryKey } from '../shared/repository-key.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import type { Tree } from '../files/tree.ts';
 import { checkUrl } from '../shared/input-checks.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 
 /** Beyond this many, idle repositories are dropped from memory; their mirrors stay on disk. */
 const maxIdleRepositories = 4096;
@@ -114,7 +113,7 @@ export class GitRepositories {
     this.#folders.stop(reason);
   }
 
-  #addressOf({ url }: Repository): SafeUrl {
+  #addressOf({ url }: Repository): SourceAddress {
     const address = checkUrl(url, this.#deps.cacheDir);
     if (address.transport !== 'local' || this.#deps.localRepositories !== false) return address;
     throw new UnsafeInput(

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedMutex, newAbortController, omit } from '#base';
 import type { Clock } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { CommandError, DesiredError, MirrorLost, RevisionNotFound, SizeLimitExceeded } from '../../errors.ts';
 import { joined, parseBatch, partsOf, takeBatch } from './blob-batches.ts';
@@ -19,7 +19,6 @@ import type { ResolvedRef, Refs } from './refs.ts';
 import { withGitRetries } from './retries.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { Tree } from '../files/tree.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 
 export interface GitRepositoryDeps {
   readonly clock: Clock;
@@ -50,7 +49,7 @@ const refPrefix = 'refs/driftless/';
  */
 export class GitRepository {
   readonly #deps: GitRepositoryDeps;
-  readonly #url: SafeUrl;
+  readonly #url: SourceAddress;
   readonly #repository: Repository;
   readonly #directory: string;
   readonly #folder: MirrorFolder;
@@ -70,7 +69,7 @@ export class GitRepository {
   #reads: PendingRead[] = [];
   #reading = false;
 
-  constructor(deps: GitRepositoryDeps, url: SafeUrl, repository: Repository) {
+  constructor(deps: GitRepositoryDeps, url: SourceAddress, repository: Repository) {
     this.#deps = deps;
     this.#url = url;
     this.#repository = repository;

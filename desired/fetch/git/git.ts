@@ -2,7 +2,7 @@ import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { abortable, outsideText, SecretValue } from '#base';
 import type { RandomSource } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import type { Logger } from '#telemetry';
 import type { CommandResult, CommandRunner } from '../../command/types.ts';
 import { defaultLimits } from '../../limits.ts';
@@ -19,7 +19,6 @@ import type { GitRedirects, GitRemote } from './git-redirects.ts';
 import { namelessUser, passwdLine, userDatabaseEnv } from './nameless-user.ts';
 import { sshProxy } from './ssh-proxy.ts';
 import { makeFolder } from '../shared/disk-failure.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 
 /**
  * Location of known hosts and certificates, as in Argo CD (ARGOCD_SSH_DATA_PATH,
@@ -226,10 +225,10 @@ export class Git {
     if (url.transport === 'http') {
       await this.#http(access, url, repository);
       if (addresses !== undefined && (await this.#canPinAddresses(signal)))
-        access.pins.push(...curlPins(url.url, addresses).map((pin) => [curlPinKey, pin] as const));
-    } else if (isGitProtocol(url)) {
+        access.pins.push(...curlPins(url, addresses).map((pin) => [curlPinKey, pin] as const));
+    } else if (url.scheme === 'git') {
       const [address] = addresses ?? [];
-      if (address !== undefined) access.config['remote.source.url'] = atAddress(url.url, address);
+      if (address !== undefined) access.config['remote.source.url'] = atAddress(url, address);
     } else if (url.transport === 'ssh') await this.#ssh(access, repository, { url, address: addresses?.[0], signal });
   }
 
@@ -256,7 +255,7 @@ export class Git {
   }
 
   /** Precedence as in Argo CD: password or ssh key, GitHub App, Google, Azure. */
-  async withToken(url: SafeUrl, repository: Repository, signal: AbortSignal): Promise<Repository> {
+  async withToken(url: SourceAddress, repository: Repository, signal: AbortSignal): Promise<Repository> {
     const { githubApp: app, googleKey, azure, password, bearerToken, sshPrivateKey } = repository;
     const hasOwn = [password, bearerToken, sshPrivateKey].some((one) => one !== undefined);
     if (hasOwn) return repository;
@@ -269,12 +268,12 @@ export class Git {
     return { ...repository, ...(await this.#deps.tokens.credentials(repository, signal)) };
   }
 
-  async #http(access: GitAccess, url: SafeUrl, repository: Repository): Promise<void> {
+  async #http(access: GitAccess, url: SourceAddress, repository: Repository): Promise<void> {
     const { bearerToken } = repository;
     const password = repository.password?.reveal() ?? url.password;
     const username = nonEmpty(repository.username) ?? url.username ?? 'x-access-token';
     // Bound to the origin: a redirect to another host does not get it.
-    const header = `http.${new URL(url.url).origin}/.extraHeader`;
+    const header = `http.${url.origin}/.extraHeader`;
     if (nonEmpty(password) !== undefined) {
       const basic = Buffer.from(`${username}:${password ?? ''}`).toString('base64');
       access.config[header] = `Authorization: Basic ${basic}`;
@@ -288,7 +287,7 @@ export class Git {
     if (nonEmpty(repository.noProxy) !== undefined) access.env['no_proxy'] = repository.noProxy ?? '';
   }
 
-  async #tls(access: GitAccess, url: SafeUrl, repository: Repository): Promise<void> {
+  async #tls(access: GitAccess, url: SourceAddress, repository: Repository): Promise<void> {
     const { tlsClientCertData, tlsClientCertKey } = repository;
     if (repository.insecure) access.env['GIT_SSL_NO_VERIFY'] = 'true';
     else {
@@ -308,7 +307,7 @@ export class Git {
       url,
       address,
       signal,
-    }: { readonly url: SafeUrl; readonly address: string | undefined; readonly signal: AbortSignal },
+    }: { readonly url: SourceAddress; readonly address: string | undefined; readonly signal: AbortSignal },
   ): Promise<void> {
     const proxy = sshProxy(nonEmpty(repository.proxy));
     const hosts = repository.insecure ? '/dev/null' : this.#deps.trust.sshKnownHosts;
@@ -325,7 +324,7 @@ export class Git {
       'PermitLocalCommand=no',
     ];
     if (address !== undefined) {
-      const alias = await this.#hostKeyAlias(sshTarget(url.url, url.host), hosts, signal);
+      const alias = await this.#hostKeyAlias(sshTarget(url), hosts, signal);
       options.push(...sshPins(address, alias));
     }
     const words = ['ssh', '-F', '/dev/null', ...options.flatMap((option) => ['-o', option])];
@@ -395,7 +394,6 @@ interface GitAccess {
   readonly secrets: string[];
 }
 
-/** @throws RepositoryError for a user or host that ssh could parse as something else */
 function programOf(args: readonly string[], run: GitRun, { ssh }: GitAccess): readonly string[] {
   const { directory, remote, sshCommand } = run;
   if (remote === undefined || sshCommand === undefined) return ['git', `--git-dir=${directory}`, ...args];
@@ -404,10 +402,6 @@ function programOf(args: readonly string[], run: GitRun, { ssh }: GitAccess): re
 
 function noAccess(): GitAccess {
   return { config: {}, pins: [], env: {}, ssh: [], files: [], secrets: [] };
-}
-
-function isGitProtocol({ url }: SafeUrl): boolean {
-  return /^git:\/\//i.test(url);
 }
 
 /** The failure that curl reports for an unknown host, for hosts that we resolve ourselves. */

@@ -1,16 +1,16 @@
 import { isObject, outsideText, ownMember, parseJson } from '#base';
 import type { Json } from '#base';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import type { CommandResult } from '../../command/types.ts';
 import { checkUrl } from '../shared/input-checks.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 import type { LfsSshServer, RunOnServer } from './lfs-ssh.ts';
+import { withoutLogin } from '../network/web-client.ts';
 import type { RepositoryAccess } from '../network/web-client.ts';
 
 /** The LFS server of a repository. */
 export interface LfsEndpoint {
-  readonly url: string;
+  readonly url: SourceAddress;
   readonly access: RepositoryAccess;
   /** Grants of an ssh server, for the origin of `url`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -39,15 +39,15 @@ export async function findLfsEndpoint(
   const own = checkUrl(repository.url, cacheDir);
   const at = configured === '' ? own : checkUrl(configured, cacheDir);
   if (at.transport === 'http') {
-    const url = configured === '' ? defaultUrl(at.url) : at.url.replace(/\/+$/, '');
+    const url = configured === '' ? checkUrl(defaultUrl(at.url), cacheDir) : at.bare;
     if (own.transport !== 'http') return { url, access: withoutLogin({ repository, at }), headers: {} };
     return { url, access: { repository: await withToken(repository, signal), at: own }, headers: {} };
   }
-  if (at.transport !== 'ssh' || /^git:/i.test(at.url))
+  if (at.scheme !== 'ssh')
     throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
-  if (at.url !== own.url && at.host.toLowerCase() !== own.host.toLowerCase())
+  if (at.url !== own.url && at.host !== own.host)
     throw new UnsafeInput('the address of .lfsconfig is refused: it is another ssh server than that of the repository');
-  const path = sshPath(at.url);
+  const path = sshPath(at);
   const result = await runOnServer(`git-lfs-authenticate '${path}' download`, { url: at, repository }, signal);
   if (result.exitCode !== 0) return { at, repository, path, refusal: refused(result) };
   return granted(result, repository, { at, cacheDir });
@@ -61,20 +61,19 @@ function refused({ stderr }: CommandResult): RepositoryError {
 function granted(
   { stdout }: CommandResult,
   repository: Repository,
-  { at, cacheDir }: { readonly at: SafeUrl; readonly cacheDir: string },
+  { at, cacheDir }: { readonly at: SourceAddress; readonly cacheDir: string },
 ): LfsEndpoint {
   const answer = jsonOf(Buffer.from(stdout).toString('utf8'));
   const href = answer !== undefined && isObject(answer) ? (ownMember(answer, 'href') ?? '') : undefined;
   if (answer === undefined || !isObject(answer) || typeof href !== 'string')
     throw new RepositoryError('the ssh server of the repository answers git-lfs-authenticate with something else');
   const found = checkUrl(
-    href === '' ? defaultUrl(`https://${at.host}/${sshPath(at.url).replace(/^\//, '')}`) : href,
+    href === '' ? defaultUrl(`https://${at.host}/${sshPath(at).replace(/^\//, '')}`) : href,
     cacheDir,
   );
   if (found.transport !== 'http')
     throw new RepositoryError(`the ssh server names an LFS server without https: ${outsideText('url', href)}`);
-  const url = found.url.replace(/\/+$/, '');
-  return { url, access: withoutLogin({ repository, at: found }), headers: headersIn(ownMember(answer, 'header')) };
+  return { url: found.bare, access: withoutLogin({ repository, at: found }), headers: headersIn(ownMember(answer, 'header')) };
 }
 
 function jsonOf(text: string): Json | undefined {
@@ -97,9 +96,9 @@ function defaultUrl(repository: string): string {
   return `${repository.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`;
 }
 
-/** The path of an ssh URL, which becomes a word of a command on the server. @throws UnsafeInput */
-function sshPath(url: string): string {
-  const path = /^ssh:\/\//i.test(url) ? new URL(url).pathname : url.slice(url.indexOf(':') + 1);
+/** The path of an ssh address, which becomes a word of a command on the server. @throws UnsafeInput */
+function sshPath({ segments, isShort }: SourceAddress): string {
+  const path = `${isShort ? '' : '/'}${segments.join('/')}`;
   if (/^[\w./~+-]+$/.test(path) && !path.startsWith('-')) return path;
   throw new UnsafeInput('Git LFS over ssh is refused for a repository whose path has special characters');
 }
@@ -115,18 +114,4 @@ export function lfsUrlIn(config: Uint8Array): string {
     if (value !== undefined) found.set(`${section}.${key.toLowerCase()}`, value.replace(/^"(.*)"$/, '$1'));
   }
   return found.get('lfs.url') ?? found.get('remote.origin.lfsurl') ?? '';
-}
-
-/** Keeps `insecure` and the proxy of the repository, but no credentials or client certificate. */
-export function withoutLogin({ repository, at }: RepositoryAccess): RepositoryAccess {
-  const { url, type, insecure, inheritedCreds, proxy, noProxy } = repository;
-  const bare: Repository = {
-    url,
-    type,
-    insecure,
-    inheritedCreds,
-    ...(proxy === undefined ? {} : { proxy }),
-    ...(noProxy === undefined ? {} : { noProxy }),
-  };
-  return { repository: bare, at: { url: at.url, transport: at.transport, host: at.host } };
 }

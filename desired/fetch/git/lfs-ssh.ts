@@ -1,14 +1,13 @@
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { DesiredError, RepositoryError } from '../../errors.ts';
 import type { CommandResult } from '../../command/types.ts';
 import { digestOf } from '../files/archive-cache.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 
 /** Runs one command on the server of an ssh URL, with the credentials of the repository. */
 export type RunOnServer = (command: string, remote: ServerCommand, signal: AbortSignal) => Promise<CommandResult>;
 
 export interface ServerCommand {
-  readonly url: SafeUrl;
+  readonly url: SourceAddress;
   readonly repository: Repository;
   readonly stdin?: string;
   /** Upper bound on the output. */
@@ -17,7 +16,7 @@ export interface ServerCommand {
 
 /** An ssh server that transfers files itself, because it has no git-lfs-authenticate. */
 export interface LfsSshServer {
-  readonly at: SafeUrl;
+  readonly at: SourceAddress;
   readonly repository: Repository;
   /** A word of the command on the server. */
   readonly path: string;

@@ -7,9 +7,10 @@ import { digestOf } from '../files/archive-cache.ts';
 import type { DiskCache } from '../shared/disk-cache.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import type { Snapshot } from '../files/snapshot.ts';
-import { expectOk } from '../network/web-client.ts';
+import { answerUrl } from '../shared/input-checks.ts';
+import { expectOk, withoutLogin } from '../network/web-client.ts';
 import type { WebClient } from '../network/web-client.ts';
-import { findLfsEndpoint, headersIn, lfsUrlIn, withoutLogin } from './lfs-endpoint.ts';
+import { findLfsEndpoint, headersIn, lfsUrlIn } from './lfs-endpoint.ts';
 import type { LfsEndpoint, LfsEndpointDeps } from './lfs-endpoint.ts';
 import { transferOverSsh } from './lfs-ssh.ts';
 
@@ -119,7 +120,7 @@ export class Lfs {
         throw new RepositoryError(`the LFS server of the repository does not have the file ${pointer.digest}`);
       // Headers of the LFS server grant access; without any, the repository's login may be needed.
       const isBare = Object.keys(action.headers).length > 0;
-      const asked = { url: action.href, originHeaders: action.headers, maxBytes: pointer.size + 1, signal };
+      const asked = { url: answerUrl(action.href, endpoint.url.url), originHeaders: action.headers, maxBytes: pointer.size + 1, signal };
       const answer = await this.#deps.web.get(asked, isBare ? withoutLogin(access) : access);
       const content = expectOk(answer, `failed to download the LFS file ${pointer.digest}`);
       if (content.length !== pointer.size || digestOf(content) !== pointer.digest)
@@ -139,7 +140,7 @@ export class Lfs {
     const headers = { accept: mediaType, 'content-type': mediaType };
     const answer = await this.#deps.web.get(
       {
-        url: `${url}/objects/batch`,
+        url: answerUrl(`${url.url}/objects/batch`, url.url),
         method: 'POST',
         body,
         headers,

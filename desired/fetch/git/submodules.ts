@@ -1,7 +1,9 @@
-import { posix } from 'node:path';
-import { isAbort, messageOf } from '#base';
-import type { Repository } from '#model';
-import { UnsafeInput } from '../../errors.ts';
+import { hashJson, isAbort, messageOf } from '#base';
+import type { Repository, SourceAddress } from '#model';
+import { RepositoryError, UnsafeInput } from '../../errors.ts';
+import { withoutCredentials } from '../network/web-client.ts';
+import { mayBorrow } from '../shared/permitted.ts';
+import type { PermittedRepos } from '../shared/permitted.ts';
 import { Lru } from '../shared/lru.ts';
 import type { GitRepositories } from './git-repositories.ts';
 import type { Snapshot } from '../files/snapshot.ts';
@@ -23,7 +25,8 @@ export interface SubmodulesDeps {
  * Mounts the files of submodules (Argo CD: git submodule update --init --recursive). A submodule
  * that cannot be fetched fails only sources that need its files.
  * Deliberate differences: passwords and tokens are sent only to a submodule of the same origin (an
- * ssh key to any known host); a remote repository cannot have submodules on the local disk.
+ * ssh key to any known host), and only if the project permits its address; a remote repository
+ * cannot have submodules on the local disk.
  */
 export class Submodules {
   readonly #deps: SubmodulesDeps;
@@ -34,10 +37,11 @@ export class Submodules {
     this.#complete = new Lru(deps.maxTreeBytes);
   }
 
-  async complete(repository: Repository, snapshot: Snapshot, signal: AbortSignal, depth = 0): Promise<Snapshot> {
+  async complete(repository: Repository, snapshot: Snapshot, context: SubmoduleContext): Promise<Snapshot> {
+    const { signal, sourceRepos, depth = 0 } = context;
     const { submodules } = snapshot.tree;
     if (submodules.length === 0 || submodules.length > maxSubmodules || depth === maxDepth) return snapshot;
-    const key = `${snapshot.key} ${snapshot.revision} ${depth}`;
+    const key = hashJson([snapshot.key, snapshot.revision, depth, sourceRepos ?? null]);
     const known = this.#complete.get(key);
     if (known !== undefined) return known;
     const urls = await urlsOf(snapshot, signal);
@@ -45,7 +49,7 @@ export class Submodules {
     for (const { path, node } of submodules)
       mounts.set(
         path,
-        await this.#fetched(repository, urls.get(path), node, { signal, depth }).catch((error: unknown) => {
+        await this.#fetched(repository, urls.get(path), node, context).catch((error: unknown) => {
           if (isAbort(error) || signal.aborted) throw error;
           return messageOf(error);
         }),
@@ -60,13 +64,30 @@ export class Submodules {
     parent: Repository,
     url: string | undefined,
     { oid }: SubmoduleNode,
-    { signal, depth }: { readonly signal: AbortSignal; readonly depth: number },
+    { signal, sourceRepos, depth = 0 }: SubmoduleContext,
   ): Promise<Snapshot> {
     if (url === undefined) throw new UnsafeInput('.gitmodules has no URL for it');
-    const repository = relatedRepository(parent, url, this.#deps.cacheDir);
-    const snapshot = await this.#deps.repositories.snapshot(repository, oid, false, signal);
-    return this.complete(repository, snapshot, signal, depth + 1);
+    const { cacheDir, repositories } = this.#deps;
+    const related = relatedRepository(parent, url, cacheDir);
+    const address = checkUrl(related.url, cacheDir);
+    const isLent = mayBorrow(sourceRepos, checkUrl(parent.url, cacheDir), address);
+    const repository = isLent ? related : withoutCredentials(related);
+    const snapshot = await repositories.snapshot(repository, oid, false, signal).catch((error: unknown) => {
+      if (isLent || isAbort(error)) throw error;
+      throw new RepositoryError(
+        `${messageOf(error)} (fetched without credentials, because the project does not permit ${address.bare.url})`,
+        { cause: error },
+      );
+    });
+    return this.complete(repository, snapshot, { signal, sourceRepos, depth: depth + 1 });
   }
+}
+
+interface SubmoduleContext {
+  /** What the project permits: only these get the credentials of the repository. */
+  readonly sourceRepos: PermittedRepos;
+  readonly depth?: number;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -76,13 +97,12 @@ export class Submodules {
  */
 export function relatedRepository(parent: Repository, raw: string, cacheDir: string): Repository {
   const from = checkUrl(parent.url, cacheDir);
-  const url = /^\.\.?(?:\/|$)/.test(raw) ? resolvedAgainst(from.url, raw) : raw;
-  const to = checkUrl(url, cacheDir);
+  const to = checkUrl(/^\.\.?(?:\/|$)/.test(raw) ? resolvedAgainst(from, raw) : raw, cacheDir);
+  const url = to.text;
   if (to.transport === 'local' && from.transport !== 'local')
     throw new UnsafeInput('its URL is refused: it points to the local disk');
   const { insecure, inheritedCreds, sshPrivateKey, proxy, noProxy } = parent;
-  const isSame = from.transport === to.transport && originOf(from.url) === originOf(to.url);
-  if (isSame) return { ...parent, url, type: 'git' };
+  if (to.scheme === from.scheme && to.authority === from.authority) return { ...parent, url, type: 'git' };
   return {
     url,
     type: 'git',
@@ -94,17 +114,22 @@ export function relatedRepository(parent: Repository, raw: string, cacheDir: str
   };
 }
 
-/** Resolves a relative URL as git does, by dropping parts of the path from the end. */
-function resolvedAgainst(parent: string, path: string): string {
-  const [, head = '', rest = ''] = /^((?:[a-z][a-z0-9+.-]*:\/\/[^/]*|[^/:]+:(?!\/\/))?)(.*)$/i.exec(parent) ?? [];
-  return `${head}${posix.join(rest, path)}`;
-}
-
-function originOf(url: string): string {
-  const match = /^([a-z][a-z0-9+.-]*:\/\/)(?:[^@/]*@)?([^/]*)/i.exec(url);
-  return match === null
-    ? (/^(?:[^@/]*@)?([^:/]*):/.exec(url)?.[1] ?? '').toLowerCase()
-    : `${match[1] ?? ''}${match[2] ?? ''}`.toLowerCase();
+/**
+ * Resolves a relative URL as git does, by dropping parts of the path from the end.
+ * @throws UnsafeInput if it leads out of the server
+ */
+function resolvedAgainst(parent: SourceAddress, path: string): string {
+  const segments = [...parent.segments];
+  for (const part of path.replace(/\/$/, '').split('/')) {
+    if (part === '.') continue;
+    if (part !== '..') segments.push(part);
+    else if (segments.pop() === undefined) throw new UnsafeInput('its URL is refused: it leads out of its server');
+  }
+  const rest = segments.join('/');
+  if (parent.transport === 'local') return `/${decodeURIComponent(rest)}`;
+  const user = parent.username !== undefined && parent.transport === 'ssh' ? `${parent.username}@` : '';
+  if (parent.scheme === 'ssh' && parent.isShort) return `${user}${parent.host}:${rest}`;
+  return `${parent.scheme}://${encodeURI(user)}${parent.authority}/${rest}`;
 }
 
 /** Maps submodule paths to URLs, from `.gitmodules`. */

@@ -9,7 +9,7 @@ import { startWebServer } from '../../testing/index.ts';
 import { DeniedNetworks, invalidNetworks } from './denied-networks.ts';
 import { Git } from '../git/git.ts';
 import { HostGate } from './host-gate.ts';
-import { checkUrl } from '../shared/input-checks.ts';
+import { checkUrl, checkWebUrl } from '../shared/input-checks.ts';
 import { WebClient } from './web-client.ts';
 
 const names: Readonly<Record<string, readonly string[]>> = {
@@ -90,13 +90,14 @@ describe('denied networks', () => {
     try {
       const hosts = new HostGate(8, new DeniedNetworks(['127.0.0.2'], { allowLocal: true }));
       const web = new WebClient({ clock: systemClock, tlsCertificates: '/none', proxies: {}, hosts });
-      const ask = (url: string): Promise<unknown> => {
+      const ask = async (url: string): Promise<unknown> => {
         const access = { repository: bareRepository(url), at: checkUrl(url, '/cache') };
-        return web.get({ url, maxBytes: 1000, signal: never }, access);
+        return web.get({ url: checkWebUrl(url), maxBytes: 1000, signal: never }, access);
       };
       await expect(ask(outside.url)).rejects.toThrow(/^127\.0\.0\.2 lies in a network/);
-      for (const host of ['2130706434', '0x7f000002', '127.2', '[::ffff:127.0.0.2]'])
-        await expect(ask(inside.url.replace('127.0.0.1', host))).rejects.toThrow(/lies in a network/);
+      await expect(ask(inside.url.replace('127.0.0.1', '[::ffff:127.0.0.2]'))).rejects.toThrow(/lies in a network/);
+      for (const host of ['2130706434', '0x7f000002', '127.2'])
+        expect(() => checkWebUrl(inside.url.replace('127.0.0.1', host))).toThrow(/is an IP address in an unusual/);
       expect(inside.asked).toEqual([]);
     } finally {
       await Promise.all([inside.close(), outside.close()]);
@@ -116,7 +117,7 @@ describe('denied networks', () => {
     const url = inside.url.replace('127.0.0.1', 'flips.example');
     const ask = (): Promise<{ readonly body: Buffer }> => {
       const access = { repository: bareRepository(url), at: checkUrl(url, '/cache') };
-      return web.get({ url, maxBytes: 1000, signal: never }, access);
+      return web.get({ url: checkWebUrl(url), maxBytes: 1000, signal: never }, access);
     };
     try {
       // The connection used the checked address: no other resolver knows this name.

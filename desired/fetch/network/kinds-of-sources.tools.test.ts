@@ -65,9 +65,6 @@ describe('by default, a source on loopback is refused without a request', () => 
   it.each<[string, (port: string) => Partial<ApplicationSource> & { readonly repoURL: string }]>([
     ['git over http', (port) => ({ repoURL: `http://127.0.0.1:${port}/x.git` })],
     ['git at the whole of loopback', (port) => ({ repoURL: `http://127.9.9.9:${port}/x.git` })],
-    ['git in decimal', (port) => ({ repoURL: `http://2130706433:${port}/x.git` })],
-    ['git in hexadecimal', (port) => ({ repoURL: `http://0x7f.1:${port}/x.git` })],
-    ['git in octal', (port) => ({ repoURL: `http://0177.0.0.1:${port}/x.git` })],
     ['git at no address', (port) => ({ repoURL: `http://0.0.0.0:${port}/x.git` })],
     ['git at no address of IPv6', (port) => ({ repoURL: `http://[::]:${port}/x.git` })],
     ['git by IPv6', (port) => ({ repoURL: `http://[::1]:${port}/x.git` })],
@@ -78,8 +75,6 @@ describe('by default, a source on loopback is refused without a request', () => 
     ['git with user and password', (port) => ({ repoURL: `https://a:b@127.0.0.1:${port}/x.git` })],
     ['ssh', () => ({ repoURL: 'git@127.0.0.1:x.git' })],
     ['ssh by name', () => ({ repoURL: 'git@localhost:x.git' })],
-    ['ssh in decimal', (port) => ({ repoURL: `ssh://git@2130706433:${port}/x.git` })],
-    ['ssh in hexadecimal', (port) => ({ repoURL: `ssh://git@0x7F000001:${port}/x.git` })],
     ['ssh by IPv6', (port) => ({ repoURL: `ssh://git@[::1]:${port}/x.git` })],
     ["git's own protocol", (port) => ({ repoURL: `git://127.0.0.1:${port}/x.git` })],
     ['a chart repository', (port) => ({ repoURL: `http://127.0.0.1:${port}`, ...chart })],
@@ -89,6 +84,22 @@ describe('by default, a source on loopback is refused without a request', () => 
   ])('%s', async (_what, source) => {
     const text = await failure(source(portOf(inside)));
     expect(text).toContain('is a loopback address (--allow-local-sources permits it, for labs)');
+    expect(inside.asked).toEqual([]);
+  });
+});
+
+describe('an IP address in a spelling that programs read differently is refused without a request', () => {
+  it.each([
+    ['git in decimal', 'http://2130706433:PORT/x.git'],
+    ['git in hexadecimal', 'http://0x7f.1:PORT/x.git'],
+    ['git in octal', 'http://0177.0.0.1:PORT/x.git'],
+    ['git with a dot at its end', 'http://127.0.0.1.:PORT/x.git'],
+    ['ssh in decimal', 'ssh://git@2130706433:PORT/x.git'],
+    ['ssh in hexadecimal', 'ssh://git@0x7F000001:PORT/x.git'],
+    ['an archive in decimal', 'http://2130706433:PORT/x.tgz'],
+  ])('%s', async (_what, url) => {
+    const text = await failure({ repoURL: url.replace('PORT', portOf(inside)) });
+    expect(text).toContain('its host is an IP address in an unusual spelling');
     expect(inside.asked).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import { eventually, SocksProxy } from '#support';
 import { failureOf } from '../../testing/repository.ts';
 import { startWebServer } from '../../testing/web-server.ts';
 import type { WebServer } from '../../testing/web-server.ts';
-import { checkUrl } from '../shared/input-checks.ts';
+import { checkUrl, checkWebUrl } from '../shared/input-checks.ts';
 import { DeniedNetworks } from './denied-networks.ts';
 import type { SourceReach } from './denied-networks.ts';
 import { HostGate } from './host-gate.ts';
@@ -37,7 +37,7 @@ const client = (denied: readonly string[] = [], reach: SourceReach = { allowLoca
     hosts: new HostGate(8, new DeniedNetworks(denied, reach)),
   });
 const get = (url: string, access = accessTo(own.url), web = client()): Promise<WebResponse> =>
-  web.get({ url, maxBytes: 1000, signal }, access);
+  web.get({ url: checkWebUrl(url), maxBytes: 1000, signal }, access);
 const sentTo = (server: WebServer): (string | undefined)[] => server.asked.map(({ headers }) => headers.authorization);
 
 describe('redirects', () => {
@@ -92,7 +92,7 @@ describe('redirects', () => {
     stranger.pages.set('/b', { body: 'b' });
     const originHeaders = { authorization: 'RemoteAuth once', 'private-token': 'secret' };
     const bare = { repository: bareRepository(own.url), at: checkUrl(own.url, '/cache') };
-    await client().get({ url: `${own.url}/a`, originHeaders, headers: { accept: 'x' }, maxBytes: 1000, signal }, bare);
+    await client().get({ url: checkWebUrl(`${own.url}/a`), originHeaders, headers: { accept: 'x' }, maxBytes: 1000, signal }, bare);
     expect(own.asked[0]?.headers).toMatchObject({ ...originHeaders, accept: 'x' });
     expect(stranger.asked[0]?.headers.accept).toBe('x');
     expect(Object.keys(stranger.asked[0]?.headers ?? {})).not.toEqual(
@@ -110,7 +110,7 @@ describe('redirects', () => {
 
   it('of a POST are not followed', async () => {
     own.pages.set('/a', { status: 307, headers: { location: `${stranger.url}/b` } });
-    const wanted = { url: `${own.url}/a`, method: 'POST', body: 'secret', maxBytes: 1000, signal } as const;
+    const wanted = { url: checkWebUrl(`${own.url}/a`), method: 'POST', body: 'secret', maxBytes: 1000, signal } as const;
     expect((await client().get(wanted, accessTo(own.url))).status).toBe(307);
     expect(stranger.asked).toEqual([]);
   });
@@ -150,7 +150,7 @@ describe('the proxy of a repository', () => {
     const silent = (host: string): Promise<readonly string[]> =>
       host === 'proxy.example' ? new Promise(() => undefined) : Promise.reject(new Error('ENOTFOUND'));
     const stop = new AbortController();
-    const url = 'http://charts.example/index.yaml';
+    const url = checkWebUrl('http://charts.example/index.yaml');
     const access = accessTo('http://charts.example', { proxy: 'http://proxy.example' });
     const pending = client([], { find: silent }).get({ url, maxBytes: 1000, signal: stop.signal }, access);
     stop.abort(new Error('enough'));
@@ -262,7 +262,7 @@ describe('a SOCKS proxy', () => {
     const stop = new AbortController();
     const web = client();
     const asked = web.get(
-      { url: 'http://only-the-proxy-knows.example/x', maxBytes: 1000, signal: stop.signal },
+      { url: checkWebUrl('http://only-the-proxy-knows.example/x'), maxBytes: 1000, signal: stop.signal },
       through(proxy.port),
     );
     await eventually(() => expect(proxy.open).toBe(1));

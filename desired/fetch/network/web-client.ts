@@ -4,15 +4,15 @@ import type { LookupFunction } from 'node:net';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import { EnvHttpProxyAgent, request } from 'undici';
-import { abortable, isAbort, messageOf, outsideText } from '#base';
+import { abortable, defined, isAbort, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import { isSocks, KubeConnectionError } from '#kube';
-import type { Repository } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../../errors.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
 import type { HostGate } from './host-gate.ts';
+import { answerUrl } from '../shared/input-checks.ts';
 import { socksAgent, socksProxyFor } from './socks-agent.ts';
-import type { SafeUrl } from '../shared/input-checks.ts';
 
 /** The proxies of this process, for repositories without their own. */
 export interface ProxySettings {
@@ -40,7 +40,7 @@ export interface WebClientDeps {
 export interface RepositoryAccess {
   readonly repository: Repository;
   /** The repository URL, with the user and password it contained. */
-  readonly at: SafeUrl;
+  readonly at: SourceAddress;
   /** Send user and password also to hosts that the index names, but never after a redirect. */
   readonly passCredentials?: boolean;
   /** A token from the registry's token service, used instead of user and password. */
@@ -48,7 +48,7 @@ export interface RepositoryAccess {
 }
 
 export interface WebRequest {
-  readonly url: string;
+  readonly url: SourceAddress;
   /** Defaults to GET. A POST follows no redirect. */
   readonly method?: 'GET' | 'POST';
   /** Body of a POST. */
@@ -79,7 +79,7 @@ type RequestAgent = ReturnType<typeof socksAgent>;
 
 /** One request of a chain of redirects. */
 interface RedirectHop {
-  readonly url: URL;
+  readonly url: SourceAddress;
   readonly hasLeftOrigin: boolean;
   /** Send the login, the client certificate and `insecure` of the repository. */
   readonly mayAuthenticate: boolean;
@@ -102,8 +102,10 @@ export class WebClient {
    * @throws RepositoryError if there is none, SizeLimitExceeded
    */
   async get(wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
-    let url = checkedUrl(wanted.url);
-    const isTrusted = access.passCredentials === true || url.origin === new URL(access.at.url).origin;
+    let url = wanted.url;
+    if (url.transport !== 'http')
+      throw new RepositoryError('an address of the repository is refused: it must begin with https:// or http://');
+    const isTrusted = access.passCredentials === true || url.origin === access.at.origin;
     let hasLeftOrigin = false;
     for (let hops = 0; ; hops += 1) {
       const hop = { url, hasLeftOrigin, mayAuthenticate: isTrusted && !hasLeftOrigin };
@@ -111,7 +113,7 @@ export class WebClient {
       const location = answer.headers['location'];
       if (!redirectStatuses.has(answer.status) || location === undefined || wanted.method === 'POST') return answer;
       if (hops === maxRedirects) throw new RepositoryError(`${withoutQuery(url)} redirects too often`);
-      const next = checkedUrl(URL.canParse(location, url.href) ? new URL(location, url).href : location);
+      const next = answerUrl(location, url.url);
       // After leaving the origin, credentials are not sent again, even if a redirect leads back.
       hasLeftOrigin ||= next.origin !== url.origin;
       url = next;
@@ -120,7 +122,7 @@ export class WebClient {
 
   #sendToHost(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
     const send = (): Promise<WebResponse> => this.#send(hop, wanted, access);
-    return this.#deps.hosts?.run(hop.url.hostname, wanted.signal, send) ?? send();
+    return this.#deps.hosts?.run(hop.url.host, wanted.signal, send) ?? send();
   }
 
   async #send(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
@@ -128,7 +130,7 @@ export class WebClient {
     const agent = await this.#agent(hop, access, wanted.signal);
     try {
       const { statusCode, headers, body } = await abortable(
-        request(url, {
+        request(url.url, {
           dispatcher: agent.dispatcher,
           method: wanted.method ?? 'GET',
           signal: wanted.signal,
@@ -146,7 +148,7 @@ export class WebClient {
         wanted.signal,
       );
       const content = wanted.headOnly === true ? discardBody(body) : await readBounded(body, wanted.maxBytes, url);
-      return { status: statusCode, headers: joinedHeaders(headers), body: content, finalUrl: url.href, hasLeftOrigin };
+      return { status: statusCode, headers: joinedHeaders(headers), body: content, finalUrl: url.url, hasLeftOrigin };
     } catch (error) {
       if (
         error instanceof RepositoryError ||
@@ -169,10 +171,10 @@ export class WebClient {
     const own = await ownProxy(repository, denied, signal);
     const { http = '', https = '', none = '' } = own ?? this.#deps.proxies;
     const connect = await this.#tls(hop, repository);
-    const proxy = socksProxyFor(hop.url, { http, https, none });
+    const proxy = socksProxyFor(new URL(hop.url.url), { http, https, none });
     if (proxy !== undefined) {
       const lookup = own === undefined ? undefined : denied?.proxyLookup;
-      return socksAgent(hop.url, { clock: this.#deps.clock, proxy, tls: connect, lookup });
+      return socksAgent(new URL(hop.url.url), { clock: this.#deps.clock, proxy, tls: connect, lookup });
     }
     const dispatcher = new EnvHttpProxyAgent({
       httpProxy: isSocks(http) ? '' : http,
@@ -190,8 +192,8 @@ export class WebClient {
 
   /** `insecure` and the client certificate apply to the repository's own server only. */
   async #tls({ url, mayAuthenticate }: RedirectHop, repository: Repository): Promise<Record<string, unknown>> {
-    if (url.protocol !== 'https:') return {};
-    const bundle = await readFile(join(this.#deps.tlsCertificates, url.hostname), 'utf8').catch(() => undefined);
+    if (url.scheme !== 'https') return {};
+    const bundle = await readFile(join(this.#deps.tlsCertificates, url.host), 'utf8').catch(() => undefined);
     const { tlsClientCertData: cert, tlsClientCertKey: key } = repository;
     return {
       ...(bundle === undefined ? {} : { ca: [...rootCertificates, bundle] }),
@@ -249,23 +251,9 @@ export function basicAuth({ username, password }: { readonly username: string; r
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-function checkedUrl(text: string): URL {
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    throw new RepositoryError('an address of the repository cannot be parsed');
-  }
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw new RepositoryError(`an address of the repository is refused: the scheme ${url.protocol}// is not allowed`);
-  url.username = '';
-  url.password = '';
-  return url;
-}
-
 /** For messages: the query of a signed URL is its secret. */
-function withoutQuery(url: URL): string {
-  return `${url.origin}${url.pathname}`;
+function withoutQuery({ url }: SourceAddress): string {
+  return new URL(url).origin + new URL(url).pathname;
 }
 
 function reasonOf(error: unknown): string {
@@ -289,7 +277,7 @@ function discardBody(body: { destroy(): unknown; on(event: 'error', listener: ()
   return Buffer.alloc(0);
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, limit: number, url: URL): Promise<Buffer> {
+async function readBounded(body: AsyncIterable<Buffer>, limit: number, url: SourceAddress): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -298,4 +286,13 @@ async function readBounded(body: AsyncIterable<Buffer>, limit: number, url: URL)
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** Keeps `insecure` and the proxy of the repository, but no credentials or client certificate. */
+export function withoutLogin({ repository, at }: RepositoryAccess): RepositoryAccess {
+  return { repository: withoutCredentials(repository), at: at.bare };
+}
+
+export function withoutCredentials({ url, type, insecure, inheritedCreds, proxy, noProxy }: Repository): Repository {
+  return { url, type, insecure, inheritedCreds, ...defined({ proxy, noProxy }) };
 }

@@ -1,11 +1,13 @@
 import { defined, isObject, omit, ownMember, parseJson } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
-import type { Repository } from '#model';
+import { isRefused, readAddress } from '#model';
+import type { Repository, SourceAddress } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import type { CloudTokens, RegistryLogin } from '../credentials/cloud-tokens.ts';
 import { digestOf } from '../files/archive-cache.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
+import { answerUrl, checkWebUrl } from '../shared/input-checks.ts';
 import { Lru } from '../shared/lru.ts';
 import { expectOk } from '../network/web-client.ts';
 import type { RepositoryAccess, WebClient, WebResponse } from '../network/web-client.ts';
@@ -15,6 +17,7 @@ export interface OciRepository {
   readonly origin: string;
   readonly host: string;
   readonly name: string;
+  readonly address: SourceAddress;
 }
 
 export interface OciLayer {
@@ -125,7 +128,7 @@ export class OciClient {
     if (repository.googleKey !== undefined && repository.password === undefined)
       throw new UnsupportedSource('gcpServiceAccountKey for a registry (a token of the registry as password works)');
     const request = {
-      url: `${at.origin}${path}`,
+      url: answerUrl(path, at.origin),
       headers: { accept, ...defined({ 'user-agent': userAgent }) },
       maxBytes,
       signal,
@@ -139,7 +142,7 @@ export class OciClient {
     const challenge = first.headers['www-authenticate'] ?? '';
     if (needsAzure(repository) && !/^bearer\b/i.test(challenge))
       throw new RepositoryError(`${at.host} does not allow tokens, which an identity in Azure needs`);
-    if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: registryUrl(at) });
+    if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: at.address });
     if (!/^bearer\b/i.test(challenge)) return first;
     const fresh = await this.#token(repository, at, challenge, signal);
     this.#tokens.set(key, fresh, 1);
@@ -154,12 +157,9 @@ export class OciClient {
     signal: AbortSignal,
   ): Promise<{ readonly token: string; readonly until: number }> {
     const part = (name: string): string => new RegExp(`\\b${name}="([^"]*)"`, 'i').exec(challenge)?.[1] ?? '';
-    let realm: URL;
-    try {
-      realm = new URL(part('realm'), at.origin);
-    } catch {
+    if (!URL.canParse(part('realm'), at.origin))
       throw new RepositoryError(`${at.host} names a token service whose address cannot be parsed`);
-    }
+    const realm = new URL(part('realm'), at.origin);
     if (realm.protocol !== 'https:' && at.origin.startsWith('https:'))
       throw new RepositoryError(`${at.host} names a token service without https`);
     if (part('service') !== '') realm.searchParams.set('service', part('service'));
@@ -169,12 +169,12 @@ export class OciClient {
       ? await this.#azureLogin({ repository, at, realm }, part('service'), signal)
       : {};
     const asked = await this.#deps.web.get(
-      { url: realm.href, maxBytes: maxManifestBytes, signal },
+      { url: answerUrl(realm.href, at.origin), maxBytes: maxManifestBytes, signal },
       {
         repository: isElsewhere
           ? { ...omit(repository, 'bearerToken', 'tlsClientCertData', 'tlsClientCertKey'), insecure: false }
           : { ...repository, ...login },
-        at: { url: realm.origin, transport: 'http', host: realm.hostname },
+        at: answerUrl('/', realm.origin),
       },
     );
     const answer = jsonOf(expectOk(asked, `${at.host}: the token service refuses`), at);
@@ -219,28 +219,23 @@ function anonymousAccess(repository: Repository, at: OciRepository, token: strin
   const bearer = token ?? repository.bearerToken?.reveal();
   return {
     repository: omit(repository, 'username', 'password', 'bearerToken'),
-    at: registryUrl(at),
+    at: at.address,
     ...(bearer === undefined ? {} : { bearer }),
   };
 }
 
-function registryUrl(at: OciRepository): RepositoryAccess['at'] {
-  return { url: at.origin, transport: 'http', host: at.host };
-}
-
 /** Parses the URL of a repository, with or without oci://. @throws UnsafeInput */
 export function ociRepositoryOf(repository: Repository, chart = ''): OciRepository {
-  const text = repository.url
-    .trim()
-    .replace(/^(?:oci|https):\/\//i, '')
-    .replace(/\/+$/, '');
-  const [host = '', ...path] = [text, ...(chart === '' ? [] : [chart])].join('/').split('/');
+  const found = readAddress(repository.url, 'chart');
+  if (isRefused(found)) throw new UnsafeInput(`the address of the registry is refused: ${found.refused}`);
+  const path = [...found.segments, ...(chart === '' ? [] : chart.split('/'))];
   const isName = path.length > 0 && path.every((part) => /^[A-Za-z0-9][\w.-]*$/.test(part) && !part.includes('..'));
-  if (!isName || !/^(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/.test(host))
+  if (!isName || !['oci', 'https'].includes(found.scheme) || found.hasLogin || found.query !== '')
     throw new UnsafeInput('the address of the registry is refused: it must be a host and the name of a repository');
+  const host = found.authority;
   const reached = host === 'docker.io' ? 'registry-1.docker.io' : host;
-  const origin = `${repository.ociForceHttp === true ? 'http' : 'https'}://${reached}`;
-  return { origin: new URL(origin).origin, host, name: path.join('/') };
+  const address = checkWebUrl(`${repository.ociForceHttp === true ? 'http' : 'https'}://${reached}`);
+  return { origin: address.url, host, name: path.join('/'), address };
 }
 
 export function isDigest(text: string): boolean {

@@ -1,5 +1,6 @@
 import { hashJson } from '#base';
 import type { SecretValue } from '#base';
+import { isRefused, readAddress } from '#model';
 import type { Repository } from '#model';
 
 /**
@@ -7,8 +8,9 @@ import type { Repository } from '#model';
  * part of the hash only.
  */
 export function repositoryKey(repository: Repository): string {
+  const address = readAddress(repository.url, 'any');
   return hashJson([
-    repository.url.trim(),
+    isRefused(address) ? repository.url : address.text,
     repository.username ?? '',
     textOfSecret(repository.password),
     textOfSecret(repository.bearerToken),

@@ -132,6 +132,11 @@ describeWithTool('helm', 'a chart that kustomize would pull', () => {
     ['has no such version', 'name: web, version: 9.0.0', /9\.0\.0.* not found/],
     ['has a name that is a path', 'version: 1.0.0, name: "a/../web"', /"a\/..\/web" is refused/],
     ['has a name with an option', 'version: 1.0.0, name: "-x"', /"-x" is refused/],
+    [
+      'has a name that is a template',
+      'name: web, version: 1.0.0, nameTemplate: \'{{ env "HOME" }}\'',
+      /^the kustomization of .*: the nameTemplate of a Helm chart is refused: it is a template/,
+    ],
     ['is too big', 'name: web, version: 1.0.0', /more than 10 bytes|too big|limit/],
   ])('that %s is refused with a reason', async (title, entry, expected) => {
     serve('1.0.0');

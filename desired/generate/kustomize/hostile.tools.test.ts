@@ -219,6 +219,7 @@ describeWithTool('kustomize', 'a hostile author of an overlay', () => {
       'valuesFile: "WEB/state"',
       'releaseName: "--post-renderer=x"',
       'releaseName: rel, configHome: ../home',
+      'nameTemplate: \'{{ env "HOME" }}\'',
       'version: "../../x"',
       'version: 1.0.0, repo: "file:///etc"',
       'version: 1.0.0, repo: "git+WEB"',

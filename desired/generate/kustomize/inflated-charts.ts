@@ -97,6 +97,7 @@ function chartOf(place: OverlayContext, chart: JsonObject, names: ChartFieldName
   const [name, version, repo] = [textOf(chart, names.name), textOf(chart, names.version), textOf(chart, names.repo)];
   for (const field of names.refused) if (ownMember(chart, field) !== undefined) throw refusedField(place, field);
   for (const text of [name, version, textOf(chart, 'releaseName')]) checkArgument(place, text);
+  checkNameTemplate(place, textOf(chart, 'nameTemplate'));
   const newest = ownMember(chart, 'devel') === true ? '>=0.0.0-0' : '*';
   return {
     name,
@@ -157,6 +158,15 @@ function checkArgument({ here }: OverlayContext, text: string): void {
   const isSafe = !text.startsWith('-') && !/[,"\r\n\0]/.test(text) && !text.split('/').includes('..');
   if (isSafe && !text.startsWith('/')) return;
   throw new UnsafeInput(`${overlayName(here)}: ${JSON.stringify(text)} is refused for a Helm chart`);
+}
+
+/** helm renders it as a template, whose functions read the environment of the process. */
+function checkNameTemplate(place: OverlayContext, text: string): void {
+  checkArgument(place, text);
+  if (!text.includes('{{')) return;
+  throw new UnsafeInput(
+    `${overlayName(place.here)}: the nameTemplate of a Helm chart is refused: it is a template, write the name`,
+  );
 }
 
 function refusedField({ here }: OverlayContext, field: string): UnsupportedSource {
