@@ -1,6 +1,6 @@
 // Prepares the checkout: installs the packages and builds dist/ if either is missing or stale.
-// `--build` always builds. All output goes to stderr, which keeps the stdout of the next command
-// clean.
+// `--build` always builds, `--no-build` only installs. All output goes to stderr, which keeps the
+// stdout of the next command clean.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync, rmSync } from 'node:fs';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ if (major < 20 || (major === 20 && minor < 19))
 
 const always = process.argv.includes('--build');
 installIfStale();
-buildIfStale();
+if (!process.argv.includes('--no-build')) buildIfStale();
 
 function fail(message) {
   process.stderr.write(`driftless: ${message}\n`);

@@ -5,15 +5,15 @@
 //   manifests/crds/ -> files/crds/
 // With --check it writes nothing, names stale files and exits with 1 if there are any. Needs only
 // `npm ci`.
-import { readdirSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { format, resolveConfig } from 'prettier';
+import { put } from './generated.mjs';
 import { defaultText, readOptions } from './option-table.mjs';
 import { root } from '../root.mjs';
 
 const chart = join(root, 'charts', 'driftless');
-const check = process.argv.includes('--check');
 
 /**
  * Keys of argocd-cmd-params-cm without effect here. The schema allows them, so that values files of
@@ -194,30 +194,10 @@ async function pretty(path, text) {
   return format(text, { ...(await resolveConfig(path)), filepath: path });
 }
 
-let stale = 0;
-function put(path, text) {
-  let before = '';
-  try {
-    before = readFileSync(path, 'utf8');
-  } catch {
-    // The file does not exist yet.
-  }
-  if (before === text) return;
-  if (!check) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    return;
-  }
-  process.stderr.write(
-    `${relative(root, path)} is not what scripts/generate/chart-docs.mjs writes: run it and commit the result.\n`,
-  );
-  stale += 1;
-}
-
 const valuesText = readFileSync(join(chart, 'values.yaml'), 'utf8');
 const values = load(valuesText);
 const documented = readValues(valuesText);
-const options = await readOptions(root);
+const options = await readOptions();
 const schemaPath = join(chart, 'values.schema.json');
 put(schemaPath, await pretty(schemaPath, JSON.stringify(schemaOf(documented, values, options), null, 2)));
 const globals = Object.keys(values.global).sort();
@@ -230,4 +210,3 @@ put(
 );
 for (const name of readdirSync(join(root, 'manifests', 'crds')))
   put(join(chart, 'files', 'crds', name), readFileSync(join(root, 'manifests', 'crds', name), 'utf8'));
-process.exitCode = stale === 0 ? 0 : 1;

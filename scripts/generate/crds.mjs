@@ -2,9 +2,9 @@
 // structural schemas. The fields are those of Argo CD's API, the descriptions are our own; each
 // part is defined once (an Application has sources in five places). With --check it writes nothing,
 // names stale files and exits with 1 if there are any.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
+import { put } from './generated.mjs';
 import { root } from '../root.mjs';
 
 const string = (description) => ({ type: 'string', ...(description ? { description } : {}) });
@@ -498,14 +498,7 @@ const files = {
   'appproject-crd.yaml': crd('appprojects', 'AppProject', ['appproj', 'appprojs'], appProject),
 };
 
-let stale = 0;
 for (const [name, value] of Object.entries(files)) {
-  const path = join(root, 'manifests', 'crds', name);
-  const text = `# Written by scripts/generate/crds.mjs: change it there.\n${dump(value, { noRefs: true, lineWidth: 140 })}`;
-  if (!process.argv.includes('--check')) writeFileSync(path, text);
-  else if (readFileSync(path, 'utf8') !== text) {
-    process.stderr.write(`${path} is not what scripts/generate/crds.mjs writes: run it and commit the result.\n`);
-    stale += 1;
-  }
+  const text = dump(value, { noRefs: true, lineWidth: 140 });
+  put(join(root, 'manifests', 'crds', name), `# Written by scripts/generate/crds.mjs: change it there.\n${text}`);
 }
-process.exitCode = stale === 0 ? 0 : 1;

@@ -1,12 +1,9 @@
-// Writes the table of docs/health.md from the table of checks in health/custom/. Needs
-// `npm run build`. A test compares the page with the table.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Writes the table of docs/health.md from the table of checks in health/custom/. With --check it
+// writes nothing and exits with 1 if the page is stale.
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { importSource, putBetween } from './generated.mjs';
 import { root } from '../root.mjs';
 
-const { checksTable, customChecks } = await import(pathToFileURL(join(root, 'dist', 'health', 'index.js')).href);
-const path = join(root, 'docs', 'health.md');
-const mark = '<!-- from here on: node scripts/generate/health-docs.mjs -->\n';
-const [head] = readFileSync(path, 'utf8').split(mark);
-writeFileSync(path, `${head}${mark}\n${checksTable(customChecks)}`);
+const { checksTable, customChecks } = await importSource('health/index.ts');
+const mark = '<!-- from here on: node scripts/generate/health-docs.mjs -->';
+putBetween(join(root, 'docs', 'health.md'), [mark], checksTable(customChecks));

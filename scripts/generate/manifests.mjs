@@ -2,13 +2,13 @@
 // both ways to install give the same objects. With --check it writes nothing, names stale files and
 // exits with 1 if there are any. Needs helm 3.8 or newer: $HELM, else the one on PATH.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { dump } from 'js-yaml';
+import { put } from './generated.mjs';
 import { root } from '../root.mjs';
 
-const check = process.argv.includes('--check');
 const home = mkdtempSync(join(tmpdir(), 'driftless-manifests-'));
 
 // install.yaml has no `replicas`: applying it again must not undo `kubectl scale`. Overlays set it.
@@ -117,7 +117,6 @@ function inOrder(documents) {
   return [...documents].sort((a, b) => rank(a) - rank(b));
 }
 
-let stale = 0;
 try {
   for (const [name, { what, values, text }] of Object.entries(files)) {
     const head = `# ${what}\n# Written by scripts/generate/manifests.mjs from charts/driftless: change it there.\n`;
@@ -132,24 +131,4 @@ try {
   }
 } finally {
   rmSync(home, { recursive: true, force: true });
-}
-process.exitCode = stale === 0 ? 0 : 1;
-
-function put(path, text) {
-  let before = '';
-  try {
-    before = readFileSync(path, 'utf8');
-  } catch {
-    // The file does not exist yet.
-  }
-  if (before === text) return;
-  if (!check) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-    return;
-  }
-  process.stderr.write(
-    `${relative(root, path)} is not what scripts/generate/manifests.mjs writes: run it and commit the result.\n`,
-  );
-  stale += 1;
 }

@@ -1,30 +1,14 @@
-// Reads the options of `driftless run` from cli/options/ without a build, for the generators of
-// chart and docs.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import ts from 'typescript';
+// Reads the options of `driftless run` from cli/options/, for the generators of chart and docs.
+import { importSource } from './generated.mjs';
 
 /** The options of `driftless run` in the order of --help. */
-export async function readOptions(root) {
-  const { runOptions } = await import(moduleUrl(root, 'run-options.ts'));
-  return Object.values(runOptions);
+export async function readOptions() {
+  return Object.values((await importSource('cli/options/run-options.ts')).runOptions);
 }
 
 /** The options that only Driftless has. */
-export async function readDriftlessOptions(root) {
-  const { driftlessOptions } = await import(moduleUrl(root, 'driftless-options.ts'));
-  return Object.values(driftlessOptions);
-}
-
-/**
- * A file of cli/options/ as a data URL with its imports inlined. The compiler erases type imports.
- */
-function moduleUrl(root, file) {
-  const { outputText } = ts.transpileModule(readFileSync(join(root, 'cli', 'options', file), 'utf8'), {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
-  });
-  const whole = outputText.replaceAll(/(?<=from ')\.\/([^']+)(?=')/g, (_, other) => moduleUrl(root, other));
-  return `data:text/javascript;base64,${Buffer.from(whole).toString('base64')}`;
+export async function readDriftlessOptions() {
+  return Object.values((await importSource('cli/options/driftless-options.ts')).driftlessOptions);
 }
 
 /** A default as written on the command line. */

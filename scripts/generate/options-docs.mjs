@@ -1,12 +1,11 @@
 // Writes the tables of docs/options.md from cli/options/. With --check it writes nothing and exits
 // with 1 if the page is stale.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { putBetween } from './generated.mjs';
 import { defaultText, readDriftlessOptions, readOptions } from './option-table.mjs';
 import { root } from '../root.mjs';
 
-const path = join(root, 'docs', 'options.md');
-const mark = '<!-- from here on: node scripts/generate/options-docs.mjs -->\n';
+const mark = '<!-- from here on: node scripts/generate/options-docs.mjs -->';
 
 const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '\\<');
 const code = (text) => (text === '' ? '' : `\`${text}\``);
@@ -39,8 +38,8 @@ function section(title, options) {
   return `## ${title}\n\n${header}\n${options.map(optionRow).join('\n')}\n`;
 }
 
-const ours = new Set((await readDriftlessOptions(root)).map(({ flag }) => flag).concat('help'));
-const all = await readOptions(root);
+const ours = new Set((await readDriftlessOptions()).map(({ flag }) => flag).concat('help'));
+const all = await readOptions();
 const tables = [
   section(
     'Options of Argo CD and kubectl',
@@ -51,14 +50,4 @@ const tables = [
     all.filter(({ flag }) => ours.has(flag)),
   ),
 ].join('\n');
-const before = readFileSync(path, 'utf8');
-const [head] = before.split(mark);
-const after = `${head}${mark}\n${tables}`;
-if (after !== before) {
-  if (process.argv.includes('--check')) {
-    process.stderr.write(
-      'docs/options.md is stale: run node scripts/generate/options-docs.mjs and commit the result.\n',
-    );
-    process.exitCode = 1;
-  } else writeFileSync(path, after);
-}
+putBetween(join(root, 'docs', 'options.md'), [mark], tables);

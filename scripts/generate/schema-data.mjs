@@ -1,10 +1,10 @@
 // Writes diff/schema/schema-data.ts, diff/normalize/default-data.ts, and kinds.ndjson and merges.ndjson
 // of diff/testdata/: the built-in types by Kubernetes' own code and published OpenAPI documents, at the
 // version that the e2e tests use. Needs go; `--check` only compares.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { goRun } from '../e2e/go-build.mjs';
+import { put } from './generated.mjs';
 import { kubernetes, kubernetesModule } from '../e2e/tools.mjs';
 import { root } from '../root.mjs';
 
@@ -62,10 +62,4 @@ const files = {
   'diff/testdata/kinds.ndjson': corpus,
   'diff/testdata/merges.ndjson': merges,
 };
-for (const [path, text] of Object.entries(files)) {
-  if (!process.argv.includes('--check')) writeFileSync(join(root, path), text);
-  else if (readFileSync(join(root, path), 'utf8') !== text) {
-    say(`${path} is stale: run node scripts/generate/schema-data.mjs and commit the result`);
-    process.exitCode = 1;
-  }
-}
+for (const [path, text] of Object.entries(files)) put(join(root, path), text);

@@ -1,10 +1,10 @@
 // Writes the outputs of desired/hydrate/template/go-templates.cases.json: what Go's text/template with
 // Sprig makes of each template of the file. To add a case, add its template and run this. Needs go;
 // `--check` only compares.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { goRun } from '../e2e/go-build.mjs';
+import { put } from './generated.mjs';
 import { root } from '../root.mjs';
 
 const say = (text) => process.stderr.write(`template data: ${text}\n`);
@@ -13,9 +13,4 @@ const module = { path: 'github.com/Masterminds/sprig/v3', version: 'v3.3.0' };
 
 const [output] = await goRun({ module, sources: join(root, 'scripts', 'generate', 'template-data') }, [[path]], say);
 const text = await format(output, { ...(await resolveConfig(path)), parser: 'json' });
-
-if (!process.argv.includes('--check')) writeFileSync(path, text);
-else if (readFileSync(path, 'utf8') !== text) {
-  say(`${path} differs: run node scripts/generate/template-data.mjs`);
-  process.exitCode = 1;
-}
+put(path, text);
