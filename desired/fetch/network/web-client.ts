@@ -10,6 +10,7 @@ import { isSocks, KubeConnectionError } from '#kube';
 import type { Repository } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../../errors.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
+import { portOf } from './host-gate.ts';
 import type { HostGate } from './host-gate.ts';
 import { socksAgent, socksProxyFor } from './socks-agent.ts';
 import type { SafeUrl } from '../shared/input-checks.ts';
@@ -120,7 +121,8 @@ export class WebClient {
 
   #sendToHost(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
     const send = (): Promise<WebResponse> => this.#send(hop, wanted, access);
-    return this.#deps.hosts?.run(hop.url.hostname, wanted.signal, send) ?? send();
+    const server = { host: hop.url.hostname, port: portOf(hop.url.href) };
+    return this.#deps.hosts?.run(server, wanted.signal, send) ?? send();
   }
 
   async #send(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
