@@ -4,6 +4,7 @@ import type { RepositoryReport } from '#desired';
 import type { ClusterReport } from '#live';
 import type { Cluster } from '#model';
 import type { Ownership } from '#sharding';
+import type { HubKinds } from './access/hub-kinds.ts';
 import type { LinkTemplate } from './links.ts';
 import type { ReplicaHistory } from './view-types.ts';
 
@@ -29,6 +30,8 @@ export interface ReplicaFacts {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   readonly controller: ControllerReport;
   readonly ownership: Pick<Ownership, 'identity' | 'facts' | 'placeOf' | 'conditions' | 'ownsCluster'>;
+  /** Kinds of the cluster of this namespace; absent: none is known. */
+  readonly hubKinds?: HubKinds;
   /** All cluster Secrets. */
   readonly clusters: () => readonly Cluster[];
   /** Clusters that this replica watches. */

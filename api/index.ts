@@ -6,6 +6,12 @@
  * `cli/run` hand them over. Stored here are only answers, for a second, and the figures of the last
  * hour (history/). `GET /api/v1/stream` tells what changed (stream/).
  */
+export { hubKindsOf } from './access/hub-kinds.ts';
+export type { HubKinds } from './access/hub-kinds.ts';
+export { pageRights } from './access/page-rights.ts';
+export type { PageName, PageRights } from './access/page-rights.ts';
+export { alternativesOf } from './access/rights.ts';
+export type { ResourceRight, RightName } from './access/rights.ts';
 export { TokenAccess } from './access/token-access.ts';
 export { fullViewer } from './access/viewer.ts';
 export type { Caller, Viewer } from './access/viewer.ts';
@@ -46,6 +52,7 @@ export type {
   EventType,
   HandOver,
   HandOverReason,
+  HiddenPart,
   IncompletePart,
   Link,
   NoisyObject,

@@ -89,8 +89,11 @@ async function latePage(facts: ReplicaFacts, peers: Peers, target: string): Prom
 }
 
 const onlyIn = (...namespaces: readonly string[]): Viewer => ({
-  mayRead: (namespace) => Promise.resolve(namespaces.includes(namespace)),
+  may: ({ resource, namespace }) => Promise.resolve(resource === 'applications' && namespaces.includes(namespace)),
 });
+
+/** Has every right, each of them asked. */
+const permitted: Viewer = { may: () => Promise.resolve(true) };
 
 /** An Application whose ConfigMap and Secret differ from Git. */
 async function drifted(): Promise<Controller> {
@@ -297,8 +300,8 @@ describe('a hostile tenant', () => {
     const api = apiOf(factsOf(await drifted()));
     const asked: string[] = [];
     const viewer: Viewer = {
-      mayRead: (namespace) => {
-        asked.push(namespace);
+      may: ({ resource, namespace }) => {
+        asked.push(`${resource} ${namespace}`);
         return Promise.resolve(false);
       },
     };
@@ -524,7 +527,7 @@ async function serving(
 ): Promise<{ readonly port: number; readonly api: ReadApi }> {
   const api = apiOf(facts, directory.peers);
   const viewer = (token: string | undefined): Promise<Viewer> =>
-    token === 'good' ? Promise.resolve(onlyIn('argocd')) : Promise.reject(new ApiFault(401, 'no'));
+    token === 'good' ? Promise.resolve(permitted) : Promise.reject(new ApiFault(401, 'no'));
   const server = new ApiServer(
     { api, access: { viewer }, certificate, logger: silentLogger, peerFingerprints: () => directory.fingerprints() },
     { host: '127.0.0.1', port: 0 },

@@ -1,6 +1,6 @@
 import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { appKey } from '#model';
+import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
 import { ExpiringMap } from './access/expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
@@ -9,9 +9,10 @@ import type { ReplicaFacts } from './facts.ts';
 import { ApiFault } from './fault.ts';
 import { ApplicationIndex } from './pages/applications.ts';
 import { clusterOwner, clusterSummaries } from './pages/clusters.ts';
-import { addUp, costPage, sorted } from './pages/costs.ts';
+import { costPage } from './pages/costs.ts';
 import { handOverEvents, recentEvents } from './pages/events.ts';
 import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
+import { mergePages } from './pages/merge.ts';
 import { isRecordingPiece, recordingPage } from './pages/recording.ts';
 import { handOvers, ownershipPage } from './pages/ownership.ts';
 import { planPage } from './pages/plan.ts';
@@ -22,9 +23,13 @@ import { continueAfter, formatApiRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { ChangeStream } from './stream/stream.ts';
 import { apiVersion } from './types.ts';
-import type { CostRow, IncompletePart, RecentEvent } from './types.ts';
-import { canRead, readableNamespaces, visibleTo } from './visible.ts';
-import type { ReadableNamespaces } from './visible.ts';
+import type { IncompletePart } from './types.ts';
+import { authorize } from './visibility/authorize.ts';
+import type { Authorized } from './visibility/authorize.ts';
+import { spelledCluster } from './visibility/clusters.ts';
+import { PageAccess } from './visibility/page-access.ts';
+import { canRead, visibleTo } from './visibility/visible.ts';
+import type { ReadableNamespaces } from './visibility/visible.ts';
 
 export interface ReadApiDeps {
   readonly facts: ReplicaFacts;
@@ -90,27 +95,42 @@ export class ReadApi {
   async answer(request: ApiRequest, caller: Caller, signal: AbortSignal): Promise<object> {
     const { viewer } = caller;
     const { facts } = this.#deps;
-    const readable = await this.#authorize(request, viewer, signal);
-    const isAdmin = readable === undefined || (await viewer.mayRead(facts.namespace, signal));
-    const { body, incomplete } = await this.#bodyOf(request, { ...caller, readable, isAdmin });
+    const app = 'namespace' in request ? this.#index.find(appKey(request.namespace, request.name))?.app : undefined;
+    const access = this.#accessOf(request, viewer, signal);
+    const namespaces = (): readonly string[] => this.#index.namespaces();
+    const authorized = await authorize(request, { viewer, access, namespaces, controller: facts.namespace }, signal);
+    const { isAdmin } = authorized;
+    const { body, incomplete } = await this.#bodyOf(request, { ...caller, ...authorized, access });
     signal.throwIfAborted();
-    const shown = await visibleTo({ viewer, readable, isAdmin, signal }, request, body);
+    const spelled = app === undefined ? { server: '', clusterName: '' } : spelledCluster(app);
+    const { links = [] } = facts;
+    const shown = await visibleTo({ viewer, access, ...authorized, spelled, links, signal }, request, body);
     const head = { apiVersion, kind: kinds[request.page], time: new Date(facts.clock.now()).toISOString() };
     // Reasons name addresses of pods.
     const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
-    return { ...head, replica: facts.name, incomplete: named, ...shown };
+    const hidden = access.hidden.list();
+    return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...shown };
+  }
+
+  /** Objects of a page are those of the Application's cluster, or of the named one. */
+  #accessOf(request: ApiRequest, viewer: Viewer, signal: AbortSignal): PageAccess {
+    const { facts } = this.#deps;
+    const app = 'namespace' in request ? this.#index.find(appKey(request.namespace, request.name))?.app : undefined;
+    const server = app === undefined ? undefined : facts.controller.clusterOf(app)?.server;
+    const isHub = server === inClusterServer || (request.page === 'cluster' && isHubName(request.cluster));
+    const application = 'namespace' in request ? request.namespace : facts.namespace;
+    const scope = { controller: facts.namespace, application, isHub };
+    return new PageAccess({ viewer, scope, kinds: facts.hubKinds, signal });
   }
 
   async #bodyOf(
     request: ApiRequest,
-    {
-      readable,
-      isAdmin,
-      isPeer,
-      wantsFresh = false,
-    }: Caller & { readonly readable: ReadableNamespaces | undefined; readonly isAdmin: boolean },
+    { readable, isAdmin, isPeer, access, wantsFresh = false }: Caller & Authorized & { readonly access: PageAccess },
   ): Promise<AssembledPage> {
-    if (request.page === 'applications') return { body: this.#list(request, readable ?? 'all'), incomplete: [] };
+    if (request.page === 'applications') {
+      const missing = await access.missing('clusters');
+      return { body: this.#list(request, readable ?? 'all', missing === undefined), incomplete: [] };
+    }
     // Every pod has a token: one without any right costs no work of the other replicas.
     if (readable !== undefined && readable !== 'all' && readable.size === 0 && !isAdmin)
       return {
@@ -122,36 +142,17 @@ export class ReadApi {
     return this.#page(request, { isPeer, wantsFresh });
   }
 
-  /**
-   * The namespaces that the viewer may read on a page of Applications; undefined: the whole page.
-   * They do not depend on filters, which would tell by time or errors what others have.
-   * @throws ApiFault 403 with the right that is missing
-   */
-  async #authorize(request: ApiRequest, viewer: Viewer, signal: AbortSignal): Promise<ReadableNamespaces | undefined> {
-    const isOfApplications =
-      request.page === 'applications' ||
-      request.page === 'events' ||
-      (request.page === 'costs' && request.subject === 'apps');
-    if (isOfApplications) {
-      const wanted = request.page === 'applications' ? request.filters.namespace : undefined;
-      return readableNamespaces(wanted === undefined ? this.#index.namespaces() : [wanted], viewer, signal);
-    }
-    const isOfOne = request.page === 'application' || request.page === 'tree' || request.page === 'recording';
-    const namespace = isOfOne ? request.namespace : this.#deps.facts.namespace;
-    if (await viewer.mayRead(namespace, signal)) return isOfOne ? new Set([namespace]) : undefined;
-    throw new ApiFault(403, `this page needs the right to get applications.argoproj.io in namespace "${namespace}"`);
-  }
-
   /** Every replica watches all Applications, so a list needs no peer. */
-  #list({ filters, limit, after }: ListRequest, readable: ReadableNamespaces): PageBody {
-    const found = this.#index.select(filters).filter(({ summary }) => canRead(readable, summary.namespace));
+  #list({ filters, limit, after }: ListRequest, readable: ReadableNamespaces, showsClusters: boolean): PageBody {
+    const found = this.#index
+      .select(filters, showsClusters)
+      .filter(({ summary }) => canRead(readable, summary.namespace));
     const begin = after === undefined ? 0 : firstAfter(found, after);
     const page = found.slice(begin, begin + limit);
     const last = page.at(-1);
-    // Copied once a page: it has all slots and clusters.
-    const { holders } = this.#deps.facts.ownership.facts();
+    const view = this.#index.view(showsClusters);
     const body: Pick<ApplicationsResponse, 'items' | 'total' | 'continue'> = {
-      items: page.map((item) => this.#index.summaryOf(item, holders)),
+      items: page.map((item) => this.#index.summaryOf(item, view)),
       total: found.length,
       ...(last === undefined || begin + limit >= found.length ? {} : { continue: continueAfter(last.key) }),
     };
@@ -181,7 +182,7 @@ export class ReadApi {
     if (request.page === 'cluster' && bodies.every((body) => body['server'] === undefined))
       throw new ApiFault(404, `no cluster is named ${JSON.stringify(request.cluster)}`);
     const incomplete = answers.flatMap((answer) => answer.incomplete ?? []);
-    return { body: merge(request, bodies), incomplete };
+    return { body: mergePages(request, bodies), incomplete };
   }
 
   /** Only the owner knows an Application in full. */
@@ -307,10 +308,8 @@ export class ReadApi {
   }
 }
 
-/** Rules of all replicas; a peer may be of another release. */
-function mergedRules(bodies: readonly PageBody[]): readonly unknown[] {
-  const rules = bodies.flatMap(({ rules: own }) => (areObjects(own) ? (own as readonly PageBody[]) : []));
-  return rules.toSorted((a, b) => Number(b['saved'] ?? 0) - Number(a['saved'] ?? 0));
+function isHubName(cluster: string): boolean {
+  return cluster === inClusterServer || cluster === inClusterName;
 }
 
 /** The position of the first key after a given one; the list is sorted. */
@@ -381,37 +380,3 @@ function renamed(body: PageBody, name: string): PageBody {
 function nameReplicas(items: unknown, name: string): unknown {
   return Array.isArray(items) ? items.slice(0, 1).map((item: object) => ({ ...item, name })) : items;
 }
-
-function merge(request: ApiRequest, bodies: readonly PageBody[]): PageBody {
-  const [own = {}] = bodies;
-  const all = (member: string): readonly unknown[] =>
-    bodies.flatMap((body) => (body[member] ?? []) as readonly unknown[]);
-  switch (request.page) {
-    case 'ownership':
-      return { ...own, conditions: all('conditions') };
-    case 'cluster': {
-      const named = bodies.find((body) => body['server'] !== undefined) ?? own;
-      const { server, names } = named;
-      return { server, names, owners: all('owners'), handOvers: own['handOvers'] };
-    }
-    case 'costs': {
-      const windows = bodies.map((body) => Number(body['windowMs'] ?? 0));
-      return {
-        subject: request.subject,
-        windowMs: Math.max(0, ...windows),
-        items: sorted(addUp(all('items') as readonly CostRow[])),
-        ...(request.subject === 'kinds' ? { rules: mergedRules(bodies) } : {}),
-      };
-    }
-    case 'events': {
-      const items = (all('items') as readonly RecentEvent[]).toSorted((a, b) =>
-        a.at < b.at ? 1 : Number(a.at > b.at) * -1,
-      );
-      return { items: items.slice(0, maxEvents), oldest: Object.assign({}, ...bodies.map((body) => body['oldest'])) };
-    }
-    default:
-      return { items: all('items') };
-  }
-}
-
-const maxEvents = 5000;

@@ -24,6 +24,15 @@ export interface ApiResponse<Kind extends string> {
   readonly replica: string;
   /** Replicas whose part is missing; empty if the answer is complete. */
   readonly incomplete: readonly IncompletePart[];
+  /** What the caller may not see; absent: everything of the page is shown. */
+  readonly hidden?: readonly HiddenPart[];
+}
+
+/** Values and objects that a page leaves out. Hidden Applications are not counted. */
+export interface HiddenPart {
+  /** The right that would show them, such as `get pods in namespace "shop"`. */
+  readonly needs: string;
+  readonly count: number;
 }
 
 export interface IncompletePart {

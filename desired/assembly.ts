@@ -170,7 +170,7 @@ function remoteAccess(wiring: Wiring): RemoteAccess {
   const { clock, cacheDir, limits, reach, azureWorkload, proxies = {} } = wiring;
   const { deadlineMs, maxGitAllocationBytes: maxAllocationBytes } = limits;
   const trust = { ...defaultTrust, ...wiring.trust };
-  const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach));
+  const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach), clock);
   const web = new WebClient({ clock, tlsCertificates: trust.tlsCertificates, proxies, hosts });
   const apps = new GitHubApps({ clock, web, deadlineMs, maxTokenMs: limits.githubTokenMs });
   const tokens = new CloudTokens({

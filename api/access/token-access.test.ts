@@ -6,6 +6,7 @@ import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { ApiFault } from '../fault.ts';
 import { reviewTtlMs, TokenAccess } from './token-access.ts';
+import { mayReadApplications } from './viewer.ts';
 
 const signal = new AbortController().signal;
 let clock: FakeClock;
@@ -72,26 +73,26 @@ describe('a caller', () => {
 
   it('sees the namespaces that the API server would show it, and no others', async () => {
     const viewer = await access.viewer('good', signal);
-    expect(await viewer.mayRead('team', signal)).toBe(true);
-    expect(await viewer.mayRead('other', signal)).toBe(false);
-    expect(await viewer.mayRead('', signal)).toBe(false);
+    expect(await mayReadApplications(viewer, 'team', signal)).toBe(true);
+    expect(await mayReadApplications(viewer, 'other', signal)).toBe(false);
+    expect(await mayReadApplications(viewer, '', signal)).toBe(false);
     rights.set('bob', ['']);
     users.set('all', 'bob');
-    expect(await (await access.viewer('all', signal)).mayRead('other', signal)).toBe(true);
+    expect(await mayReadApplications(await access.viewer('all', signal), 'other', signal)).toBe(true);
   });
 
   it('is checked once in ten seconds', async () => {
-    for (let i = 0; i < 5; i += 1) await (await access.viewer('good', signal)).mayRead('team', signal);
+    for (let i = 0; i < 5; i += 1) await mayReadApplications(await access.viewer('good', signal), 'team', signal);
     expect(calls).toEqual(['TokenReview', 'SubjectAccessReview', 'SubjectAccessReview']);
   });
 
   it('whose token was revoked, or whose right was taken, sees nothing after ten seconds', async () => {
     const viewer = await access.viewer('good', signal);
-    expect(await viewer.mayRead('team', signal)).toBe(true);
+    expect(await mayReadApplications(viewer, 'team', signal)).toBe(true);
     users.clear();
     rights.clear();
     await clock.advance(reviewTtlMs + 1);
-    expect(await viewer.mayRead('team', signal)).toBe(false);
+    expect(await mayReadApplications(viewer, 'team', signal)).toBe(false);
     expect(await statusOf(access.viewer('good', signal))).toBe(401);
   });
 
@@ -101,7 +102,7 @@ describe('a caller', () => {
     failure = undefined;
     const viewer = await access.viewer('good', signal);
     failure = new Error('connection refused');
-    expect(await statusOf(viewer.mayRead('team', signal))).toBe(503);
+    expect(await statusOf(mayReadApplications(viewer, 'team', signal))).toBe(503);
   });
 
   it('that asks too often is told so, without a cost for others', async () => {
@@ -170,5 +171,74 @@ describe('a caller', () => {
     const statuses = await Promise.all(asked);
     expect(statuses.filter((status) => status === 503)).toHaveLength(100 - 24);
     expect(statuses.filter((status) => status === 401)).toHaveLength(24);
+  });
+});
+
+describe('users of one namespace', () => {
+  const account = (i: number): string => `system:serviceaccount:team-a:sa-${i}`;
+
+  it('share a limit of requests, and leave that of others alone', async () => {
+    for (let i = 0; i < 300; i += 1) users.set(`token-${i}`, account(i));
+    const statuses: number[] = [];
+    for (let i = 0; i < 300; i += 1) statuses.push(await statusOf(access.viewer(`token-${i}`, signal)));
+    expect(statuses.filter((status) => status === 429)).toHaveLength(60);
+    expect(await statusOf(access.viewer('good', signal))).toBe(200);
+  });
+
+  it('cannot keep others from being checked: reviews take turns', async () => {
+    const waiting: (() => void)[] = [];
+    const asked: string[] = [];
+    const slow = new TokenAccess({
+      clock,
+      logger: silentLogger,
+      client: {
+        create: (resource, object) => {
+          if (resource.kind === 'TokenReview') return Promise.resolve({ ...object, status: review(object) });
+          asked.push(textIn(object['spec'] as JsonObject, 'user'));
+          return new Promise((resolve) => waiting.push(() => resolve({ ...object, status: review(object) })));
+        },
+      },
+    });
+    for (let i = 0; i < 20; i += 1) users.set(`token-${i}`, account(i));
+    for (let i = 0; i < 20; i += 1)
+      void statusOf(mayReadApplications(await slow.viewer(`token-${i}`, signal), 'team', signal));
+    const alice = mayReadApplications(await slow.viewer('good', signal), 'team', signal);
+    await clock.advance(1);
+    expect(asked).toHaveLength(9);
+    expect(asked).toContain('alice');
+    waiting.pop()!();
+    await clock.settle();
+    waiting.pop()!();
+    expect(await alice).toBe(true);
+  });
+
+  it('ask a bounded number of reviews', async () => {
+    users.set('mallory', account(1));
+    const viewer = await access.viewer('mallory', signal);
+    const statuses: number[] = [];
+    for (let n = 0; n < 2100; n += 1) statuses.push(await statusOf(mayReadApplications(viewer, `n${n}`, signal)));
+    expect(statuses.filter((status) => status === 429)).toHaveLength(101);
+    expect(await mayReadApplications(await access.viewer('good', signal), 'team', signal)).toBe(true);
+  });
+});
+
+describe('a token that was good', () => {
+  it('is checked again while a flood of invalid ones takes all of their slots', async () => {
+    let isSlow = false;
+    const slow = new TokenAccess({
+      clock,
+      logger: silentLogger,
+      client: {
+        create: (_resource, object) =>
+          isSlow && textIn(object['spec'] as JsonObject, 'token') !== 'good'
+            ? new Promise(() => undefined)
+            : Promise.resolve({ ...object, status: review(object) }),
+      },
+    });
+    await slow.viewer('good', signal);
+    isSlow = true;
+    await clock.advance(reviewTtlMs + 1);
+    for (let i = 0; i < 100; i += 1) void statusOf(slow.viewer(`junk-${i}`, signal));
+    expect(await statusOf(slow.viewer('good', signal))).toBe(200);
   });
 });

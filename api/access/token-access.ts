@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject, newAbortController, withDeadline } from '#base';
+import { hashText, isObject, newAbortController, withDeadline } from '#base';
 import type { Clock, Json } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
@@ -7,8 +7,14 @@ import { jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { ApiFault } from '../fault.ts';
+import { AccessReviews } from './access-reviews.ts';
+import type { KnownUser } from './access-reviews.ts';
+import { Allowances } from './allowances.ts';
 import { ExpiringMap } from './expiring-map.ts';
+import type { ResourceRight } from './rights.ts';
 import type { Viewer } from './viewer.ts';
+
+type ReviewSpec = Readonly<Record<string, Json | undefined>>;
 
 export interface TokenAccessDeps {
   /** Client of the hub. */
@@ -23,44 +29,43 @@ const accessReview = apiResource('authorization.k8s.io/v1', 'SubjectAccessReview
 /** How long an answer of the API server is believed: a revoked token works that much longer. */
 export const reviewTtlMs = 10_000;
 const reviewDeadlineMs = 5000;
-/** Reviews under way at a time; more callers are refused instead of queued. */
-const maxReviews = 32;
-/** Unknown tokens leave the rest of them to callers that are known. */
+/** Unknown tokens that are checked at a time; more are refused instead of queued. */
 const maxTokenReviews = 24;
+/** Slots for tokens that were good lately: a flood of invalid ones does not shut them out. */
+const maxRenewals = 8;
+const renewableMs = 3_600_000;
 const maxKnownTokens = 1000;
-const maxKnownAccesses = 20_000;
-/** Requests of one user: a burst, and what comes after it. */
-const burst = 60;
-const perSecond = 20;
+/** Requests of one user, and of all ServiceAccounts of a namespace: a burst, then a rate. */
+const ofUser = { burst: 60, perSecond: 20 };
+const ofTenant = { burst: 240, perSecond: 80 };
 const maxTokenLength = 8192;
 
-/** The caller as the API server names it. */
-interface KnownUser {
-  readonly user: Json;
-  readonly shown: string;
-}
-
 /**
- * Finds out by TokenReview who sends a token, and by SubjectAccessReview whether that user may get
- * Applications in a namespace. If the API server does not answer, nothing is shown. Tokens are kept
- * as hashes only.
+ * Finds out by TokenReview who sends a token, and by SubjectAccessReview which rights that user
+ * has. If the API server does not answer, nothing is shown. Tokens are kept as hashes only.
  */
 export class TokenAccess {
   readonly #deps: TokenAccessDeps;
   readonly #users: ExpiringMap<KnownUser>;
   /** Apart from known users, whom a flood of invalid tokens must not evict. */
   readonly #reviewed: ExpiringMap<Promise<KnownUser | undefined>>;
-  readonly #accesses: ExpiringMap<Promise<boolean>>;
-  readonly #buckets: ExpiringMap<{ tokens: number; at: number }>;
-  #reviews = 0;
+  /** Hashes of tokens that were good. */
+  readonly #renewable: ExpiringMap<true>;
+  readonly #reviews: AccessReviews;
+  readonly #ofUser: Allowances;
+  readonly #ofTenant: Allowances;
+  #tokenReviews = 0;
+  #renewals = 0;
 
   constructor(deps: TokenAccessDeps) {
     this.#deps = deps;
     const now = (): number => deps.clock.monotonic();
     this.#users = new ExpiringMap({ now, ttlMs: reviewTtlMs, max: maxKnownTokens });
     this.#reviewed = new ExpiringMap({ now, ttlMs: reviewTtlMs, max: maxKnownTokens });
-    this.#accesses = new ExpiringMap({ now, ttlMs: reviewTtlMs, max: maxKnownAccesses });
-    this.#buckets = new ExpiringMap({ now, ttlMs: 60_000, max: maxKnownTokens });
+    this.#renewable = new ExpiringMap({ now, ttlMs: renewableMs, max: maxKnownTokens });
+    this.#ofUser = new Allowances(now, ofUser);
+    this.#ofTenant = new Allowances(now, ofTenant);
+    this.#reviews = new AccessReviews({ now, ttlMs: reviewTtlMs, ask: (...args) => this.#isAllowed(...args) });
   }
 
   /** @throws ApiFault 401, 429 or 503 */
@@ -76,46 +81,54 @@ export class TokenAccess {
     signal.throwIfAborted();
     if (known === undefined) throw new ApiFault(401, 'the API server does not accept this token');
     // By user: anybody who may create one token of a service account may create any number.
-    this.#take(known.shown);
-    return { user: known.shown, mayRead: (namespace, inner) => this.#mayRead(hash, known, namespace, inner) };
-  }
-
-  /** Takes one request from the allowance of a user. */
-  #take(user: string): void {
-    const now = this.#deps.clock.monotonic();
-    const bucket = this.#buckets.get(user) ?? { tokens: burst, at: now };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
-    bucket.at = now;
-    if (bucket.tokens < 1) throw new ApiFault(429, `more than ${perSecond} requests a second of one user`);
-    bucket.tokens -= 1;
-    this.#buckets.set(user, bucket);
-  }
-
-  /** Whether the user may get Applications everywhere, or in this namespace. */
-  async #mayRead(hash: string, user: KnownUser, namespace: string, signal: AbortSignal): Promise<boolean> {
-    const ask = (where: string): Promise<boolean> =>
-      this.#cached(this.#accesses, `${hash} ${where}`, () => this.#isAllowed(user, where));
-    const isAllowed = (await ask('')) || (namespace !== '' && (await ask(namespace)));
-    signal.throwIfAborted();
-    return isAllowed;
+    if (!this.#ofUser.take(known.name))
+      throw new ApiFault(429, `more than ${ofUser.perSecond} requests a second of one user`);
+    if (!this.#ofTenant.take(known.tenant))
+      throw new ApiFault(429, `more than ${ofTenant.perSecond} requests a second of the users of one namespace`);
+    return {
+      user: known.name,
+      tenant: known.tenant,
+      may: (right, inner) => this.#reviews.may(known, right, inner),
+    };
   }
 
   async #review(hash: string, token: string): Promise<KnownUser | undefined> {
-    const status = await this.#ask(tokenReview, { token });
+    const status = await this.#reviewInSlot(hash, { token });
     const user = isObject(status['user']) ? status['user'] : undefined;
-    if (status['authenticated'] !== true || user === undefined || typeof user['username'] !== 'string')
+    if (status['authenticated'] !== true || user === undefined || typeof user['username'] !== 'string') {
+      this.#renewable.delete(hash);
       return undefined;
+    }
     const { username, uid, groups, extra } = user;
+    const asked = jsonOf({ user: username, uid: uid ?? '', groups: groups ?? [], extra: extra ?? {} });
     const known = {
-      user: jsonOf({ user: username, uid: uid ?? '', groups: groups ?? [], extra: extra ?? {} }),
-      shown: username,
+      user: asked,
+      identity: hashText(JSON.stringify(asked)),
+      name: username,
+      tenant: tenantOf(username),
     };
     this.#users.set(hash, known);
+    this.#renewable.set(hash, true);
     return known;
   }
 
-  async #isAllowed({ user }: KnownUser, namespace: string): Promise<boolean> {
-    const resourceAttributes = { group: 'argoproj.io', resource: 'applications', verb: 'get', namespace };
+  async #reviewInSlot(hash: string, spec: ReviewSpec): Promise<ReviewSpec> {
+    const isRenewal = this.#renewable.get(hash) !== undefined && this.#renewals < maxRenewals;
+    if (!isRenewal && this.#tokenReviews >= maxTokenReviews)
+      throw new ApiFault(503, 'too many callers are being checked: try again');
+    if (isRenewal) this.#renewals += 1;
+    else this.#tokenReviews += 1;
+    try {
+      return await this.#ask(tokenReview, spec);
+    } finally {
+      if (isRenewal) this.#renewals -= 1;
+      else this.#tokenReviews -= 1;
+    }
+  }
+
+  async #isAllowed({ user }: KnownUser, right: ResourceRight): Promise<boolean> {
+    const { group, resource, verb, namespace, name } = right;
+    const resourceAttributes = { group, resource, verb, namespace, ...(name === undefined ? {} : { name }) };
     const spec = { ...(isObject(user) ? user : {}), resourceAttributes };
     const status = await this.#ask(accessReview, spec);
     return status['allowed'] === true && status['denied'] !== true;
@@ -125,13 +138,7 @@ export class TokenAccess {
    * Sends a review. Several callers may wait for it, so it does not end with one of them.
    * @throws ApiFault 503 if it is not answered
    */
-  async #ask(
-    resource: typeof tokenReview,
-    spec: Readonly<Record<string, Json | undefined>>,
-  ): Promise<Readonly<Record<string, Json | undefined>>> {
-    const limit = resource === tokenReview ? maxTokenReviews : maxReviews;
-    if (this.#reviews >= limit) throw new ApiFault(503, 'too many callers are being checked: try again');
-    this.#reviews += 1;
+  async #ask(resource: typeof tokenReview, spec: ReviewSpec): Promise<ReviewSpec> {
     const { client, clock, logger } = this.#deps;
     const review = {
       apiVersion: `${resource.group}/${resource.version}`,
@@ -152,8 +159,6 @@ export class TokenAccess {
       throw new ApiFault(503, `the API server did not answer the ${resource.kind}, so nothing is shown`, {
         cause: error,
       });
-    } finally {
-      this.#reviews -= 1;
     }
   }
 
@@ -166,4 +171,9 @@ export class TokenAccess {
     asked.catch(() => map.delete(key));
     return asked;
   }
+}
+
+/** ServiceAccounts of one namespace have one owner, who can create any number of them. */
+function tenantOf(username: string): string {
+  return /^system:serviceaccount:[^:]+/.exec(username)?.[0] ?? username;
 }

@@ -1,16 +1,28 @@
-/** The namespaces and pages that a caller may see. */
+import { applicationsRight } from './rights.ts';
+import type { ResourceRight } from './rights.ts';
+
+/** What a caller may see. */
 export interface Viewer {
   /** Its name, for limits; absent: it has none. */
   readonly user?: string;
+  /** Who shares limits with it: the namespace of a ServiceAccount, otherwise the user. */
+  readonly tenant?: string;
+  /** It may see everything, and nothing is asked. */
+  readonly isFull?: boolean;
   /**
-   * Whether it may get Applications in a namespace.
-   * @throws ApiFault 503 if that cannot be found out
+   * Whether the API server permits it, everywhere or in the namespace of the right.
+   * @throws ApiFault 503 if that cannot be found out, 429 if it asks too much
    */
-  mayRead(namespace: string, signal: AbortSignal): Promise<boolean>;
+  may(right: ResourceRight, signal: AbortSignal): Promise<boolean>;
 }
 
 /** The controller's own user on its socket, and other replicas. */
-export const fullViewer: Viewer = { mayRead: () => Promise.resolve(true) };
+export const fullViewer: Viewer = { isFull: true, may: () => Promise.resolve(true) };
+
+/** Whether it may get Applications in a namespace; "" for all. */
+export function mayReadApplications(viewer: Viewer, namespace: string, signal: AbortSignal): Promise<boolean> {
+  return viewer.may(applicationsRight(namespace), signal);
+}
 
 export interface Caller {
   readonly viewer: Viewer;

@@ -8,10 +8,12 @@ import {
   projectOf,
   sourcesOf,
 } from '#model';
-import type { AppKey, Application as KubeApplication, ApplicationStatus, Cluster, KubeObject } from '#model';
+import type { AppKey, Application as KubeApplication, ApplicationStatus, KubeObject } from '#model';
 import type { ApplicationSummary } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { ApplicationFilters } from '../request.ts';
+import { spelledCluster } from '../visibility/clusters.ts';
+import type { SpelledCluster } from '../visibility/clusters.ts';
 import { optionalTime, plainUrl } from './format.ts';
 
 /** Facts that an Application object alone contains. */
@@ -21,6 +23,13 @@ interface IndexedApplication {
   readonly key: AppKey;
   readonly app: KubeApplication;
   readonly summary: ObjectSummary;
+}
+
+/** How a reader sees summaries. */
+interface SummaryView {
+  readonly holders: SlotHolders;
+  /** Whether it may see the names and URLs of clusters. */
+  readonly showsClusters: boolean;
 }
 
 type SlotHolders = ReturnType<ReplicaFacts['ownership']['facts']>['holders'];
@@ -56,7 +65,7 @@ export class ApplicationIndex {
   }
 
   /** The Applications that filters select. */
-  select(filters: ApplicationFilters): readonly IndexedApplication[] {
+  select(filters: ApplicationFilters, showsClusters: boolean): readonly IndexedApplication[] {
     const { cluster, label, text } = filters;
     const fields = (['project', 'namespace', 'sync', 'health', 'operation'] as const).filter(
       (name) => filters[name] !== undefined,
@@ -66,14 +75,20 @@ export class ApplicationIndex {
       if (fields.some((name) => summary[name] !== filters[name])) return false;
       if (part !== undefined && !summary.name.toLowerCase().includes(part)) return false;
       if (label !== undefined && !hasLabel(app.metadata.labels ?? {}, label)) return false;
-      return cluster === undefined || isCluster(this.#facts.controller.clusterOf(app), cluster);
+      return cluster === undefined || isCluster(this.#clusterOf(app, showsClusters), cluster);
     });
   }
 
-  /** @param holders those of `ownership.facts()`, if the caller has them: each call copies all. */
+  /** The cluster as resolved; for callers who may see no clusters, as the spec has it. */
+  #clusterOf(app: KubeApplication, showsClusters: boolean): SpelledCluster {
+    if (!showsClusters) return spelledCluster(app);
+    const { server = '', name: clusterName = '' } = this.#facts.controller.clusterOf(app) ?? {};
+    return { server, clusterName };
+  }
+
   summaryOf(
     { key, app, summary }: IndexedApplication,
-    holders: SlotHolders = this.#facts.ownership.facts().holders,
+    { holders, showsClusters }: SummaryView = this.view(true),
   ): ApplicationSummary {
     const cluster = this.#facts.controller.clusterOf(app);
     const place = this.#facts.ownership.placeOf(key, cluster);
@@ -83,9 +98,13 @@ export class ApplicationIndex {
       ...summary,
       owner,
       ...defined({ shard: place?.slot }),
-      server: cluster?.server ?? '',
-      clusterName: cluster?.name ?? '',
+      ...this.#clusterOf(app, showsClusters),
     };
+  }
+
+  /** For several summaries: the holders are copied once. */
+  view(showsClusters: boolean): SummaryView {
+    return { holders: this.#facts.ownership.facts().holders, showsClusters };
   }
 
   find(key: AppKey): IndexedApplication | undefined {
@@ -108,8 +127,8 @@ function hasLabel(labels: Readonly<Record<string, string>>, wanted: string): boo
   return Object.hasOwn(labels, name) && (value === undefined || labels[name] === value);
 }
 
-function isCluster(cluster: Cluster | undefined, wanted: string): boolean {
-  return cluster !== undefined && (cluster.server === wanted || cluster.name === wanted);
+function isCluster({ server, clusterName }: SpelledCluster, wanted: string): boolean {
+  return server === wanted || clusterName === wanted;
 }
 
 /** Bounds of one item of a list: its author may fill an Application to a megabyte. */

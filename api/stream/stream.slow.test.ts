@@ -66,6 +66,7 @@ afterEach(async () => {
 
 interface Reader {
   text: string;
+  isOver: boolean;
   readonly status: number;
 }
 
@@ -75,11 +76,15 @@ async function follow(lastEventId?: string): Promise<Reader> {
     signal: open.signal,
     headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
   });
-  const reader = { text: '', status: response.status };
+  const reader = { text: '', isOver: false, status: response.status };
   const read = async (): Promise<void> => {
     for await (const part of response.body!.pipeThrough(new TextDecoderStream())) reader.text += part;
   };
-  read().catch(() => undefined);
+  read()
+    .catch(() => undefined)
+    .finally(() => {
+      reader.isOver = true;
+    });
   return reader;
 }
 
@@ -122,7 +127,7 @@ describe('the stream of changes', () => {
 
   it('shows only the namespaces that the reader may read, and begins again when they change', async () => {
     const readable = new Set(['mine']);
-    viewer = { mayRead: (namespace) => Promise.resolve(readable.has(namespace)) };
+    viewer = { may: ({ namespace }) => Promise.resolve(readable.has(namespace)) };
     put('mine', 'seen');
     put('theirs', 'hidden');
     const reader = await follow();
@@ -156,6 +161,31 @@ describe('the stream of changes', () => {
     expect((await follow()).status).toBe(429);
     viewer = { ...fullViewer, user: 'bob' };
     expect((await follow()).status).toBe(200);
+  });
+});
+
+describe('the pool of streams', () => {
+  it('is not touched by users without any right: 403, and the next viewer gets its stream', async () => {
+    put('argocd', 'web');
+    for (let user = 0; user < 14; user += 1) {
+      viewer = { user: `nobody-${user}`, may: () => Promise.resolve(false) };
+      for (let i = 0; i < 8; i += 1) expect((await follow()).status).toBe(403);
+    }
+    viewer = { ...fullViewer, user: 'alice' };
+    expect((await follow()).status).toBe(200);
+  });
+
+  it('ends the stream of the tenant that has the most when another one comes', async () => {
+    const readers: Reader[] = [];
+    for (let i = 0; i < 100; i += 1) {
+      viewer = { ...fullViewer, user: `sa-${i}`, tenant: 'team-a' };
+      readers.push(await follow());
+    }
+    viewer = { ...fullViewer, user: 'alice', tenant: 'alice' };
+    expect((await follow()).status).toBe(200);
+    await eventually(() => expect(readers.filter(({ isOver }) => isOver)).toHaveLength(1));
+    viewer = { ...fullViewer, user: 'sa-100', tenant: 'team-a' };
+    expect((await follow()).status).toBe(429);
   });
 });
 

@@ -1,18 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { randomBytes } from 'node:crypto';
-import { withDeadline } from '#base';
+import { Shutdown, withChild, withDeadline } from '#base';
 import type { Clock } from '#base';
-import type { AppKey } from '#model';
 import { splitAppKey } from '#model';
-import type { Caller } from '../access/viewer.ts';
+import { mayReadApplications } from '../access/viewer.ts';
+import type { Caller, Viewer } from '../access/viewer.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import { ApiFault } from '../fault.ts';
 import type { ApplicationIndex } from '../pages/applications.ts';
 import { withoutUserInfo } from '../pages/format.ts';
-import { canRead, readableNamespaces } from '../visible.ts';
-import type { ReadableNamespaces } from '../visible.ts';
+import { canRead, readableNamespaces } from '../visibility/visible.ts';
+import type { ReadableNamespaces } from '../visibility/visible.ts';
+import { PageAccess } from '../visibility/page-access.ts';
 import type { StreamEvent } from '../view-types.ts';
 import { ChangeFeed } from './change-feed.ts';
+import type { FeedChanges } from './change-feed.ts';
+import { StreamPool } from './stream-pool.ts';
 
 export interface ChangeStreamDeps {
   readonly facts: ReplicaFacts;
@@ -20,8 +23,18 @@ export interface ChangeStreamDeps {
   readonly clock: Clock;
 }
 
-const maxStreams = 100;
-const maxStreamsOfOne = 8;
+/** What a viewer sees on its stream. */
+interface StreamView {
+  readonly readable: ReadableNamespaces;
+  readonly showsClusters: boolean;
+}
+
+interface OpenStream extends Pick<IncomingMessage, 'headers'> {
+  readonly response: ServerResponse;
+  readonly viewer: Viewer;
+  readonly seen: StreamView;
+}
+
 /** Proxies and the server itself cut silent connections. */
 const heartbeatMs = 8000;
 /** A stream ends then, so that the caller's token is checked again. */
@@ -38,8 +51,7 @@ export class ChangeStream {
   readonly #feed: ChangeFeed;
   /** Positions of another process mean nothing here. */
   readonly #process = randomBytes(6).toString('hex');
-  readonly #open = new Map<string, number>();
-  #streams = 0;
+  readonly #pool = new StreamPool();
 
   constructor(deps: ChangeStreamDeps) {
     this.#deps = deps;
@@ -50,32 +62,45 @@ export class ChangeStream {
    * Serves one stream until the caller leaves.
    * @throws ApiFault before anything is sent
    */
-  async serve(request: IncomingMessage, response: ServerResponse, caller: Caller, signal: AbortSignal): Promise<void> {
-    const user = caller.viewer.user ?? '';
-    const own = this.#open.get(user) ?? 0;
-    if (this.#streams >= maxStreams || (user !== '' && own >= maxStreamsOfOne))
-      throw new ApiFault(429, `too many streams are open: at most ${maxStreamsOfOne} of one user`);
-    this.#streams += 1;
-    this.#open.set(user, own + 1);
-    try {
-      await this.#run(request, response, caller, signal);
-    } finally {
-      this.#streams -= 1;
-      const left = (this.#open.get(user) ?? 1) - 1;
-      if (left <= 0) this.#open.delete(user);
-      else this.#open.set(user, left);
-    }
-  }
-
-  async #run(
-    { headers }: IncomingMessage,
+  async serve(
+    request: IncomingMessage,
     response: ServerResponse,
     { viewer }: Caller,
     signal: AbortSignal,
   ): Promise<void> {
-    const { index, clock } = this.#deps;
-    const readable = (): Promise<ReadableNamespaces> => readableNamespaces(index.namespaces(), viewer, signal);
-    let seen = await readable();
+    // Before the stream counts: callers without a right take no place of others.
+    const seen = await this.#view(viewer, signal);
+    if (seen === undefined)
+      throw new ApiFault(
+        403,
+        'this page needs the right to get applications.argoproj.io in a namespace with Applications',
+      );
+    await withChild(signal, async (inner, abort) => {
+      const release = this.#pool.take(viewer, () => abort(new Shutdown('its place went to another tenant')));
+      try {
+        await this.#run({ headers: request.headers, response, viewer, seen }, inner);
+      } finally {
+        release();
+        response.end();
+      }
+    });
+  }
+
+  /** What the viewer may see now; undefined: nothing. */
+  async #view(viewer: Viewer, signal: AbortSignal): Promise<StreamView | undefined> {
+    const { index, facts } = this.#deps;
+    const readable = await readableNamespaces(index.namespaces(), viewer, signal);
+    const isEmpty = readable !== 'all' && readable.size === 0;
+    // Without any Application, those who may read the controller's namespace wait for the first.
+    if (isEmpty && !(await mayReadApplications(viewer, facts.namespace, signal))) return undefined;
+    const scope = { controller: facts.namespace, application: facts.namespace, isHub: false };
+    const missing = await new PageAccess({ viewer, scope, signal }).missing('clusters');
+    return { readable, showsClusters: missing === undefined };
+  }
+
+  async #run({ headers, response, viewer, seen: first }: OpenStream, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    let seen = first;
     this.#feed.current();
     const resumed = this.#positionIn(headers['last-event-id']);
     let position = resumed ?? this.#feed.current();
@@ -89,33 +114,28 @@ export class ChangeStream {
     const end = clock.monotonic() + maxStreamMs;
     while (!signal.aborted && clock.monotonic() < end) {
       await this.#feed.changed(position, heartbeatMs, signal);
-      const now = await readable();
+      const now = await this.#view(viewer, signal);
+      if (now === undefined) return;
       const changes = isSame(now, seen) ? this.#feed.after(position) : undefined;
       seen = now;
       position = changes?.position ?? this.#feed.current();
       if (changes === undefined) await this.#send(response, position, { type: 'reset' }, signal);
-      else await this.#sendChanges(response, { ...changes, readable: now }, signal);
+      else await this.#sendChanges(response, { ...changes, view: now }, signal);
     }
-    response.end();
   }
 
   async #sendChanges(
     response: ServerResponse,
-    {
-      position,
-      keys,
-      ownership,
-      readable,
-    }: { position: number; keys: readonly AppKey[]; ownership: boolean; readable: ReadableNamespaces },
+    { position, keys, ownership, view: { readable, showsClusters } }: FeedChanges & { readonly view: StreamView },
     signal: AbortSignal,
   ): Promise<void> {
-    const { index, facts } = this.#deps;
+    const { index } = this.#deps;
     if (ownership) await this.#send(response, position, { type: 'ownership' }, signal);
     const visible = keys.filter((key) => canRead(readable, splitAppKey(key).namespace));
     if (visible.length === 0) return ownership ? undefined : write(response, ':\n\n', this.#deps.clock, signal);
-    const { holders } = facts.ownership.facts();
+    const view = index.view(showsClusters);
     const found = visible.map((key) => ({ key, item: index.find(key) }));
-    const changed = found.flatMap(({ item }) => (item === undefined ? [] : [index.summaryOf(item, holders)]));
+    const changed = found.flatMap(({ item }) => (item === undefined ? [] : [index.summaryOf(item, view)]));
     const removed = found.flatMap(({ key, item }) => (item === undefined ? [key] : []));
     await this.#send(response, position, { type: 'applications', changed, removed }, signal);
   }
@@ -149,7 +169,9 @@ async function write(response: ServerResponse, text: string, clock: Clock, signa
   }
 }
 
-function isSame(a: ReadableNamespaces, b: ReadableNamespaces): boolean {
-  if (a === 'all' || b === 'all') return a === b;
-  return a.size === b.size && [...a].every((namespace) => b.has(namespace));
+function isSame(a: StreamView, b: StreamView): boolean {
+  if (a.showsClusters !== b.showsClusters) return false;
+  if (a.readable === 'all' || b.readable === 'all') return a.readable === b.readable;
+  const [one, other] = [a.readable, b.readable];
+  return one.size === other.size && [...one].every((namespace) => other.has(namespace));
 }

@@ -98,7 +98,7 @@ describe('the page of a recording', () => {
     (async () => api.answer(parseApiRequest(`${path}?${query}`), { viewer, isPeer: false }, signal))();
 
   it('needs the right to the Application', async () => {
-    const nobody = { mayRead: () => Promise.resolve(false) };
+    const nobody = { may: () => Promise.resolve(false) };
     await expect(ask(apiOf(await healed()), 'recording=abcdefgh', nobody)).rejects.toMatchObject({ status: 403 });
   });
 

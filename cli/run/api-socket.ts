@@ -1,7 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import { ApiSocket, createApiHandler, fullViewer, parseLinkTemplate, ReadApi, ReplicaHistoryRecorder } from '#api';
+import {
+  ApiSocket,
+  createApiHandler,
+  fullViewer,
+  hubKindsOf,
+  parseLinkTemplate,
+  ReadApi,
+  ReplicaHistoryRecorder,
+} from '#api';
 import type { Caller, LinkTemplate, Peers, ProcessFacts } from '#api';
 import { systemClock } from '#base';
 import { packageVersion } from '../process/root.ts';
@@ -21,7 +29,7 @@ export interface LocalApi {
 /** @param peers the other replicas, which the API asks for their parts */
 export function localApi(
   { config, logger }: WireInputs,
-  { namespace, repositories, requestCount, neighbours: { settings, live } }: ReplicaInfrastructure,
+  { namespace, client, repositories, requestCount, neighbours: { settings, live } }: ReplicaInfrastructure,
   { controller, ownership, ready }: ApiParts,
   peers: Peers,
 ): LocalApi {
@@ -44,6 +52,7 @@ export function localApi(
       namespace,
       clock: systemClock,
       controller: controller.report,
+      hubKinds: hubKindsOf(client, systemClock),
       ownership,
       clusters: () => settings.clusters(),
       watched: () => live.reports(),

@@ -117,7 +117,15 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeMetrics(deps, config, { memories, guard, triggers, apps });
-  const hydration = makeHydration(deps, config, { apps, guard, projects, store, memories, triggers });
+  const hydration = makeHydration(deps, config, {
+    apps,
+    projectInformer,
+    guard,
+    projects,
+    store,
+    memories,
+    triggers,
+  });
   const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
   const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
   return {

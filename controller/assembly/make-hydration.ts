@@ -35,6 +35,7 @@ export function makeHydration(
   config: ControllerConfig,
   parts: {
     readonly apps: Informer;
+    readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
     readonly projects: ProjectPolicies;
     readonly store: ApplicationStore;
@@ -54,6 +55,7 @@ export function makeHydration(
   const hydrator = makeHydrator(deps, config, { ...parts, committer, index, looks, groups });
   const routes = new HydrationTriggers({
     apps: parts.apps,
+    projects: parts.projectInformer,
     index,
     ownership: deps.ownership,
     queue: looks,

@@ -188,15 +188,21 @@ describe('validation of a group', () => {
     ]);
   });
 
-  it('refuses both of two Applications that write to one path, each with the name of the other', () => {
+  it('refuses the younger of two Applications that write to one path, with the names of both', () => {
     const [a, b] = [hydratedApp(spec, { name: 'a' }), hydratedApp(at('./app/'), { name: 'b' })];
     const c = hydratedApp(at('c'), { name: 'c' });
     const found = validateGroup([a, b, c], [a, b, c], () => project(['*']));
     expect([...found]).toEqual([
-      ['argocd/a', 'app argocd/b hydrator uses the same destination: repo=https://git/dry, path=app'],
-      ['argocd/b', 'app argocd/a hydrator uses the same destination: repo=https://git/dry, path=./app/'],
+      [
+        'argocd/b',
+        'app argocd/a hydrator uses the same destination: repo=https://git/dry, path=./app/; it is older and goes on, app argocd/b waits',
+      ],
     ]);
-    expect(errorFor('argocd/c', found)).toBe('cannot hydrate because application argocd/a and 1 more have errors');
+    const two = new Map([
+      ['argocd/a', 'x'],
+      ['argocd/b', 'y'],
+    ]);
+    expect(errorFor('argocd/c', two)).toBe('cannot hydrate because application argocd/a and 1 more have errors');
     expect(errorFor('argocd/c', new Map([['argocd/a', 'x']]))).toBe(
       'cannot hydrate because application argocd/a has an error',
     );
@@ -209,7 +215,24 @@ describe('validation of a group', () => {
       syncSource: { ...spec.syncSource, repoURL: 'https://git/dry' },
     };
     const [a, b] = [hydratedApp(spec, { name: 'a' }), hydratedApp(other, { name: 'b' })];
-    expect([...validateGroup([a], [a, b], () => project(['*'])).keys()]).toEqual(['argocd/a']);
+    expect([...validateGroup([b], [a, b], () => project(['*'])).keys()]).toEqual(['argocd/b']);
+    expect([...validateGroup([a], [a, b], () => project(['*'])).keys()]).toEqual([]);
+  });
+
+  it('prefers the older Application by its creation, not by its name', () => {
+    const born = (name: string, creationTimestamp: string): ReturnType<typeof hydratedApp> => {
+      const one = hydratedApp(spec, { name });
+      return { ...one, app: { ...one.app, metadata: { ...one.app.metadata, creationTimestamp } } };
+    };
+    const [old, young] = [born('z', '2025-01-01T00:00:00Z'), born('a', '2026-01-01T00:00:00Z')];
+    expect([...validateGroup([young, old], [young, old], () => project(['*'])).keys()]).toEqual(['argocd/a']);
+  });
+
+  it('is not changed by an Application that its project does not permit, however old', () => {
+    const [mine, foreign] = [hydratedApp(spec, { name: 'z' }), hydratedApp(spec, { name: 'a' })];
+    const projectOf = (app: typeof mine.app): AppProject | { error: string } =>
+      app.metadata.name === 'z' ? project(['*']) : { error: 'gone' };
+    expect([...validateGroup([mine], [mine, foreign], projectOf).keys()]).toEqual([]);
   });
 });
 

@@ -10,6 +10,8 @@ import { hydratedApplication } from './hydrator-spec.ts';
 
 export interface HydrationTriggersDeps {
   readonly apps: Informer;
+  /** A project decides who may hydrate, and so who leads a group. */
+  readonly projects: Pick<Informer, 'onEvent'>;
   readonly index: HydrationIndex;
   readonly ownership: Pick<Ownership, 'onChange'>;
   readonly queue: Pick<WorkQueue<AppKey, undefined>, 'add' | 'addRateLimited' | 'drop'>;
@@ -31,8 +33,9 @@ export class HydrationTriggers implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { apps, ownership } = this.#deps;
+    const { apps, projects, ownership } = this.#deps;
     const stops = [
+      projects.onEvent(() => this.#lookAtAll()),
       apps.onEvent(({ type, object }) => this.#onApp(type === 'deleted', asApplication(object))),
       ownership.onChange(() => this.#lookAtAll()),
     ];

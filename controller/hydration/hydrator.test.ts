@@ -265,18 +265,46 @@ describe('a failed hydration', () => {
     expect(current()).toMatchObject({ phase: 'Hydrated', drySHA: second });
   });
 
-  it('of one Application blocks its group', async () => {
+  it('of one Application whose project does not permit it leaves it out, and its group goes on', async () => {
     at.world.project('strict', { sourceRepos: ['https://other'] });
     application('a', {}, { project: 'strict' });
     application('b');
     await start();
-    expect(branch.asked).toEqual([]);
+    expect(branch.commits.map(({ paths }) => paths.map(({ path }) => path))).toEqual([['b']]);
     expect(current('a')).toMatchObject({
+      phase: 'Failed',
       message: "Failed to hydrate: application repo https://git/dry is not permitted in project 'strict'",
     });
-    expect(current('b')).toMatchObject({
-      message: 'Failed to hydrate: cannot hydrate because application argocd/a has an error',
-    });
+    expect(current('b')).toMatchObject({ phase: 'Hydrated' });
+  });
+
+  it.each([
+    ['a project that does not exist', { project: 'nonexistent' }],
+    ['a project that does not permit the repository', { project: 'strict' }],
+  ])("of an Application of %s does not block the victim's, whose path it names", async (_what, spec) => {
+    at.world.project('strict', { sourceRepos: ['https://other'] });
+    application('a-hostile', { path: 'victim' }, spec);
+    application('victim');
+    await start();
+    expect(branch.commits.map(({ paths }) => paths.map(({ path }) => path))).toEqual([['victim']]);
+    expect(current('victim')).toMatchObject({ phase: 'Hydrated' });
+    expect(current('a-hostile')).toMatchObject({ phase: 'Failed' });
+    at.world.git.push(second, [configMap('two')]);
+    await at.pass(260);
+    expect(current('victim')).toMatchObject({ phase: 'Hydrated', drySHA: second });
+    // The failure is repeated after its pause, not by its own event.
+    const dry = at.world.git.requests.filter(({ sources }) => sources[0]?.source.path === 'app');
+    expect(dry.length).toBeLessThan(4);
+  });
+
+  it('of an Application ends with the permission of its project, and begins with it', async () => {
+    at.world.project('strict', { sourceRepos: ['https://other'] });
+    application('a', {}, { project: 'strict' });
+    await start();
+    expect(branch.asked).toEqual([]);
+    at.world.project('strict', { sourceRepos: ['https://git/*'] });
+    await at.pass(130);
+    expect(current('a')).toMatchObject({ phase: 'Hydrated' });
   });
 
   it('of a group with more manifests than a commit may have keeps none beyond the limit', async () => {
@@ -294,14 +322,16 @@ describe('a failed hydration', () => {
     ]);
   });
 
-  it('names both Applications that write to one path', async () => {
+  it('of the younger of two Applications that write to one path names both, and the older goes on', async () => {
     application('a', { path: 'same' });
     application('b', { path: 'same' });
     await start();
-    expect(['a', 'b'].map((name) => (current(name) as { message: string }).message)).toEqual([
-      'Failed to hydrate: app argocd/b hydrator uses the same destination: repo=https://git/dry, path=same',
-      'Failed to hydrate: app argocd/a hydrator uses the same destination: repo=https://git/dry, path=same',
-    ]);
+    expect(branch.commits).toHaveLength(1);
+    expect(current('a')).toMatchObject({ phase: 'Hydrated' });
+    expect(current('b')).toMatchObject({
+      message:
+        'Failed to hydrate: app argocd/a hydrator uses the same destination: repo=https://git/dry, path=same; it is older and goes on, app argocd/b waits',
+    });
   });
 
   it('of the commit keeps the dry commit, and shows the server’s reason', async () => {

@@ -1,6 +1,6 @@
-import { isAbort, mapLimit, messageOf, OwnershipLost, stringifyJson } from '#base';
+import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
+import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf, onBehalfOf } from '#desired';
 import type {
   DesiredSource,
   DryCommit,
@@ -24,11 +24,12 @@ import type { HydrationIndex } from './hydration-index.ts';
 import { errorFor, hydrated, hydrating, hydrationFailed, hydrationStatusOf } from './hydration-status.ts';
 import type { HydrationResult } from './hydration-status.ts';
 import type { HydrationWrites } from './hydration-writes.ts';
+import { GroupOutcome } from './group-outcome.ts';
 import { hydratedApplication, plainUrl } from './hydrator-spec.ts';
 import type { HydratedApplication, HydrationKey } from './hydrator-spec.ts';
 import { decideHydration, nextLookMs } from './needs-hydration.ts';
 import { withoutTracking } from './without-tracking.ts';
-import { validateGroup } from './validate-group.ts';
+import { mayHydrate, validateGroup } from './validate-group.ts';
 
 export interface HydratorDeps {
   readonly index: HydrationIndex;
@@ -61,7 +62,7 @@ const maxRenders = 4;
 /**
  * Hydrates sources: renders the dry source of each Application of a group at one commit, and writes
  * the manifests in one commit to their branch. One replica does this for a group: the owner of its
- * first Application, with each write fenced by that ownership. Killed anywhere, the next run finds
+ * first permitted Application, with each write fenced by that ownership. Killed anywhere, the next run finds
  * the same manifests in the branch and makes no second commit.
  */
 export class Hydrator {
@@ -87,12 +88,42 @@ export class Hydrator {
     const leader = group === undefined ? undefined : this.#leaderOf(group);
     const one = this.#member(key);
     if (group === undefined || leader === undefined || one === undefined) return 'done';
+    // An Application that is left out costs its group no rendering, and no request to a repository.
+    const error = this.#errorsOf([one]).get(key);
+    if (error !== undefined) {
+      if (this.#isErrorNew(one, group)) await this.#leaveOut(one, leader, error);
+      return this.#nextLook(key);
+    }
     const { needed, reason, inProgress } = await this.#decide(one, leader, { group, signal });
     this.#deps.logger.debug(needed ? 'Hydrating app' : 'Skipping hydration', { application: key, reason });
     if (needed) this.#start(group);
     else if (!inProgress) await this.#deps.writes.answer(key, leader, hydrateAnnotation(one.app));
     return this.#nextLook(key);
   };
+
+  /** Not while a run of the group is about to write the same. */
+  #isErrorNew(one: HydratedApplication, group: HydrationKey): boolean {
+    const facts = { now: this.#deps.clock.now(), isRunning: this.#running.has(group) };
+    const decision = decideHydration(one, facts);
+    if (decision.do === 'compare') return hydrationStatusOf(one.app).currentOperation?.phase !== 'Failed';
+    return decision.do === 'hydrate';
+  }
+
+  async #leaveOut({ key, app, spec }: HydratedApplication, leader: Application, error: string): Promise<void> {
+    const { writes, clock } = this.#deps;
+    const now = clock.now();
+    await writes.status(key, leader, (status) =>
+      hydrationFailed(hydrating(status, spec, now), error, { drySha: '', now }),
+    );
+    await writes.answer(key, leader, hydrateAnnotation(app));
+  }
+
+  /** The errors of Applications of one group that are left out of it. */
+  #errorsOf(members: readonly HydratedApplication[]): ReadonlyMap<string, string> {
+    const [first] = members;
+    const sharing = first === undefined ? [] : this.#deps.index.sharingBranch(first);
+    return validateGroup(members, sharing, (app) => this.#projectOrError(app));
+  }
 
   #start(group: HydrationKey): void {
     this.#running.add(group);
@@ -134,7 +165,7 @@ export class Hydrator {
 
   /** The dry revision, if it is not the last one, and whether it touches the watched paths. */
   async #changedRevision(
-    { app, dry }: HydratedApplication,
+    { key, app, dry }: HydratedApplication,
     last: string,
     signal: AbortSignal,
   ): Promise<{ readonly sha: string; readonly hasChanges: boolean } | undefined> {
@@ -143,7 +174,8 @@ export class Hydrator {
     const repository = settings.repository(dry.repoURL, projectOf(app));
     const asked = hydrateAnnotation(app) !== undefined;
     const at = { source: dry, repository, revision: dry.targetRevision ?? '' };
-    const sha = await desired.resolve(at, asked ? 'current' : 'cached', signal);
+    const tenant = { project: projectOf(app), application: key };
+    const sha = await onBehalfOf(tenant, () => desired.resolve(at, asked ? 'current' : 'cached', signal));
     if (sha === last) return undefined;
     const paths = watchedDryPaths(app, dry);
     if (paths.length === 0 || desired.hasChanges === undefined) return { sha, hasChanges: true };
@@ -169,16 +201,20 @@ export class Hydrator {
     }
   };
 
-  async #hydrateGroup({ leader, members }: HydrationGroup, signal: AbortSignal): Promise<void> {
-    const { writes, clock, index } = this.#deps;
+  async #hydrateGroup({ leader, members: all }: HydrationGroup, signal: AbortSignal): Promise<void> {
+    const { writes, clock } = this.#deps;
+    const errors = this.#errorsOf(all);
+    for (const one of all) {
+      const error = errors.get(one.key);
+      if (error !== undefined) await this.#leaveOut(one, leader, error);
+    }
+    const members = all.filter(({ key }) => !errors.has(key));
+    if (members.length === 0) return;
     const asked = new Map(members.map(({ key, app }) => [key, hydrateAnnotation(app)]));
     for (const { key, spec } of members)
       await writes.status(key, leader, (status) => hydrating(status, spec, clock.now()));
-    const [first] = members;
-    const sharing = first === undefined ? [] : index.sharingBranch(first);
-    const errors = validateGroup(members, sharing, (app) => this.#projectOrError(app));
-    const outcome = new GroupOutcome(errors, this.#deps.committer.maxBytes);
-    if (outcome.errors.size === 0) await this.#commitGroup({ leader, members }, outcome, signal);
+    const outcome = new GroupOutcome(this.#deps.committer.maxBytes);
+    await this.#commitGroup({ leader, members }, outcome, signal);
     for (const { key } of members) {
       const { drySha, result } = outcome;
       const failed = { drySha, now: clock.now() };
@@ -311,9 +347,14 @@ export class Hydrator {
     return { leader, members: this.#deps.index.members(group).flatMap((key) => this.#member(key) ?? []) };
   }
 
-  /** The first Application of a group, if this replica owns it. */
+  /** The first Application of a group that may hydrate, if this replica owns it. */
   #leaderOf(group: HydrationKey): Application | undefined {
-    const [first] = this.#deps.index.members(group);
+    const members = this.#deps.index.members(group);
+    const isLeader = (key: AppKey): boolean => {
+      const one = this.#member(key);
+      return one !== undefined && mayHydrate(one, (app) => this.#projectOrError(app));
+    };
+    const first = members.find(isLeader) ?? members[0];
     const leader = first === undefined ? undefined : this.#deps.lookup(first);
     return leader !== undefined && this.#deps.isMine(leader) ? leader : undefined;
   }
@@ -321,33 +362,6 @@ export class Hydrator {
   #member(key: AppKey): HydratedApplication | undefined {
     const app = this.#deps.lookup(key);
     return app === undefined ? undefined : hydratedApplication(app);
-  }
-}
-
-/** The findings of one run about a group. */
-class GroupOutcome {
-  readonly errors: Map<string, string>;
-  readonly rendered = new Map<AppKey, HydratedPath>();
-  drySha = '';
-  result: HydrationResult | undefined;
-  readonly #maxBytes: number;
-  #bytes = 0;
-
-  constructor(errors: ReadonlyMap<string, string>, maxBytes: number) {
-    this.errors = new Map(errors);
-    this.#maxBytes = maxBytes;
-  }
-
-  /** Keeps manifests for the commit. JSON has up to three times the bytes of YAML (`\e`). */
-  add(key: AppKey, path: HydratedPath): void {
-    this.#bytes += Buffer.byteLength(stringifyJson(path.objects));
-    if (this.#bytes <= 3 * this.#maxBytes) this.rendered.set(key, path);
-    else
-      this.fail(key, `the manifests of the group have more than ${this.#maxBytes} bytes: hydrate to several branches`);
-  }
-
-  fail(key: AppKey, error: string): void {
-    this.errors.set(key, error);
   }
 }
 

@@ -11,11 +11,12 @@ import type { HydratedApplication, HydrationTarget } from './hydrator-spec.ts';
 type ProjectLookup = (app: Application) => AppProject | { readonly error: string };
 
 /**
- * Checks the Applications of a group; one error blocks all of them (Argo CD: validateApplications).
- * Stricter than there: paths out of the repository, a branch that is its own dry source, and
- * Applications of other groups that write to one path are refused too.
- * @param all the Applications that hydrate anywhere.
- * @returns the errors by Application; empty if the group may be hydrated.
+ * Checks the Applications of a group. Those with an error are left out, and the others go on, so
+ * that an Application without permission blocks no other (Argo CD: validateApplications, where one
+ * error blocks all). Of two that write to one path, in any group, the older one goes on. Stricter
+ * than Argo CD: refuses paths out of the repository, and a branch that is its own dry source.
+ * @param all the Applications that hydrate to the branch of the group.
+ * @returns the errors by Application.
  */
 export function validateGroup(
   group: readonly HydratedApplication[],
@@ -23,12 +24,17 @@ export function validateGroup(
   projectFor: ProjectLookup,
 ): ReadonlyMap<string, string> {
   const errors = new Map<string, string>();
-  const users = usersOfPlaces(all);
+  const users = oldestUsers(all.filter((one) => faultOf(one, projectFor) === undefined));
   for (const one of group) {
     const error = faultOf(one, projectFor) ?? sharedTarget(one, users);
     if (error !== undefined) errors.set(one.key, error);
   }
   return errors;
+}
+
+/** Whether its project permits both repositories, and its spec is valid. */
+export function mayHydrate(one: HydratedApplication, projectFor: ProjectLookup): boolean {
+  return faultOf(one, projectFor) === undefined;
 }
 
 function faultOf({ app, dry, target }: HydratedApplication, projectFor: ProjectLookup): string | undefined {
@@ -61,21 +67,34 @@ function pathFault({ branch, path }: HydrationTarget): string | undefined {
   return `app is configured to hydrate to the path ${JSON.stringify(path)}, which is not allowed: use a relative path without "..", ".git", backslashes and control characters`;
 }
 
-/** Both Applications get the error, each with the name of the other. */
-function sharedTarget(one: HydratedApplication, users: ReadonlyMap<string, readonly string[]>): string | undefined {
-  const other = users.get(placeOf(one.target))?.find((key) => key !== one.key);
-  if (other === undefined) return undefined;
-  return `app ${other} hydrator uses the same destination: repo=${shownUrl(one.target.repoURL)}, path=${one.target.path}`;
+/** The error of the younger of two Applications. */
+function sharedTarget(one: HydratedApplication, oldest: ReadonlyMap<string, HydratedApplication>): string | undefined {
+  const { target, key } = one;
+  const other = oldest.get(placeOf(target));
+  if (other === undefined || other.key === key) return undefined;
+  const same = `repo=${shownUrl(target.repoURL)}, path=${target.path}`;
+  return `app ${other.key} hydrator uses the same destination: ${same}; it is older and goes on, app ${key} waits`;
 }
 
-/** The Applications that write to each path: the first two are enough to name another one. */
-function usersOfPlaces(all: readonly HydratedApplication[]): ReadonlyMap<string, readonly string[]> {
-  const users = new Map<string, string[]>();
-  for (const { key, target } of all) {
-    const place = placeOf(target);
-    users.set(place, [...(users.get(place) ?? []), key].sort().slice(0, 2));
+/** The Application that may write to each path: the oldest, or of equal age the first by name. */
+function oldestUsers(all: readonly HydratedApplication[]): ReadonlyMap<string, HydratedApplication> {
+  const oldest = new Map<string, HydratedApplication>();
+  for (const one of all) {
+    const place = placeOf(one.target);
+    const known = oldest.get(place);
+    if (known === undefined || isOlder(one, known)) oldest.set(place, one);
   }
-  return users;
+  return oldest;
+}
+
+function isOlder(a: HydratedApplication, b: HydratedApplication): boolean {
+  const [first, second] = [createdAt(a), createdAt(b)];
+  return first === second ? a.key < b.key : first < second;
+}
+
+/** RFC 3339 in UTC, as the API server sets it: it sorts as text. */
+function createdAt({ app }: HydratedApplication): string {
+  return app.metadata.creationTimestamp ?? '';
 }
 
 function placeOf({ repoURL, branch, path }: HydrationTarget): string {

@@ -9,6 +9,7 @@ import { defaultLimits } from '../../limits.ts';
 import { UnsupportedSource } from '../../errors.ts';
 import type { CloudTokens } from '../credentials/cloud-tokens.ts';
 import type { GitHubApps } from '../credentials/github-apps.ts';
+import { portOf } from '../network/host-gate.ts';
 import type { HostGate } from '../network/host-gate.ts';
 import { atAddress, curlPins, sshDestination, sshPins, sshTarget, withPort } from './address-pins.ts';
 import type { SshTarget } from './address-pins.ts';
@@ -144,7 +145,8 @@ export class Git {
   #runAtHost(args: readonly string[], run: GitRun, remote: GitRemote): Promise<CommandResult> {
     const start = (addresses?: readonly string[]): Promise<CommandResult> =>
       this.#runAtAddresses(args, run, remote, addresses);
-    return this.#deps.hosts?.run(remote.url.host, run.signal, start) ?? start();
+    const server = { host: remote.url.host, port: portOf(remote.url.url) };
+    return this.#deps.hosts?.run(server, run.signal, start) ?? start();
   }
 
   /**

@@ -73,7 +73,7 @@ describe('denied networks', () => {
   ])('%s is contacted: %s', async (host, permitted) => {
     const hosts = new HostGate(8, new DeniedNetworks(['metadata', '10.0.0.0/8'], { find }));
     let spoken = 0;
-    const asked = hosts.run(host, never, () => Promise.resolve((spoken += 1)));
+    const asked = hosts.run({ host: host, port: '443' }, never, () => Promise.resolve((spoken += 1)));
     if (permitted) await asked;
     else
       await expect(asked).rejects.toThrow(
@@ -207,7 +207,7 @@ describe('denied networks', () => {
   it('do not hold a connection beyond its signal when DNS does not answer', async () => {
     const hosts = new HostGate(8, new DeniedNetworks([], { find: () => new Promise(() => undefined) }));
     const stop = new AbortController();
-    const asked = hosts.run('slow.example', stop.signal, () => Promise.resolve('spoken'));
+    const asked = hosts.run({ host: 'slow.example', port: '443' }, stop.signal, () => Promise.resolve('spoken'));
     stop.abort(new Shutdown('enough'));
     await expect(asked).rejects.toThrow('enough');
   });

@@ -1,27 +1,31 @@
 import { describe, expect, it } from '@jest/globals';
 import { Shutdown } from '#base';
 import { FakeClock } from '#support';
-import { HostGate } from './host-gate.ts';
+import { HostGate, portOf } from './host-gate.ts';
+import { onBehalfOf } from './source-tenant.ts';
 
 const never = new AbortController().signal;
+const at = (host: string, port = '443'): { host: string; port: string } => ({ host, port });
 
 describe('HostGate', () => {
-  it('limits connections per host in order of arrival, without blocking other hosts', async () => {
+  it('limits connections per server, without blocking other hosts or ports', async () => {
     const clock = new FakeClock();
-    const hosts = new HostGate(2);
+    const hosts = new HostGate(2, undefined, clock);
     const began: string[] = [];
     const ends = new Map<string, () => void>();
-    const talk = (host: string, name: string, signal = never): Promise<void> =>
-      hosts.run(host, signal, async () => {
+    const talk = (server: { host: string; port: string }, name: string, signal = never): Promise<void> =>
+      hosts.run(server, signal, async () => {
         began.push(name);
         await new Promise<void>((resolve) => void ends.set(name, resolve));
       });
     const leaves = new AbortController();
-    const all = [talk('git.example.com', 'a1'), talk('GIT.example.com', 'a2'), talk('git.example.com', 'a3')];
-    const left = talk('git.example.com', 'a4', leaves.signal).catch(() => 'left');
-    all.push(talk('git.example.com', 'a5'), talk('other.example.com', 'b1'), talk('', 'local'), talk('', 'local'));
+    const [git, upper] = [at('git.example.com'), at('GIT.example.com')];
+    const all = [talk(git, 'a1'), talk(upper, 'a2'), talk(git, 'a3')];
+    const left = talk(git, 'a4', leaves.signal).catch(() => 'left');
+    all.push(talk(git, 'a5'), talk(at('other.example.com'), 'b1'), talk(at('git.example.com', '22'), 'ssh'));
+    all.push(talk(at('', ''), 'local'), talk(at('', ''), 'local'));
     await clock.settle();
-    expect([...began].sort()).toEqual(['a1', 'a2', 'b1', 'local', 'local']);
+    expect([...began].sort()).toEqual(['a1', 'a2', 'b1', 'local', 'local', 'ssh']);
     leaves.abort(new Shutdown());
     expect(await left).toBe('left');
     ends.get('a1')?.();
@@ -37,7 +41,51 @@ describe('HostGate', () => {
 
   it('treats zero as no limit', async () => {
     const hosts = new HostGate(0);
-    const results = await Promise.all([1, 2, 3].map((n) => hosts.run('h', never, () => Promise.resolve(n))));
+    const results = await Promise.all([1, 2, 3].map((n) => hosts.run(at('h'), never, () => Promise.resolve(n))));
     expect(results).toEqual([1, 2, 3]);
   });
+
+  it("starts another project's connection within two seconds while 40 slow ones of one project wait", async () => {
+    const clock = new FakeClock();
+    const hosts = new HostGate(8, undefined, clock);
+    const talk = (project: string, application: string, ms: number, done: () => void): void =>
+      void onBehalfOf({ project, application }, () => hosts.run(at('git'), never, () => clock.sleep(ms, never))).then(
+        done,
+      );
+    let slow = 0;
+    for (let i = 0; i < 40; i += 1) talk('hostile', `app-${i}`, 14_000, () => (slow += 1));
+    await clock.advance(100);
+    let isDone = false;
+    talk('victim', 'shop', 600, () => (isDone = true));
+    await clock.advance(2600);
+    expect(isDone).toBe(true);
+    await clock.advance(14_000 * 5);
+    expect(slow).toBe(40);
+  });
+
+  it('gives the Applications of one project turns, whatever one of them has queued', async () => {
+    const clock = new FakeClock();
+    const hosts = new HostGate(2, undefined, clock);
+    const ended: string[] = [];
+    const talk = (application: string): void =>
+      void onBehalfOf({ project: 'default', application }, () =>
+        hosts.run(at('git'), never, () => clock.sleep(1000, never)),
+      ).then(() => ended.push(application));
+    for (let i = 0; i < 40; i += 1) talk('big');
+    talk('small');
+    await clock.advance(2100);
+    expect(ended).toContain('small');
+  });
+});
+
+describe('the port of an address', () => {
+  it.each([
+    ['https://h/x', '443'],
+    ['http://h/x', '80'],
+    ['https://h:8443/x', '8443'],
+    ['ssh://git@h:2222/x', '2222'],
+    ['ssh://git@h/x', '22'],
+    ['git@h:x/y.git', '22'],
+    ['git://h/x', '9418'],
+  ])('of %s is %s', (url, port) => expect(portOf(url)).toBe(port));
 });

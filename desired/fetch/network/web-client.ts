@@ -10,6 +10,7 @@ import { isSocks, KubeConnectionError } from '#kube';
 import type { Repository, SourceAddress } from '#model';
 import { RepositoryError, SizeLimitExceeded, UnsupportedSource } from '../../errors.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
+import { portOf } from './host-gate.ts';
 import type { HostGate } from './host-gate.ts';
 import { answerUrl } from '../shared/input-checks.ts';
 import { socksAgent, socksProxyFor } from './socks-agent.ts';
@@ -122,7 +123,8 @@ export class WebClient {
 
   #sendToHost(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
     const send = (): Promise<WebResponse> => this.#send(hop, wanted, access);
-    return this.#deps.hosts?.run(hop.url.host, wanted.signal, send) ?? send();
+    const server = { host: hop.url.host, port: portOf(hop.url.url) };
+    return this.#deps.hosts?.run(server, wanted.signal, send) ?? send();
   }
 
   async #send(hop: RedirectHop, wanted: WebRequest, access: RepositoryAccess): Promise<WebResponse> {
