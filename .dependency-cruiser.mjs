@@ -27,6 +27,7 @@ export const parts = {
     ['shared', 'schema'],
     ['normalize'],
     ['patch', 'field-ownership', 'jq'],
+    ['applied'],
     ['ignore'],
     ['respect', 'comparison'],
   ],

@@ -100,14 +100,14 @@ describe('compareState', () => {
     ]);
   });
 
-  it('with ServerSideApply, is OutOfSync for a field that left Git and that only we own', () => {
+  it('is OutOfSync for a field that left Git and that only we own by server-side apply', () => {
     const fieldsV1 = { 'f:data': { 'f:key': {}, 'f:lost': {} } };
     const managedFields = [{ manager: 'argocd-controller', operation: 'Apply', apiVersion: 'v1', fieldsV1 }];
     const known = applied(a);
     const live = { ...known, data: { key: '1', lost: '2' }, metadata: { ...known.metadata, managedFields } };
     const status = (syncOptions: string[]): string =>
       compareState(facts([a], [live], {}, { syncPolicy: { syncOptions } })).syncStatus.status;
-    expect([status(['ServerSideApply=true']), status([])]).toEqual(['OutOfSync', 'Synced']);
+    expect([status(['ServerSideApply=true']), status([])]).toEqual(['OutOfSync', 'OutOfSync']);
   });
 
   it('is OutOfSync for changed, missing and extra objects', () => {

@@ -29,7 +29,8 @@ export function compareState(facts: CompareFacts): Comparison {
 
 /** The pairs to send to the API server for a server-side diff, before the facts are complete. */
 export function toDryRun(facts: CompareFacts): readonly DryRunPair[] {
-  return rulesOf(facts).failed ? [] : dryRunPairs(pairUp(facts).resources);
+  const rules = rulesOf(facts);
+  return rules.failed ? [] : dryRunPairs(pairUp(facts).resources, rules);
 }
 
 /** Input that all rows of a comparison share. */

@@ -85,6 +85,7 @@ export function foldRows(
       ...unreadConditions(unread),
       ...faultConditions(pairs.filter((pair) => pair.own)),
       ...conditionsOf(rows, 'ComparisonError'),
+      ...rowWarnings.flatMap((type) => conditionsOf(rows, type)),
       ...conditionsOf(rows, 'SharedResourceWarning'),
       ...conditionsOf(rows, 'InvalidSpecError'),
       ...degradedConditions(facts, rows),
@@ -96,9 +97,12 @@ export function foldRows(
     failed,
     degraded: live.degraded,
     unread,
+    refusals: conditionsOf(rows, 'ComparisonError'),
   };
   return { comparison, counters, rows };
 }
+
+const rowWarnings = ['RefusedChangeWarning', 'LastAppliedWarning'] as const;
 
 /**
  * Folds some replaced rows into the last comparison, at the cost of what was replaced; the facts

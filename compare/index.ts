@@ -23,6 +23,7 @@
  *
  * It never fetches anything: desired and live state come in as values.
  */
+export { migrationManagerOf } from './apply-rules.ts';
 export { compareState, maxJqSteps, toDryRun } from './comparison.ts';
 export type {
   CompareFacts,

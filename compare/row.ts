@@ -1,5 +1,5 @@
 import { defined, DriftlessError, hashJson } from '#base';
-import { diffDryRun, diffObjects, readsOwnership, withinBudget } from '#diff';
+import { applyMethodOf, diffDryRun, diffObjects, isMigrated, readsOwnership, withinBudget } from '#diff';
 import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
@@ -32,6 +32,8 @@ import type {
 } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, optionValue, resourceOption, waveOf } from '#sync';
 import { resourceHealth } from './app-health.ts';
+import { applyRulesOf, migrationManagerOf } from './apply-rules.ts';
+import { resourceWarnings } from './resource-warnings.ts';
 import { isManagedNamespace } from './namespaces.ts';
 import type { DryRunOutcome, DryRunPair, ServerSideDiff } from './types.ts';
 
@@ -111,7 +113,8 @@ export function compareResource(facts: RowFacts, rules: RowRules): ResourceCompa
   const hook = isAnyHook(object);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
   const before = { left: rules.work.left, asked: rules.jq?.unansweredCount };
-  const { diff, refused } = computeDiff(facts, rules, hook);
+  const computedDiff = computeDiff(facts, rules, hook);
+  const { diff, refused } = computedDiff;
   const prune = facts.target === null && facts.live !== null && own;
   const silent = hook || !own || (facts.target !== null && isSkipped(facts.target));
   const computed = silent ? undefined : codeOf(facts, rules, { ...diff, refused });
@@ -133,9 +136,14 @@ export function compareResource(facts: RowFacts, rules: RowRules): ResourceCompa
     }),
     makesOutOfSync: computed === 'OutOfSync' && !extraneous,
     isUnknown: computed === 'Unknown',
-    conditions: [...refusedCondition(refused), ...sharedCondition(facts, rules), ...missingNamespace(facts)],
+    conditions: [
+      ...refusedCondition(refused),
+      ...resourceWarnings(object, computedDiff),
+      ...sharedCondition(facts, rules),
+      ...missingNamespace(facts),
+    ],
     spent: before.left - rules.work.left,
-    isVolatile: scripted || refused !== undefined || before.asked !== rules.jq?.unansweredCount,
+    isVolatile: scripted || isRefused(computedDiff) || before.asked !== rules.jq?.unansweredCount,
   };
 }
 
@@ -164,13 +172,16 @@ function liveIdentity(live: KubeObject): string | undefined {
     : `${uid} ${resourceVersion} ${live.apiVersion} ${contentIdOf(live)}`;
 }
 
-/** Resources to send to the API server as a dry-run apply, for a server-side diff. */
-export function dryRunPairs(resources: readonly RowFacts[]): readonly DryRunPair[] {
+/** Resources for which a server-side diff dry-runs what a sync would send. */
+export function dryRunPairs(resources: readonly RowFacts[], rules: RowRules): readonly DryRunPair[] {
+  const how = diffRules(rules);
   return resources.flatMap(({ target, live, unread }) => {
     if (target === null || live === null || unread || isAnyHook(live)) return [];
     const present = liveIdentity(live);
-    const id = present === undefined ? undefined : `${objectHash(target)} ${present}`;
-    return [{ key: keyOf(live), target, live, id }];
+    const method = applyMethodOf(target, live, how);
+    if (method === 'server' && isMigrated(live, how.adoptFrom)) return [];
+    const id = present === undefined ? undefined : `${objectHash(target)} ${present} ${method}`;
+    return [{ key: keyOf(live), target, live, id, method }];
   });
 }
 
@@ -186,7 +197,7 @@ export function versionOfRules(rules: RowRules): string {
       [settings.version, persistResourceHealth, failed],
       [key, instance, name, namespace, uid],
       [destinationNamespaceOf(app), syncPolicy?.syncOptions ?? [], syncPolicy?.managedNamespaceMetadata ?? false],
-      versionOfIgnored(ignoreDifferences),
+      [versionOfIgnored(ignoreDifferences), migrationManagerOf(app)],
       schemas?.version ?? '',
       serverSideDiff === undefined ? '' : [serverSideDiff.mutations, serverSideDiff.user],
     ]),
@@ -235,22 +246,11 @@ function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
     settings,
     ignoreDifferences: app.spec.ignoreDifferences ?? noIgnoreRules,
     work,
-    serverSideApply: appliesAllServerSide(app),
+    ...applyRulesOf(app),
     ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
     ...defined({ jq }),
   };
 }
-
-function appliesAllServerSide(app: Application): boolean {
-  const options = app.spec.syncPolicy?.syncOptions;
-  if (options === undefined) return false;
-  const known = serverSideLists.get(options) ?? options.includes('ServerSideApply=true');
-  serverSideLists.set(options, known);
-  return known;
-}
-
-/** Cached by the list of sync options, which may be long: every resource needs it. */
-const serverSideLists = new WeakMap<readonly string[], boolean>();
 
 /** Group versions of targets whose list and map ownership matters: their schemas are needed. */
 export function schemaApiVersions(
@@ -259,28 +259,43 @@ export function schemaApiVersions(
   settings: Settings,
 ): readonly string[] {
   const ignoreDifferences = app.spec.ignoreDifferences ?? noIgnoreRules;
-  const rules = { settings, ignoreDifferences, serverSideApply: appliesAllServerSide(app) };
+  const rules = { settings, ignoreDifferences, ...applyRulesOf(app) };
   const read = targets.filter((target) => readsOwnership(target, rules));
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];
 }
 
+interface ComputedDiff {
+  readonly diff: DiffResult;
+  /** Why the server could not predict the change: then nothing is known. */
+  readonly refused: string | undefined;
+  /** Why the server refuses the change itself: the object differs, and a sync may recreate it. */
+  readonly refusedChange?: string;
+}
+
+function isRefused({ refused, refusedChange }: ComputedDiff): boolean {
+  return refused !== undefined || refusedChange !== undefined;
+}
+
 /** Hooks and unreadable objects do not differ; nor does any resource while one side is unknown. */
-function computeDiff(
-  facts: RowFacts,
-  rules: RowRules,
-  hook: boolean,
-): { readonly diff: DiffResult; readonly refused: string | undefined } {
+function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedDiff {
   const { target, live } = facts;
   const same = { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
   if (rules.failed || hook || facts.unread) return { diff: same, refused: undefined };
   const { serverSideDiff } = rules;
+  const diffLocally = (): DiffResult => diffObjects(target, live, diffRules(rules));
   if (serverSideDiff === undefined || target === null || live === null)
-    return { diff: diffObjects(target, live, diffRules(rules)), refused: undefined };
+    return { diff: diffLocally(), refused: undefined };
+  const how = diffRules(rules);
+  // A dry run cannot follow the migration of managed fields that the sync sends first.
+  if (applyMethodOf(target, live, how) === 'server' && isMigrated(live, how.adoptFrom))
+    return { diff: diffLocally(), refused: undefined };
   const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? notAskedOutcome;
+  if ('refused' in outcome && outcome.final === true)
+    return { diff: { ...diffLocally(), modified: true }, refused: undefined, refusedChange: outcome.refused };
   if ('refused' in outcome) return { diff: same, refused: refusalMessage(target, outcome.refused) };
   const sides = { target, live, predicted: outcome.predicted };
   try {
-    return { diff: diffDryRun(sides, diffRules(rules), serverSideDiff.mutations), refused: undefined };
+    return { diff: diffDryRun(sides, how, serverSideDiff.mutations), refused: undefined };
   } catch (error) {
     if (!(error instanceof DriftlessError)) throw error;
     return { diff: same, refused: refusalMessage(target, error.message) };

@@ -1,5 +1,8 @@
-import { gkOf, groupKindName, groupOf, keyOf, resourceKey, withTracking } from '#model';
+import type { JsonObject } from '#base';
+import { foldStringData, withUniqueItems } from '#diff';
+import { gkOf, groupKindName, groupOf, jsonOf, keyOf, resourceKey, withTracking } from '#model';
 import type { ApplicationCondition, GroupKind, KubeObject, ResourceKey, TrackingSettings } from '#model';
+import { namedInWarning } from './resource-warnings.ts';
 
 export interface TargetRules {
   /** Instance name for tracking. */
@@ -24,15 +27,17 @@ export interface NormalTargets {
  */
 export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetRules): NormalTargets {
   const byKey = new Map<ResourceKey, { readonly object: KubeObject; readonly count: number }>();
+  const repeatedItems: ApplicationCondition[] = [];
   rendered.forEach((raw, index) => {
-    const object = normalForm(raw, rules);
+    const { object, repeated } = normalForm(raw, rules);
+    if (repeated.length > 0) repeatedItems.push(repeatedCondition(object, repeated));
     const key = targetKey(object, index);
     const count = (byKey.get(key)?.count ?? 0) + 1;
     byKey.delete(key);
     byKey.set(key, { object, count });
   });
   const targets: KubeObject[] = [];
-  const conditions: ApplicationCondition[] = [];
+  const conditions: ApplicationCondition[] = repeatedItems;
   for (const [key, { object, count }] of byKey) {
     if (count > 1)
       conditions.push({
@@ -48,6 +53,8 @@ export function normalizeTargets(rendered: readonly KubeObject[], rules: TargetR
 /** A normal form with its input besides the object itself. */
 interface NormalForm {
   readonly object: KubeObject;
+  /** Items with equal keys. */
+  readonly repeated: readonly string[];
   readonly instance: string;
   readonly destinationNamespace: string;
   readonly tracking: TrackingSettings;
@@ -61,7 +68,7 @@ interface NormalForm {
  */
 const normalForms = new WeakMap<KubeObject, NormalForm>();
 
-function normalForm(raw: KubeObject, rules: TargetRules): KubeObject {
+function normalForm(raw: KubeObject, rules: TargetRules): NormalForm {
   const { instance, destinationNamespace, tracking } = rules;
   const namespaced = rules.isNamespaced(gkOf(raw)) ?? true;
   const known = normalForms.get(raw);
@@ -71,11 +78,27 @@ function normalForm(raw: KubeObject, rules: TargetRules): KubeObject {
     known.tracking === tracking &&
     known.namespaced === namespaced
   )
-    return known.object;
-  const object = track(inScope(raw, namespaced, rules), rules);
-  normalForms.set(raw, { object, instance, destinationNamespace, tracking, namespaced });
-  return object;
+    return known;
+  const { object: content, repeated } = withUniqueItems(foldedSecret(raw));
+  const object = track(inScope(content, namespaced, rules), rules);
+  const form = { object, repeated, instance, destinationNamespace, tracking, namespaced };
+  normalForms.set(raw, form);
+  return form;
 }
+
+/** The API server stores `data` only, so what follows sees and sends only that. */
+function foldedSecret(raw: KubeObject): KubeObject {
+  return foldStringData(jsonOf(raw) as JsonObject) as unknown as KubeObject;
+}
+
+function repeatedCondition(object: KubeObject, repeated: readonly string[]): ApplicationCondition {
+  return {
+    type: 'RepeatedItemWarning',
+    message: `The manifest of ${namedInWarning(object)} has several items of one key: ${repeated.slice(0, maxNamedItems).join(', ')}. The API server merges or refuses them: remove all but one`,
+  };
+}
+
+const maxNamedItems = 3;
 
 function inScope(object: KubeObject, namespaced: boolean, rules: TargetRules): KubeObject {
   const { namespace, ...rest } = object.metadata;

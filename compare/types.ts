@@ -1,4 +1,4 @@
-import type { DiffResult, JqAnswers, WebhookMutations } from '#diff';
+import type { ApplyMethod, DiffResult, JqAnswers, WebhookMutations } from '#diff';
 import type { KindState, LiveSchemas, ObjectChanges, UnreadObject } from '#live';
 import type {
   AppKey,
@@ -53,13 +53,13 @@ export interface LiveState {
   readonly failed: boolean;
 }
 
-/** Result of a dry-run apply: the predicted live object, or why the API server refused it. */
-export type DryRunOutcome = { readonly predicted: KubeObject } | { readonly refused: string };
-
 /**
- * A live resource with a manifest: a server-side diff asks the API server what an apply would
- * change.
+ * Result of a dry run: the predicted live object, or why the API server refused it. `final`: it
+ * would refuse the sync for the same reason, a field that is immutable or invalid.
  */
+export type DryRunOutcome = { readonly predicted: KubeObject } | { readonly refused: string; readonly final?: boolean };
+
+/** A live resource with a manifest: a server-side diff dry-runs the request that a sync sends. */
 export interface DryRunPair {
   readonly key: ResourceKey;
   readonly target: KubeObject;
@@ -69,6 +69,8 @@ export interface DryRunPair {
    * live object has no version.
    */
   readonly id: string | undefined;
+  /** How a sync sends the target. */
+  readonly method: ApplyMethod;
 }
 
 /** Server-side diff. Absent if objects are compared locally. */
@@ -137,6 +139,8 @@ export interface Comparison {
   readonly degraded: readonly KindState[];
   /** Objects that could not be read: do not act on them. All others are unaffected. */
   readonly unread: readonly UnreadObject[];
+  /** Objects whose change the API server could not predict. They stop no sync. */
+  readonly refusals: readonly ApplicationCondition[];
   /** Why nothing at all may be pruned: the sources may be incomplete. */
   readonly pruneBlocked?: string;
   /** True if the sources may have rendered fewer objects than they should. */

@@ -16,7 +16,7 @@
  *   readOpenApi(document)                    published schemas of a group version
  *   JqAnswers                                open questions to real jq, and their answers
  *   milliQuantity(text)                      thousandths of a Kubernetes quantity
- *   adoptFields(live, from, manager)         migrates client-side apply fields to server-side apply
+ *   adoptFields(live, managers)              migrates client-side apply fields to server-side apply
  *   clientSideApplyPatch, predictApply       the patch of kubectl's client-side apply, its result
  *
  * The parts, from below (.dependency-cruiser.mjs has the rules): shared (values, paths) · schema
@@ -24,9 +24,19 @@
  * field-ownership (server-side apply) · jq (ignore expressions) · ignore (rules) · respect
  * (RespectIgnoreDifferences) · comparison.
  */
-export { adoptFields, clientSideManagers } from './field-ownership/adopt.ts';
-export { clientSideApplyPatch, predictApply, withLastApplied } from './patch/client-side-apply.ts';
-export type { ApplyPatch } from './patch/client-side-apply.ts';
+export { adoptFields, clientSideManagers, isMigrated, managersToAdopt } from './field-ownership/adopt.ts';
+export { serverSideTarget } from './applied/server-side-target.ts';
+export { foldStringData } from './normalize/secret.ts';
+export { withUniqueItems } from './normalize/unique-items.ts';
+export { displacedItemsPatch } from './applied/client-side-apply.ts';
+export { applyMethodOf } from './comparison/apply-method.ts';
+export type { ApplyMethod } from './comparison/apply-method.ts';
+export { dryRunRequest } from './comparison/dry-run-request.ts';
+export type { DryRunRequest } from './comparison/dry-run-request.ts';
+export { clientSideApplyPatch, predictApply } from './applied/client-side-apply.ts';
+export type { ApplyPatch } from './applied/client-side-apply.ts';
+export { lastAppliedFault } from './applied/read-last-applied.ts';
+export { withLastApplied } from './patch/last-applied.ts';
 export { readsOwnership } from './comparison/apply-method.ts';
 export { diffObjects } from './comparison/diff.ts';
 export { fingerprint, updateContent } from './comparison/prepare.ts';
@@ -46,6 +56,6 @@ export { milliQuantity } from './normalize/quantity.ts';
 export { diffDryRun, dryRunTarget } from './comparison/dry-run.ts';
 export type { DryRunFacts, WebhookMutations } from './comparison/dry-run.ts';
 export { respectIgnored } from './respect/respect.ts';
-export type { ApplyMethod } from './respect/merge.ts';
+export type { RespectMethod } from './respect/merge.ts';
 export type { DiffRules, RuleFault } from './ignore/diff-rules.ts';
 export type { JqWork } from './jq/work.ts';

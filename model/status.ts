@@ -53,6 +53,12 @@ export type ConditionType =
   | 'DuplicateClusterWarning'
   /** Ours: an ignore rule that applies to resources here does not work as it suggests. */
   | 'IgnoreRuleWarning'
+  /** Ours: the API server refuses a change of a server-side diff, such as an immutable field. */
+  | 'RefusedChangeWarning'
+  /** Ours: the last-applied annotation of an object is unreadable or another object's. */
+  | 'LastAppliedWarning'
+  /** Ours: a manifest has several items of one key in a list that is merged by keys. */
+  | 'RepeatedItemWarning'
   /** Ours: another writer repeatedly undoes what self-heal writes. */
   | 'ContestedResourceWarning'
   /** Ours: no replica owns the cluster, so the status is not updated. */

@@ -320,7 +320,8 @@ export class Comparer {
       return { ...facts, live: { ...facts.live, failed: true, conditions: [...facts.live.conditions, condition] } };
     }
     const loan = new SlotLoan(place, this.#deps.clock);
-    const asking = { key: bound.key, cluster, user, useKnown: cache.manifests === 'cached', loan };
+    const useKnown = cache.manifests === 'cached';
+    const asking = { key: bound.key, cluster, user, useKnown, loan, schemas: facts.schemas };
     const outcomes = await dryRuns.outcomes(asking, toDryRun(facts), signal);
     return { ...facts, serverSideDiff: { ...wanted, user, outcomes } };
   }

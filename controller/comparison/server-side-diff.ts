@@ -1,10 +1,10 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
-import { dryRunTarget } from '#diff';
-import { findResource } from '#kube';
+import { dryRunRequest } from '#diff';
+import { findResource, KubeApiError } from '#kube';
 import type { ClusterClients, KubeClient } from '#kube';
 import { ClusterIgnored } from '#live';
-import type { LiveCluster } from '#live';
+import type { LiveCluster, LiveSchemas } from '#live';
 import { fieldManager, gkOf, versionOf } from '#model';
 import type { AppKey, ResourceKey } from '#model';
 import type { SlotLoan } from '#queues';
@@ -38,6 +38,7 @@ export interface DryRunRequest {
   readonly useKnown: boolean;
   /** Lends the worker slot of the pass while the cluster is slow. */
   readonly loan: SlotLoan;
+  readonly schemas: LiveSchemas | undefined;
 }
 
 /** Client and rate limit for one cluster. */
@@ -45,15 +46,17 @@ interface DryRunAccess {
   readonly client: KubeClient;
   readonly pace: WritePace;
   readonly cluster: LiveCluster;
+  readonly schemas: LiveSchemas | undefined;
 }
 
 /**
- * Runs server-side dry-run applies (Argo CD: gitops-engine, with force and our field manager).
+ * Dry-runs the requests that a sync would send; Argo CD (gitops-engine) dry-runs a server-side
+ * apply, also for objects that are sent in another way, and then misses what Git dropped.
  * Sends one request for each resource whose target or live object changed; refusals are not cached,
  * because a webhook or quota may decide differently next time.
  *
  * Writes nothing: its client turns every write into a dry run, so it needs neither ownership nor a
- * fence. It still sends PATCH requests, so read-only processes (`run --shadow`) do without it.
+ * fence. It still sends write requests, so read-only processes (`run --shadow`) do without it.
  */
 export class DryRuns {
   readonly #deps: DryRunsDeps;
@@ -81,7 +84,7 @@ export class DryRuns {
       const known = before?.get(pair.key);
       if (known !== undefined && known.id === id) return { pair, id, outcome: known.outcome };
       if (this.#deps.slots.isStalled(server)) throw new ClusterStalled(server);
-      return { pair, id, outcome: await this.#ask({ client, pace, cluster: request.cluster }, pair, signal) };
+      return { pair, id, outcome: await this.#ask({ client, pace, ...request }, pair, signal) };
     });
     const kept = answers.flatMap(({ pair, id, outcome }): [ResourceKey, KnownDryRun][] =>
       id === undefined || 'refused' in outcome ? [] : [[pair.key, { id, outcome }]],
@@ -96,24 +99,43 @@ export class DryRuns {
     return dryRunOnly(user === '' ? client : client.impersonate(user));
   }
 
-  async #ask({ client, pace, cluster }: DryRunAccess, pair: DryRunPair, signal: AbortSignal): Promise<DryRunOutcome> {
-    const { target } = pair;
+  async #ask(
+    { client, pace, cluster, schemas }: DryRunAccess,
+    { target, live, method }: DryRunPair,
+    signal: AbortSignal,
+  ): Promise<DryRunOutcome> {
+    const request = dryRunRequest(target, live, method, schemas === undefined ? {} : { schemas: schemas.kinds });
+    if (request === undefined) return { predicted: live };
     const resource = findResource(cluster.discovery(), gkOf(target), versionOf(target.apiVersion));
     if (resource === undefined) return { refused: 'the server could not find the requested resource' };
     const { name = '', namespace = '' } = target.metadata;
+    const named = { namespace: resource.namespaced ? namespace : '', name };
+    const options = { signal, fieldManager, fieldValidation: 'Ignore' } as const;
     try {
-      const predicted = await pace.write(signal, () =>
-        client.patch(
-          resource,
-          { namespace: resource.namespaced ? namespace : '', name },
-          { type: 'apply', body: dryRunTarget(target) },
-          { signal, fieldManager, force: true, fieldValidation: 'Ignore' },
-        ),
-      );
+      const predicted = await pace.write(signal, () => {
+        if (request.verb === 'replace') return client.replace(resource, request.body, options);
+        const patch = request.verb === 'patch' ? request : ({ type: 'apply', body: request.body } as const);
+        return client.patch(resource, named, patch, request.verb === 'patch' ? options : { ...options, force: true });
+      });
       return { predicted };
     } catch (error) {
       if (signal.aborted || isAbort(error) || error instanceof ClusterNotReady) throw error;
-      return { refused: messageOf(error) };
+      return { refused: refusalText(messageOf(error)), final: isFinalRefusal(error) };
     }
   }
+}
+
+/** A refusal for what the request contains, which a sync will get too. */
+function isFinalRefusal(error: unknown): boolean {
+  return error instanceof KubeApiError && (error.status === 400 || error.status === 422);
+}
+
+const maxQuotedLength = 60;
+const quotedValue = /(Invalid value): (.+): (?=[^:]{1,200}$)/gmsu;
+
+/** The server's reason without the whole struct that it quotes: long, or confidential. */
+function refusalText(message: string): string {
+  return message.replaceAll(quotedValue, (all: string, what: string, value: string) =>
+    value.length > maxQuotedLength ? `${what}: ` : all,
+  );
 }

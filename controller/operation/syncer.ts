@@ -1,6 +1,6 @@
 import { defined, messageOf } from '#base';
 import type { Clock } from '#base';
-import { isUnreadKind, maxJqSteps, managedNamespace, unreadConditions } from '#compare';
+import { isUnreadKind, maxJqSteps, managedNamespace, migrationManagerOf, unreadConditions } from '#compare';
 import type { Comparison } from '#compare';
 import { healthOf } from '#health';
 import type { ClusterClients } from '#kube';
@@ -200,8 +200,7 @@ export class Syncer {
       options: readSyncOptions(sync, {
         pruneConfirmed: isApproved(app, startedAt),
         waveDelayMs: this.#waveDelayMs,
-        migrationManager:
-          annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply',
+        migrationManager: migrationManagerOf(app),
       }),
       destinationNamespace: destinationNamespaceOf(app),
       revision: state.syncResult?.revision ?? '',
@@ -383,7 +382,10 @@ function refusalOf(
     return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
   const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
   const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
-  const untouched = untouchedConditions(sync, comparison);
+  const untouched = new Set([
+    ...untouchedConditions(sync, comparison),
+    ...comparison.refusals.map(({ message }) => message),
+  ]);
   const errors = [
     ...fresh.filter(({ message }) => !untouched.has(message)),
     ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message)),

@@ -82,6 +82,7 @@ function assessment(
     failed,
     degraded: [],
     unread: [],
+    refusals: [],
   };
   return {
     ...statusChange(before, full),

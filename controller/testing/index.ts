@@ -8,3 +8,5 @@ export { publisherAfter } from './published.ts';
 export { automated, config, configMap, FakeWorld, server } from './fake-world.ts';
 export { stage } from './stage.ts';
 export type { TestStage } from './stage.ts';
+export { ObjectSync } from './object-sync.ts';
+export type { ComparisonKind, SyncMethod } from './object-sync.ts';

@@ -1,4 +1,5 @@
-import { valueAt, deepEqual } from '#base';
+import { valueAt, deepEqual, isObject } from '#base';
+import type { Json } from '#base';
 import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
 import { groupOf, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
@@ -51,4 +52,32 @@ export function isBeyondDryRun(error: unknown): boolean {
   if (!(error instanceof KubeApiError)) return false;
   if (error.status === 404) return /^namespaces ".*" not found$/.test(error.message);
   return error.status === 400 && error.message.includes('does not support dry run');
+}
+
+/** In a manifest, null means an absent field; a server would store or refuse it on creation. */
+export function withoutNulls(object: KubeObject): KubeObject {
+  return dropNulls(jsonOf(object)) as unknown as KubeObject;
+}
+
+function dropNulls(value: Json): Json {
+  if (Array.isArray(value)) return value.map(dropNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
+}
+
+/** The manifest to send: the target, with live values merged if requested. */
+export async function resolveManifest(
+  target: KubeObject,
+  live: KubeObject | null,
+  { buildTarget }: ApplyOptions,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  return live === null || buildTarget === undefined ? target : buildTarget(live, signal);
+}
+
+/** Adds the live version, so that the server refuses the body after other writes. */
+export function withResourceVersion<T extends { readonly metadata?: unknown }>(body: T, live: KubeObject): T {
+  const { resourceVersion } = live.metadata;
+  return { ...body, metadata: { ...(body.metadata as object | undefined), resourceVersion } };
 }

@@ -1,5 +1,5 @@
 import { DriftlessError } from '#base';
-import { adoptFields, clientSideManagers } from '#diff';
+import { adoptFields, clientSideManagers, managersToAdopt } from '#diff';
 import { isConflict, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
 import { fieldManager, refOf } from '#model';
@@ -23,9 +23,10 @@ export interface MigratedObject {
 }
 
 /**
- * Before a server-side apply: takes over the fields that `from` applied client-side, so that fields
- * dropped from Git are removed (Argo CD: gitops-engine/pkg/sync performCSAUpgradeMigration). One
- * write at most, none if the live object has no such fields.
+ * Before a server-side apply: takes over the fields that `from` and we ourselves applied in other
+ * ways, so that fields dropped from Git are removed (Argo CD: gitops-engine/pkg/sync
+ * performCSAUpgradeMigration, without our own). One write at most, none if there are none. Returns
+ * the object that the apply will find.
  *
  * @throws DriftlessError with Argo CD's message; OwnershipLost and abort reasons pass through.
  */
@@ -34,10 +35,11 @@ export async function migrateBeforeApply(
   place: MigratedObject,
   { live, from }: { readonly live: KubeObject; readonly from: string },
   signal: AbortSignal,
-): Promise<void> {
-  if (adoptFields(live, from, fieldManager) === undefined) return;
+): Promise<KubeObject> {
+  const managers = managersToAdopt(live, from);
+  if (adoptFields(live, managers) === undefined) return live;
   try {
-    await migrateManager(deps, place, from, signal);
+    return (await migrateManagers(deps, place, managers, signal)) ?? live;
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     const { group, kind, namespace, name } = refOf(live);
@@ -59,7 +61,7 @@ export async function migrateAfterApply(
 ): Promise<boolean> {
   const managers = clientSideManagers(stored);
   try {
-    for (const manager of managers) await migrateManager(deps, place, manager, signal);
+    if (managers.length > 0) await migrateManagers(deps, place, managers, signal);
     return managers.length > 0;
   } catch (error) {
     if (error instanceof KubeApiError) return false;
@@ -67,22 +69,22 @@ export async function migrateAfterApply(
   }
 }
 
-async function migrateManager(
+/** Returns the migrated object; undefined when there is nothing to migrate any more. */
+async function migrateManagers(
   deps: MigrationDeps,
   place: MigratedObject,
-  from: string,
+  from: readonly string[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<KubeObject | undefined> {
   const { resource, name } = place;
   for (let attempt = 1; ; attempt += 1) {
     const live = await deps.read(resource, name, signal);
-    const body = live === null ? undefined : adoptFields(live, from, fieldManager);
-    if (body === undefined) return;
+    const body = live === null ? undefined : adoptFields(live, from);
+    if (body === undefined) return undefined;
     try {
-      await deps.write(signal, (call) =>
+      return await deps.write(signal, (call) =>
         deps.client.patch(resource, name, { type: 'json', body }, { ...call, fieldManager }),
       );
-      return;
     } catch (error) {
       if (!isConflict(error) || attempt === maxMigrationAttempts) throw error;
     }

@@ -1,6 +1,6 @@
-import { defined, DriftlessError, isObject } from '#base';
-import type { Clock, Json } from '#base';
-import { clientSideApplyPatch, withLastApplied } from '#diff';
+import { defined, DriftlessError } from '#base';
+import type { Clock } from '#base';
+import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastApplied } from '#diff';
 import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
 import type { ApiDiscovery, CheckedCall, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
@@ -16,6 +16,9 @@ import {
   needsVersion,
   isRefusedChange,
   isBeyondDryRun,
+  resolveManifest,
+  withoutNulls,
+  withResourceVersion,
 } from './apply-rules.ts';
 import { dryRunOnly } from './dry-run-client.ts';
 import { PolicyDenied, UnknownKind } from '../shared/errors.ts';
@@ -124,7 +127,9 @@ export class GuardedWriter implements ClusterWriter {
   async create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
     const resource = await this.#permittedResource(object, signal);
     this.#deps.kubectl?.count('create');
-    const created = await this.#command('create', signal, (call) => this.#client.create(resource, object, call));
+    const created = await this.#command('create', signal, (call) =>
+      this.#client.create(resource, object, this.#options(call)),
+    );
     return this.#resultOf(created, 'created');
   }
 
@@ -283,14 +288,29 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #serverSide(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
-    const { resource, target, live, how } = apply;
+    const { resource, target, how } = apply;
     const place = { resource, name: namedObjectOf(target, resource) };
+    let live = apply.live === null ? null : await this.#withoutDisplacedItems({ ...apply, live: apply.live }, signal);
+    if (this.#isDryRun && live !== null && live !== apply.live) return this.#resultOf(live, 'serverside-applied');
     if (!this.#isDryRun && live !== null && how.adoptFrom !== undefined)
-      await migrateBeforeApply(this.#tools, place, { live, from: how.adoptFrom }, signal);
-    let stored = await this.#applyServerSide(apply, signal);
+      live = await migrateBeforeApply(this.#tools, place, { live, from: how.adoptFrom }, signal);
+    let stored = await this.#applyServerSide({ ...apply, live }, signal);
     if (!this.#isDryRun && (await migrateAfterApply(this.#tools, place, stored, signal)))
       stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
     return this.#resultOf(stored, 'serverside-applied');
+  }
+
+  /** Replaces items of ours whose key was edited: a server-side apply would clash with them. */
+  async #withoutDisplacedItems(
+    { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const patch = displacedItemsPatch(await resolveManifest(target, live, how, signal), live);
+    if (patch === undefined) return live;
+    const sent = { ...patch, body: withResourceVersion(patch.body, live) };
+    return this.#command('apply', signal, (call) =>
+      this.#client.patch(resource, namedObjectOf(target, resource), sent, this.#options(call)),
+    );
   }
 
   async #applyServerSide(
@@ -300,7 +320,7 @@ export class GuardedWriter implements ClusterWriter {
     const name = namedObjectOf(target, resource);
     let live = known;
     for (let attempt = 1; ; attempt += 1) {
-      const wanted = await resolveManifest(target, live, how, signal);
+      const wanted = serverSideTarget(await resolveManifest(target, live, how, signal), live);
       const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
       try {
         return await this.#command('apply', signal, (call) =>
@@ -449,32 +469,4 @@ function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {
 export function shortName(object: KubeObject): string {
   const { group, kind } = gvkOf(object);
   return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}/${object.metadata.name ?? object.metadata.generateName ?? ''}`;
-}
-
-/** In a manifest, null means an absent field; a server would store or refuse it on creation. */
-function withoutNulls(object: KubeObject): KubeObject {
-  return dropNulls(jsonOf(object)) as unknown as KubeObject;
-}
-
-function dropNulls(value: Json): Json {
-  if (Array.isArray(value)) return value.map(dropNulls);
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
-}
-
-/** The manifest to send: the target, with live values merged if requested. */
-async function resolveManifest(
-  target: KubeObject,
-  live: KubeObject | null,
-  { buildTarget }: ApplyOptions,
-  signal: AbortSignal,
-): Promise<KubeObject> {
-  return live === null || buildTarget === undefined ? target : buildTarget(live, signal);
-}
-
-/** Adds the live version, so that the server refuses the body after other writes. */
-function withResourceVersion<T extends { readonly metadata?: unknown }>(body: T, live: KubeObject): T {
-  const { resourceVersion } = live.metadata;
-  return { ...body, metadata: { ...(body.metadata as object | undefined), resourceVersion } };
 }

@@ -1,14 +1,18 @@
 import { annotations, csvAnnotation } from '#model';
 import type { KubeObject, Settings } from '#model';
+import type { MergeMethod } from '../applied/applied-before.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
 import { schemaOf } from '../schema/schema.ts';
+
+/** How a sync sends an object. */
+export type ApplyMethod = MergeMethod | 'server';
 
 /**
  * Whether the object is sent by server-side apply. The manifest's sync option overrides the
  * Application's.
  */
-export function appliesServerSide(
+function appliesServerSide(
   target: KubeObject,
   { serverSideApply = false }: Pick<DiffRules, 'serverSideApply'>,
 ): boolean {
@@ -18,11 +22,34 @@ export function appliesServerSide(
 }
 
 /**
+ * How a sync sends the object: `Replace` wins over server-side apply, and counts on the live object
+ * too (Argo CD: gitops-engine/pkg/sync).
+ */
+export function applyMethodOf(
+  target: KubeObject,
+  live: KubeObject | null,
+  rules: Pick<DiffRules, 'serverSideApply' | 'replace'>,
+): ApplyMethod {
+  if (isReplaced(target, live, rules)) return 'replace';
+  return appliesServerSide(target, rules) ? 'server' : 'client';
+}
+
+function isReplaced(
+  target: KubeObject,
+  live: KubeObject | null,
+  { replace = false }: Pick<DiffRules, 'replace'>,
+): boolean {
+  const isOption = (object: KubeObject): boolean =>
+    csvAnnotation(object, annotations.syncOptions).includes('Replace=true');
+  return replace || isOption(target) || (live !== null && isOption(live));
+}
+
+/**
  * Whether the comparison needs the schemas that the API server publishes: for objects sent by
- * server-side apply, and for custom resources with an ignore rule that trusts field managers.
+ * server-side apply or replaced, and for custom resources with an ignore rule that trusts managers.
  */
 export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
-  if (appliesServerSide(target, rules)) return true;
+  if (isReplaced(target, null, rules) || appliesServerSide(target, rules)) return true;
   if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
   return ignoredInDiff(target, rules).managers.size > 0;
 }

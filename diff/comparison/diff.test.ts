@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, ResourceOverride, Settings } from '#model';
 import { normalize } from '../normalize/normalize.ts';
-import { clientSideApplyPatch, predictApply } from '../patch/client-side-apply.ts';
+import { clientSideApplyPatch, predictApply } from '../applied/client-side-apply.ts';
 import { applyJsonPatch } from '../patch/json-merge.ts';
 import { diffObjects } from './diff.ts';
 import { fingerprint } from './prepare.ts';

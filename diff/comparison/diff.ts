@@ -1,12 +1,15 @@
-import { deepEqual, DriftlessError, isObject, ownMember } from '#base';
-import type { JsonObject } from '#base';
-import { annotations, fieldManager, withLeftoverTracking } from '#model';
+import { deepEqual, defined, DriftlessError, isObject, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import { annotations, withLeftoverTracking } from '#model';
 import type { KubeObject } from '#model';
+import { appliedBefore, mergeShape, withDropped } from '../applied/applied-before.ts';
+import type { AppliedBefore, MergeMethod } from '../applied/applied-before.ts';
+import { serverSideTarget } from '../applied/server-side-target.ts';
+import { withAdoptedFields } from '../field-ownership/adopt.ts';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { withoutManaged } from '../field-ownership/managed-fields.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
-import type { KindSchema } from '../field-ownership/open-api.ts';
 import { shapeFromManagedFields, shapeOfType } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { structuredMerge } from '../field-ownership/structured-merge.ts';
@@ -16,16 +19,17 @@ import type { IgnoredFields } from '../ignore/ignored.ts';
 import { canonicalise } from '../normalize/canonical.ts';
 import { withDefaults } from '../normalize/defaults.ts';
 import { normalizeTracking } from '../normalize/normalize.ts';
-import { lastAppliedText } from '../patch/client-side-apply.ts';
 import { applyJsonPatch, threeWayJsonPatch, trimToMentioned } from '../patch/json-merge.ts';
 import { applyStrategic, strategicPatch } from '../patch/strategic.ts';
-import { schemaOf } from '../schema/schema.ts';
+import { fieldOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { TypedMemo } from '../schema/typed-memo.ts';
 import { removeSteps } from '../shared/removal.ts';
-import { asJson, asKube, isList } from '../shared/values.ts';
-import { appliesServerSide } from './apply-method.ts';
+import { asJson, asKube, isList, withMember } from '../shared/values.ts';
+import type { SidePair } from '../shared/values.ts';
+import { applyMethodOf } from './apply-method.ts';
 import { preparePair } from './kept-forms.ts';
+import type { BeforePair } from './kept-forms.ts';
 import { preparer } from './prepare.ts';
 import { compareStates } from './result.ts';
 import type { DiffResult } from './result.ts';
@@ -52,15 +56,28 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const wantedTracking = withLeftoverTracking(target, live, settings.tracking);
   const ownedBy = (): OwnershipShape => shapeForManagedFields(target, asJson(live), rules);
   const trusted = withoutManaged(asJson(wantedTracking), tracked, ignored.managers, ownedBy);
-  const isStructured = appliesServerSide(target, rules);
-  const appliedText = isStructured ? undefined : lastAppliedText(live);
-  const { original, wanted, present } = repeatUntilNoNewFault(ignored, () =>
-    preparePair(trusted, appliedText, settings, ignored),
+  const method = applyMethodOf(target, live, rules);
+  const before = method === 'server' ? undefined : beforePair(trusted, method, rules);
+  const sides = before === undefined ? trusted : { ...trusted, target: before.target };
+  const { original, wanted, present, fault } = repeatUntilNoNewFault(ignored, () =>
+    preparePair(sides, before, settings, ignored),
   );
-  const [predicted, observed] = isStructured
-    ? predictServerSide(wanted, present, asJson(live), rules.schemas?.get(kindKey(target)))
-    : predictClientSide(original, wanted, present, schemaOf(target));
-  return compareStates(predicted, observed, ignored);
+  const [predicted, observed] =
+    method === 'server'
+      ? predictServerSide(wanted, present, asJson(live), rules)
+      : predictClientSide(original, wanted, present, schemaOf(target));
+  return { ...compareStates(predicted, observed, ignored), ...defined({ lastAppliedFault: fault }) };
+}
+
+/** What we applied before, and the target to merge. */
+function beforePair(
+  { target, live }: SidePair<JsonObject>,
+  method: MergeMethod,
+  rules: DiffRules,
+): BeforePair & Pick<AppliedBefore, 'target'> {
+  const before = appliedBefore(asKube(target), asKube(live), method, rules);
+  const shape = (): OwnershipShape => mergeShape(asKube(target), live, rules);
+  return { ...before, withDropped: (manifest, dropped) => withDropped(manifest, dropped, shape) };
 }
 
 function oneSidedResult(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
@@ -119,17 +136,33 @@ function predictServerSide(
   target: JsonObject,
   live: JsonObject,
   owned: JsonObject,
-  published: KindSchema | undefined,
+  rules: DiffRules,
 ): readonly [predicted: JsonObject, observed: JsonObject] {
-  const owners = fieldOwnersOf(owned, fieldManager);
+  const published = rules.schemas?.get(kindKey(asKube(target)));
+  const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom);
+  const owners = fieldOwnersOf(adopted);
   const type = schemaOf(asKube(target));
   const known = (): OwnershipShape =>
     type === undefined ? shapeFromManagedFields(allOwnedFields(owners)) : shapeOfType(type);
-  const after = structuredMerge(target, live, owners, published?.shape ?? known());
+  const sent = withEmptyTexts(asJson(serverSideTarget(asKube(target), asKube(adopted))), type) as JsonObject;
+  const after = structuredMerge(sent, live, owners, published?.shape ?? known());
   if (after === live) return [live, live];
   const stored =
     type === undefined ? (value: JsonObject): JsonObject => published?.withDefaults(value) ?? value : storedForm(type);
   return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
+}
+
+/** Server-side apply stores a null in a map of strings as an empty string. */
+function withEmptyTexts(value: Json, type: TypeSchema | undefined): Json {
+  if (!isObject(value) || type === undefined || type.form === 'list' || type.form === 'scalar') return value;
+  const isText = type.form === 'map' && type.items.form === 'scalar' && type.items.kind === 's';
+  let result = value;
+  for (const key of Object.keys(value)) {
+    const before = value[key] ?? null;
+    const after = isText && before === null ? '' : withEmptyTexts(before, fieldOf(type, key)?.type);
+    if (after !== before) result = withMember(result, key, after);
+  }
+  return result;
 }
 
 /** Server-side apply removes last-applied when it migrates our fields from client-side apply. */

@@ -99,7 +99,7 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
   const shape = knownShape(asKube(predicted), rules) ?? shapeFromManagedFields(unionOf(all));
   const now = fieldsOwned(predicted, (entry) => ownMember(entry, 'manager') === fieldManager);
   // A field that we give up and the server defaults again is our change.
-  const ours = unionOf([...now, ...fieldOwnersOf(live, fieldManager).ours]);
+  const ours = unionOf([...now, ...fieldOwnersOf(live).ours]);
   const whole = fieldSetOf(predicted, shape);
   const applied = withoutNulls(removeFields(predicted, pathsWithout(whole, ours, shape), shape));
   // Fields that Go always writes become null when given up. Keep those that others own.

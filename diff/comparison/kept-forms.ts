@@ -1,8 +1,11 @@
 import { deepEqual, isObject, ownMember, setOwnMember } from '#base';
 import type { JsonObject, MutableJson, MutableJsonObject } from '#base';
-import type { Settings } from '#model';
+import type { KubeObject, Settings } from '#model';
 import type { IgnoredFields } from '../ignore/ignored.ts';
-import { parseLastApplied } from '../patch/client-side-apply.ts';
+import { readLastApplied } from '../applied/read-last-applied.ts';
+import type { AppliedBefore } from '../applied/applied-before.ts';
+import { lastAppliedText } from '../patch/last-applied.ts';
+import { asKube } from '../shared/values.ts';
 import type { SidePair } from '../shared/values.ts';
 import { preparer } from './prepare.ts';
 
@@ -11,6 +14,13 @@ export interface PreparedPair {
   readonly wanted: JsonObject;
   readonly present: JsonObject;
   readonly original: JsonObject | undefined;
+  /** Why the last-applied annotation does not count. */
+  readonly fault: string | undefined;
+}
+
+/** {@link AppliedBefore}, and how it joins the manifest of last-applied. */
+export interface BeforePair extends Pick<AppliedBefore, 'dropped'> {
+  readonly withDropped: (manifest: JsonObject | undefined, dropped: JsonObject) => JsonObject | undefined;
 }
 
 /** A prepared form and the rules that it was made by, which are those of one settings object. */
@@ -32,11 +42,11 @@ const [targetForms, liveForms]: readonly [KeptForms, KeptForms] = [new WeakMap()
 /**
  * Prepares both sides, and reuses the forms of objects that were prepared by the same rules. Rules
  * whose result depends on more than the object are always run.
- * @param appliedText the last-applied annotation of the live object.
+ * @param before what we applied before; undefined for a server-side apply, which has no original.
  */
 export function preparePair(
   { target, live }: SidePair<JsonObject>,
-  appliedText: string | undefined,
+  before: BeforePair | undefined,
   settings: Settings,
   ignored: IgnoredFields,
 ): PreparedPair {
@@ -45,8 +55,13 @@ export function preparePair(
     keptForm(forms, object, ignored, make);
   const wanted = kept(targetForms, target, () => withoutNamespace(prepare(target, 'keep')));
   const present = kept(liveForms, live, () => prepare(live, 'structs'));
-  const original = originalOf(wanted, appliedText, (object) => withoutNamespace(prepare(object, 'keep')));
-  return { wanted: wanted.form, present: present.form, original };
+  if (before === undefined)
+    return { wanted: wanted.form, present: present.form, original: undefined, fault: undefined };
+  const prepareManifest = (object: JsonObject): JsonObject => withoutNamespace(prepare(object, 'keep'));
+  const { form, fault } = appliedForm(wanted, asKube(live), prepareManifest);
+  const { dropped } = before;
+  const original = dropped === undefined ? form : before.withDropped(form, prepareManifest(dropped));
+  return { wanted: wanted.form, present: present.form, original, fault };
 }
 
 function keptForm(forms: KeptForms, object: JsonObject, ignored: IgnoredFields, make: () => JsonObject): KeptForm {
@@ -59,19 +74,21 @@ function keptForm(forms: KeptForms, object: JsonObject, ignored: IgnoredFields, 
   return made;
 }
 
+interface AppliedForm {
+  readonly form: JsonObject | undefined;
+  readonly fault?: string | undefined;
+}
+
 /** Mostly the manifest that was applied last is the target: its text is then parsed only once. */
-function originalOf(
-  wanted: KeptForm,
-  text: string | undefined,
-  prepare: (object: JsonObject) => JsonObject,
-): JsonObject | undefined {
-  if (text === undefined) return undefined;
-  if (wanted.appliedText === text) return wanted.form;
-  const applied = parseLastApplied(text);
-  if (applied === undefined) return undefined;
-  const form = prepare(applied);
+function appliedForm(wanted: KeptForm, live: KubeObject, prepare: (object: JsonObject) => JsonObject): AppliedForm {
+  const text = lastAppliedText(live);
+  if (text === undefined) return { form: undefined };
+  if (wanted.appliedText === text) return { form: wanted.form };
+  const { manifest, fault } = readLastApplied(live);
+  if (manifest === undefined) return { form: undefined, fault };
+  const form = prepare(manifest);
   if (deepEqual(form, wanted.form)) wanted.appliedText = text;
-  return form;
+  return { form };
 }
 
 /** Drops the target's namespace, which may be left to the destination, and empty annotations. */

@@ -30,6 +30,8 @@ export interface DiffResult {
    * what should be left alone.
    */
   readonly undecided: boolean;
+  /** Why last-applied removes nothing, as the end of a sentence. Absent: no fault. */
+  readonly lastAppliedFault?: string;
 }
 
 /** Compares two prepared states of a live object. */

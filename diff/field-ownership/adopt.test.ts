@@ -10,7 +10,7 @@ const object = (...managedFields: object[]): KubeObject =>
   ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', resourceVersion: '7', managedFields } }) as KubeObject;
 const data = (...keys: string[]): object => ({ 'f:data': Object.fromEntries(['.', ...keys].map((key) => [key, {}])) });
 const after = (live: KubeObject, from = kubectl): Json | undefined => {
-  const patch = adoptFields(live, from, ours) as { value: Json }[] | undefined;
+  const patch = adoptFields(live, [from]) as { value: Json }[] | undefined;
   return patch?.[0]?.value;
 };
 
@@ -18,7 +18,7 @@ describe('adoptFields and clientSideManagers', () => {
   it('turns the entry into ours when we have none', () => {
     const other = managedEntry('hpa', 'Update', data('f:c'));
     const live = object(managedEntry(kubectl, 'Update', data('f:a'), { time: 't' }), other);
-    expect(adoptFields(live, kubectl, ours)).toEqual([
+    expect(adoptFields(live, [kubectl])).toEqual([
       {
         op: 'replace',
         path: '/metadata/managedFields',

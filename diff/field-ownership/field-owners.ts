@@ -1,9 +1,8 @@
-import { ownMember } from '#base';
 import type { JsonObject } from '#base';
-import { textOf } from '../shared/values.ts';
 import { addAll, emptySet, parseFields } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOwned } from './managed-fields.ts';
+import { appliedFields, isOwnApply } from './own-entries.ts';
 
 /** The field sets in `metadata.managedFields` of a live object, split by owner. */
 export interface FieldOwners {
@@ -17,12 +16,8 @@ export interface FieldOwners {
  * Reads the managed fields of a live object. Our entries are those of server-side apply, at any API
  * version.
  */
-export function fieldOwnersOf(live: JsonObject, manager: string): FieldOwners {
-  const isOurs = (entry: JsonObject): boolean =>
-    ownMember(entry, 'manager') === manager &&
-    ownMember(entry, 'operation') === 'Apply' &&
-    textOf(ownMember(entry, 'subresource')) === '';
-  return { ours: fieldsOwned(live, isOurs), others: fieldsOwned(live, (entry) => !isOurs(entry)) };
+export function fieldOwnersOf(live: JsonObject): FieldOwners {
+  return { ours: appliedFields(live), others: fieldsOwned(live, (entry) => !isOwnApply(entry)) };
 }
 
 /** All owned fields. They show the list and map types of the schema that the API server used. */

@@ -14,6 +14,13 @@ export interface DiffRules {
   readonly jq?: JqAnswers;
   /** The Application's ServerSideApply sync option; options of a manifest override it. */
   readonly serverSideApply?: boolean;
+  /** The Application's Replace sync option; manifests can set it too. */
+  readonly replace?: boolean;
+  /**
+   * The manager whose client-side fields a server-side apply takes over first. Absent: none
+   * (`ClientSideApplyMigration=false`).
+   */
+  readonly adoptFrom?: string;
   /**
    * Schemas that the API server publishes, by `apiVersion Kind`, for objects sent by server-side
    * apply.

@@ -2,6 +2,7 @@ import { deepEqual, isObject, ownMember, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { fieldOf, itemsOf } from '../schema/schema.ts';
 import type { FieldSchema, TypeSchema } from '../schema/schema.ts';
+import { twinFields } from '../schema/twins.ts';
 import { isList, textOf, withoutNulls } from '../shared/values.ts';
 
 const setElementOrder = '$setElementOrder/';
@@ -47,8 +48,19 @@ function patchMap(
   }
   for (const key of Object.keys(original ?? {}))
     if (ownMember(target, key) === undefined && ownMember(live, key) !== undefined) setOwnMember(patch, key, null);
+  addDroppedTwins(patch, target, type);
   if (retains) addRetained(patch, target, live);
   return patch;
+}
+
+/** The server would restore a removed field from its twin, so both are removed. */
+function addDroppedTwins(patch: MutableJsonObject, target: JsonObject, type: TypeSchema | undefined): void {
+  const twins = type?.form === 'struct' ? twinFields(type.name) : undefined;
+  if (twins === undefined) return;
+  const names = [twins.current, twins.deprecated];
+  const isDropped = names.some((name) => patch[name] === null);
+  if (isDropped && names.every((name) => (ownMember(target, name) ?? null) === null))
+    for (const name of names) setOwnMember(patch, name, null);
 }
 
 function addRetained(patch: MutableJsonObject, target: JsonObject, live: JsonObject): void {
@@ -121,12 +133,35 @@ function patchItems(
       if (Object.keys(change).length > 0) items.push({ ...change, [mergeKey]: id });
     }
   }
-  for (const id of original.map(idOf))
+  const displaced = live.filter((item) => isDisplaced(item, target, { mergeKey, type: itemsOf(field.type) }));
+  for (const id of new Set([...original, ...displaced].map(idOf)))
     if (findBy(target, mergeKey, id) === undefined && findBy(live, mergeKey, id) !== undefined)
       items.push({ [patchDirective]: 'delete', [mergeKey]: id });
   if (items.length > 0) setOwnMember(patch, key, items as MutableJson);
   if (items.length > 0 || !deepEqual(live.map(idOf), target.map(idOf)))
     patch[setElementOrder + key] = target.map((item) => ({ [mergeKey]: idOf(item) })) as MutableJson;
+}
+
+/** Lists whose items have a unique name besides their merge key: "": also when they have none. */
+const uniqueNames: Readonly<Record<string, 'named' | 'all'>> = { ContainerPort: 'named', ServicePort: 'all' };
+
+/**
+ * Whether a live item has the name of another item of the target, so that the two cannot coexist:
+ * an item of ours whose number was edited in the cluster.
+ */
+export function isDisplaced(
+  item: Json,
+  target: readonly Json[],
+  { mergeKey, type }: { readonly mergeKey: string; readonly type: TypeSchema | undefined },
+): boolean {
+  const unique = type?.form === 'struct' ? uniqueNames[type.name] : undefined;
+  if (unique === undefined || !isObject(item)) return false;
+  const name = textOf(ownMember(item, 'name'));
+  if (name === '' && unique === 'named') return false;
+  const [id, idKey] = [identity(item, mergeKey), ownMember(item, mergeKey)];
+  const others = target.filter((other): other is JsonObject => isObject(other));
+  if (others.some((other) => identity(other, mergeKey) === id || ownMember(other, mergeKey) === idKey)) return false;
+  return others.some((other) => textOf(ownMember(other, 'name')) === name);
 }
 
 /**
@@ -151,7 +186,9 @@ function replaceItems(
     return applyMap(present, patchMap(versions, type, field.retainKeys), type);
   });
   const known = new Set([...target, ...original].map(idOf));
-  const all = [...merged, ...live.filter((item) => !known.has(idOf(item)))];
+  const isOurs = (item: Json): boolean =>
+    known.has(idOf(item)) || isDisplaced(item, target, { mergeKey: field.mergeKey ?? '', type });
+  const all = [...merged, ...live.filter((item) => !isOurs(item))];
   if (!deepEqual(all, live)) setOwnMember(patch, key, [...all, { [patchDirective]: 'replace' }] as MutableJson);
 }
 

@@ -12,11 +12,11 @@ import type { SidePair } from '../shared/values.ts';
  * How an object is sent: by kubectl's client-side apply, by server-side apply, or whole (replaced,
  * or deleted and recreated).
  */
-export type ApplyMethod = 'client' | 'server' | 'whole';
+export type RespectMethod = 'client' | 'server' | 'whole';
 
 /** The context of a value in both objects. */
 export interface MergePosition {
-  readonly method: ApplyMethod;
+  readonly method: RespectMethod;
   readonly type: TypeSchema | undefined;
   /** The merge key of this list in the request; undefined when the list is sent whole. */
   readonly mergeKey: string | undefined;

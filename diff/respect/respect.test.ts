@@ -5,13 +5,13 @@ import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, ResourceOverride, Settings } from '#model';
 import { compileExpression } from '../jq/compile.ts';
-import { clientSideApplyPatch, predictApply } from '../patch/client-side-apply.ts';
+import { clientSideApplyPatch, predictApply } from '../applied/client-side-apply.ts';
 import { removePaths } from '../shared/removal.ts';
-import type { ApplyMethod } from './merge.ts';
+import type { RespectMethod } from './merge.ts';
 import { respectIgnored } from './respect.ts';
 
 type Part = Record<string, unknown>;
-const methods: readonly ApplyMethod[] = ['client', 'server', 'whole'];
+const methods: readonly RespectMethod[] = ['client', 'server', 'whole'];
 
 function kube(apiVersion: string, kind: string, body: Part, metadata: Part = {}): KubeObject {
   return { apiVersion, kind, metadata: { name: 'x', ...metadata }, ...body };
@@ -33,7 +33,7 @@ function respect(
   target: KubeObject,
   live: KubeObject,
   rule: Partial<ResourceIgnoreDifferences>,
-  method: ApplyMethod = 'whole',
+  method: RespectMethod = 'whole',
 ): KubeObject {
   const ignoreDifferences = [{ group: '*', kind: '*', ...rule }];
   return respectIgnored(target, live, { settings: defaultSettings, ignoreDifferences }, method);

@@ -7,13 +7,13 @@ import { fieldsOwned, managedDifferences } from '../field-ownership/managed-fiel
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
 import { normalizeSecret } from '../normalize/normalize.ts';
-import { lastApplied } from '../patch/client-side-apply.ts';
+import { lastApplied } from '../applied/read-last-applied.ts';
 import { schemaOf } from '../schema/schema.ts';
 import { markPaths, noMarks, removeMarked } from '../shared/removal.ts';
 import type { RemovalMarks } from '../shared/removal.ts';
 import { asJson, asKube, textOf } from '../shared/values.ts';
 import { mergeIgnored } from './merge.ts';
-import type { ApplyMethod, MergePosition } from './merge.ts';
+import type { RespectMethod, MergePosition } from './merge.ts';
 
 /**
  * Returns what to send instead of `target` so that ignored fields keep live's values
@@ -34,7 +34,7 @@ export function respectIgnored(
   target: KubeObject,
   live: KubeObject,
   rules: DiffRules,
-  method: ApplyMethod,
+  method: RespectMethod,
 ): KubeObject {
   const ignored = ignoredInDiff(target, rules);
   const [wanted, present] = [folded(asJson(target)), asJson(live)];

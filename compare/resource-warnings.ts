@@ -1,0 +1,37 @@
+import type { DiffResult } from '#diff';
+import type { ApplicationCondition, KubeObject } from '#model';
+
+/** What a comparison finds besides a difference. */
+interface ResourceFindings {
+  readonly diff: Pick<DiffResult, 'lastAppliedFault'>;
+  /** Why the API server refuses the change of a server-side diff. */
+  readonly refusedChange?: string;
+}
+
+/** Warnings about one resource; none of them stops a sync. */
+export function resourceWarnings(object: KubeObject, found: ResourceFindings): readonly ApplicationCondition[] {
+  const which = namedInWarning(object);
+  return [
+    ...(found.refusedChange === undefined ? [] : [refusedChange(which, found.refusedChange)]),
+    ...(found.diff.lastAppliedFault === undefined ? [] : [lastApplied(which, found.diff.lastAppliedFault)]),
+  ];
+}
+
+/** `Kind/namespace/name`. */
+export function namedInWarning({ kind, metadata: { name = '', namespace = '' } }: KubeObject): string {
+  return `${kind}/${namespace === '' ? '' : `${namespace}/`}${name}`;
+}
+
+function refusedChange(which: string, reason: string): ApplicationCondition {
+  return {
+    type: 'RefusedChangeWarning',
+    message: `${which} differs from its manifest, and the API server refuses the change: ${reason}. A sync with Replace=true,Force=true deletes and recreates the object`,
+  };
+}
+
+function lastApplied(which: string, fault: string): ApplicationCondition {
+  return {
+    type: 'LastAppliedWarning',
+    message: `The last-applied-configuration annotation of ${which} ${fault}: nothing is removed because of it. The next sync that changes the object rewrites it`,
+  };
+}

@@ -1,0 +1,143 @@
+import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import { unionOf } from '../field-ownership/field-owners.ts';
+import { addAll, emptySet } from '../field-ownership/field-set.ts';
+import type { FieldSet } from '../field-ownership/field-set.ts';
+import { knownShape } from '../field-ownership/known-shape.ts';
+import { kindKey } from '../field-ownership/open-api.ts';
+import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
+import { isCovered } from '../field-ownership/prune.ts';
+import { shapeFromManagedFields } from '../field-ownership/shape.ts';
+import type { OwnershipShape } from '../field-ownership/shape.ts';
+import { mergeValues } from '../field-ownership/structured-merge.ts';
+import { lastAppliedText } from '../patch/last-applied.ts';
+import { asStored } from '../normalize/defaults.ts';
+import { foldStringData } from '../normalize/secret.ts';
+import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
+import type { TypeSchema } from '../schema/schema.ts';
+import { asJson } from '../shared/values.ts';
+import { droppedAt } from './dropped.ts';
+import type { DroppedPart } from './dropped.ts';
+import { readLastApplied } from './read-last-applied.ts';
+
+/** How an object is sent: three-way merge with last-applied, or as a whole (`Replace=true`). */
+export type MergeMethod = 'client' | 'replace';
+
+/** What we applied before, besides the manifest of the last-applied annotation. */
+export interface AppliedBefore {
+  /** What our managers own in live and the target dropped. Undefined: nothing. */
+  readonly dropped: JsonObject | undefined;
+  /** The target to merge: {@link DroppedPart.target}. */
+  readonly target: JsonObject;
+}
+
+/**
+ * What we applied before: the one answer for comparisons and for what a sync sends (ADR 0016).
+ * The last-applied annotation counts ({@link readLastApplied}), and what our server-side applies
+ * own; our creations and replacements, which own the server's defaults too, count only for objects
+ * without the annotation and for those that are replaced.
+ */
+export function appliedBefore(
+  target: KubeObject,
+  live: KubeObject,
+  method: MergeMethod,
+  published: PublishedSchemas,
+): AppliedBefore {
+  const sent = foldStringData(asJson(target));
+  const withUpdates = method === 'replace' || lastAppliedText(live) === undefined;
+  const ours = ownFields(target, asJson(live), withUpdates, published);
+  const part = ours.length === 0 ? undefined : droppedOf({ target, live: asJson(live), ours }, published);
+  if (part === undefined || !isObject(part.gone)) return { dropped: undefined, target: sent };
+  return { dropped: part.gone, target: isObject(part.target) ? part.target : sent };
+}
+
+/** The manifest to delete from: that of last-applied, with what our managers own besides. */
+export function withDropped(
+  manifest: JsonObject | undefined,
+  dropped: JsonObject | undefined,
+  shape: () => OwnershipShape,
+): JsonObject | undefined {
+  return dropped === undefined ? manifest : (mergeValues(manifest ?? {}, dropped, shape()) as JsonObject);
+}
+
+/** The manifest that the target is compared with to find what it dropped. */
+export function originalOf(
+  before: AppliedBefore,
+  target: KubeObject,
+  live: KubeObject,
+  published: PublishedSchemas,
+): JsonObject | undefined {
+  return withDropped(readLastApplied(live).manifest, before.dropped, () => mergeShape(target, asJson(live), published));
+}
+
+/** The list and map types of an object, from the managed fields where no schema is known. */
+export function mergeShape(target: KubeObject, live: JsonObject, published: PublishedSchemas): OwnershipShape {
+  return (
+    knownShape(target, published) ??
+    shapeFromManagedFields(unionOf([...appliedFields(live), ...updatedFields(live), ...foreignFields(live)]))
+  );
+}
+
+/**
+ * Our entries that count. Without a schema, the defaults of a custom resource are unknown, and so
+ * is what of our updates we sent.
+ */
+function ownFields(
+  target: KubeObject,
+  live: JsonObject,
+  withUpdates: boolean,
+  { schemas }: PublishedSchemas,
+): readonly FieldSource[] {
+  const applied = appliedFields(live).map((fields) => ({ fields, isUpdate: false }));
+  if (!withUpdates || (schemaOf(target) === undefined && schemas?.has(kindKey(target)) !== true)) return applied;
+  return [...applied, ...updatedFields(live).map((fields) => ({ fields, isUpdate: true }))];
+}
+
+/** One of our entries; those of updates contain defaults. */
+interface FieldSource {
+  readonly fields: JsonObject;
+  readonly isUpdate: boolean;
+}
+
+interface OwnedPair {
+  readonly target: KubeObject;
+  readonly live: JsonObject;
+  readonly ours: readonly FieldSource[];
+}
+
+function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchemas): DroppedPart | undefined {
+  const shape = mergeShape(target, live, published);
+  const type = schemaOf(target);
+  const sent = foldStringData(asJson(target));
+  if (ours.every(({ fields }) => isCovered(fields, sent, shape))) return undefined;
+  const stored = storedForm(target, type, published);
+  const counted = ours.map(({ fields, isUpdate }) => {
+    const set = unionOf([fields]);
+    return isUpdate && type !== undefined ? knownFields(set, type) : set;
+  });
+  const all = emptySet();
+  for (const set of counted) addAll(all, set);
+  const others = unionOf(foreignFields(live));
+  const wholeLists = type === undefined;
+  return droppedAt({ live, target: sent, stored, ours: all, others, shape, wholeLists });
+}
+
+function storedForm(target: KubeObject, type: TypeSchema | undefined, { schemas }: PublishedSchemas): Json {
+  const sent = foldStringData(asJson(target));
+  if (type !== undefined) return asStored(sent, type);
+  return schemas?.get(kindKey(target))?.withDefaults(sent) ?? sent;
+}
+
+/** Drops struct fields of newer servers: the server may have added them as defaults. */
+function knownFields(set: FieldSet, type: TypeSchema | undefined): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [step, child] of set.children) {
+    const name = step.startsWith('f:') ? step.slice(2) : undefined;
+    const field = name === undefined ? undefined : fieldOf(type, name);
+    if (name !== undefined && type?.form === 'struct' && field === undefined) continue;
+    children.set(step, knownFields(child, name === undefined ? itemsOf(type) : field?.type));
+  }
+  return { member: set.member, children };
+}

@@ -1,0 +1,109 @@
+import { deepEqual, isObject, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import { asStored } from '../normalize/defaults.ts';
+import { foldStringData } from '../normalize/secret.ts';
+import { applyJsonPatch, threeWayJsonPatch } from '../patch/json-merge.ts';
+import { withLastAppliedOf } from '../patch/last-applied.ts';
+import { applyStrategic, isDisplaced, strategicPatch } from '../patch/strategic.ts';
+import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
+import type { TypeSchema } from '../schema/schema.ts';
+import { asJson, asKube, isList } from '../shared/values.ts';
+import { appliedBefore, originalOf } from './applied-before.ts';
+import type { MergeMethod } from './applied-before.ts';
+
+/**
+ * The body of a PATCH and its content type: application/strategic-merge-patch+json or
+ * application/merge-patch+json.
+ */
+export interface ApplyPatch {
+  readonly type: 'strategic' | 'merge';
+  readonly body: JsonObject;
+}
+
+/**
+ * Returns the patch that kubectl's client-side apply would send (k8s.io/kubectl apply.go,
+ * patcher.go): strategic for built-in kinds, a JSON merge patch for others. It includes the new
+ * last-applied annotation. Undefined when nothing would change.
+ *
+ * Differences: a patch that the API server's own defaults would undo counts as no change. Removed
+ * is also what our server-side applies own ({@link appliedBefore}), which kubectl does not read.
+ */
+export function clientSideApplyPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
+  return mergePatch(target, live, 'client', {});
+}
+
+/**
+ * The patch from live to the target, with what the target dropped; with the annotation of a
+ * client-side apply only for one.
+ */
+function mergePatch(
+  target: KubeObject,
+  live: KubeObject,
+  method: MergeMethod,
+  published: PublishedSchemas,
+): ApplyPatch | undefined {
+  const present = asJson(live);
+  const before = appliedBefore(target, live, method, published);
+  const wanted = method === 'client' ? withLastAppliedOf(foldStringData(asJson(target)), before.target) : before.target;
+  const original = originalOf(before, target, live, published);
+  const type = schemaOf(target);
+  if (type === undefined) {
+    const body = threeWayJsonPatch(original, wanted, present, 'exact');
+    return body === undefined ? undefined : { type: 'merge', body };
+  }
+  const body = strategicPatch({ original, target: wanted, live: present }, type);
+  if (body === undefined) return undefined;
+  const after = applyStrategic(present, body, type);
+  return deepEqual(asStored(after, type), asStored(present, type)) ? undefined : { type: 'strategic', body };
+}
+
+/**
+ * Predicts the live object after {@link clientSideApplyPatch}, before the API server fills in
+ * defaults; after a replacement, with what only others own. Shares parts with `live`.
+ */
+export function predictApply(
+  target: KubeObject,
+  live: KubeObject,
+  method: MergeMethod = 'client',
+  published: PublishedSchemas = {},
+): KubeObject {
+  const patch = mergePatch(target, live, method, published);
+  const type = schemaOf(target);
+  if (patch === undefined) return live;
+  const present = asJson(live);
+  const after =
+    patch.type === 'merge' || type === undefined
+      ? applyJsonPatch(present, patch.body)
+      : applyStrategic(present, patch.body, type);
+  return asKube(after);
+}
+
+/**
+ * The patch to send before a server-side apply that the server would refuse: live has an item of
+ * ours under another key (a port whose number was edited), which an apply does not remove.
+ */
+export function displacedItemsPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
+  const type = schemaOf(target);
+  return hasDisplaced(asJson(target), asJson(live), type) ? mergePatch(target, live, 'replace', {}) : undefined;
+}
+
+function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | undefined): boolean {
+  if (type?.form !== 'struct' || !isObject(target) || !isObject(live)) return false;
+  return Object.keys(target).some((key) => {
+    const [wanted, present, field] = [ownMember(target, key), ownMember(live, key), fieldOf(type, key)];
+    if (wanted === undefined || present === undefined || wanted === present || field === undefined) return false;
+    if (!isList(wanted) || !isList(present)) return hasDisplaced(wanted, present, field.type);
+    const { mergeKey = '' } = field;
+    if (mergeKey === '') return false;
+    const items = itemsOf(field.type);
+    if (present.some((item) => isDisplaced(item, wanted, { mergeKey, type: items }))) return true;
+    return wanted.some((item) => hasDisplaced(item, sameItem(item, present, mergeKey), items));
+  });
+}
+
+function sameItem(item: Json, list: readonly Json[], mergeKey: string): Json | undefined {
+  const id = isObject(item) ? ownMember(item, mergeKey) : undefined;
+  return list.find((other) => isObject(other) && ownMember(other, mergeKey) === id);
+}

@@ -1,0 +1,40 @@
+import { ownMember } from '#base';
+import type { JsonObject } from '#base';
+import { structFields } from './schema.ts';
+
+/** A field and its deprecated name: the API server restores each from the other. */
+export interface TwinFields {
+  readonly current: string;
+  readonly deprecated: string;
+}
+
+const twins: Readonly<Record<string, TwinFields>> = {
+  PodSpec: { current: 'serviceAccountName', deprecated: 'serviceAccount' },
+};
+
+/** The twin fields of a built-in type; undefined if it has none. */
+export function twinFields(typeName: string): TwinFields | undefined {
+  return Object.hasOwn(twins, typeName) ? twins[typeName] : undefined;
+}
+
+/** Whether a struct of this type has twin fields, in itself or in structs inside it. */
+export function containsTwins(typeName: string): boolean {
+  const known = typesWithTwins.get(typeName);
+  if (known !== undefined) return known;
+  typesWithTwins.set(typeName, false);
+  const isInside = [...structFields(typeName).values()].some(
+    ({ type }) => type.form === 'struct' && containsTwins(type.name),
+  );
+  const found = twinFields(typeName) !== undefined || isInside;
+  typesWithTwins.set(typeName, found);
+  return found;
+}
+
+const typesWithTwins = new Map<string, boolean>();
+
+/** Whether the target has neither field, and live both. */
+export function isTwinDropped(target: JsonObject, live: JsonObject, { current, deprecated }: TwinFields): boolean {
+  const lacks = (key: string): boolean => (ownMember(target, key) ?? null) === null;
+  const has = (key: string): boolean => (ownMember(live, key) ?? '') !== '';
+  return lacks(current) && lacks(deprecated) && has(current) && has(deprecated);
+}

@@ -1,0 +1,36 @@
+import { seededRandom } from '#base';
+import type { KubeObject } from '#model';
+import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
+import type { MatrixCase } from './matrix.ts';
+import { mutationsOf } from './mutations.ts';
+
+const methods: readonly SyncMethod[] = ['client', 'server', 'replace', 'force'];
+const kinds: readonly ComparisonKind[] = ['local', 'server'];
+
+/**
+ * Cases over all manifests, mutations and modes, each mutation in `modes` modes. The choice depends
+ * only on the seed; a smaller `limit` is a sample of the same cases.
+ */
+export function matrixCases(
+  corpus: readonly KubeObject[],
+  { limit, modes, seed }: { readonly limit: number; readonly modes: number; readonly seed: number },
+): readonly MatrixCase[] {
+  const random = seededRandom(seed);
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random.next() * list.length)] as T;
+  const all = corpus.flatMap((manifest) =>
+    mutationsOf(manifest).flatMap((mutation) =>
+      Array.from({ length: modes }, (): MatrixCase => ({
+        manifest,
+        mutation,
+        before: pick(methods),
+        method: pick(methods),
+        kind: pick(kinds),
+      })),
+    ),
+  );
+  for (let i = all.length - 1; i > 0; i -= 1) {
+    const j = Math.floor(random.next() * (i + 1));
+    [all[i], all[j]] = [all[j] as MatrixCase, all[i] as MatrixCase];
+  }
+  return all.slice(0, limit);
+}

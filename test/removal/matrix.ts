@@ -1,0 +1,185 @@
+import { deepEqual, formatPointer, isObject, messageOf, omit } from '#base';
+import type { Json, JsonObject } from '#base';
+import { findResource, KubeApiError } from '#kube';
+import type { ApiDiscovery, KubeClient } from '#kube';
+import type { LiveSchemas } from '#live';
+import { annotations, gkOf, jsonOf, versionOf } from '#model';
+import type { ApiResource, KubeObject } from '#model';
+import { ObjectSync } from '../../controller/testing/index.ts';
+import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
+import type { Mutation } from './mutations.ts';
+
+/** What became of a case. The last two are defects. */
+export type Outcome =
+  | 'equal'
+  | 'refused with reason'
+  | 'invalid manifest'
+  | 'synced and different'
+  | 'out of sync for ever';
+
+/** One change of one manifest, and how it is applied before and after it. */
+export interface MatrixCase {
+  readonly manifest: KubeObject;
+  readonly mutation: Mutation;
+  readonly before: SyncMethod;
+  readonly method: SyncMethod;
+  readonly kind: ComparisonKind;
+}
+
+export interface MatrixDeps {
+  readonly client: KubeClient;
+  readonly discovery: ApiDiscovery;
+  readonly schemas: LiveSchemas | undefined;
+  readonly signal: AbortSignal;
+  /** The namespace of the cases, and an empty one for comparisons. */
+  readonly namespaces: { readonly cases: string; readonly fresh: string };
+}
+
+export interface Verdict {
+  readonly outcome: Outcome;
+  /** The first difference, or the refusal. */
+  readonly detail: string;
+}
+
+/** Runs cases: after a sync, the live object must be what a creation of the manifest makes. */
+export class RemovalMatrix {
+  readonly #deps: MatrixDeps;
+  readonly #sync: ObjectSync;
+  #count = 0;
+
+  constructor(deps: MatrixDeps) {
+    this.#deps = deps;
+    this.#sync = new ObjectSync(deps);
+  }
+
+  async run(one: MatrixCase): Promise<Verdict> {
+    this.#count += 1;
+    const [first, second] = [this.#placed(one.manifest), this.#placed(one.mutation.after)];
+    const resource = this.#resource(first);
+    if (resource === undefined) return { outcome: 'invalid manifest', detail: 'not served' };
+    let live: KubeObject;
+    try {
+      live = await this.#sync.sync(first, null, one.before);
+    } catch (error) {
+      return { outcome: 'invalid manifest', detail: messageOf(error) };
+    }
+    try {
+      return await this.#judge(one, { target: second, live, resource });
+    } finally {
+      await this.#remove(resource, live);
+    }
+  }
+
+  async #judge(
+    { method, kind }: MatrixCase,
+    { target, live, resource }: { readonly target: KubeObject; readonly live: KubeObject; readonly resource: ApiResource },
+  ): Promise<Verdict> {
+    const fresh = await this.#fresh(resource, target);
+    if (fresh instanceof KubeApiError) return { outcome: 'invalid manifest', detail: fresh.message };
+    const before = await this.#sync.compare(target, live, { method, kind });
+    if (before.syncStatus.status === 'Synced') return equalOr('synced and different', live, fresh);
+    if (before.syncStatus.status !== 'OutOfSync')
+      return { outcome: 'synced and different', detail: JSON.stringify(before.conditions) };
+    let stored: KubeObject;
+    try {
+      stored = await this.#sync.sync(target, live, method);
+    } catch (error) {
+      if (error instanceof KubeApiError && error.message !== '')
+        return { outcome: 'refused with reason', detail: error.message };
+      throw error;
+    }
+    const after = await this.#sync.compare(target, stored, { method, kind });
+    if (after.syncStatus.status === 'Synced') return equalOr('synced and different', stored, fresh);
+    const paths = after.pairs.flatMap(({ diff }) => diff.paths).join(' ');
+    return { outcome: 'out of sync for ever', detail: paths };
+  }
+
+  #resource(object: KubeObject): ApiResource | undefined {
+    return findResource(this.#deps.discovery, gkOf(object), versionOf(object.apiVersion));
+  }
+
+  #placed(manifest: KubeObject): KubeObject {
+    const { name = '' } = manifest.metadata;
+    const isNamed = manifest.kind === 'CustomResourceDefinition' || manifest.kind === 'APIService';
+    const metadata = omit({ ...manifest.metadata, name: isNamed ? name : `${name}-${this.#count}` }, 'finalizers');
+    const isNamespaced = this.#resource(manifest)?.namespaced === true;
+    const placed = isNamespaced
+      ? { ...metadata, namespace: this.#deps.namespaces.cases }
+      : omit(metadata, 'namespace');
+    return this.#sync.target({ ...manifest, metadata: placed });
+  }
+
+  /** What a creation of the manifest would store, elsewhere. */
+  async #fresh(resource: ApiResource, target: KubeObject): Promise<KubeObject | KubeApiError> {
+    const { signal, namespaces, client } = this.#deps;
+    const metadata = resource.namespaced
+      ? { ...target.metadata, namespace: namespaces.fresh }
+      : { ...target.metadata, name: `${target.metadata.name ?? ''}-fresh` };
+    try {
+      return await client.create(resource, { ...target, metadata }, { signal, dryRun: true });
+    } catch (error) {
+      if (error instanceof KubeApiError) return error;
+      throw error;
+    }
+  }
+
+  async #remove(resource: ApiResource, { metadata: { name = '', namespace = '' } }: KubeObject): Promise<void> {
+    const { signal, client } = this.#deps;
+    await client.delete(resource, { name, namespace }, { signal, propagationPolicy: 'Background' });
+  }
+}
+
+function equalOr(outcome: Outcome, live: KubeObject, fresh: KubeObject): Verdict {
+  const [left, right] = [contentOf(live), contentOf(fresh)];
+  return deepEqual(left, right)
+    ? { outcome: 'equal', detail: '' }
+    : { outcome, detail: firstDifference(left, right, []) };
+}
+
+const ofTheServer = [
+  ...['managedFields', 'resourceVersion', 'generation', 'creationTimestamp', 'uid', 'name', 'namespace'],
+  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
+];
+
+/** Addresses and ports that the server allocates, and keeps when a manifest drops them. */
+const allocated: Readonly<Record<string, readonly string[]>> = {
+  Service: ['clusterIP', 'clusterIPs', 'healthCheckNodePort', 'ipFamilies', 'ipFamilyPolicy'],
+};
+
+function contentOf(object: KubeObject): Json {
+  const whole = jsonOf(object) as JsonObject;
+  const notes = omit(
+    (object.metadata.annotations ?? {}) as Record<string, Json>,
+    annotations.lastApplied,
+    annotations.trackingId,
+  );
+  const metadata = Object.fromEntries(
+    Object.entries(object.metadata as Record<string, Json>).filter(([key]) => !ofTheServer.includes(key)),
+  );
+  const spec = isObject(whole['spec']) ? specOf(object.kind, whole['spec']) : {};
+  return { ...omit(whole as Record<string, Json>, 'status'), ...spec, metadata: { ...metadata, annotations: notes } };
+}
+
+function specOf(kind: string, spec: JsonObject): JsonObject {
+  const kept = Object.entries(spec).filter(([key]) => allocated[kind]?.includes(key) !== true);
+  const ports = kind === 'Service' && Array.isArray(spec['ports']) ? { ports: spec['ports'].map(withoutNodePort) } : {};
+  return { spec: { ...Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null])), ...ports } };
+}
+
+function withoutNodePort(port: Json): Json {
+  return isObject(port) ? omit(port as Record<string, Json>, 'nodePort') : port;
+}
+
+function firstDifference(left: Json | undefined, right: Json | undefined, path: readonly string[]): string {
+  if (isObject(left) && isObject(right)) {
+    const keys = [...new Set([...Object.keys(left), ...Object.keys(right)])];
+    const key = keys.find((name) => !deepEqual(left[name], right[name]));
+    if (key !== undefined) return firstDifference(left[key], right[key], [...path, key]);
+  }
+  if (Array.isArray(left) && Array.isArray(right) && left.length === right.length) {
+    const at = left.findIndex((item: Json, i) => !deepEqual(item, right[i] as Json));
+    return firstDifference(left[at] as Json, right[at] as Json, [...path, String(at)]);
+  }
+  const text = (value: Json | undefined): string => (value === undefined ? 'absent' : JSON.stringify(value).slice(0, 120));
+  return `${formatPointer(path)}: live ${text(left)}, as created ${text(right)}`;
+}

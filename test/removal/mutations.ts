@@ -1,0 +1,54 @@
+import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import { jsonOf } from '#model';
+import type { KubeObject } from '#model';
+import { changedAt, holdersOf, isList, leavesOf, othersFor, valueAtPath } from '../e2e/kinds/index.ts';
+import type { ValuePath } from '../e2e/kinds/index.ts';
+
+/** A single change of a manifest in Git. */
+export interface Mutation {
+  readonly what: 'field removed' | 'part removed' | 'value changed' | 'list reordered' | 'item renamed';
+  readonly path: string;
+  readonly after: KubeObject;
+}
+
+/** Every single removal, change, reorder and rename of a manifest. */
+export function mutationsOf(manifest: KubeObject): readonly Mutation[] {
+  const whole = jsonOf(manifest);
+  const leaves = leavesOf(whole).filter(isContent);
+  const holders = holdersOf(whole).filter(isContent);
+  const at = (what: Mutation['what'], path: ValuePath, value: Json | undefined): Mutation => ({
+    what,
+    path: path.join('.'),
+    after: changedAt(whole, path, value) as KubeObject & Json,
+  });
+  return [
+    ...leaves.map((path) => at('field removed', path, undefined)),
+    ...holders.filter((path) => path.length > 1).map((path) => at('part removed', path, undefined)),
+    ...leaves.flatMap((path) => changed(whole, path).map((value) => at('value changed', path, value))),
+    ...holders.flatMap((path) => reordered(whole, path).map((value) => at('list reordered', path, value))),
+    ...holders.flatMap((path) => renamed(whole, path).map((value) => at('item renamed', path, value))),
+  ];
+}
+
+function isContent([first, second]: ValuePath): boolean {
+  if (first === 'metadata') return second === 'labels' || second === 'annotations';
+  return first !== undefined && first !== 'apiVersion' && first !== 'kind' && first !== 'status';
+}
+
+function changed(whole: Json, path: ValuePath): readonly Json[] {
+  return othersFor(valueAtPath(whole, path) ?? null).slice(0, 1);
+}
+
+function reordered(whole: Json, path: ValuePath): readonly Json[] {
+  const value = valueAtPath(whole, path);
+  return isList(value) && value.length > 1 ? [[...value].reverse()] : [];
+}
+
+function renamed(whole: Json, path: ValuePath): readonly Json[] {
+  const value = valueAtPath(whole, path);
+  const [first, ...rest] = isList(value) ? value : [];
+  return isObject(first) && typeof first['name'] === 'string'
+    ? [[{ ...(first as JsonObject), name: `${first['name']}-x` }, ...rest]]
+    : [];
+}
