@@ -117,7 +117,7 @@ export class ReadApi {
     const { facts } = this.#deps;
     const app = 'namespace' in request ? this.#index.find(appKey(request.namespace, request.name))?.app : undefined;
     const server = app === undefined ? undefined : facts.controller.clusterOf(app)?.server;
-    const isHub = server === inClusterServer || (request.page === 'cluster' && isHubName(request.cluster));
+    const isHub = server === inClusterServer || (request.page === 'cluster' && isHubCluster(facts, request.cluster));
     const application = 'namespace' in request ? request.namespace : facts.namespace;
     const scope = { controller: facts.namespace, application, isHub };
     return new PageAccess({ viewer, scope, kinds: facts.hubKinds, signal });
@@ -308,8 +308,11 @@ export class ReadApi {
   }
 }
 
-function isHubName(cluster: string): boolean {
-  return cluster === inClusterServer || cluster === inClusterName;
+/** Whether a name or URL means the cluster of this namespace only: a Secret may have its name. */
+function isHubCluster({ clusters }: ReplicaFacts, wanted: string): boolean {
+  const found = clusters().filter(({ server, name }) => server === wanted || name === wanted);
+  if (found.length === 0) return wanted === inClusterServer || wanted === inClusterName;
+  return found.every(({ server }) => server === inClusterServer);
 }
 
 /** The position of the first key after a given one; the list is sorted. */

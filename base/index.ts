@@ -70,3 +70,5 @@ export { lastHour, otherKeys, RollingSums } from './rolling/rolling-sums.ts';
 export type { RollingWindow } from './rolling/rolling-sums.ts';
 export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';
+export { currentTenant, onBehalfOf } from './tenant.ts';
+export type { Tenant } from './tenant.ts';

@@ -53,8 +53,6 @@ export { azureWorkloadOf } from './fetch/credentials/cloud-tokens.ts';
 export type { AzureWorkload } from './fetch/credentials/cloud-tokens.ts';
 export { invalidNetworks } from './fetch/network/denied-networks.ts';
 export type { SourceReach } from './fetch/network/denied-networks.ts';
-export { onBehalfOf } from './fetch/network/source-tenant.ts';
-export type { SourceTenant } from './fetch/network/source-tenant.ts';
 export { proxySettingsOf } from './fetch/network/web-client.ts';
 export type { ProxySettings } from './fetch/network/web-client.ts';
 export { observeSource, shownRepositoryUrl } from './observed.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { omit, Shutdown, systemClock } from '#base';
+import { omit, onBehalfOf, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import { eventually, FakeClock } from '#support';
 import { chartArchive, startWebServer } from './testing/index.ts';
@@ -200,6 +200,28 @@ describe('mirrors on disk', () => {
     const { objects } = await made.render(first, { path: 'app' });
     expect(objects.map(({ metadata }) => metadata.name)).toEqual(['new']);
     expect(mirrors(made)).toHaveLength(1);
+  });
+
+  it('of other projects stay while one project fetches more than the disk has', async () => {
+    const probe = bench({});
+    const [sample] = [probe.repository({ 'app/x.yaml': configMap('a') })];
+    await probe.render(sample, { path: 'app' });
+    const [folder = ''] = mirrors(probe);
+    const bytes = readdirSync(join(probe.root, 'cache', 'git', folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => statSync(join(probe.root, 'cache', 'git', folder, name)))
+      .reduce((sum, info) => sum + (info.isFile() ? info.size : 0), 0);
+    const clock = new FakeClock();
+    const made = bench({ clock, limits: { mirrorDiskBytes: Math.floor(4.5 * bytes) } });
+    const fetch = async (project: string): Promise<void> => {
+      const repository = made.repository({ 'app/x.yaml': configMap('a') });
+      await onBehalfOf({ project, application: '' }, () => made.render(repository, { path: 'app' }));
+      await clock.advance(1000);
+    };
+    await fetch('victim');
+    const [victim = ''] = mirrors(made);
+    for (let i = 0; i < 6; i += 1) await fetch('hostile');
+    expect(mirrors(made)).toContain(victim);
+    expect(mirrors(made).length).toBeLessThan(5);
   });
 
   it('expire when unused, also those that a previous run left', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Shutdown } from '#base';
-import { FairSlots } from './fair-slots.ts';
+import { FairSlots, FlowFull } from './fair-slots.ts';
 
 const never = new AbortController().signal;
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -47,7 +47,7 @@ describe('fair slots', () => {
     await settled();
     void start('a');
     void start('a');
-    expect(await start('a')).toBeUndefined();
+    await expect(start('a')).rejects.toBeInstanceOf(FlowFull);
     expect(await Promise.race([start('b'), settled()])).toBeUndefined();
   });
 

@@ -15,9 +15,12 @@ export interface FairSlotsOptions {
   readonly slots: number;
   /** Slots that one flow may have, so that slow work of one leaves some to others. */
   readonly slotsOfOne: number;
-  /** Waiting bodies of one flow; further ones are refused. */
-  readonly waitingOfOne: number;
+  /** Waiting bodies of one flow; further ones are refused. Absent: no limit. */
+  readonly waitingOfOne?: number;
 }
+
+/** Too many bodies of the flow wait already. */
+export class FlowFull extends Error {}
 
 /** Runs a limited number of bodies at once; flows take turns, and an idle flow uses no memory. */
 export class FairSlots {
@@ -31,11 +34,11 @@ export class FairSlots {
     this.#options = options;
   }
 
-  /** Undefined: too many bodies of this flow wait. */
-  async run<T>(flow: string, signal: AbortSignal, body: () => Promise<T>): Promise<T | undefined> {
+  /** @throws FlowFull; the reason of `signal` while it waits */
+  async run<T>(flow: string, signal: AbortSignal, body: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const own = this.#flows.get(flow) ?? { turns: new FlowTurns<SlotWaiter>(), waiting: 0, running: 0 };
-    if (own.waiting >= this.#options.waitingOfOne) return undefined;
+    if (own.waiting >= (this.#options.waitingOfOne ?? Infinity)) throw new FlowFull();
     this.#flows.set(flow, own);
     await this.#turnOf(flow, own, signal);
     try {

@@ -6,7 +6,7 @@
  * A queue knows keys and payloads, not Applications. It lives in memory only, and queues are
  * independent: two of them may process the same key at once.
  */
-export { FairSlots } from './fair-slots.ts';
+export { FairSlots, FlowFull } from './fair-slots.ts';
 export type { FairSlotsOptions } from './fair-slots.ts';
 export { QueueMetrics } from './metrics.ts';
 export type { ItemResult } from './metrics.ts';

@@ -1,6 +1,6 @@
 import { newAbortController } from '#base';
 import type { Json } from '#base';
-import { FairSlots } from '#queues';
+import { FairSlots, FlowFull } from '#queues';
 import { ApiFault } from '../fault.ts';
 import { Allowances } from './allowances.ts';
 import { ExpiringMap } from './expiring-map.ts';
@@ -73,9 +73,11 @@ export class AccessReviews {
   async #ask(user: KnownUser, right: ResourceRight): Promise<boolean> {
     if (!this.#allowances.take(user.tenant)) throw tooMany();
     const never = newAbortController().signal;
-    const answer = await this.#slots.run(user.tenant, never, () => this.#deps.ask(user, right));
-    if (answer === undefined) throw tooMany();
-    return answer;
+    try {
+      return await this.#slots.run(user.tenant, never, () => this.#deps.ask(user, right));
+    } catch (error) {
+      throw error instanceof FlowFull ? tooMany() : error;
+    }
   }
 
   #answersOf({ name }: KnownUser): ExpiringMap<Promise<boolean>> {

@@ -1,6 +1,9 @@
-import { defined } from '#base';
+import { defined, recordedText } from '#base';
+import { shownRepositoryUrl } from '#desired';
+import type { PausedSourceReport } from '#desired';
 import type { ClusterReport } from '#live';
-import { groupKindName } from '#model';
+import { groupKindName, sourcesOf } from '#model';
+import type { Application as KubeApplication, GroupKind } from '#model';
 import type { ApplicationSummary } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { Degradation } from '../types.ts';
@@ -16,28 +19,50 @@ export function replicaDegradations(facts: ReplicaFacts): readonly Degradation[]
       since: wireTime(since),
       advice: 'Compare the replicas of the workload, ARGOCD_CONTROLLER_REPLICAS and the pins of clusters',
     })),
-    ...facts.watched().flatMap(clusterDegradations),
+    ...facts.watched().flatMap((report) => clusterDegradations(report)),
     ...facts.repositories().flatMap(({ url }) => repositoryDegradations(facts, url)),
   ];
 }
 
-/** The degraded parts that one Application depends on. */
-export function applicationDegradations(facts: ReplicaFacts, app: ApplicationSummary): readonly Degradation[] {
-  const report = facts.watched().find(({ info }) => info.server === app.server);
+/**
+ * The degraded parts that one Application depends on: of its cluster the kinds that it holds, of
+ * its repositories the sources that it has.
+ */
+export function applicationDegradations(
+  facts: ReplicaFacts,
+  { server, repositories }: ApplicationSummary,
+  app: KubeApplication,
+): readonly Degradation[] {
+  const report = facts.watched().find(({ info }) => info.server === server);
+  const held = new Set(
+    (app.status?.resources ?? []).map(({ group = '', kind = '' }) => groupKindName({ group, kind })),
+  );
   return [
-    ...(report === undefined ? [] : clusterDegradations(report)),
-    ...app.repositories.flatMap((url) => repositoryDegradations(facts, url)),
+    ...(report === undefined ? [] : clusterDegradations(report, (kind) => held.has(groupKindName(kind)))),
+    ...repositories.flatMap((url) => repositoryDegradations(facts, url, (paused) => isSourceOf(app, url, paused))),
   ];
 }
 
-function clusterDegradations({ info, kinds }: ClusterReport): readonly Degradation[] {
+/** Whether an Application renders the path or chart of a paused source, at that revision. */
+function isSourceOf({ spec, status }: KubeApplication, url: string, paused: PausedSourceReport): boolean {
+  const { revision = '', revisions = [revision] } = status?.sync ?? {};
+  return sourcesOf(spec).some(({ repoURL, path, chart, targetRevision = '' }) => {
+    if (shownRepositoryUrl(repoURL) !== url || recordedText(path ?? chart ?? '') !== paused.path) return false;
+    return [recordedText(targetRevision), ...revisions].includes(paused.revision);
+  });
+}
+
+function clusterDegradations(
+  { info, kinds }: ClusterReport,
+  isWanted: (kind: GroupKind) => boolean = () => true,
+): readonly Degradation[] {
   const cluster: Degradation = {
     type: 'cluster',
     subject: info.server,
     message: info.message ?? `the cluster is ${info.state}`,
     advice: 'Check the address and the credentials in its cluster Secret, and the network to it',
   };
-  const stale = kinds.filter(({ state, message }) => state !== 'synced' || message !== undefined);
+  const stale = kinds.filter((kind) => (kind.state !== 'synced' || kind.message !== undefined) && isWanted(kind));
   return [
     ...(info.message !== undefined || info.state === 'failed' ? [cluster] : []),
     ...stale.map((kind): Degradation => ({
@@ -57,10 +82,15 @@ function adviceForKind(state: string): string {
   return 'Read the kind with kubectl get: often a conversion webhook or an aggregated API server is down';
 }
 
-function repositoryDegradations({ repositories }: ReplicaFacts, wanted: string): readonly Degradation[] {
+function repositoryDegradations(
+  { repositories }: ReplicaFacts,
+  wanted: string,
+  isWanted: (paused: PausedSourceReport) => boolean = () => true,
+): readonly Degradation[] {
   const report = repositories().find(({ url }) => url === wanted);
   if (report === undefined || (report.failuresInRow === 0 && report.paused.length === 0)) return [];
-  const { url, failuresInRow, failingSince, lastFetch, paused } = report;
+  const { url, failuresInRow, failingSince, lastFetch } = report;
+  const paused = report.paused.filter(isWanted);
   const failing: Degradation = {
     type: 'repository',
     subject: url,

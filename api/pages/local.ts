@@ -84,7 +84,7 @@ export async function applicationPage(
       message,
       ...defined({ since: optionalTime(timeOf(lastTransitionTime)) }),
     })),
-    degraded: applicationDegradations(facts, summary),
+    degraded: applicationDegradations(facts, summary, app),
     recent: recentOf(facts, summary.namespace, summary.name),
     cost: costOf(facts, key),
     links: (facts.links ?? []).map((link) =>

@@ -286,6 +286,25 @@ describe('live objects in the cluster that answers the reviews', () => {
     expect(JSON.parse(body)).toMatchObject({ hidden: [{ count: 4900 }] });
   });
 
+  it('are not those of a cluster whose Secret has the name of the own one', async () => {
+    const facts = { ...factsOf(), clusters: () => [{ server: remote, name: 'in-cluster' }] } as unknown as ReplicaFacts;
+    const renamed = { ...facts.watched()[0]!, name: 'in-cluster' };
+    const api = new ReadApi({
+      facts: { ...facts, watched: () => [renamed] },
+      clock: facts.clock as FakeClock,
+      peers: () => [],
+    });
+    const viewer = without(...rightsOf('cluster', 'objects').filter(({ resource }) => resource === 'objects'));
+    const secrets = alternativesOf('clusters', scope)[0]!;
+    const asViewer: Viewer = {
+      may: (right) => (isSame(right, secrets) ? Promise.resolve(false) : viewer.may(right, signal)),
+    };
+    const request = parseApiRequest('/api/v1/clusters/in-cluster');
+    expect(JSON.stringify(await api.answer(request, { viewer: asViewer, isPeer: false }, signal))).not.toContain(
+      'n0isy',
+    );
+  });
+
   it('are recorded only for those who may read everything', async () => {
     await expect(
       read('recording', without({ verb: 'get', group: '*', resource: '*', namespace: '' }), hub()),

@@ -190,7 +190,7 @@ export const driftlessOptions = {
     default: 8,
     env: 'DRIFTLESS_REPOSITORY_HOST_PARALLELISM',
     min: 0,
-    help: 'Maximum number of concurrent requests to one repository, chart or image host; 0 removes the limit.',
+    help: 'Maximum number of concurrent requests to one port of a repository, chart or image host, up to twice as many while some take longer than 2 s; 0 removes the limit.',
   },
   deniedNetworks: {
     flag: 'denied-networks',

@@ -40,6 +40,7 @@ import {
   makeRefreshQueue,
   makeTriggers,
   noting,
+  tenantIn,
   tenantOfApplication,
   warnOfPatterns,
 } from './parts.ts';
@@ -117,17 +118,9 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
   exposeMetrics(deps, config, { memories, guard, triggers, apps });
-  const hydration = makeHydration(deps, config, {
-    apps,
-    projectInformer,
-    guard,
-    projects,
-    store,
-    memories,
-    triggers,
-  });
+  const hydration = makeHydration(deps, config, { ...shared, apps, projectInformer, triggers });
   const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
-  const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
+  const pools = [...makePools(deps, config, { ...shared, apps }, { ...handlers, project }), ...hydration.pools];
   return {
     apps,
     projects: projectInformer,
@@ -207,14 +200,16 @@ interface QueueHandlers {
 function makePools(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, memories: { activity } }: Pick<SharedParts, 'queues' | 'memories'>,
+  { queues, memories: { activity }, apps }: Pick<SharedParts, 'queues' | 'memories'> & { readonly apps: Informer },
   handlers: QueueHandlers,
 ): readonly MadePool[] {
   const { statusProcessors: workers, operationProcessors } = config;
   const { refresh, operation, project } = queues;
+  const { operation: handler } = handlers;
+  const tenantOf = tenantIn(apps);
   return [
-    makePool(deps, config, { queue: refresh, handler: handlers.refresh, workers, activity }),
-    makePool(deps, config, { queue: operation, handler: handlers.operation, workers: operationProcessors, activity }),
+    makePool(deps, config, { queue: refresh, handler: handlers.refresh, workers, activity, tenantOf }),
+    makePool(deps, config, { queue: operation, handler, workers: operationProcessors, activity, tenantOf }),
     makePool(deps, config, { queue: project, handler: handlers.project, workers: 1, activity }),
   ];
 }

@@ -1,5 +1,5 @@
 import { defined } from '#base';
-import type { Runnable } from '#base';
+import type { Runnable, Tenant } from '#base';
 import type { HydrationCommitter } from '#desired';
 import type { Informer } from '#kube';
 import type { AppKey } from '#model';
@@ -16,7 +16,7 @@ import { HydrationWrites } from '../hydration/hydration-writes.ts';
 import { Hydrator } from '../hydration/hydrator.ts';
 import type { HydrationKey } from '../hydration/hydrator-spec.ts';
 import type { EventTriggers } from '../triggers/triggers.ts';
-import { isWatched, limiters, makePool } from './parts.ts';
+import { isWatched, limiters, makePool, tenantIn } from './parts.ts';
 import type { MadePool } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
@@ -44,14 +44,26 @@ export function makeHydration(
   },
 ): HydrationParts {
   const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };
-  const looks = createWorkQueue<AppKey>({ ...common, name: 'app_hydration_queue', ...limiters(config) });
-  const groups = createWorkQueue<HydrationKey>({ ...common, name: 'manifest_hydration_queue', ...limiters(config) });
+  const index = new HydrationIndex();
+  const tenantOf = tenantIn(parts.apps);
+  const groupTenant = (group: HydrationKey): Tenant => tenantOf(index.members(group)[0] ?? ('' as AppKey));
+  const looks = createWorkQueue<AppKey>({
+    ...common,
+    name: 'app_hydration_queue',
+    flowOf: (key) => tenantOf(key).project,
+    ...limiters(config),
+  });
+  const groups = createWorkQueue<HydrationKey>({
+    ...common,
+    name: 'manifest_hydration_queue',
+    flowOf: (group) => groupTenant(group).project,
+    ...limiters(config),
+  });
   const queues = [looks, groups];
   const { hydration } = config;
   if (hydration === undefined) return { pools: [], queues, watchers: [] };
   const { committer } = deps;
   if (committer === undefined) throw new TypeError('hydration needs a committer');
-  const index = new HydrationIndex();
   const hydrator = makeHydrator(deps, config, { ...parts, committer, index, looks, groups });
   const routes = new HydrationTriggers({
     apps: parts.apps,
@@ -65,8 +77,8 @@ export function makeHydration(
   const { activity } = parts.memories;
   const workers = Math.max(1, hydration.processors);
   const pools = [
-    makePool(deps, config, { queue: looks, handler: hydrator.look, workers: 1, activity }),
-    makePool(deps, config, { queue: groups, handler: hydrator.hydrate, workers, activity }),
+    makePool(deps, config, { queue: looks, handler: hydrator.look, workers: 1, activity, tenantOf }),
+    makePool(deps, config, { queue: groups, handler: hydrator.hydrate, workers, activity, tenantOf: groupTenant }),
   ];
   return { pools, queues, watchers: [routes, committer] };
 }

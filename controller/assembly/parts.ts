@@ -1,5 +1,5 @@
-import { untilAborted, defined, isAbort, messageOf, recordedText, RollingSums } from '#base';
-import type { Runnable } from '#base';
+import { untilAborted, defined, isAbort, messageOf, onBehalfOf, recordedText, RollingSums } from '#base';
+import type { Runnable, Tenant } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
@@ -103,6 +103,14 @@ export function tenantOfApplication(apps: Informer, hasProject: HasProject): (ke
     const app = applicationIn(apps, key);
     if (app === undefined) return '';
     return `${hasProject(app) ? projectOf(app) : ''}/${app.metadata.namespace ?? ''}`;
+  };
+}
+
+/** Whose work the pass of an Application is. */
+export function tenantIn(apps: Informer): (key: AppKey) => Tenant {
+  return (key) => {
+    const app = applicationIn(apps, key);
+    return { project: app === undefined ? '' : projectOf(app), application: key };
   };
 }
 
@@ -226,6 +234,8 @@ interface PoolWork<K extends string, P extends ReasonedPayload> {
   readonly queue: WorkQueue<K, P>;
   readonly handler: ItemHandler<K, P>;
   readonly workers: number;
+  /** Whose work a key is, for shared limits; absent: nobody's. */
+  readonly tenantOf?: ((key: K) => Tenant) | undefined;
   /** Gets what fails. */
   readonly activity: Pick<ActivityLog, 'faults'>;
 }
@@ -244,14 +254,15 @@ type ReasonedPayload = { readonly reason?: string; readonly cause?: RefreshCause
 export function makePool<K extends string, P extends ReasonedPayload>(
   { clock, logger, queueMetrics }: WatchDeps,
   { graceMs }: ControllerConfig,
-  { queue, handler, workers, activity }: PoolWork<K, P>,
+  { queue, handler, workers, activity, tenantOf }: PoolWork<K, P>,
 ): MadePool {
   const metrics = queueMetrics === undefined ? {} : { metrics: queueMetrics };
   const rates = new RollingSums<'taken'>(['taken']);
   const counted: ItemHandler<K, P> = async (taken, signal, slot) => {
     rates.add(`${taken.priority} ${taken.payload?.cause ?? 'other'}`, 'taken', 1, clock.monotonic());
     try {
-      return await handler(taken, signal, slot);
+      const run = (): ReturnType<typeof handler> => handler(taken, signal, slot);
+      return await (tenantOf === undefined ? run() : onBehalfOf(tenantOf(taken.key), run));
     } catch (error) {
       if (!isAbort(error))
         activity.faults.push({ key: taken.key, at: clock.now(), message: recordedText(messageOf(error)) });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { deepEqual, parseJson, systemClock, yieldToLoop } from '#base';
+import { deepEqual, onBehalfOf, parseJson, systemClock, yieldToLoop } from '#base';
 import type { Json } from '#base';
 import { diffObjects, JqAnswers } from '#diff';
 import type { DiffResult } from '#diff';
@@ -140,6 +140,22 @@ describe('programs that only jq can run', () => {
     expect([again.openQuestions(), again.answerTo('limit(1; .a)', { a: 1 })]).toEqual([[], { paths: [['a']] }]);
     again.answerTo('limit(1; .a)', { a: 2 });
     await expect(runner.answer(again, gone.signal)).rejects.toThrow('gone');
+  }, 60_000);
+
+  it('gives projects turns: one project with many endless programs delays another by two of them', async () => {
+    const runner = make(300);
+    const ended: string[] = [];
+    const ask = (project: string, program: string): Promise<unknown> =>
+      onBehalfOf({ project, application: '' }, async () => {
+        const answers = new JqAnswers();
+        answers.answerTo(program, { a: 1 });
+        await runner.answer(answers, signal);
+        ended.push(project);
+      });
+    const slow = Array.from({ length: 6 }, (_, i) => ask('hostile', `def f: f; limit(${i + 1}; f)`));
+    await ask('victim', 'limit(1; .a)');
+    expect(ended.filter((project) => project === 'hostile').length).toBeLessThan(3);
+    await Promise.all(slow);
   }, 60_000);
 
   it('retries later a program that once timed out', async () => {

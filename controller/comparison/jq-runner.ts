@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-import { abortable, KeyedMutex, parseJson, stringifyJson } from '#base';
+import { abortable, currentTenant, parseJson, stringifyJson } from '#base';
 import type { Clock } from '#base';
 import type { JqAnswer, JqAnswers, JqQuestion } from '#diff';
+import { FairSlots } from '#queues';
 
 export interface JqRunnerDeps {
   readonly clock: Clock;
@@ -67,7 +68,8 @@ export class JqRunner {
   readonly #deps: JqRunnerDeps;
   readonly #config: JqRunnerConfig;
   readonly #path = createRequire(import.meta.url).resolve('jq-wasm');
-  readonly #turn = new KeyedMutex();
+  /** One program at a time; projects take turns with each of theirs. */
+  readonly #turns = new FairSlots({ slots: 1, slotsOfOne: 1 });
   readonly #kept = new Map<string, KeptAnswer>();
   /** Cached characters. */
   #weight = 0;
@@ -90,7 +92,7 @@ export class JqRunner {
     for (const [program, questions] of programs)
       for (let i = 0; i < questions.length; i += jqBatchSize) {
         const part = questions.slice(i, i + jqBatchSize);
-        const found = await this.#turn.run('jq', signal, () => this.#ask(program, part, signal));
+        const found = await this.#ask(program, part, signal);
         part.forEach(({ key }, at) => this.#keep(answers, key, found[at] ?? noAnswer));
       }
   }
@@ -134,7 +136,8 @@ export class JqRunner {
     signal: AbortSignal,
   ): Promise<readonly JqAnswer[] | JqAnswer> {
     const input = questions.map((question) => stringifyJson(question.input)).join('\n');
-    const reply = await this.#post({ filter: filterOf(program), input }, signal);
+    const job = { filter: filterOf(program), input };
+    const reply = await this.#turns.run(currentTenant().project, signal, () => this.#post(job, signal));
     if (reply === undefined)
       return { problem: `takes longer than ${this.#config.limitMs / 1000} s on this object`, transient: true };
     if ('failure' in reply)

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { valueAt, defined, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import type { RenderedTargets } from '#compare';
-import { generatorOptions, KeyringUnavailable, onBehalfOf, SourceFailed } from '#desired';
+import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
 import type {
   CachePolicy,
   TargetCapabilities,
@@ -11,7 +11,6 @@ import type {
   Manifests,
   RequestedSource,
   SourceManifests,
-  SourceTenant,
   VerifiedRevision,
   WatchedPaths,
 } from '#desired';
@@ -131,8 +130,7 @@ export class Renderer {
 
   /** Like {@link render}, but throws every error. */
   sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<RenderedSources> {
-    const read = (inner: AbortSignal): Promise<RenderedSources> =>
-      onBehalfOf(tenantOf(request), () => this.#sources(request, cluster, inner));
+    const read = (inner: AbortSignal): Promise<RenderedSources> => this.#sources(request, cluster, inner);
     return this.#deps.reads?.run(request.bound.key, signal, read) ?? read(signal);
   }
 
@@ -173,11 +171,7 @@ export class Renderer {
    * Renders the dry source of a hydrator, without the capabilities of a cluster.
    * @throws every error
    */
-  dry(request: SourceRequest, signal: AbortSignal): Promise<Pick<SourceManifests, 'objects' | 'revision'>> {
-    return onBehalfOf(tenantOf(request), () => this.#dry(request, signal));
-  }
-
-  async #dry(request: SourceRequest, signal: AbortSignal): Promise<Pick<SourceManifests, 'objects' | 'revision'>> {
+  async dry(request: SourceRequest, signal: AbortSignal): Promise<Pick<SourceManifests, 'objects' | 'revision'>> {
     const checked = await this.#check(request, 0, signal);
     if (checked.problems.length > 0) throw new DriftlessError('SOURCE_INTEGRITY', checked.problems.join('\n'));
     const answer = await this.#manifests(request, [checked], { kubeVersion: '', apiVersions: [] }, signal);
@@ -346,10 +340,6 @@ export class Renderer {
       return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${error.message}` });
     }
   }
-}
-
-function tenantOf({ bound }: SourceRequest): SourceTenant {
-  return { project: projectOf(bound.app), application: bound.key };
 }
 
 /** Withholds credentials of repositories that the project may not read (Argo CD: GetRepoObjs). */

@@ -99,6 +99,31 @@ describe('hydration', () => {
     expect(dry).toMatchObject({ cluster: { kubeVersion: '', apiVersions: [] }, cache: { manifests: 'rerender' } });
   });
 
+  it('and each pass runs on behalf of its Application, for limits that tenants share', async () => {
+    application();
+    await start();
+    expect(at.world.git.tenants.length).toBeGreaterThan(1);
+    for (const tenant of at.world.git.tenants) expect(tenant).toMatchObject({ project: 'default' });
+    expect(at.world.git.tenants).toContainEqual({ project: 'default', application: 'argocd/demo' });
+  });
+
+  it('of one project does not wait for the slow repositories of another', async () => {
+    at.world.project('hostile', { sourceRepos: ['*'] });
+    for (let i = 0; i < 10; i += 1) {
+      const drySource = { ...hydrator.drySource, repoURL: `https://slow/${i}` };
+      application(`a-slow-${i}`, {}, { project: 'hostile', sourceHydrator: { ...hydrator, drySource } });
+    }
+    application('victim');
+    await start();
+    expect(current('victim')).toMatchObject({ drySHA: first });
+    at.world.git.resolving = async ({ repoURL }, signal) => {
+      if (repoURL.startsWith('https://slow')) await at.clock.sleep(14_000, signal);
+    };
+    at.world.git.push(second, [configMap('two')]);
+    await at.pass(130);
+    expect(current('victim')).toMatchObject({ drySHA: second });
+  });
+
   it('makes one commit for all Applications of a group', async () => {
     for (const name of ['a', 'b', 'c']) application(name);
     await start();

@@ -1,6 +1,6 @@
 import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf, onBehalfOf } from '#desired';
+import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
 import type {
   DesiredSource,
   DryCommit,
@@ -12,6 +12,7 @@ import type {
 import { equalLoosely } from '#compare';
 import { jsonOf, projectOf } from '#model';
 import type { AppKey, Application, AppProject, Repository, Settings } from '#model';
+import { SlotLoan } from '#queues';
 import type { HandlerResult, ItemHandler, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Logger } from '#telemetry';
@@ -56,14 +57,20 @@ interface HydrationGroup {
   readonly members: readonly HydratedApplication[];
 }
 
+/** A run of a handler, and the loan of its worker slot while a server is slow. */
+interface HydrationWait {
+  readonly signal: AbortSignal;
+  readonly loan: SlotLoan;
+}
+
 /** Renders of one group at once. */
 const maxRenders = 4;
 
 /**
  * Hydrates sources: renders the dry source of each Application of a group at one commit, and writes
  * the manifests in one commit to their branch. One replica does this for a group: the owner of its
- * first permitted Application, with each write fenced by that ownership. Killed anywhere, the next run finds
- * the same manifests in the branch and makes no second commit.
+ * first permitted Application, with each write fenced by that ownership. Killed anywhere, the next
+ * run finds the same manifests in the branch and makes no second commit.
  */
 export class Hydrator {
   readonly #deps: HydratorDeps;
@@ -83,7 +90,7 @@ export class Hydrator {
   }
 
   /** Decides whether one Application needs hydration; its group is then hydrated. */
-  readonly look: ItemHandler<AppKey, undefined> = async ({ key }, signal) => {
+  readonly look: ItemHandler<AppKey, undefined> = async ({ key }, signal, slot) => {
     const group = this.#deps.index.groupOf(key);
     const leader = group === undefined ? undefined : this.#leaderOf(group);
     const one = this.#member(key);
@@ -94,7 +101,11 @@ export class Hydrator {
       if (this.#isErrorNew(one, group)) await this.#leaveOut(one, leader, error);
       return this.#nextLook(key);
     }
-    const { needed, reason, inProgress } = await this.#decide(one, leader, { group, signal });
+    const { needed, reason, inProgress } = await this.#decide(one, leader, {
+      group,
+      signal,
+      loan: new SlotLoan(slot, this.#deps.clock),
+    });
     this.#deps.logger.debug(needed ? 'Hydrating app' : 'Skipping hydration', { application: key, reason });
     if (needed) this.#start(group);
     else if (!inProgress) await this.#deps.writes.answer(key, leader, hydrateAnnotation(one.app));
@@ -140,14 +151,14 @@ export class Hydrator {
   async #decide(
     one: HydratedApplication,
     leader: Application,
-    { group, signal }: { readonly group: HydrationKey; readonly signal: AbortSignal },
+    { group, ...wait }: HydrationWait & { readonly group: HydrationKey },
   ): Promise<{ readonly needed: boolean; readonly reason: string; readonly inProgress: boolean }> {
     const facts = { now: this.#deps.clock.now(), isRunning: this.#running.has(group) };
     const decision = decideHydration(one, facts);
     if (decision.do === 'hydrate') return { needed: true, reason: decision.reason, inProgress: false };
     if (decision.do === 'skip') return { needed: false, reason: decision.reason, inProgress: decision.inProgress };
     try {
-      const revision = await this.#changedRevision(one, decision.last, signal);
+      const revision = await this.#changedRevision(one, decision.last, wait);
       if (revision?.hasChanges === true)
         return { needed: true, reason: 'new revision may have changes', inProgress: false };
       if (revision !== undefined)
@@ -165,22 +176,21 @@ export class Hydrator {
 
   /** The dry revision, if it is not the last one, and whether it touches the watched paths. */
   async #changedRevision(
-    { key, app, dry }: HydratedApplication,
+    { app, dry }: HydratedApplication,
     last: string,
-    signal: AbortSignal,
+    { signal, loan }: HydrationWait,
   ): Promise<{ readonly sha: string; readonly hasChanges: boolean } | undefined> {
     const { desired, settings, projectFor } = this.#deps;
     projectFor(app);
     const repository = settings.repository(dry.repoURL, projectOf(app));
     const asked = hydrateAnnotation(app) !== undefined;
     const at = { source: dry, repository, revision: dry.targetRevision ?? '' };
-    const tenant = { project: projectOf(app), application: key };
-    const sha = await onBehalfOf(tenant, () => desired.resolve(at, asked ? 'current' : 'cached', signal));
+    const sha = await loan.during(desired.resolve(at, asked ? 'current' : 'cached', signal));
     if (sha === last) return undefined;
     const paths = watchedDryPaths(app, dry);
     if (paths.length === 0 || desired.hasChanges === undefined) return { sha, hasChanges: true };
-    const hasChanges = await desired
-      .hasChanges({ repository, from: last, to: sha, paths }, signal)
+    const hasChanges = await loan
+      .during(desired.hasChanges({ repository, from: last, to: sha, paths }, signal))
       .catch((error: unknown) => {
         if (isAbort(error)) throw error;
         return true;
@@ -189,19 +199,19 @@ export class Hydrator {
   }
 
   /** Hydrates a group, and writes the result to the status of each of its Applications. */
-  readonly hydrate: ItemHandler<HydrationKey, undefined> = async ({ key }, signal) => {
+  readonly hydrate: ItemHandler<HydrationKey, undefined> = async ({ key }, signal, slot) => {
     // The end of the previous run has removed the group, even if it was queued again meanwhile.
     this.#running.add(key);
     try {
       const group = this.#groupOf(key);
-      if (group !== undefined) await this.#hydrateGroup(group, signal);
+      if (group !== undefined) await this.#hydrateGroup(group, { signal, loan: new SlotLoan(slot, this.#deps.clock) });
       return 'done';
     } finally {
       this.#running.delete(key);
     }
   };
 
-  async #hydrateGroup({ leader, members: all }: HydrationGroup, signal: AbortSignal): Promise<void> {
+  async #hydrateGroup({ leader, members: all }: HydrationGroup, wait: HydrationWait): Promise<void> {
     const { writes, clock } = this.#deps;
     const errors = this.#errorsOf(all);
     for (const one of all) {
@@ -214,7 +224,7 @@ export class Hydrator {
     for (const { key, spec } of members)
       await writes.status(key, leader, (status) => hydrating(status, spec, clock.now()));
     const outcome = new GroupOutcome(this.#deps.committer.maxBytes);
-    await this.#commitGroup({ leader, members }, outcome, signal);
+    await this.#commitGroup({ leader, members }, outcome, wait);
     for (const { key } of members) {
       const { drySha, result } = outcome;
       const failed = { drySha, now: clock.now() };
@@ -242,12 +252,13 @@ export class Hydrator {
     }
   }
 
-  async #commitGroup(group: HydrationGroup, outcome: GroupOutcome, signal: AbortSignal): Promise<void> {
+  async #commitGroup(group: HydrationGroup, outcome: GroupOutcome, wait: HydrationWait): Promise<void> {
+    const { signal } = wait;
     const { members } = group;
     const [first] = members;
     if (first === undefined) return;
     try {
-      outcome.drySha = await this.#render(first, first.dry.targetRevision ?? '', signal).then((rendered) => {
+      outcome.drySha = await this.#render(first, first.dry.targetRevision ?? '', wait).then((rendered) => {
         outcome.add(first.key, rendered.path);
         return rendered.revision;
       });
@@ -262,7 +273,7 @@ export class Hydrator {
     }
     await mapLimit(members.slice(1), maxRenders, async (one) => {
       try {
-        const { path } = await this.#render(one, outcome.drySha, signal);
+        const { path } = await this.#render(one, outcome.drySha, wait);
         outcome.add(one.key, path);
       } catch (error) {
         outcome.fail(one.key, `failed to get manifests: ${reasonOf(error)}`);
@@ -280,14 +291,14 @@ export class Hydrator {
   async #render(
     { app, key, dry, target }: HydratedApplication,
     revision: string,
-    signal: AbortSignal,
+    { signal, loan }: HydrationWait,
   ): Promise<{ readonly revision: string; readonly path: HydratedPath }> {
     const { renderer, projectFor, settings } = this.#deps;
     const bound = { app, key, project: projectFor(app), settings: settings.settings() };
     const cache = { revision: 'current', manifests: 'rerender' } as const;
     const request = { bound, sources: [dry], revisions: [revision], cache, localManifests: [], isDry: true } as const;
     try {
-      const { objects, revision: found } = await renderer.dry(request, signal);
+      const { objects, revision: found } = await loan.during(renderer.dry(request, signal));
       const { method } = bound.settings.tracking;
       const plain = objects.map((object) => jsonOf(withoutTracking(object, method)) as JsonObject);
       return { revision: found, path: { path: target.path, objects: plain, commands: [] } };

@@ -26,6 +26,7 @@ import {
   makeTriggers,
   noting,
   warnOfPatterns,
+  tenantIn,
 } from '../assembly/parts.ts';
 import type { ControllerParts } from '../assembly/parts.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
@@ -110,7 +111,8 @@ function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
     (taken, signal, place) => refresher.handle(taken, signal, place),
   );
   const { activity } = memories;
-  const made = makePool(deps, config, { queue, handler, workers: config.statusProcessors, activity });
+  const work = { queue, handler, workers: config.statusProcessors, activity, tenantOf: tenantIn(apps) };
+  const made = makePool(deps, config, work);
   return {
     apps,
     projects: informer,

@@ -1,4 +1,5 @@
-import { untilAborted } from '#base';
+import { currentTenant, untilAborted } from '#base';
+import type { Tenant } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import type { ApplicationSource, KubeObject } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -26,6 +27,10 @@ export class FakeGit {
 
   /** Whether a commit touches watched paths. */
   watchedChange: (from: string, to: string) => boolean = () => true;
+  /** Delays the resolution of a source. */
+  resolving: ((source: ApplicationSource, signal: AbortSignal) => Promise<void>) | undefined;
+  /** On whose behalf each source was rendered. */
+  readonly tenants: Tenant[] = [];
 
   sourceType: SourceManifests['sourceType'] = 'Directory';
 
@@ -45,7 +50,10 @@ export class FakeGit {
     return {
       name: 'desired',
       run: (signal) => untilAborted(signal),
-      resolve: ({ revision }) => Promise.resolve(resolve(revision)),
+      resolve: async ({ source, revision }, _cached, signal) => {
+        await this.resolving?.(source, signal);
+        return resolve(revision);
+      },
       dryCommit: (_repository, sha) =>
         Promise.resolve({ author: 'a <a@x>', authoredAt: 0, message: `change ${sha.slice(0, 4)}`, references: [] }),
       hasChanges: ({ from, to }) => Promise.resolve(this.watchedChange(from, to)),
@@ -68,6 +76,7 @@ export class FakeGit {
           }
           this.asked.push(asked);
           this.rendered.push(source);
+          this.tenants.push(currentTenant());
           if (this.failure !== undefined && this.fails(source)) throw this.failure;
           sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: this.sourceType });
         }

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -15,12 +15,36 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { newAbortController, Shutdown } from '#base';
+import { newAbortController, Shutdown, systemClock } from '#base';
 import { eventually } from '#support';
 import { scriptRequest, startTestRenderer } from '../testing/render-service.ts';
 import type { TestRenderer } from '../testing/render-service.ts';
+import { mapUsers } from './wall.ts';
 
 const never = new AbortController().signal;
+
+describe('a wall that is not possible', () => {
+  const reasonFor = (program: string): Promise<unknown> => {
+    const base = spawn(program, [], { stdio: 'ignore' });
+    base.on('error', () => undefined);
+    return mapUsers(base, systemClock, never).catch((error: unknown) => error);
+  };
+
+  it('names what is missing and how to permit it when the kernel refuses namespaces', async () => {
+    expect(await reasonFor('false')).toMatchObject({
+      message: expect.stringMatching(
+        /^user namespaces are not allowed: allow unshare in the seccomp .* set the sysctl/,
+      ),
+    });
+  });
+
+  it('names the program that is missing', async () => {
+    expect(await reasonFor('/nowhere/unshare')).toMatchObject({
+      message: 'the program unshare of util-linux cannot be started',
+    });
+  });
+});
+
 const isRoot = process.getuid?.() === 0;
 
 /** Whether this kernel allows all namespaces; probed once, before the tests are listed. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DriftlessError, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
@@ -303,16 +303,28 @@ function nsenterFlags(
   return [`--target=${pid}`, ...credentials, ...flags];
 }
 
+/** @throws WallImpossible if the process has ended: it may not have a namespace */
+async function userNamespaceOf(base: ChildProcess): Promise<string> {
+  if (base.pid === undefined) throw new WallImpossible('the program unshare of util-linux cannot be started');
+  if (!isRunning(base)) throw new WallImpossible(noUserNamespaces);
+  const found = await readlink(`/proc/${base.pid}/ns/user`).catch(() => undefined);
+  // It has ended, and its exit is not known here yet.
+  if (found === undefined) throw new WallImpossible(noUserNamespaces);
+  return found;
+}
+
+const noUserNamespaces =
+  'user namespaces are not allowed: allow unshare in the seccomp and AppArmor profiles of the container, set the ' +
+  'sysctl user.max_user_namespaces above 0, and where the node has kernel.unprivileged_userns_clone or ' +
+  'kernel.apparmor_restrict_unprivileged_userns, set them to 1 and 0';
+
 /**
  * Root maps all user IDs, because it must switch to another one. Any other user maps only itself,
  * to root.
  */
-async function mapUsers(base: ChildProcess, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function mapUsers(base: ChildProcess, clock: Clock, signal: AbortSignal): Promise<void> {
   const [pid, own] = [base.pid ?? 0, readlinkSync('/proc/self/ns/user')];
-  while (readlinkSync(`/proc/${pid}/ns/user`) === own) {
-    if (!isRunning(base)) throw new WallImpossible('user namespaces are not allowed');
-    await clock.sleep(1, signal);
-  }
+  while ((await userNamespaceOf(base)) === own) await clock.sleep(1, signal);
   const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
   if (uid !== 0) writeFileSync(`/proc/${pid}/setgroups`, 'deny');
   writeFileSync(`/proc/${pid}/uid_map`, uid === 0 ? '0 0 4294967295' : `0 ${uid} 1`);

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConcurrencyLimiter, KeyedMutex, newAbortController } from '#base';
+import { KeyedMutex, newAbortController } from '#base';
 import type { RandomSource } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
@@ -13,6 +13,7 @@ import { GitRepository } from './git-repository.ts';
 import type { GitRepositoryDeps } from './git-repository.ts';
 import type { KnownRefs } from './listing-caches.ts';
 import { Lru } from '../shared/lru.ts';
+import { TenantSlots } from '../shared/tenant-slots.ts';
 import { MirrorStore } from './mirrors.ts';
 import { isFullSha } from './refs.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
@@ -43,8 +44,8 @@ export class GitRepositories {
     const trees = {
       refs,
       kept: new Lru<Tree>(deps.limits.maxTreeBytes),
-      reading: new ConcurrencyLimiter(maxConcurrentTreeReads),
-      listing: listParallelism > 0 ? new ConcurrencyLimiter(listParallelism) : undefined,
+      reading: new TenantSlots(maxConcurrentTreeReads),
+      listing: listParallelism > 0 ? new TenantSlots(listParallelism) : undefined,
     };
     const onUse = (name: string, grown: boolean): Promise<void> => this.#used(name, grown);
     this.#deps = { ...deps, trees, folders: new KeyedMutex(), onUse };

@@ -1,5 +1,5 @@
-import type { ConcurrencyLimiter } from '#base';
 import type { Lru } from '../shared/lru.ts';
+import type { TenantSlots } from '../shared/tenant-slots.ts';
 import type { Refs } from './refs.ts';
 import type { Tree } from '../files/tree.ts';
 
@@ -18,7 +18,7 @@ export interface ListingCaches {
   /** Refs by repository key, weighed in bytes. */
   readonly refs: Lru<KnownRefs>;
   /** Limits concurrent tree reads: the memory of each is unknown until it ends. */
-  readonly reading: ConcurrencyLimiter;
+  readonly reading: TenantSlots;
   /** Limits concurrent listings of remote refs; undefined: no limit. */
-  readonly listing: ConcurrencyLimiter | undefined;
+  readonly listing: TenantSlots | undefined;
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { currentTenant } from '#base';
 import type { Clock } from '#base';
 import type { DesiredLimits } from '../../limits.ts';
 
@@ -15,6 +16,8 @@ export type DiscardMirror = (name: string) => Promise<boolean>;
 interface MirrorUsage {
   readonly bytes: number;
   readonly usedAt: number;
+  /** The project that used it last; '' after a restart. */
+  readonly project: string;
 }
 
 const usedFile = 'last-used';
@@ -23,7 +26,8 @@ const markIntervalMs = 600_000;
 
 /**
  * Tracks size and last use of the Git mirrors on disk, across restarts, and keeps them within their
- * limits of age and size. The least recently used go first.
+ * limits of age and size. The least recently used go first; those of a project that has more than
+ * half of the disk before those of others.
  */
 export class MirrorStore {
   readonly #deps: MirrorStoreDeps;
@@ -43,7 +47,7 @@ export class MirrorStore {
     const now = this.#deps.clock.now();
     const { bytes = 0 } = this.#known.get(name) ?? {};
     this.#known.delete(name);
-    this.#known.set(name, { bytes, usedAt: now });
+    this.#known.set(name, { bytes, usedAt: now, project: currentTenant().project });
     if (now - (this.#marked.get(name) ?? -Infinity) < markIntervalMs) return;
     this.#marked.set(name, now);
     await mark(join(this.#root, name), now);
@@ -53,7 +57,8 @@ export class MirrorStore {
   async grown(name: string, discard: DiscardMirror): Promise<void> {
     await this.#load();
     await this.used(name);
-    this.#known.set(name, { bytes: await sizeOf(join(this.#root, name)), usedAt: this.#deps.clock.now() });
+    const bytes = await sizeOf(join(this.#root, name));
+    this.#known.set(name, { bytes, usedAt: this.#deps.clock.now(), project: currentTenant().project });
     // A mirror that cannot be removed is no fault of this one; the next run removes it.
     await this.tidy(discard, name).catch(() => undefined);
   }
@@ -82,8 +87,7 @@ export class MirrorStore {
         failures.push(error);
         return false;
       });
-    const oldestFirst = [...this.#known].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    for (const [name, { bytes, usedAt }] of oldestFirst) {
+    for (const [name, { bytes, usedAt }] of evictionOrder([...this.#known], limits.mirrorDiskBytes)) {
       const isOld = clock.now() - usedAt > limits.mirrorAgeMs;
       if (name === keep || (!isOld && total <= limits.mirrorDiskBytes)) continue;
       if (!(await tried(name))) continue;
@@ -105,9 +109,27 @@ export class MirrorStore {
       const directory = join(this.#root, name);
       const info = await stat(join(directory, usedFile)).catch(() => stat(directory).catch(() => undefined));
       const bytes = await sizeOf(directory);
-      if (info !== undefined && !this.#known.has(name)) this.#known.set(name, { bytes, usedAt: info.mtimeMs });
+      if (info !== undefined && !this.#known.has(name))
+        this.#known.set(name, { bytes, usedAt: info.mtimeMs, project: '' });
     }
   }
+}
+
+/** The mirrors that a project has beyond half of the limit come first, then the oldest. */
+function evictionOrder(
+  mirrors: readonly (readonly [string, MirrorUsage])[],
+  limitBytes: number,
+): readonly (readonly [string, MirrorUsage])[] {
+  const owned = new Map<string, number>();
+  for (const [, { project, bytes }] of mirrors) owned.set(project, (owned.get(project) ?? 0) + bytes);
+  const oldestFirst = mirrors.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+  const excess = oldestFirst.filter(([, { project, bytes }]) => {
+    const left = owned.get(project) ?? 0;
+    if (left <= limitBytes / 2) return false;
+    owned.set(project, left - bytes);
+    return true;
+  });
+  return [...new Set([...excess, ...oldestFirst])];
 }
 
 async function mark(directory: string, now: number): Promise<void> {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Shutdown } from '#base';
+import { onBehalfOf, Shutdown } from '#base';
 import { FakeClock } from '#support';
 import { HostGate, portOf } from './host-gate.ts';
-import { onBehalfOf } from './source-tenant.ts';
 
 const never = new AbortController().signal;
 const at = (host: string, port = '443'): { host: string; port: string } => ({ host, port });

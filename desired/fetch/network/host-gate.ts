@@ -1,8 +1,7 @@
-import { abortable, systemClock } from '#base';
+import { abortable, currentTenant, systemClock } from '#base';
 import type { Clock } from '#base';
 import { FairLimiter } from '../../render/fair.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
-import { sourceTenant } from './source-tenant.ts';
 
 /** A server; its ports are servers of their own. */
 export interface ServerPort {
@@ -50,7 +49,7 @@ export class HostGate {
     this.#servers.set(key, entry);
     entry.users += 1;
     try {
-      const { project, application: repository } = sourceTenant();
+      const { project, application: repository } = currentTenant();
       return await entry.limiter.run({ project, repository }, signal, () => body(addresses));
     } finally {
       entry.users -= 1;

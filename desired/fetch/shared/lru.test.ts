@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { onBehalfOf } from '#base';
 import { Lru } from './lru.ts';
 
 describe('Lru', () => {
@@ -28,5 +29,18 @@ describe('Lru', () => {
         },
       ),
     );
+  });
+
+  it('lets a project evict its own entries once it has half, and no others', () => {
+    const lru = new Lru<number>(10);
+    const put = (project: string, key: string, weight: number): void =>
+      onBehalfOf({ project, application: '' }, () => lru.set(key, weight, weight));
+    for (let i = 0; i < 4; i += 1) put('victim', `v${i}`, 1);
+    for (let i = 0; i < 1000; i += 1) put('hostile', `h${i}`, 1);
+    expect([0, 1, 2, 3].map((i) => lru.get(`v${i}`))).toEqual([1, 1, 1, 1]);
+    expect(lru.weight).toBe(10);
+    // One entry that is bigger than half is kept, too: evicting it at once would cache nothing.
+    put('victim', 'big', 9);
+    expect(lru.get('big')).toBe(9);
   });
 });
