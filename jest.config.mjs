@@ -17,6 +17,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   reporters: ['default', '<rootDir>/scripts/jest/report.mjs'],
   testTimeout: 60_000,
+  restoreMocks: true,
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',
 };

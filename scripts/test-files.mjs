@@ -9,7 +9,7 @@ import { root } from './root.mjs';
  * to itself. tools: needs helm, kustomize or jsonnet (`npm run test:tools`). bench: all benchmarks
  * at smoke size. long: minutes of computing (`npm run nightly`).
  */
-const others = ['slow', 'alone', 'tools', 'bench', 'long'];
+const otherTests = testsOfKind('slow', 'alone', 'tools', 'bench', 'long');
 
 /** A jest pattern for the test files of one kind. */
 export function testsOfKind(...kinds) {
@@ -17,9 +17,13 @@ export function testsOfKind(...kinds) {
 }
 
 /** The jest options that leave out what `npm test` does not run. */
-export function quickOnly(...ignored) {
-  const patterns = ['/node_modules/', '/dist/', testsOfKind(...others), ...ignored];
-  return patterns.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+export function quickOnly() {
+  return ['/node_modules/', '/dist/', otherTests].map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
+
+/** The test files of `npm test`. */
+export function quickTests() {
+  return testFiles(root).filter((path) => !new RegExp(otherTests).test(path));
 }
 
 /** Test files with tests that are left out where helm, kustomize or jsonnet is missing. */

@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
 import { jestProgram } from './jest/program.mjs';
 import { runWithRetry } from './jest/retry.mjs';
+import { writeSuites } from './jest/suites.mjs';
 import { root, testsBelow } from './root.mjs';
-import { quickOnly, testsOfKind, testsWithTools } from './test-files.mjs';
+import { quickTests, testsOfKind, testsWithTools } from './test-files.mjs';
 
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
@@ -61,7 +62,9 @@ async function lint() {
 }
 
 async function tests() {
-  await step('tests', [...jestProgram, ...quickOnly('<rootDir>/policy/')]);
+  const files = quickTests().filter((path) => !path.startsWith(join(root, 'policy/')));
+  const config = ['--config', join(root, 'jest.suites.config.mjs')];
+  await step('tests', [...jestProgram, ...config, '--runTestsByPath', ...writeSuites(files)]);
   // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
     ...jestProgram,

@@ -95,11 +95,14 @@ export const controllerConfig: ControllerConfig = {
   graceMs: 2000,
 };
 
-/** The CustomResourceDefinitions of Applications and AppProjects. */
+let parsedCrds: readonly KubeObject[] | undefined;
+
+/** The CustomResourceDefinitions of Applications and AppProjects. Parsing them is slow. */
 export function argoCrds(): KubeObject[] {
-  return ['application', 'appproject'].flatMap(
+  parsedCrds ??= ['application', 'appproject'].flatMap(
     (name) => parseYamlDocuments(readFileSync(`manifests/crds/${name}-crd.yaml`, 'utf8')) as unknown as KubeObject[],
   );
+  return structuredClone([...parsedCrds]);
 }
 
 /** How replicas determine their shard. The default is a single replica. */
