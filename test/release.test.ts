@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { archiveProblems } from '../scripts/release/image-archive.mjs';
 import { changelogEntry, releaseProblems } from '../scripts/release/release.mjs';
@@ -50,6 +50,18 @@ describe('checks before a release', () => {
     });
     expect(problems).toEqual([]);
   });
+});
+
+it('the commands of the documentation have the version of package.json', () => {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
+  const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.md'));
+  const files = [...pages.map((path) => `docs/${path}`), 'Dockerfile', 'README.md', 'manifests/agent.yaml'];
+  const named = /(?:\/driftless[:-]|image\.tag=|newTag: )(\d+\.\d+\.\d+)/g;
+  const found = files.flatMap((path) =>
+    [...readFileSync(path, 'utf8').matchAll(named)].map(([, one]) => `${path}: ${one}`),
+  );
+  expect(found.length).toBeGreaterThan(5);
+  expect(found.filter((one) => !one.endsWith(`: ${version}`))).toEqual([]);
 });
 
 describe('the archive of the image', () => {

@@ -14,7 +14,11 @@ const folder = '.github/workflows';
 const workflows = readdirSync(folder).map((name) => {
   const text = readFileSync(join(folder, name), 'utf8');
   const [document] = parseYamlDocuments(text);
-  return { name, text, ...(document as { readonly permissions: unknown; readonly jobs: Record<string, WorkflowJob> }) };
+  return {
+    name,
+    text,
+    ...(document as unknown as { readonly permissions: unknown; readonly jobs: Record<string, WorkflowJob> }),
+  };
 });
 const isHere = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 
