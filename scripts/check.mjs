@@ -1,6 +1,7 @@
-// The quick loop: `npm run check -- queues kube` checks types, architecture and quick tests of these
-// folders and of generated pages, and format and lint of what changed in them. A folder may be a part
-// of a module. Without arguments it checks everything. It prints each step at its start and end.
+// The quick loop: `npm run check -- queues kube` checks types, architecture and quick tests of
+// these folders and of generated pages, and format and lint of what changed in them. A folder may
+// be a part of a module. Without arguments it checks everything. It prints each step at its start
+// and its end.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';

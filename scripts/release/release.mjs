@@ -1,5 +1,5 @@
-// `node scripts/release/release.mjs`: checks that this commit can be tagged as a release. With the tag
-// as argument, in .github/workflows/release.yml: that the tag is the one of this commit's version.
+// `node scripts/release/release.mjs`: checks that this commit can be tagged as a release. With the
+// tag as argument, in .github/workflows/release.yml: that it is the one of this commit's version.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
