@@ -20,6 +20,7 @@ const workflows = readdirSync(folder).map((name) => {
     ...(document as unknown as { readonly permissions: unknown; readonly jobs: Record<string, WorkflowJob> }),
   };
 });
+const linters = [['actionlint'], ['zizmor', '--offline', '--quiet', '.github'], ['hadolint', 'Dockerfile']] as const;
 const isHere = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;
 
 describe.each(workflows)('.github/workflows/$name', ({ text, permissions, jobs }) => {
@@ -39,8 +40,8 @@ describe.each(workflows)('.github/workflows/$name', ({ text, permissions, jobs }
   });
 });
 
-describe('the linters of workflows', () => {
-  for (const [program, ...args] of [['actionlint'], ['zizmor', '--offline', '--quiet', '.github']] as const)
+describe('the linters of workflows and of the Dockerfile', () => {
+  for (const [program, ...args] of linters)
     (isHere(program) ? it : it.skip)(`${program} finds nothing (skipped where it is not installed)`, () => {
       const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
       expect({ status, output: stdout + stderr }).toMatchObject({ status: 0 });
