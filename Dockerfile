@@ -1,6 +1,6 @@
 # The image of Driftless. Build it from a clean checkout:
 #
-#   docker build --tag registry.example.com/driftless:0.1.0 .
+#   docker build --tag registry.example.com/driftless:0.2.0 .
 #
 # Base images are pinned by full version. Tags can be moved; for a reproducible build pass digests
 # that you have verified:
@@ -101,7 +101,7 @@ RUN mkdir -p /home/argocd/cache /home/argocd/cmp-server/plugins /app/config/ssh 
     && chown -R 999:0 /home/argocd \
     && chmod -R g=u /home/argocd
 COPY --from=build /out/ /
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="driftless" \
       org.opencontainers.image.description="Sharded GitOps application controller, a drop-in for Argo CD's" \

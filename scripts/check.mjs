@@ -1,6 +1,7 @@
-// The quick loop: `npm run check -- queues kube` checks types, architecture and quick tests of these
-// folders, and format and lint of what changed in them. A folder may be a part of a module. Without
-// arguments it checks everything. It prints each step when it starts and when it ends.
+// The quick loop: `npm run check -- queues kube` checks types, architecture and quick tests of
+// these folders and of generated pages, and format and lint of what changed in them. A folder may
+// be a part of a module. Without arguments it checks everything. It prints each step at its start
+// and its end.
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,7 +44,11 @@ async function checkProgram() {
   const ignored = quick.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
   const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js'), '--passWithNoTests'];
   // The ignored patterns come last: jest would take the folders for more of them.
-  await step('tests (quick ones; npm test -- FOLDER runs all)', [...jest, ...folders.map(testsBelow), ...ignored]);
+  await step('tests (quick ones; npm test -- FOLDER runs all)', [
+    ...jest,
+    ...(folders.length > 0 ? [...folders, 'test/docs'] : []).map(testsBelow),
+    ...ignored,
+  ]);
 }
 
 /** Tests of upper layers, and those that name dist/, start programs of dist/. */

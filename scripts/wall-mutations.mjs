@@ -44,6 +44,7 @@ export const wallMutations = [
   ),
 ];
 
+// eslint-disable-next-line max-params -- the columns of a table
 function m(name, file, from, to, killer) {
   return { name, file, from, to, by: killer };
 }

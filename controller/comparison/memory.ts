@@ -1,6 +1,5 @@
 import { RowStore } from '#compare';
-import type { DryRunOutcome } from '#compare';
-import type { TreeRoot } from '#compare';
+import type { DryRunOutcome, TreeRoot } from '#compare';
 import type { AppKey, Application, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';

@@ -1,7 +1,14 @@
 import type { CompareFacts, Comparison, TreeRoot, TreeRows } from '#compare';
 import type { ApiDiscovery } from '#kube';
-import type { AppKey, Application, ApplicationCondition, KubeObject, OperationState, ResourceKey } from '#model';
-import type { RevisionHistory } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  KubeObject,
+  OperationState,
+  ResourceKey,
+  RevisionHistory,
+} from '#model';
 import type { JsonObject } from '#base';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';

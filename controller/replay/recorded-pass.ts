@@ -1,4 +1,4 @@
-import { defined, isObject, sleepOn } from '#base';
+import { DriftlessError, defined, isObject, sleepOn } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import { compareState, normalizeTargets } from '#compare';
 import type { CompareFacts, Comparison, LiveState, TreeRows } from '#compare';
@@ -25,7 +25,6 @@ import { withIncompleteApis } from '../discovery/capabilities.ts';
 import type { IncompleteApis } from '../discovery/capabilities.ts';
 import type { CapturedClaims } from '../recorder/capture.ts';
 import { SourceUnavailable } from '../shared/errors.ts';
-import { DriftlessError } from '#base';
 import { entriesOf, listOf, numberOf, objectOf, RecordingError, textOf } from './read-recording.ts';
 import type { ReadPass } from './read-recording.ts';
 

@@ -1,6 +1,21 @@
 import type { HealthStatus } from '#model';
-import { absent, all, check, condition, field, not, on, outcome, present, states, truthy } from './rules/check.ts';
-import { unlisted, unreadable, walk, walkBack } from './rules/check.ts';
+import {
+  absent,
+  all,
+  check,
+  condition,
+  field,
+  not,
+  on,
+  outcome,
+  present,
+  states,
+  truthy,
+  unlisted,
+  unreadable,
+  walk,
+  walkBack,
+} from './rules/check.ts';
 import type { CodeRule, HealthRule } from './rules/check.ts';
 import type { ObjectView } from './rules/view.ts';
 

@@ -1,7 +1,25 @@
 import { ownMember } from '#base';
 import type { HealthStatusCode } from '#model';
-import { absent, all, check, condition, field, not, on, outcome, present, readyRule, same } from './rules/check.ts';
-import { stale, states, truthy, unreadable, unobserved, walk, walkBack } from './rules/check.ts';
+import {
+  absent,
+  all,
+  check,
+  condition,
+  field,
+  not,
+  on,
+  outcome,
+  present,
+  readyRule,
+  same,
+  stale,
+  states,
+  truthy,
+  unobserved,
+  unreadable,
+  walk,
+  walkBack,
+} from './rules/check.ts';
 import type { CodeRule } from './rules/check.ts';
 import { conditionsOf } from './rules/view.ts';
 

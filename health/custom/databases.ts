@@ -17,8 +17,8 @@ import {
   unobserved,
   unreadable,
   unworded,
+  walk,
 } from './rules/check.ts';
-import { walk } from './rules/check.ts';
 import type { CodeRule, HealthRule } from './rules/check.ts';
 import { scalarText } from './rules/view.ts';
 

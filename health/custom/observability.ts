@@ -11,12 +11,13 @@ import {
   outcome,
   present,
   same,
-  states,
   stale,
+  states,
   truthy,
   unreadable,
+  walk,
+  walkBack,
 } from './rules/check.ts';
-import { walk, walkBack } from './rules/check.ts';
 import type { CodeRule, HealthRule } from './rules/check.ts';
 import type { StatusCondition } from './rules/view.ts';
 

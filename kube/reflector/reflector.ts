@@ -1,8 +1,15 @@
 import { abortable, DriftlessError, messageOf, outsideText, Superseded, withChild } from '#base';
 import type { Runnable } from '#base';
 import { groupKindName } from '#model';
-import { isBeyondBounds, isExpired, isForbidden, isTooLargeVersion } from '../errors.ts';
-import { KubeApiError, KubeConnectionError, KubeProtocolError } from '../errors.ts';
+import {
+  KubeApiError,
+  KubeConnectionError,
+  KubeProtocolError,
+  isBeyondBounds,
+  isExpired,
+  isForbidden,
+  isTooLargeVersion,
+} from '../errors.ts';
 import type { ReflectorState } from './informer-types.ts';
 import { withInitialEvents } from './initial-events.ts';
 import { listLimits } from './list-bounds.ts';

@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { annotations } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
-import type { FakeServer } from '../testing/fake-server.ts';
-import type { ServerFault } from '../testing/fake-server.ts';
+import type { FakeServer, ServerFault } from '../testing/fake-server.ts';
 import { clusterAt, configMap, managedNames, tracked, url, world } from '../testing/world.ts';
 
 describe('the live objects of an Application', () => {

@@ -38,9 +38,8 @@ export class Coverage {
       for (const { ranges } of functions) {
         const [{ startOffset, endOffset }] = ranges;
         const id = `${scriptId} ${startOffset} ${endOffset}`;
-        for (const segment of segmentsOf(ranges)) {
-          if (segment.count === 0) continue;
-          const { from, to, count } = segment;
+        const ran = segmentsOf(ranges).filter(({ count }) => count > 0);
+        for (const { from, to, count } of ran) {
           const isFirst = this.#marks(id, endOffset - startOffset, {
             from: from - startOffset,
             to: to - startOffset,

@@ -50,10 +50,7 @@ function readValues(text) {
     if (line.trim() === '') comment = { words: [], schema: undefined };
     const remark = /^ *# ?(.*)$/.exec(line)?.[1];
     if (remark !== undefined) {
-      if (remark.startsWith('-- ')) comment.words = [remark.slice(3)];
-      else if (remark === '@schema texts') comment.schema = texts;
-      else if (remark.startsWith('@schema ')) comment.schema = load(remark.slice(8));
-      else if (comment.words.length > 0) comment.words.push(remark);
+      readRemark(remark, comment);
       continue;
     }
     const [, space, key, rest] = /^( *)([^\s:#-][^:]*):(.*)$/.exec(line) ?? [];
@@ -71,6 +68,14 @@ function readValues(text) {
     comment = { words: [], schema: undefined };
   }
   return { entries, groups };
+}
+
+/** A line of the comment above a value: its first line, a schema, or more text. */
+function readRemark(remark, comment) {
+  if (remark.startsWith('-- ')) comment.words = [remark.slice(3)];
+  else if (remark === '@schema texts') comment.schema = texts;
+  else if (remark.startsWith('@schema ')) comment.schema = load(remark.slice(8));
+  else if (comment.words.length > 0) comment.words.push(remark);
 }
 
 function valueAt(values, path) {

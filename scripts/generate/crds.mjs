@@ -1,3 +1,4 @@
+/* eslint-disable max-lines -- a table */
 // Writes manifests/crds/*.yaml: the CustomResourceDefinitions of Application and AppProject with
 // structural schemas. The fields are those of Argo CD's API, the descriptions are our own; each
 // part is defined once (an Application has sources in five places). With --check it writes nothing,
@@ -461,7 +462,7 @@ const appProject = object(
   'Limits for a group of Applications: which sources, which destinations, which kinds.',
 );
 
-function crd(plural, kind, shortNames, schema, columns) {
+function crd({ plural, kind, shortNames }, schema, columns) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -489,13 +490,20 @@ function crd(plural, kind, shortNames, schema, columns) {
 
 const column = (name, jsonPath, extra = {}) => ({ name, type: 'string', jsonPath, ...extra });
 const files = {
-  'application-crd.yaml': crd('applications', 'Application', ['app', 'apps'], application, [
-    column('Sync Status', '.status.sync.status'),
-    column('Health Status', '.status.health.status'),
-    column('Revision', '.status.sync.revision', { priority: 10 }),
-    column('Project', '.spec.project', { priority: 10 }),
-  ]),
-  'appproject-crd.yaml': crd('appprojects', 'AppProject', ['appproj', 'appprojs'], appProject),
+  'application-crd.yaml': crd(
+    { plural: 'applications', kind: 'Application', shortNames: ['app', 'apps'] },
+    application,
+    [
+      column('Sync Status', '.status.sync.status'),
+      column('Health Status', '.status.health.status'),
+      column('Revision', '.status.sync.revision', { priority: 10 }),
+      column('Project', '.spec.project', { priority: 10 }),
+    ],
+  ),
+  'appproject-crd.yaml': crd(
+    { plural: 'appprojects', kind: 'AppProject', shortNames: ['appproj', 'appprojs'] },
+    appProject,
+  ),
 };
 
 for (const [name, value] of Object.entries(files)) {

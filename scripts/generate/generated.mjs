@@ -1,5 +1,5 @@
-// What the generators share. They read the TypeScript sources, so a stale dist/ cannot mislead them,
-// and they print what they did with each file.
+// What the generators share. They read the TypeScript sources, so a stale dist/ cannot mislead
+// them, and they print what they did with each file.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';

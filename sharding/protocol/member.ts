@@ -2,22 +2,23 @@ import { ClaimRegister } from './claim-register.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import {
-  restoreSlots,
   claimSlot,
-  longerOf,
-  releaseSlot,
-  releaseSlotWhileLanding,
+  isClaimInSlots,
   isClaimRecorded,
   isSetBack,
-  renewalDueAt,
-  renewOrAcknowledge,
+  longerOf,
   recordClaim,
+  releaseExpiredSlots,
   releaseReason,
+  releaseSlot,
+  releaseSlotWhileLanding,
+  renewOrAcknowledge,
+  renewalDueAt,
   repairSlots,
   restartClaimReason,
+  restoreSlots,
   withReleased,
 } from './intents.ts';
-import { isClaimInSlots, releaseExpiredSlots } from './intents.ts';
 import type { ProtocolSituation } from './intents.ts';
 import type { LocalInstant, WriteIntent, HubObservation, LocalState } from './member-types.ts';
 import { TablePlanner } from './planner.ts';

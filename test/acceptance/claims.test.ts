@@ -5,9 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { automated, config, synced } from './objects.ts';
-import type { Replica } from './world.ts';
+import type { GitFixture, Replica } from './world.ts';
 import { World } from './world.ts';
-import type { GitFixture } from './world.ts';
 
 /** The annotation with which a tenant can claim an object for an Application. */
 const trackingId = (ref: string): Readonly<Record<string, string>> => ({

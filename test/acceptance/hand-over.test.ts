@@ -6,9 +6,8 @@ import { eventually } from '#support';
 import { automated, config, synced } from './objects.ts';
 import { appKey } from '#model';
 import type { Application, KubeObject } from '#model';
-import type { Replica } from './world.ts';
+import type { GitFixture, Replica } from './world.ts';
 import { World } from './world.ts';
-import type { GitFixture } from './world.ts';
 
 let world: World;
 let repo: GitFixture;

@@ -6,8 +6,14 @@ import { acceptsNil, checkArgument, FunctionCall, parameterName } from './templa
 import type { FunctionContext, ParameterType, TemplateFunction } from './template-function.ts';
 import { functionOf, isFunctionName, methodOf } from './template-functions.ts';
 import type { NumberLiteral } from './template-literals.ts';
-import type { BranchNode, ParsedTemplate, TemplateCommand, TemplateNode } from './template-nodes.ts';
-import type { TemplatePipeline, TemplateTerm } from './template-nodes.ts';
+import type {
+  BranchNode,
+  ParsedTemplate,
+  TemplateCommand,
+  TemplateNode,
+  TemplatePipeline,
+  TemplateTerm,
+} from './template-nodes.ts';
 import { printValue } from './go-print.ts';
 import { GoInt, GoList, GoMap, GoStruct, isTrue, sortedMembers, typeName } from './template-values.ts';
 import type { OptionalValue, TemplateValue } from './template-values.ts';

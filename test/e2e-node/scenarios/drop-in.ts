@@ -8,6 +8,7 @@ import { documentedCommands, runShell } from '../support/documented.ts';
 import { preparedNode } from '../support/node.ts';
 import { note } from '../support/note.ts';
 import { ControllerPod } from '../support/pod.ts';
+import { version } from '../support/release.ts';
 
 const namespace = 'argo-live';
 
@@ -110,4 +111,4 @@ async function facts(app: NodeApplication): Promise<object> {
   return { deployed: await app.deployed(), operationState, sync, health };
 }
 
-const image = '--set global.image.repository=registry.example.com/driftless --set global.image.tag=0.1.0';
+const image = `--set global.image.repository=registry.example.com/driftless --set global.image.tag=${version}`;

@@ -5,7 +5,7 @@ import { documentedCommands } from '../support/documented.ts';
 import { preparedNode } from '../support/node.ts';
 import { note } from '../support/note.ts';
 import { ControllerPod, waitedForCpu } from '../support/pod.ts';
-import { Release } from '../support/release.ts';
+import { Release, version } from '../support/release.ts';
 
 /** A lease takes 30 s: drift that waits for one would take longer than this, with a CPU at hand. */
 const withoutLeaseMs = 20_000;
@@ -35,9 +35,9 @@ export function upgrade(cluster: Cluster): void {
       const commands = documentedCommands('Upgrade', 'upgrade.md')
         .replaceAll('argocd', 'upgraded')
         .replaceAll('values.yaml', '"$HOME/upgrade-values.yaml"')
-        .replace('NEW', '0.1.0');
+        .replace('NEW', version);
       await rolls(app, release, commands);
-      expect(await image(release)).toBe('registry.example.com/driftless:0.1.0');
+      expect(await image(release)).toBe(`registry.example.com/driftless:${version}`);
       expect(await facts(still)).toEqual(before);
       await rolls(
         app,

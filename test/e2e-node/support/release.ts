@@ -1,7 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runShell } from './documented.ts';
 import type { World } from './world.ts';
+
+/** The version of this checkout. */
+export const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly version: string };
 
 /** Values of docs/install.md for a second installation, without a limit of drift repairs. */
 const common = (namespace: string): object => ({
@@ -10,7 +13,7 @@ const common = (namespace: string): object => ({
     cm: { installationID: namespace },
     params: { 'controller.self.heal.backoff.timeout.seconds': '0' },
   },
-  global: { image: { repository: 'registry.example.com/driftless', tag: '0.1.0' } },
+  global: { image: { repository: 'registry.example.com/driftless', tag: version } },
   rbac: { clusterWrite: true },
 });
 

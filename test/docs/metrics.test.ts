@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { argoFamilies } from './acceptance/argo-metrics.ts';
+import { argoFamilies } from '../acceptance/argo-metrics.ts';
 
 const modules = ['cli', 'controller', 'live', 'publish', 'queues', 'sharding', 'telemetry'];
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 
 function sources(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
@@ -17,7 +17,7 @@ function sources(folder: string): readonly string[] {
 const names = (text: string, pattern: RegExp): readonly string[] =>
   [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
 
-it('docs/metrics.md documents every metric, and no others', () => {
+it('docs/metrics.md documents every metric, and no others: node scripts/generate/metrics-docs.mjs', () => {
   const code = modules.flatMap(sources).map((path) => readFileSync(join(root, path), 'utf8'));
   const made = names(code.join('\n'), /'(driftless_[a-z_]+)'/g);
   expect(made.length).toBeGreaterThan(30);

@@ -44,7 +44,7 @@ const misplacedSubjects = (subjects: readonly string[]): readonly string[] =>
   subjects.filter((subject, index) => index > 0 && sortKey(subject) < sortKey(subjects[index - 1] ?? ''));
 
 describe('docs/compatibility.md', () => {
-  const tables = subjectTables(readFileSync(join(import.meta.dirname, '../docs/compatibility.md'), 'utf8'));
+  const tables = subjectTables(readFileSync(join(import.meta.dirname, '../../docs/compatibility.md'), 'utf8'));
   const rows = tables.flat();
 
   it('has one row for each subject', () => {

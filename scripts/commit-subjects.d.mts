@@ -1,0 +1,1 @@
+export function longSubjects(lines: readonly string[]): string[];
