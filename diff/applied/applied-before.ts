@@ -8,7 +8,6 @@ import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
 import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
-import { isCovered } from '../field-ownership/prune.ts';
 import { shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { mergeValues } from '../field-ownership/structured-merge.ts';
@@ -17,6 +16,7 @@ import { asStored } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
+import { withTwins } from '../schema/twins.ts';
 import { asJson } from '../shared/values.ts';
 import { droppedAt } from './dropped.ts';
 import type { DroppedPart } from './dropped.ts';
@@ -111,7 +111,6 @@ function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchema
   const shape = mergeShape(target, live, published);
   const type = schemaOf(target);
   const sent = foldStringData(asJson(target));
-  if (ours.every(({ fields }) => isCovered(fields, sent, shape))) return undefined;
   const stored = storedForm(target, type, published);
   const counted = ours.map(({ fields, isUpdate }) => {
     const set = unionOf([fields]);
@@ -126,7 +125,7 @@ function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchema
 
 function storedForm(target: KubeObject, type: TypeSchema | undefined, { schemas }: PublishedSchemas): Json {
   const sent = foldStringData(asJson(target));
-  if (type !== undefined) return asStored(sent, type);
+  if (type !== undefined) return withTwins(asStored(sent, type), type);
   return schemas?.get(kindKey(target))?.withDefaults(sent) ?? sent;
 }
 

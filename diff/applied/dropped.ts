@@ -4,7 +4,7 @@ import { fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { listItemStep } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
-import { isList } from '../shared/values.ts';
+import { isList, withoutMembers } from '../shared/values.ts';
 
 /** A value of live, what the target has there, and who owns what in it. */
 export interface OwnedPosition {
@@ -78,10 +78,27 @@ function isOneValue({ live, ours, shape }: OwnedPosition): boolean {
   return !isObject(live) || shape.atomicMap || ours.children.size === 0;
 }
 
-function droppedWhole({ live, target, stored, ours, others }: OwnedPosition): DroppedPart | undefined {
+function droppedWhole({
+  live,
+  target,
+  stored,
+  ours,
+  others,
+  shape,
+  wholeLists,
+}: OwnedPosition): DroppedPart | undefined {
   const isDefault = stored !== undefined && deepEqual(stored, live);
-  const isKept = (target ?? null) !== null || isDefault || others !== undefined;
-  return isKept || !ours.member ? undefined : { gone: live, target: undefined };
+  if (isDefault || others !== undefined || !ours.member) return undefined;
+  if ((target ?? null) === null) return { gone: live, target: undefined };
+  // Atomic for server-side apply, but a patch would merge it: all of it was ours.
+  if (isObject(live)) return isObject(target) ? { gone: withoutZeros(live, shape), target } : undefined;
+  return isList(live) && isList(target) && !wholeLists ? { gone: live, target } : undefined;
+}
+
+/** Without quantities that Go always writes: the server writes them again. */
+function withoutZeros(live: JsonObject, shape: OwnershipShape): JsonObject {
+  const zeros = Object.keys(live).filter((name) => live[name] === '0' && shape.isStructField(name));
+  return zeros.length === 0 ? live : withoutMembers(live, zeros);
 }
 
 function droppedItems(here: OwnedPosition, live: readonly Json[]): DroppedPart | undefined {

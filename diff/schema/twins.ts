@@ -1,6 +1,8 @@
-import { ownMember } from '#base';
-import type { JsonObject } from '#base';
-import { structFields } from './schema.ts';
+import { isObject, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import { withMember } from '../shared/values.ts';
+import { fieldOf, structFields } from './schema.ts';
+import type { TypeSchema } from './schema.ts';
 
 /** A field and its deprecated name: the API server restores each from the other. */
 export interface TwinFields {
@@ -31,6 +33,22 @@ export function containsTwins(typeName: string): boolean {
 }
 
 const typesWithTwins = new Map<string, boolean>();
+
+/** Fills in the twin of each field that has one, as the API server stores it. */
+export function withTwins(value: Json, type: TypeSchema | undefined): Json {
+  if (!isObject(value) || type?.form !== 'struct' || !containsTwins(type.name)) return value;
+  let result: JsonObject = value;
+  const twins = twinFields(type.name);
+  const set = twins === undefined ? undefined : (ownMember(value, twins.current) ?? ownMember(value, twins.deprecated));
+  if (twins !== undefined && set !== undefined)
+    for (const name of [twins.current, twins.deprecated]) result = withMember(result, name, set);
+  for (const key of Object.keys(value)) {
+    const before = value[key] ?? null;
+    const after = withTwins(before, fieldOf(type, key)?.type);
+    if (after !== before) result = withMember(result, key, after);
+  }
+  return result;
+}
 
 /** Whether the target has neither field, and live both. */
 export function isTwinDropped(target: JsonObject, live: JsonObject, { current, deprecated }: TwinFields): boolean {

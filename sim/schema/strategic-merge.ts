@@ -101,11 +101,11 @@ function mergeObjects(
   { patch, key }: { readonly patch: readonly Json[]; readonly key: string },
 ): MutableJson[] {
   const { plain, deleted, replace } = readSpecial(patch, key);
-  const merged: MutableJson[] = replace
-    ? []
-    : original
-        .filter((item) => !deleted.some((value) => deepEqual(value, keyOf(item, key))))
-        .map((item) => cloneJson(item) as MutableJson);
+  // A replaced list is as in the patch: equal keys stay.
+  if (replace) return plain.map(withoutDirectives);
+  const merged = original
+    .filter((item) => !deleted.some((value) => deepEqual(value, keyOf(item, key))))
+    .map((item) => cloneJson(item) as MutableJson);
   for (const item of plain) {
     const index = merged.findIndex((other) => deepEqual(keyOf(other, key), keyOf(item, key)));
     const other = merged[index];

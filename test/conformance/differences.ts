@@ -25,6 +25,8 @@ const otherSelectorWords =
 const goReflection =
   'the patch is refused alike (422, patch: Invalid value); the words come from the reflection of Go types on the real side';
 
+const noRepeatedWarning = 'warnings about variables that hide earlier ones are not simulated';
+
 /** The suite fails for a difference that is not listed, and for an entry without a difference. */
 export const knownDifferences: readonly KnownDifference[] = [
   { group: 'apply', scenario: 'apply that is refused', steps: [9, 10], at: '/answer/message', why: otherYaml },
@@ -84,6 +86,20 @@ export const knownDifferences: readonly KnownDifference[] = [
   { group: 'patches', scenario: 'strategic merge patches', steps: [9, 10, 11], at: '/answer', why: goReflection },
   { group: 'validation', scenario: 'a pod is filled in', steps: [1], at: '/answer/spec', why: noAdmission },
   { group: 'validation', scenario: 'a pod is filled in', steps: [4], at: '/answer', why: noDiff },
+  {
+    group: 'patches',
+    scenario: 'a replaced list with equal merge keys',
+    steps: [2],
+    at: '/warnings',
+    why: noRepeatedWarning,
+  },
+  {
+    group: 'patches',
+    scenario: 'equal merge keys in a replaced object',
+    steps: [1, 2],
+    at: '/warnings',
+    why: noRepeatedWarning,
+  },
   {
     group: 'validation',
     scenario: 'deprecated versions warn',

@@ -1,6 +1,6 @@
 import { deepEqual, formatPointer, isObject, messageOf, omit } from '#base';
 import type { Json, JsonObject } from '#base';
-import { findResource, KubeApiError } from '#kube';
+import { findResource, isNotFound, KubeApiError, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import type { LiveSchemas } from '#live';
 import { annotations, gkOf, jsonOf, versionOf } from '#model';
@@ -11,11 +11,7 @@ import type { Mutation } from './mutations.ts';
 
 /** What became of a case. The last two are defects. */
 export type Outcome =
-  | 'equal'
-  | 'refused with reason'
-  | 'invalid manifest'
-  | 'synced and different'
-  | 'out of sync for ever';
+  'equal' | 'refused with reason' | 'invalid manifest' | 'synced and different' | 'out of sync for ever';
 
 /** One change of one manifest, and how it is applied before and after it. */
 export interface MatrixCase {
@@ -65,6 +61,10 @@ export class RemovalMatrix {
     }
     try {
       return await this.#judge(one, { target: second, live, resource });
+    } catch (error) {
+      // The API server panics on some manifests, and closes the connection.
+      if (error instanceof KubeConnectionError) return { outcome: 'invalid manifest', detail: messageOf(error) };
+      throw error;
     } finally {
       await this.#remove(resource, live);
     }
@@ -72,7 +72,11 @@ export class RemovalMatrix {
 
   async #judge(
     { method, kind }: MatrixCase,
-    { target, live, resource }: { readonly target: KubeObject; readonly live: KubeObject; readonly resource: ApiResource },
+    {
+      target,
+      live,
+      resource,
+    }: { readonly target: KubeObject; readonly live: KubeObject; readonly resource: ApiResource },
   ): Promise<Verdict> {
     const fresh = await this.#fresh(resource, target);
     if (fresh instanceof KubeApiError) return { outcome: 'invalid manifest', detail: fresh.message };
@@ -100,12 +104,9 @@ export class RemovalMatrix {
 
   #placed(manifest: KubeObject): KubeObject {
     const { name = '' } = manifest.metadata;
-    const isNamed = manifest.kind === 'CustomResourceDefinition' || manifest.kind === 'APIService';
-    const metadata = omit({ ...manifest.metadata, name: isNamed ? name : `${name}-${this.#count}` }, 'finalizers');
+    const metadata = omit({ ...manifest.metadata, name: `${name}-${this.#count}` }, 'finalizers');
     const isNamespaced = this.#resource(manifest)?.namespaced === true;
-    const placed = isNamespaced
-      ? { ...metadata, namespace: this.#deps.namespaces.cases }
-      : omit(metadata, 'namespace');
+    const placed = isNamespaced ? { ...metadata, namespace: this.#deps.namespaces.cases } : omit(metadata, 'namespace');
     return this.#sync.target({ ...manifest, metadata: placed });
   }
 
@@ -116,7 +117,11 @@ export class RemovalMatrix {
       ? { ...target.metadata, namespace: namespaces.fresh }
       : { ...target.metadata, name: `${target.metadata.name ?? ''}-fresh` };
     try {
-      return await client.create(resource, { ...target, metadata }, { signal, dryRun: true });
+      return await client.create(
+        resource,
+        { ...target, metadata },
+        { signal, dryRun: true, fieldValidation: 'Strict' },
+      );
     } catch (error) {
       if (error instanceof KubeApiError) return error;
       throw error;
@@ -125,7 +130,11 @@ export class RemovalMatrix {
 
   async #remove(resource: ApiResource, { metadata: { name = '', namespace = '' } }: KubeObject): Promise<void> {
     const { signal, client } = this.#deps;
-    await client.delete(resource, { name, namespace }, { signal, propagationPolicy: 'Background' });
+    try {
+      await client.delete(resource, { name, namespace }, { signal, propagationPolicy: 'Background' });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
   }
 }
 
@@ -141,10 +150,17 @@ const ofTheServer = [
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
 ];
 
-/** Addresses and ports that the server allocates, and keeps when a manifest drops them. */
+/** What the server allocates, generates or keeps, whatever a manifest drops. */
 const allocated: Readonly<Record<string, readonly string[]>> = {
   Service: ['clusterIP', 'clusterIPs', 'healthCheckNodePort', 'ipFamilies', 'ipFamilyPolicy'],
+  Job: ['selector'],
+  Namespace: ['finalizers'],
 };
+
+const generatedLabels = [
+  'kubernetes.io/metadata.name',
+  ...['controller-uid', 'job-name', 'batch.kubernetes.io/controller-uid', 'batch.kubernetes.io/job-name'],
+];
 
 function contentOf(object: KubeObject): Json {
   const whole = jsonOf(object) as JsonObject;
@@ -153,17 +169,35 @@ function contentOf(object: KubeObject): Json {
     annotations.lastApplied,
     annotations.trackingId,
   );
+  const labels = labelsOf(object.metadata.labels ?? {});
   const metadata = Object.fromEntries(
     Object.entries(object.metadata as Record<string, Json>).filter(([key]) => !ofTheServer.includes(key)),
   );
   const spec = isObject(whole['spec']) ? specOf(object.kind, whole['spec']) : {};
-  return { ...omit(whole as Record<string, Json>, 'status'), ...spec, metadata: { ...metadata, annotations: notes } };
+  return {
+    ...omit(whole as Record<string, Json>, 'status'),
+    ...spec,
+    metadata: { ...metadata, labels, annotations: notes },
+  };
 }
 
 function specOf(kind: string, spec: JsonObject): JsonObject {
   const kept = Object.entries(spec).filter(([key]) => allocated[kind]?.includes(key) !== true);
   const ports = kind === 'Service' && Array.isArray(spec['ports']) ? { ports: spec['ports'].map(withoutNodePort) } : {};
-  return { spec: { ...Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null])), ...ports } };
+  const template = kind === 'Job' && isObject(spec['template']) ? { template: templateOf(spec['template']) } : {};
+  return {
+    spec: { ...Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null])), ...ports, ...template },
+  };
+}
+
+function templateOf(template: JsonObject): JsonObject {
+  const { metadata } = template;
+  if (!isObject(metadata) || !isObject(metadata['labels'])) return template;
+  return { ...template, metadata: { ...metadata, labels: labelsOf(metadata['labels']) } };
+}
+
+function labelsOf(labels: JsonObject): JsonObject {
+  return omit(labels as Record<string, Json>, ...generatedLabels);
 }
 
 function withoutNodePort(port: Json): Json {
@@ -180,6 +214,7 @@ function firstDifference(left: Json | undefined, right: Json | undefined, path: 
     const at = left.findIndex((item: Json, i) => !deepEqual(item, right[i] as Json));
     return firstDifference(left[at] as Json, right[at] as Json, [...path, String(at)]);
   }
-  const text = (value: Json | undefined): string => (value === undefined ? 'absent' : JSON.stringify(value).slice(0, 120));
+  const text = (value: Json | undefined): string =>
+    value === undefined ? 'absent' : JSON.stringify(value).slice(0, 120);
   return `${formatPointer(path)}: live ${text(left)}, as created ${text(right)}`;
 }

@@ -1,5 +1,5 @@
 import { isObject } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { Json } from '#base';
 import { jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import { changedAt, holdersOf, isList, leavesOf, othersFor, valueAtPath } from '../e2e/kinds/index.ts';
@@ -49,6 +49,6 @@ function renamed(whole: Json, path: ValuePath): readonly Json[] {
   const value = valueAtPath(whole, path);
   const [first, ...rest] = isList(value) ? value : [];
   return isObject(first) && typeof first['name'] === 'string'
-    ? [[{ ...(first as JsonObject), name: `${first['name']}-x` }, ...rest]]
+    ? [[{ ...first, name: `${first['name']}-x` }, ...rest]]
     : [];
 }

@@ -13,6 +13,7 @@ export function defaultService(object: MutableJsonObject): void {
   fillZeroValue(spec, 'type', 'ClusterIP');
   if (spec['sessionAffinity'] === 'ClientIP')
     fillMissing(childOrNew(childOrNew(spec, 'sessionAffinityConfig'), 'clientIP'), 'timeoutSeconds', 10_800);
+  else if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig'];
   for (const port of objectChildren(spec, 'ports')) {
     fillZeroValue(port, 'protocol', 'TCP');
     if (port['port'] !== undefined) fillZeroValue(port, 'targetPort', port['port']);

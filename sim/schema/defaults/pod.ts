@@ -28,8 +28,10 @@ export function defaultPodTemplate(holder: MutableJsonObject | undefined): void 
 
 /** Keeps the old and the new name of the field in sync. */
 function mirrorServiceAccount(spec: MutableJsonObject): void {
-  const name = spec['serviceAccountName'] ?? spec['serviceAccount'];
-  if (name === undefined || name === null || name === '') return;
+  const name = [spec['serviceAccountName'], spec['serviceAccount']].find(
+    (value) => value !== undefined && value !== null && value !== '',
+  );
+  if (name === undefined) return;
   spec['serviceAccountName'] = name;
   spec['serviceAccount'] = name;
 }

@@ -2,7 +2,7 @@ import { isObject, messageOf, parseJson } from '#base';
 import type { Json } from '#base';
 import { apiVersionOf } from '#model';
 import type { KubeObject } from '#model';
-import type { ApplyConflict, SchemaBook } from '../../types.ts';
+import type { ApplyConflict, OpenApiSchema, SchemaBook } from '../../types.ts';
 import { asJsonObject, stringOrEmpty, withMeta } from '../fields.ts';
 import { handleUnknownFields, StrictDecodingError } from './decoding.ts';
 import type { IncomingRequest } from './decoding.ts';
@@ -178,15 +178,21 @@ function appliedBody(incoming: IncomingRequest): KubeObject {
   const given = parseBody(incoming.body, 'application/apply-patch+yaml');
   const placed = withIdentity(incoming.request, given);
   if ((placed.metadata.managedFields ?? []).length > 0) throw badRequestError('metadata.managedFields must be nil');
-  return withoutNulls(asJsonObject(placed)) as unknown as KubeObject;
+  return withoutNulls(asJsonObject(placed), incoming.request.kind.schema) as unknown as KubeObject;
 }
 
-/** Null members of an applied configuration count as absent. */
-function withoutNulls(value: Json): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map(withoutNulls);
+/** Null members of an applied configuration count as absent; in maps of strings they are empty. */
+function withoutNulls(value: Json, schema: OpenApiSchema | undefined): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => withoutNulls(item, schema?.items));
   if (!isObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return Object.fromEntries(members.map(([key, member]) => [key, withoutNulls(member as Json)]));
+  const others = typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  const members = Object.entries(value).flatMap(([key, member]): [string, Json][] => {
+    const inner = schema?.properties?.[key] ?? others;
+    if (member === undefined) return [];
+    if (member === null) return others?.type === 'string' ? [[key, '']] : [];
+    return [[key, withoutNulls(member, inner)]];
+  });
+  return Object.fromEntries(members);
 }
 
 /**

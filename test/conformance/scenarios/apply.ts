@@ -17,6 +17,23 @@ const web = `${deployments}/web`;
 const apply = (path: string, manager: string, body: unknown, query = ''): ScenarioCall =>
   patch('apply', `${path}?fieldManager=${manager}${query}`, body);
 
+const withAccount = (serviceAccountName: string | undefined, more: object = {}): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: {
+    selector: { matchLabels: { app: 'web' } },
+    template: {
+      metadata: { labels: { app: 'web' } },
+      spec: {
+        containers: [{ name: 'c', image: 'nginx:1' }],
+        ...(serviceAccountName === undefined ? {} : { serviceAccountName }),
+        ...more,
+      },
+    },
+  },
+});
+
 /** Server-side apply: ownership, conflicts, force, removal. */
 export const applies: readonly ConformanceScenario[] = [
   scenario('apply creates and owns', [
@@ -211,5 +228,34 @@ export const applies: readonly ConformanceScenario[] = [
         ],
       },
     }),
+  ]),
+  scenario('apply of nulls in maps', [
+    apply(one, 'first', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' }, data: { a: '1', zz: null } }),
+    apply(one, 'first', configMap('one', { a: '1' })),
+    apply(one, 'first', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'one', labels: { l: null }, annotations: { n: null } },
+    }),
+  ]),
+  scenario('apply of a Secret whose stringData loses a key', [
+    apply('/api/v1/namespaces/{ns}/secrets/s', 'first', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      stringData: { a: 'x', b: 'y' },
+    }),
+    apply('/api/v1/namespaces/{ns}/secrets/s', 'first', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 's' },
+      stringData: { a: 'x' },
+    }),
+  ]),
+  scenario('apply of a pod template without its service account', [
+    quietly(apply(web, 'first', withAccount('a'))),
+    apply(web, 'first', withAccount(undefined), ''),
+    apply(web, 'first', withAccount(undefined, { serviceAccount: '' })),
+    apply(web, 'first', withAccount(undefined)),
   ]),
 ];

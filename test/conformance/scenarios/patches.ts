@@ -1,10 +1,34 @@
-import { configMap, configMaps, deployment, deployments, patch, post, quietly, scenario } from '../scenario.ts';
+import { configMap, configMaps, deployment, deployments, patch, post, put, quietly, scenario } from '../scenario.ts';
 import type { ConformanceScenario } from '../scenario.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
 const spec = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['spec']);
 const data = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['data']);
+const services = '/api/v1/namespaces/{ns}/services';
+const secrets = '/api/v1/namespaces/{ns}/secrets';
+const service = (parts: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'svc' },
+  spec: parts,
+});
+const secret = (parts: object): object => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, ...parts });
+const portsOf = (body: Record<string, unknown>): unknown =>
+  body['kind'] === 'Status' ? body : (body['spec'] as { readonly ports: unknown }).ports;
+const affinityOf = (body: Record<string, unknown>): unknown => {
+  const { sessionAffinity, sessionAffinityConfig } = body['spec'] as Record<string, unknown>;
+  return { sessionAffinity, sessionAffinityConfig };
+};
+const podSpec = (parts: object): object => ({ spec: { template: { spec: parts } } });
+const withAccount = (parts: object): object => {
+  const selector = { matchLabels: { app: 'web' } };
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...parts },
+  };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { selector, template } };
+};
 const containers = (...list: readonly object[]): object => ({ spec: { template: { spec: { containers: list } } } });
 
 /** JSON, merge and strategic merge patches, and errors of invalid ones. */
@@ -150,5 +174,73 @@ export const patches: readonly ConformanceScenario[] = [
     ),
     patch('strategic', one, { data: { a: null, b: 'x' } }, { show: data }),
     patch('strategic', one, { data: null }, { show: data }),
+  ]),
+  scenario('a replaced list with equal merge keys', [
+    quietly(post(services, service({ ports: [{ name: 'a', port: 53, protocol: 'UDP' }] }))),
+    patch(
+      'strategic',
+      `${services}/svc`,
+      {
+        spec: {
+          ports: [
+            { name: 'a', port: 53, protocol: 'UDP' },
+            { name: 'b', port: 53, protocol: 'TCP' },
+            { $patch: 'replace' },
+          ],
+        },
+      },
+      { show: portsOf },
+    ),
+    quietly(post(deployments, deployment('web', {}, { env: [{ name: 'A', value: '1' }] }))),
+    patch(
+      'strategic',
+      web,
+      containers({ name: 'c', env: [{ name: 'B', value: '1' }, { name: 'B', value: '2' }, { $patch: 'replace' }] }),
+      { show: spec },
+    ),
+  ]),
+  scenario('equal merge keys in a replaced object', [
+    quietly(post(deployments, deployment('web', {}, { env: [{ name: 'A', value: '1' }] }))),
+    put(
+      web,
+      deployment(
+        'web',
+        {},
+        {
+          env: [
+            { name: 'B', value: '1' },
+            { name: 'C', value: '3' },
+            { name: 'B', value: '2' },
+          ],
+        },
+      ),
+      { show: spec },
+    ),
+    patch('strategic', web, containers({ name: 'c', env: [{ name: 'B', value: '4' }] }), { show: spec }),
+  ]),
+  scenario('a Service without its session affinity', [
+    quietly(
+      post(
+        services,
+        service({
+          ports: [{ port: 80 }],
+          sessionAffinity: 'ClientIP',
+          sessionAffinityConfig: { clientIP: { timeoutSeconds: 600 } },
+        }),
+      ),
+    ),
+    patch('merge', `${services}/svc`, { spec: { sessionAffinity: null } }, { show: affinityOf }),
+    patch('merge', `${services}/svc`, { spec: { sessionAffinity: 'ClientIP' } }, { show: affinityOf }),
+    patch('merge', `${services}/svc`, { spec: { sessionAffinity: 'None' } }, { show: affinityOf }),
+  ]),
+  scenario('a pod template without its service account', [
+    quietly(post(deployments, withAccount({ serviceAccountName: 'a' }))),
+    patch('strategic', web, podSpec({ serviceAccountName: null }), { show: spec }),
+    patch('strategic', web, podSpec({ serviceAccountName: null, serviceAccount: null }), { show: spec }),
+  ]),
+  scenario('a Secret whose stringData loses a key', [
+    quietly(post(secrets, secret({ stringData: { a: 'x', b: 'y' } }))),
+    patch('strategic', `${secrets}/s`, { stringData: { b: null } }, { show: data }),
+    patch('strategic', `${secrets}/s`, { data: { b: null } }, { show: data }),
   ]),
 ];
