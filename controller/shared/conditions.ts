@@ -13,6 +13,7 @@ export const ownedConditions = {
     'IncompleteDiscoveryWarning',
     'IgnoreRuleWarning',
     'ContestedResourceWarning',
+    'SourceUnavailableWarning',
     'UnownedClusterWarning',
   ],
   tree: ['OrphanedResourceWarning'],
