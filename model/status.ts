@@ -51,6 +51,8 @@ export type ConditionType =
   | 'IncompleteDiscoveryWarning'
   /** Ours: several cluster Secrets have the URL of the destination cluster. */
   | 'DuplicateClusterWarning'
+  /** Ours: a source cannot be read; says since when, and with which commit drift is compared. */
+  | 'SourceUnavailableWarning'
   /** Ours: an ignore rule that applies to resources here does not work as it suggests. */
   | 'IgnoreRuleWarning'
   /** Ours: the API server refuses a change of a server-side diff, such as an immutable field. */

@@ -227,6 +227,14 @@ export const driftlessOptions = {
     env: 'DRIFTLESS_RETRY_LATEST_REVISION',
     help: 'Retry automated syncs with the latest revision, as with retry.refresh: true, so that a fix does not wait for the retries of a broken commit. The annotation driftless.io/retry-latest-revision decides for one Application.',
   },
+  lastGoodRenderingLimit: {
+    flag: 'last-good-rendering-limit-seconds',
+    kind: 'seconds',
+    default: 0,
+    env: 'DRIFTLESS_LAST_GOOD_RENDERING_LIMIT_SECONDS',
+    min: 0,
+    help: 'Seconds for which drift is compared with the last good rendering while a source cannot be read; 0: no limit.',
+  },
   quarantineAfter: {
     flag: 'quarantine-after',
     kind: 'duration',

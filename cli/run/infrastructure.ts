@@ -400,6 +400,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     },
     syncTimeoutMs: config.syncTimeout,
     repoErrorGraceMs: config.repoErrorGracePeriod,
+    lastGoodLimitMs: config.lastGoodRenderingLimit,
     kubectlParallelism: config.kubectlParallelism,
     quarantineAfterMs: config.quarantineAfter,
     syncWaveDelayMs: config.syncWaveDelay,

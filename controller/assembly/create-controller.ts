@@ -88,6 +88,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const work = new WorkMetrics(deps);
   const costs = new CostBook(deps.clock);
   const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }));
+  persist.addEventListener('abort', () => memories.reads.endAll(), { once: true });
   const loop = new LoopWatch({
     ...deps,
     spent: (key, ms) => costs.ofApp(key, 'cpuMs', ms),

@@ -338,10 +338,11 @@ export function makeReport(
 /** The options that decisions of passes depend on. */
 function recordedConfig(config: ControllerConfig): RecordedConfig {
   const { namespace, appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal } = config;
-  const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs, hydration } = config;
+  const { retryLatestRevision = false, syncTimeoutMs, syncWaveDelayMs, hydration, lastGoodLimitMs } = config;
   const hydrates = hydration === undefined ? {} : { hydrates: true };
   const passes = { appResyncMs, hardResyncMs, repoErrorGraceMs, persistResourceHealth, selfHeal };
-  return { namespace, ...passes, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs, ...hydrates };
+  const limits = defined({ lastGoodLimitMs });
+  return { namespace, ...passes, ...limits, retryLatestRevision, syncTimeoutMs, syncWaveDelayMs, ...hydrates };
 }
 
 /** False also while the project cannot be used. */
@@ -364,7 +365,10 @@ export function noting(
     seen: (key) => {
       memories.of(key).seenAt = clock.monotonic();
     },
-    changed: (key) => costs.ofApp(key, 'watchEvents'),
+    changed: (key, managed) => {
+      costs.ofApp(key, 'watchEvents');
+      if (managed) memories.peek(key)?.hurry?.();
+    },
     takenUp: (key, reason) => {
       memories.of(key).owned = { at: clock.now(), reason };
     },

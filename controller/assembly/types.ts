@@ -63,6 +63,8 @@ export interface ControllerConfig {
   readonly syncTimeoutMs: number;
   /** --repo-error-grace-period-seconds. */
   readonly repoErrorGraceMs: number;
+  /** --last-good-rendering-limit-seconds; 0 or absent: no limit. */
+  readonly lastGoodLimitMs?: number;
   /** --kubectl-parallelism-limit; below 1: unlimited. */
   readonly kubectlParallelism: number;
   /**

@@ -27,8 +27,9 @@ import { basisOf, isSameBasis } from './basis.ts';
 import type { ComparisonBasis, LiveSight } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
+import { SourceReader } from './source-reader.ts';
 import type { LoopWatch } from './loop-watch.ts';
-import type { RenderedSources, RendererConfig, RendererDeps, RenderRequest } from './rendering.ts';
+import type { RenderedSources, RendererConfig, RendererDeps, RenderRequest, SourceOutage } from './rendering.ts';
 import { serverSideDiffOf } from './compare-options.ts';
 import type { ComparisonCapture } from '../recorder/capture.ts';
 import type { DryRuns } from './server-side-diff.ts';
@@ -73,6 +74,8 @@ export interface ComparedApplication {
   readonly revisions: readonly string[];
   /** Undefined if another comparison of the same inputs might give another result. */
   readonly basis: ComparisonBasis | undefined;
+  /** The sources could not be read, and the last good rendering was compared. */
+  readonly outage?: SourceOutage | undefined;
   /** Undefined if the live objects may be others without another evidence. */
   readonly sight: LiveSight | undefined;
 }
@@ -139,6 +142,7 @@ export class Comparer {
   readonly #deps: ComparerDeps;
   readonly #config: ComparerConfig;
   readonly #renderer: Renderer;
+  readonly #reader: SourceReader;
   /**
    * The normalized objects of each rendered list; a list that is reused is not normalized again.
    */
@@ -151,6 +155,7 @@ export class Comparer {
     this.#deps = deps;
     this.#config = config;
     this.#renderer = new Renderer(deps, config);
+    this.#reader = new SourceReader(this.#renderer, deps.clock);
   }
 
   async compare(
@@ -186,8 +191,8 @@ export class Comparer {
     const { server } = request.bound.cluster;
     const cluster = await times.measure('live_ms', () => filledCluster(this.#deps, server, wait));
     const { loop, work } = this.#deps;
-    const render = (): ReturnType<Renderer['render']> =>
-      this.#renderer.render({ ...request, sources }, cluster, noting(tolerate, request.capture), signal);
+    const render = (): Promise<RenderedSources> =>
+      this.#reader.read({ ...request, sources }, cluster, noting(tolerate, request.capture), signal);
     const rendered = await work.stage('sources', () => times.measure('git_ms', render), request.stages);
     const normal = times.measureSync('dedup_ms', () =>
       loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
@@ -204,7 +209,10 @@ export class Comparer {
     const { policyVersion } = policyVersionOf(cluster, gate.version);
     const dryRuns = serverSideDiffOf(app, this.#config.serverSideDiff === true);
     const facts = { app, settings, policyVersion, schemas, isServerSide: dryRuns !== undefined };
-    const basis = basisOf({ ...facts, rendered, evidence });
+    const { outage } = rendered;
+    if (outage !== undefined && request.capture?.sourceError !== undefined)
+      request.capture.sourceError = { ...request.capture.sourceError, outage: outage.message };
+    const basis = outage === undefined ? basisOf({ ...facts, rendered, evidence }) : undefined;
     return { cluster, rendered, normal, schemas, query, times, basis, evidence };
   }
 
@@ -244,8 +252,9 @@ export class Comparer {
       comparison: withIncompleteApis(compared.comparison, rendered.apis),
       cluster,
       revisions: rendered.facts.revisions,
+      outage: rendered.outage,
       basis: isLasting ? desired.basis : undefined,
-      sight: isWhole ? sightOf(desired) : undefined,
+      sight: isWhole && rendered.outage === undefined ? sightOf(desired) : undefined,
     };
   }
 

@@ -1,6 +1,6 @@
 import { RowStore } from '#compare';
 import type { DryRunOutcome, TreeRoot } from '#compare';
-import type { AppKey, Application, ResourceKey } from '#model';
+import type { AppKey, Application, ApplicationSource, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { AutosyncObservation } from '../application/autosync-checks.ts';
@@ -25,6 +25,14 @@ export interface AppMemory {
   seenAt?: number;
   /** Since when the source has been unreadable. */
   sourceFailedAt?: number;
+  /** The error of the source that a comparison with it reported; absent: tolerated, or none. */
+  sourceError?: string;
+  /** Until then no comparison reads the source again, by the monotonic clock. */
+  sourceRetryAt?: number;
+  /** The sources and revisions of the last comparison with readable sources. */
+  lastGood?: { readonly sources: readonly ApplicationSource[]; readonly revisions: readonly string[] };
+  /** A live object changed: ends the wait of the pass for slow sources. */
+  hurry?: () => void;
   /** The last comparison could not read one of its sides in full, so it is repeated soon. */
   unreadable?: boolean;
   /** A comparison that had to resolve its revisions again did not reach a repository. */

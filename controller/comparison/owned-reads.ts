@@ -23,6 +23,11 @@ export class OwnedReads {
     });
   }
 
+  /** The process ends. */
+  endAll(): void {
+    for (const key of this.#ends.keys()) this.end(key);
+  }
+
   /** The Application is lost. */
   end(key: AppKey): void {
     for (const end of this.#ends.get(key) ?? []) end();

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { valueAt, defined, DriftlessError, isAbort, isObject, messageOf, parseJson } from '#base';
+import { defined, DriftlessError, isAbort, isObject, messageOf, parseJson, valueAt } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import type { RenderedTargets } from '#compare';
 import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
@@ -33,7 +33,7 @@ import type { BoundApplication } from '../admission/bound.ts';
 import { generatorCapabilities, capabilitiesOf, incompleteApis, usesCapabilities } from '../discovery/capabilities.ts';
 import type { IncompleteApis } from '../discovery/capabilities.ts';
 import type { OwnedReads } from './owned-reads.ts';
-import { IntegrityRulesUnusable, SourceRefused, SourceUnavailable } from '../shared/errors.ts';
+import { IntegrityRulesUnusable, SourceRefused } from '../shared/errors.ts';
 
 export interface RendererDeps {
   readonly desired: DesiredSource;
@@ -68,6 +68,17 @@ export interface SourceRequest {
 
 export interface RenderRequest extends SourceRequest {
   readonly bound: BoundApplication;
+  /** The revisions of the last good rendering, which serves while the sources cannot be read. */
+  readonly lastGood?: readonly string[] | undefined;
+  /** Ends the wait for slow sources; the read goes on for a later pass. */
+  readonly hurry?: AbortSignal | undefined;
+}
+
+/** The sources could not be read: the last good rendering was used instead. */
+export interface SourceOutage {
+  readonly message: string;
+  /** The outage is recent, and not reported yet. */
+  readonly isTolerated: boolean;
 }
 
 /** How long a pass keeps its worker slot while rendering; cached results take less. */
@@ -82,6 +93,7 @@ export interface RenderedSources {
    * do not come from the sources.
    */
   readonly parts?: readonly (string | readonly KubeObject[])[];
+  readonly outage?: SourceOutage;
   /** Set if rendering depended on API versions that are not all known. */
   readonly apis?: IncompleteApis;
 }
@@ -105,30 +117,7 @@ export class Renderer {
     this.#config = config;
   }
 
-  /**
-   * Turns errors into a condition on a `failed` side. Throws the abort reason, and {@link
-   * SourceUnavailable} if `tolerate` accepts the error for now.
-   */
-  async render(
-    request: RenderRequest,
-    cluster: LiveCluster,
-    tolerate: (error: unknown) => boolean,
-    signal: AbortSignal,
-  ): Promise<RenderedSources> {
-    if (request.localManifests.length > 0) return this.#localTargets(request);
-    try {
-      return await this.sources(request, cluster, signal);
-    } catch (error) {
-      if (isAbort(error) || signal.aborted) throw error;
-      if (error instanceof SourceRefused) return failedTargets(error.condition);
-      const message = `Failed to load target state: ${messageOf(error)}${waitsForHydration(request.bound.app, error)}`;
-      const isLasting = error instanceof Error && error.cause instanceof IntegrityRulesUnusable;
-      if (!isLasting && tolerate(error)) throw new SourceUnavailable(error, message);
-      return failedTargets({ type: 'ComparisonError', message });
-    }
-  }
-
-  /** Like {@link render}, but throws every error. */
+  /** Renders the sources. @throws every error */
   sources(request: RenderRequest, cluster: LiveCluster, signal: AbortSignal): Promise<RenderedSources> {
     const read = (inner: AbortSignal): Promise<RenderedSources> => this.#sources(request, cluster, inner);
     return this.#deps.reads?.run(request.bound.key, signal, read) ?? read(signal);
@@ -228,7 +217,7 @@ export class Renderer {
       ...demand,
       ...defined({ targetRevision: source.targetRevision, tagPrefix: source.tagPrefix }),
     };
-    const verified = await this.#lendingSlot(request, desired.verify(order, signal)).catch(
+    const verified = await this.lendingSlot(request, desired.verify(order, signal)).catch(
       (error: unknown): VerifiedRevision => {
         if (!(error instanceof KeyringUnavailable)) throw error;
         return { revision, problems: [error.message] };
@@ -259,7 +248,7 @@ export class Renderer {
       revisions.push(
         one.problems.length > 0
           ? one.revision
-          : await this.#lendingSlot(request, this.#deps.desired.resolve(one, request.cache.revision, signal)).catch(
+          : await this.lendingSlot(request, this.#deps.desired.resolve(one, request.cache.revision, signal)).catch(
               (error: unknown) => {
                 throw isAbort(error) ? error : asSourceError(error, i, checked.length);
               },
@@ -289,7 +278,7 @@ export class Renderer {
       tracking: settings.tracking,
       ...defined({ watched }),
     };
-    const answer = await this.#lendingSlot(request, this.#deps.desired.manifests(order, signal)).catch(
+    const answer = await this.lendingSlot(request, this.#deps.desired.manifests(order, signal)).catch(
       (error: unknown) => {
         if (isAbort(error) || signal.aborted) throw error;
         const [index, cause] = error instanceof SourceFailed ? [error.index, error.cause] : [0, error];
@@ -308,7 +297,7 @@ export class Renderer {
   }
 
   /** Lends the worker slot to other keys while a repository is slow. */
-  async #lendingSlot<T>({ place }: SourceRequest, work: Promise<T>): Promise<T> {
+  async lendingSlot<T>({ place }: SourceRequest, work: Promise<T>): Promise<T> {
     if (place === undefined) return work;
     let timer: ClockTimer | undefined;
     const isLong = new Promise<true>((resolve) => {
@@ -323,7 +312,8 @@ export class Renderer {
     return leaves ? place.releaseWhile(work) : work;
   }
 
-  #localTargets(request: RenderRequest): RenderedSources {
+  /** The manifests of the operation instead of the sources. */
+  local(request: RenderRequest): RenderedSources {
     try {
       // An operation may name other sources than the Application: they must be permitted too, and
       // do not lift the signature requirements of its own sources.
@@ -379,7 +369,7 @@ function sourcePrefix(sources: readonly ApplicationSource[], index: number): str
 }
 
 /** Explains a path that is missing until the hydrator's staging branch has been merged. */
-function waitsForHydration(app: Application, error: unknown): string {
+export function waitsForHydration(app: Application, error: unknown): string {
   const hydrator = hydratorOf(app.spec) ?? {};
   const from = valueAt(hydrator, 'hydrateTo', 'targetBranch');
   const to = valueAt(hydrator, 'syncSource', 'targetBranch');
@@ -388,7 +378,7 @@ function waitsForHydration(app: Application, error: unknown): string {
   return ` - waiting for an external process to update ${to} from ${from}`;
 }
 
-function failedTargets(condition: ApplicationCondition, revisions: readonly string[] = []): RenderedSources {
+export function failedTargets(condition: ApplicationCondition, revisions: readonly string[] = []): RenderedSources {
   return {
     objects: [],
     facts: {

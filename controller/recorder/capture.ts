@@ -22,7 +22,8 @@ export interface ComparisonCapture {
   rendered?: RenderedSources;
   facts?: CompareFacts;
   /** The error of a source, and whether the last comparison was kept instead. */
-  sourceError?: { readonly message: string; readonly isTolerated: boolean };
+  /** `outage`: the last good rendering was compared instead. */
+  sourceError?: { readonly message: string; readonly isTolerated: boolean; readonly outage?: string };
 }
 
 /** An error that ended a pass. */

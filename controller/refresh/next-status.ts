@@ -14,7 +14,7 @@ import {
 } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import { ownedConditions } from '../shared/conditions.ts';
-import type { RefreshPass } from './pass.ts';
+import type { PassAssessment, RefreshPass } from './pass.ts';
 
 /** The revision to compare each source at. Level 1 reuses those of the last comparison. */
 export function revisionsToCompare(app: Application, refresh: DueRefresh): readonly string[] {
@@ -59,6 +59,26 @@ export function nextStatus(
   const written = shouldStampReconciledAt(pass.before.status, { asked: pass.asked !== undefined, time: pass.time });
   const change = statusChange(pass.before.status, next);
   return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
+}
+
+/** An invalid spec: Unknown, and nothing is compared. */
+export function invalidAssessment(
+  { before, time }: RefreshPass,
+  status: ApplicationStatus,
+  conditions: readonly ApplicationCondition[],
+): PassAssessment {
+  const unknown: ApplicationStatus = {
+    ...status,
+    sync: { ...status.sync, status: 'Unknown' },
+    health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time }),
+  };
+  return {
+    ...statusChange(before.status, unknown),
+    tree: { nodes: [], orphanedNodes: [] },
+    managed: 'none',
+    conditions,
+    decisions: undefined,
+  };
 }
 
 export function withSyncError(status: ApplicationStatus, decision: AutosyncDecision, time: string): ApplicationStatus {

@@ -24,6 +24,8 @@ export interface RefreshConfig {
   readonly hardResyncMs: number;
   readonly jitterMs: number;
   readonly repoErrorGraceMs: number;
+  /** How long the last good rendering serves while the source is unreadable; 0: no limit. */
+  readonly lastGoodLimitMs?: number;
   readonly persistResourceHealth: boolean;
   readonly selfHeal: SelfHealBackoff;
   readonly retryLatestRevision?: boolean;

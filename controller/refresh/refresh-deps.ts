@@ -10,6 +10,7 @@ import type { AppKey, Application, ApplicationStatus } from '#model';
 import type { Logger, Tracer } from '#telemetry';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
+import type { ShownOutage } from './source-outage.ts';
 import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import type { AppMemories } from '../comparison/memory.ts';
@@ -62,6 +63,8 @@ export interface ComparisonResult {
   readonly managed: readonly ManagedResource[];
   readonly basis: ComparisonBasis | undefined;
   readonly sight: LiveSight | undefined;
+  /** How the status shows that the sources are unreadable. */
+  readonly outage: ShownOutage;
 }
 
 /** A comparison to run, unless its basis still holds. */

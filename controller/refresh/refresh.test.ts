@@ -140,6 +140,7 @@ describe('a refresh', () => {
         message:
           'Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = repository is away',
       }),
+      expect.objectContaining({ type: 'SourceUnavailableWarning' }),
     ]);
     at.world.git.failure = undefined;
     await at.clock.advance(600_000);
@@ -159,7 +160,11 @@ describe('a refresh', () => {
       expect(at.world.app.status?.sync?.status).toBe('Unknown');
       at.world.git.requests.length = 0;
     };
-    const revisions = (): readonly unknown[] => at.world.git.requests.map(({ cache }) => cache.revision);
+    /** How the revisions were to be resolved; a known commit is not resolved. */
+    const revisions = (): readonly unknown[] =>
+      at.world.git.requests
+        .filter(({ sources }) => !/^[0-9a-f]{40}$/.test(sources[0]?.revision ?? ''))
+        .map(({ cache }) => cache.revision);
     const anew = { notBefore: expect.any(Number) };
 
     it.each([
@@ -170,7 +175,7 @@ describe('a refresh', () => {
       at.world.dest.put({ ...at.world.dest.get('ConfigMap', 'one')!, data: { key: 'by hand' } });
       await at.clock.advance(35_000);
       expect(at.world.app.status?.sync?.status).toBe('Unknown');
-      expect(revisions().length).toBeGreaterThan(1);
+      expect(revisions().length).toBeGreaterThan(0);
       expect(revisions()).toEqual(revisions().map(() => anew));
       at.world.git.failure = undefined;
       at.world.git.push('b'.repeat(40), [configMap('one'), configMap('two')]);
@@ -186,7 +191,12 @@ describe('a refresh', () => {
       await refusedBy(new ToolFailed('helm: bad chart'));
       await at.clock.advance(100_000);
       expect(revisions().length).toBeGreaterThan(1);
-      expect(revisions()).toEqual(revisions().map(() => 'cached'));
+      // The first one answers a request that was identical to the last.
+      expect(revisions().slice(1)).toEqual(
+        revisions()
+          .slice(1)
+          .map(() => 'cached'),
+      );
     });
   });
 

@@ -3,7 +3,7 @@ import { buildTree, managedResourceSteps, treeRoots } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
 import type { LiveCluster } from '#live';
 import { appKeyOf, appKeyOfInstance, isCompleted, isErrorCondition } from '#model';
-import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceKey } from '#model';
+import type { AppKey, Application, ApplicationStatus, ResourceKey } from '#model';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { autosyncLine } from '../application/autosync-log.ts';
@@ -25,7 +25,7 @@ import { noteWait } from '../comparison/memory.ts';
 import type { AppMemory } from '../comparison/memory.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
-import { nextHealth, statusChange, withConditions } from '../application/status-patch.ts';
+import { statusChange, withConditions } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 import type { ComparisonBasis } from '../comparison/basis.ts';
@@ -34,11 +34,11 @@ import { keepFailure } from '../recorder/captured-error.ts';
 import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
 import { cachePolicyOf, passLogFields, withoutBasis } from './pass.ts';
-import { nextStatus, revisionsToCompare, withSyncError } from './next-status.ts';
+import { invalidAssessment, nextStatus, revisionsToCompare, withSyncError } from './next-status.ts';
 import { isOldNews } from './old-news.ts';
 import { noteComparison, noteRest, recheckRequest, resourcesToCompare, rest, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
-import { toleratesOutage } from './source-outage.ts';
+import { noteSources, shownOutage, SourceOutages, toleratesOutage } from './source-outage.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { BegunComparison, ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
 import type { RefreshConfig, PassAssessment, PassResult, RefreshPass } from './pass.ts';
@@ -59,12 +59,14 @@ export class RefreshProcessor {
   readonly #deps: RefreshDeps;
   readonly #config: RefreshConfig;
   readonly #recorder: PassRecorder;
+  readonly #outage: SourceOutages;
   #passes = 0;
 
   constructor(deps: RefreshDeps, config: RefreshConfig) {
     this.#deps = deps;
     this.#config = config;
     this.#recorder = new PassRecorder(deps);
+    this.#outage = new SourceOutages(deps, config);
   }
 
   async handle(
@@ -86,8 +88,8 @@ export class RefreshProcessor {
     const record = this.#recorder.begin(memory, due, taken);
     let settled: StatusWrite;
     try {
-      const run = { due, decidedBy, record, place };
-      settled = await traceRefresh(this.#deps.tracer, app, due, () => this.#run(app, run, signal));
+      const run = { due: this.#outage.passOf(app, due), decidedBy, record, place };
+      settled = await traceRefresh(this.#deps.tracer, app, run.due, () => this.#run(app, run, signal));
       record.end('completed');
     } catch (error) {
       record.end(isAbort(error) ? 'waiting' : 'failed', messageOf(error));
@@ -97,6 +99,13 @@ export class RefreshProcessor {
       noteWait(memory, recordedText(error.message), this.#now(), ms);
       return { requeueAfterMs: ms, payload: again };
     }
+    return this.#afterPass(app, settled, again);
+  }
+
+  /** When to look again after a pass. */
+  #afterPass(app: Application, settled: StatusWrite, again: RefreshRequest): HandlerResult<RefreshRequest> {
+    const key = appKeyOf(app);
+    const memory = this.#deps.memories.of(key);
     if (!settled.answered) return { requeueAfterMs: 0, priority: 'user' };
     // The next pass accepts only revisions that are resolved from now on.
     if (settled.recheck === true) memory.seenAt = this.#deps.clock.monotonic();
@@ -104,7 +113,7 @@ export class RefreshProcessor {
     if (settled.again === true)
       return { requeueAfterMs: memory.hold.isCompleting ? completionRecheckMs : 0, payload: again };
     if (settled.recheck === true) return { requeueAfterMs: 0, priority: 'user', payload: recheckRequest };
-    return this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
+    return this.#outage.untilRetry(memory, again) ?? this.#untilExpiry(this.#deps.lookup(key) ?? app, memory);
   }
 
   /**
@@ -126,7 +135,7 @@ export class RefreshProcessor {
     asked?: RefreshAnnotation,
   ): Promise<PassResult> {
     const started = this.#deps.clock.monotonic();
-    const pass = { ...this.#newPass(app, refresh, {}), asked };
+    const pass = { ...this.#newPass(app, this.#outage.passOf(app, refresh), {}), asked };
     return { pass, started, assessment: await this.#assess(pass, signal) };
   }
 
@@ -218,7 +227,10 @@ export class RefreshProcessor {
   #remember(pass: RefreshPass, { decisions, managed, tree }: PassAssessment): void {
     // An invalid Application has no tree.
     if (managed !== 'none') this.#deps.metrics.orphaned(pass.before, tree.orphanedNodes.length);
-    const compared = pass.refresh.level >= compareLevel.latest && decisions?.comparison.failed === false;
+    const compared =
+      pass.memory.sourceRetryAt === undefined &&
+      pass.refresh.level >= compareLevel.latest &&
+      decisions?.comparison.failed === false;
     if (compared) pass.memory.comparedAt = pass.now;
   }
 
@@ -246,28 +258,12 @@ export class RefreshProcessor {
       ...hydrationConditions(pass.before, this.#config.hydrates),
     ];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);
-    if (!verdict.ok || conditions.some(isErrorCondition)) return this.#invalid(pass, status, conditions);
+    if (!verdict.ok || conditions.some(isErrorCondition)) return invalidAssessment(pass, status, conditions);
     // The basis does not cover conditions of the spec and sync windows.
     const isPlain = conditions.length === 0 && verdict.bound.windows.automated();
     const started = { pass, status, basis: isPlain ? basis : undefined };
     const compared = await this.#compare(started, verdict.bound, signal);
     return compared === undefined || isPlain ? compared : withoutBasis(compared);
-  }
-
-  /** An invalid spec: Unknown, and nothing is compared. */
-  #invalid(pass: RefreshPass, status: ApplicationStatus, conditions: readonly ApplicationCondition[]): PassAssessment {
-    const unknown: ApplicationStatus = {
-      ...status,
-      sync: { ...status.sync, status: 'Unknown' },
-      health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time: pass.time }),
-    };
-    return {
-      ...statusChange(pass.before.status, unknown),
-      tree: { nodes: [], orphanedNodes: [] },
-      managed: 'none',
-      conditions,
-      decisions: undefined,
-    };
   }
 
   /**
@@ -297,12 +293,15 @@ export class RefreshProcessor {
     pass.logger.info(`Comparing app state (cluster: ${server}, namespace: ${namespace})`);
     // A hard refresh discards the entries of the apply gate, so the next sync sends every resource.
     if (pass.refresh.hard) this.#deps.memories.gate?.forget(pass.key);
+    const away = this.#outage.begin(pass, app);
     const compare = (): Promise<ComparedApplication | undefined> =>
       this.#deps.comparer.compareUnless(
         basis,
         {
           bound,
-          revisions: revisionsToCompare(app, pass.refresh),
+          lastGood: away.lastGood,
+          hurry: away.hurry,
+          revisions: away.revisions ?? revisionsToCompare(app, pass.refresh),
           cache: cachePolicyOf(pass),
           localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
           ...defined({ changed: resourcesToCompare(pass) }),
@@ -313,36 +312,35 @@ export class RefreshProcessor {
         (error) => toleratesOutage(pass, error, this.#config.repoErrorGraceMs),
         signal,
       );
-    const compared = await pass.times.measure('compare_app_state_ms', compare);
+    const compared = await pass.times.measure('compare_app_state_ms', compare).finally(away.end);
     if (compared === undefined) return undefined;
     const { comparison, cluster } = compared;
-    if (!comparison.failed) {
-      noteComparison(pass, this.#deps.random);
-      delete pass.memory.sourceFailedAt;
-      delete pass.memory.owesResolution;
-    }
+    if (!comparison.failed) noteComparison(pass, this.#deps.random);
     const isBlocked = comparison.pruneBlocked !== undefined && pruneCandidates(comparison).length > 0;
     pass.memory.unreadable = comparison.failed || comparison.unread.length > 0 || isBlocked;
+    noteSources(pass, compared);
     pass.memory.roots = treeRoots(comparison);
     pass.memory.differences = describeDifferences(comparison);
     const built = await this.#tree(pass, bound, cluster, signal);
     const managed = await inSlices(managedResourceSteps(comparison, bound.settings), this.#deps, signal);
     const watchesOrphans = bound.project.spec.orphanedResources !== undefined;
     const { basis: lasting, sight } = watchesOrphans ? { basis: undefined, sight: undefined } : compared;
-    return this.#conclude(pass, status, { comparison, built, bound, managed, basis: lasting, sight });
+    const outage = shownOutage(pass, compared);
+    return this.#conclude(pass, status, { comparison, built, bound, managed, basis: lasting, sight, outage });
   }
 
   #conclude(pass: RefreshPass, status: ApplicationStatus, result: ComparisonResult): PassAssessment {
     const { comparison, built, basis, sight } = result;
     const { tracking } = result.bound.settings;
     const contests = noteContests(pass, comparison, { tracking, namespace: this.#config.namespace });
-    const fresh = [...comparison.conditions, ...contestConditions(contests), ...built.conditions];
+    const { conditions: ofOutage, shown } = result.outage;
+    const fresh = [...comparison.conditions, ...ofOutage, ...contestConditions(contests), ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
     const compared = withConditions(status, fresh, evaluated, pass.time);
     const decision = this.#decide(pass, comparison, result.bound);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
     return {
-      ...nextStatus(pass, decided, { comparison, built, namespace: this.#config.namespace }),
+      ...nextStatus(pass, decided, { comparison: shown, built, namespace: this.#config.namespace }),
       tree: built.tree,
       managed: result.managed,
       conditions: fresh,

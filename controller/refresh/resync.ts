@@ -144,6 +144,8 @@ function noteProof({ memory, before, now, logger }: RefreshPass, { isOutOfSync }
   if (isOutOfSync) memory.driftSeenAt = now;
   if (memory.autosync !== undefined) memory.autosync = { ...memory.autosync, at: now };
   delete memory.sourceFailedAt;
+  delete memory.sourceError;
+  delete memory.sourceRetryAt;
   delete memory.waiting;
   delete memory.consecutiveHolds;
   memory.comparedAt = now;

@@ -1,6 +1,26 @@
+import { defined } from '#base';
+import type { Clock, ClockTimer } from '#base';
+import { equalSourceLists } from '#compare';
+import type { Comparison } from '#compare';
 import { isUnreachable } from '#desired';
+import { appKeyOf, sourcesOf } from '#model';
+import type { HandlerResult } from '#queues';
+import type { Application, ApplicationCondition } from '#model';
 import { compareLevel } from '../application/freshness.ts';
-import type { RefreshPass } from './pass.ts';
+import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
+import type { ComparedApplication } from '../comparison/comparer.ts';
+import { noteWait } from '../comparison/memory.ts';
+import type { AppMemory } from '../comparison/memory.ts';
+import { kubeTime, parseTime } from '../shared/kube-time.ts';
+import type { RefreshConfig, RefreshPass } from './pass.ts';
+import type { RefreshDeps } from './refresh-deps.ts';
+
+/** Between two reads of an unreadable source, changes are compared with the last good rendering. */
+const sourceRetryMs = 29_000;
+/** How long a source may take before a changed live object ends the wait. */
+const sourcePatienceMs = 1000;
+/** The same for the first comparison of this process. */
+const startPatienceMs = 10_000;
 
 /**
  * During the grace period an unreadable source keeps the last comparison. Level 3 (a user request,
@@ -8,13 +28,215 @@ import type { RefreshPass } from './pass.ts';
  * older answer of the repository.
  */
 export function toleratesOutage(pass: RefreshPass, error: unknown, graceMs: number): boolean {
-  if (pass.refresh.level === compareLevel.forceResolve) {
-    pass.memory.owesResolution = isUnreachable(error);
-    return false;
-  }
-  const since = pass.memory.sourceFailedAt ?? pass.now;
-  pass.memory.sourceFailedAt = since;
-  const tolerated = pass.now - since <= graceMs;
+  const { memory, refresh } = pass;
+  const since = memory.sourceFailedAt ?? reportedSince(pass.before) ?? pass.now;
+  memory.sourceFailedAt = since;
+  memory.sourceRetryAt = pass.startedAt + sourceRetryMs;
+  if (refresh.level === compareLevel.forceResolve) memory.owesResolution = isUnreachable(error);
+  const tolerated = refresh.level !== compareLevel.forceResolve && pass.now - since <= graceMs;
   if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
   return tolerated;
+}
+
+/** The begin of an outage that a replica reported before. */
+function reportedSince({ status }: Application): number | undefined {
+  const reported = status?.conditions?.find(({ type }) => type === 'SourceUnavailableWarning');
+  return parseTime(/ since (\S+?Z)\./.exec(reported?.message ?? '')?.[1]);
+}
+
+/**
+ * Forgets the outage after a comparison with the sources, and remembers this comparison as the last
+ * good one. A comparison with known revisions proves nothing about the sources.
+ */
+export function noteSources({ before, memory, refresh }: RefreshPass, compared: ComparedApplication): void {
+  const { comparison, outage, revisions } = compared;
+  if (outage?.isTolerated === false) memory.sourceError = outage.message;
+  if (comparison.failed || outage !== undefined) return;
+  memory.lastGood = { sources: sourcesOf(before.spec), revisions };
+  if (refresh.level < compareLevel.latest) return;
+  delete memory.sourceFailedAt;
+  delete memory.sourceError;
+  delete memory.sourceRetryAt;
+  delete memory.owesResolution;
+}
+
+/**
+ * The revisions of the last good rendering of the sources in the spec: those that the Application
+ * shows, or, if it shows an error, of the last comparison or sync. Undefined if there are none, or
+ * they have served for longer than `limitMs` (0: no limit).
+ */
+function lastGoodRevisions(
+  app: Application,
+  memory: AppMemory,
+  { now, limitMs }: { readonly now: number; readonly limitMs: number },
+): readonly string[] | undefined {
+  if (limitMs > 0 && memory.sourceFailedAt !== undefined && now - memory.sourceFailedAt > limitMs) return undefined;
+  const { sync, history } = app.status ?? {};
+  const compared = sync?.comparedTo;
+  const shown = sync === undefined || sync.status === 'Unknown' ? undefined : { ...sync, ...compared };
+  const last = history?.at(-1);
+  const known = [memory.lastGood, ...[shown, last].map(pinnedSources)];
+  const isUsable = (one: AppMemory['lastGood']): boolean =>
+    one !== undefined &&
+    equalSourceLists(one.sources, sourcesOf(app.spec)) &&
+    one.revisions.length === one.sources.length &&
+    one.revisions.every((revision) => revision !== '');
+  return known.find(isUsable)?.revisions;
+}
+
+/** The sources of a comparison or sync with their revisions. */
+function pinnedSources(
+  one: Partial<Pick<NonNullable<AppMemory['lastGood']>, 'sources'>> & {
+    readonly source?: NonNullable<AppMemory['lastGood']>['sources'][number];
+    readonly revision?: string;
+    readonly revisions?: readonly string[];
+  } = {},
+): AppMemory['lastGood'] {
+  const { source, sources = [], revision = '', revisions = [] } = one;
+  if (sources.length > 0) return { sources, revisions };
+  return source === undefined ? undefined : { sources: [source], revisions: [revision] };
+}
+
+/**
+ * The pass to run while the source is known to be unreadable: a change is compared with the last
+ * good rendering at once, and does not wait for the source. Undefined: read the source.
+ */
+function duringOutage(
+  due: DueRefresh,
+  lastGood: readonly string[] | undefined,
+  { memory, startedAt }: { readonly memory: AppMemory; readonly startedAt: number },
+): DueRefresh | undefined {
+  if (due.level < compareLevel.latest) return undefined;
+  const isPaused = memory.sourceRetryAt !== undefined && startedAt < memory.sourceRetryAt;
+  if (!isPaused || due.requested !== undefined || lastGood === undefined) {
+    delete memory.sourceRetryAt;
+    return undefined;
+  }
+  const { reason, cause, resources } = due;
+  return { level: compareLevel.recent, hard: false, reason, cause, ...defined({ resources }) };
+}
+
+/** How the status of an Application shows an outage. */
+export interface ShownOutage {
+  readonly conditions: readonly ApplicationCondition[];
+  /** The comparison; whether it is synced with unreadable sources is unknown. */
+  readonly shown: Comparison;
+}
+
+/**
+ * What the status shows: nothing while the outage is tolerated; then the error of the source, and
+ * since when. Decisions use the comparison with the last good rendering.
+ */
+export function shownOutage({ memory, now, refresh }: RefreshPass, compared: ComparedApplication): ShownOutage {
+  const { comparison, outage, revisions } = compared;
+  const isDeep = refresh.level >= compareLevel.latest;
+  const error = outage === undefined ? (isDeep ? undefined : memory.sourceError) : memory.sourceError;
+  const { sourceFailedAt } = memory;
+  const isFailed = comparison.failed && (error !== undefined || memory.sourceRetryAt !== undefined);
+  if (sourceFailedAt === undefined || (error === undefined && !isFailed)) return { conditions: [], shown: comparison };
+  const what = comparison.failed
+    ? 'Drift is not repaired, because no commit that was rendered before can be used'
+    : `Drift is repaired: live objects are compared with commit ${revisions.join(', ')}`;
+  const message = `The source cannot be read since ${kubeTime(Math.min(now, sourceFailedAt))}. ${what}.`;
+  const warning: ApplicationCondition = { type: 'SourceUnavailableWarning', message };
+  if (comparison.failed || error === undefined) return { conditions: [warning], shown: comparison };
+  const syncStatus = { ...comparison.syncStatus, status: 'Unknown' } as const;
+  return { conditions: [{ type: 'ComparisonError', message: error }, warning], shown: { ...comparison, syncStatus } };
+}
+
+/** The part of an outage that a comparison needs. */
+export interface OutageTerms {
+  readonly lastGood: readonly string[] | undefined;
+  readonly hurry: AbortSignal | undefined;
+  /** The revisions to compare while the sources are known to be unreadable. */
+  readonly revisions: readonly string[] | undefined;
+  /** The sources have been read, or left. */
+  readonly end: () => void;
+}
+
+/** Decides what passes do while the sources of an Application cannot be read, or are slow. */
+export class SourceOutages {
+  readonly #deps: Pick<RefreshDeps, 'clock' | 'memories'>;
+  readonly #limitMs: number;
+
+  constructor(deps: Pick<RefreshDeps, 'clock' | 'memories'>, { lastGoodLimitMs = 0 }: RefreshConfig) {
+    this.#deps = deps;
+    this.#limitMs = lastGoodLimitMs;
+  }
+
+  /** The pass for a due refresh: while its sources are away, with the last good rendering. */
+  passOf(app: Application, due: DueRefresh): DueRefresh {
+    const { clock, memories } = this.#deps;
+    const memory = memories.of(appKeyOf(app));
+    const since = memory.sourceFailedAt ?? reportedSince(app);
+    if (since !== undefined && memory.sourceFailedAt === undefined) {
+      // Another replica, or this one before its restart, has reported the outage.
+      memory.sourceFailedAt = since;
+      memory.sourceRetryAt = clock.monotonic() + sourcePatienceMs;
+    }
+    const lastGood = this.#lastGood(app, memory);
+    return duringOutage(due, lastGood, { memory, startedAt: clock.monotonic() }) ?? due;
+  }
+
+  begin({ asked, memory, refresh }: RefreshPass, app: Application): OutageTerms {
+    const lastGood = this.#lastGood(app, memory);
+    const isDeep = refresh.level >= compareLevel.latest;
+    const isAway = memory.sourceFailedAt !== undefined && !isDeep;
+    const patience = new SourcePatience(this.#deps.clock);
+    const hurries = isDeep && asked === undefined && lastGood !== undefined;
+    if (hurries) memory.hurry = () => patience.hurry(sourcePatienceMs);
+    // Drift from before the start causes no event.
+    if (hurries && memory.lastGood === undefined) patience.hurry(startPatienceMs);
+    return {
+      lastGood,
+      hurry: hurries ? patience.signal : undefined,
+      revisions: isAway ? lastGood : undefined,
+      end: () => {
+        patience.end();
+        delete memory.hurry;
+      },
+    };
+  }
+
+  /** When an unreadable source is read again; undefined: it is readable. */
+  untilRetry(memory: AppMemory, payload: RefreshRequest): HandlerResult<RefreshRequest> | undefined {
+    const { clock } = this.#deps;
+    if (memory.sourceRetryAt === undefined) return undefined;
+    const ms = Math.max(0, memory.sourceRetryAt - clock.monotonic()) + 1;
+    noteWait(memory, 'its source, which cannot be read', clock.now(), ms);
+    // One that owes a resolution makes it deeper.
+    return { requeueAfterMs: ms, priority: 'resync', payload: { ...payload, level: compareLevel.latest } };
+  }
+
+  #lastGood(app: Application, memory: AppMemory): readonly string[] | undefined {
+    return lastGoodRevisions(app, memory, { now: this.#deps.clock.now(), limitMs: this.#limitMs });
+  }
+}
+
+/** Ends the wait for sources some time after it began, as soon as a live object has changed. */
+class SourcePatience {
+  readonly #clock: Clock;
+  readonly #since: number;
+  readonly #hurry = new AbortController();
+  #timer: ClockTimer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  get signal(): AbortSignal {
+    return this.#hurry.signal;
+  }
+
+  /** Ends the wait when it has lasted this long. */
+  hurry(patienceMs: number): void {
+    const restMs = this.#since + patienceMs - this.#clock.monotonic();
+    this.#timer?.cancel();
+    this.#timer = this.#clock.timer(Math.max(0, restMs), () => this.#hurry.abort());
+  }
+
+  end(): void {
+    this.#timer?.cancel();
+  }
 }

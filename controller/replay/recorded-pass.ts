@@ -158,8 +158,12 @@ export class RecordedWorld {
     signal: AbortSignal,
   ): Promise<ComparedApplication> {
     const recorded = objectOf(this.#pass.inputs, 'comparison');
-    const failure = isObject(recorded['sourceError']) ? textOf(recorded['sourceError'], 'message') : undefined;
-    if (failure !== undefined && tolerate(new Error(failure))) {
+    const failed = isObject(recorded['sourceError']) ? recorded['sourceError'] : undefined;
+    const failure = failed === undefined ? undefined : textOf(failed, 'message');
+    const isTolerated = failure !== undefined && tolerate(new Error(failure));
+    const served = failed?.['outage'];
+    const outage = typeof served === 'string' ? { message: served, isTolerated } : undefined;
+    if (isTolerated && outage === undefined) {
       const said = this.#pass.decisions['error'];
       const message = isObject(said) ? textOf(said, 'message') : `Failed to load target state: ${failure}`;
       throw new SourceUnavailable(undefined, message);
@@ -173,6 +177,7 @@ export class RecordedWorld {
       comparison,
       cluster: this.cluster(),
       revisions: facts.rendered.revisions,
+      outage,
       basis: undefined,
       sight: undefined,
     };

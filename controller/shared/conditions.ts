@@ -16,6 +16,7 @@ export const ownedConditions = {
     'LastAppliedWarning',
     'RepeatedItemWarning',
     'ContestedResourceWarning',
+    'SourceUnavailableWarning',
     'UnownedClusterWarning',
   ],
   tree: ['OrphanedResourceWarning'],

@@ -36,6 +36,13 @@ export class SourceUnavailable extends DriftlessError {
   }
 }
 
+/** A live object changed while the source was slow: the pass goes on without its answer. */
+export class SourceSlow extends DriftlessError {
+  constructor() {
+    super('SOURCE_SLOW', 'the source has not answered yet');
+  }
+}
+
 /**
  * The source must not be rendered: the project forbids it, or a signature is missing. Retrying does
  * not help.

@@ -1,5 +1,5 @@
 import { currentTenant, untilAborted } from '#base';
-import type { Tenant } from '#base';
+import type { Clock, Tenant } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import type { ApplicationSource, KubeObject } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -13,7 +13,7 @@ export class FakeGit {
   head = '';
   failure: Error | undefined;
   /** Which sources fail with `failure`. */
-  fails: (source: ApplicationSource) => boolean = () => true;
+  fails: (source: ApplicationSource, revision: string) => boolean = () => true;
   /** Signature problems by commit, and all verify requests. */
   readonly problems = new Map<string, readonly string[]>();
   readonly verified: VerifyRequest[] = [];
@@ -22,6 +22,14 @@ export class FakeGit {
   takes: ((request: ManifestsRequest, signal: AbortSignal) => Promise<void>) | undefined;
   /** False: signatures are verified during rendering, as in a repo-server. */
   verifiesBefore = true;
+  /**
+   * The Git server: `refuses` connections or `hangs`. Commits that were rendered before are in the
+   * mirror, and stay readable.
+   */
+  server: 'answers' | 'refuses' | 'hangs' = 'answers';
+  /** By it, a request to a hanging server ends after a minute. */
+  clock: Pick<Clock, 'sleep'> | undefined;
+  readonly #mirror = new Set<string>();
   /** Runs while manifests are requested. */
   meanwhile: () => void = () => undefined;
 
@@ -39,20 +47,31 @@ export class FakeGit {
     this.head = sha;
   }
 
+  /** What a revision is; asks the server unless the mirror has it. */
+  async #resolve(revision: string, signal: AbortSignal): Promise<string> {
+    if (!this.#mirror.has(revision)) {
+      if (this.server === 'refuses') throw new Error('the Git server refuses connections');
+      if (this.server === 'hangs') {
+        await this.clock?.sleep(60_000, signal);
+        throw new Error('the Git server does not answer');
+      }
+    }
+    return this.commits.has(revision) ? revision : this.head;
+  }
+
   source(): DesiredSource {
-    const resolve = (revision: string): string => (this.commits.has(revision) ? revision : this.head);
-    const verify: DesiredSource['verify'] = (request) => {
+    const verify: DesiredSource['verify'] = async (request, signal) => {
       this.verified.push(request);
-      if (this.gpgFailure !== undefined) return Promise.reject(this.gpgFailure);
-      const revision = resolve(request.revision);
-      return Promise.resolve({ revision, problems: this.problems.get(revision) ?? [] });
+      if (this.gpgFailure !== undefined) throw this.gpgFailure;
+      const revision = await this.#resolve(request.revision, signal);
+      return { revision, problems: this.problems.get(revision) ?? [] };
     };
     return {
       name: 'desired',
       run: (signal) => untilAborted(signal),
-      resolve: async ({ source, revision }, _cached, signal) => {
+      resolve: async ({ source, revision }, _recency, signal) => {
         await this.resolving?.(source, signal);
-        return resolve(revision);
+        return this.#resolve(revision, signal);
       },
       dryCommit: (_repository, sha) =>
         Promise.resolve({ author: 'a <a@x>', authoredAt: 0, message: `change ${sha.slice(0, 4)}`, references: [] }),
@@ -64,7 +83,7 @@ export class FakeGit {
         this.meanwhile();
         const sources: SourceManifests[] = [];
         for (const { source, revision: asked, demand } of request.sources) {
-          const revision = resolve(asked);
+          const revision = await this.#resolve(asked, signal);
           const problems = demand === undefined ? [] : (this.problems.get(revision) ?? []);
           if (problems.length > 0) {
             sources.push({ objects: [], revision, sourceType: 'Directory', problems });
@@ -77,7 +96,8 @@ export class FakeGit {
           this.asked.push(asked);
           this.rendered.push(source);
           this.tenants.push(currentTenant());
-          if (this.failure !== undefined && this.fails(source)) throw this.failure;
+          if (this.failure !== undefined && this.fails(source, revision)) throw this.failure;
+          this.#mirror.add(revision);
           sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: this.sourceType });
         }
         return { sources };

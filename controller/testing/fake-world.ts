@@ -120,6 +120,7 @@ export class FakeWorld {
   constructor(clock: Clock, dest = new FakeApi(server, kinds)) {
     this.clock = clock;
     this.dest = dest;
+    this.git.clock = clock;
     this.hub.onEvent(({ object }) => {
       if (object.kind === 'Application') this.#statuses.push(asApplication(object).status ?? {});
     });
@@ -280,11 +281,7 @@ export class FakeWorld {
 
   /** Stops everything still running, one after the other. `clock` is this world's clock. */
   async close(clock: FakeClock): Promise<void> {
-    for (const stop of this.#stops.splice(0)) {
-      const ended = stop();
-      await clock.advance(2000);
-      await ended;
-    }
+    for (const stop of this.#stops.splice(0)) await Promise.all([stop(), clock.advance(2000)]);
   }
 
   #cluster(url: string): Cluster {

@@ -55,7 +55,7 @@ export interface TriggerDeps {
   /** The server of the Application's cluster; undefined if its destination cannot be resolved. */
   readonly serverOf: (app: Application) => string | undefined;
   /** A live object of an Application changed. */
-  readonly changed?: (key: AppKey) => void;
+  readonly changed?: (key: AppKey, managed: boolean) => void;
   /** The controller's namespace. */
   readonly namespace: string;
   readonly clock: Clock;
@@ -256,7 +256,7 @@ export class EventTriggers implements Runnable {
     for (const [instance, { managed }] of change.apps) {
       const app = this.#app(appKeyOfInstance(instance, this.#deps.namespace));
       if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
-      this.#deps.changed?.(appKeyOf(app));
+      this.#deps.changed?.(appKeyOf(app), managed);
       const { kind, namespace, name } = parseResourceKey(change.key);
       const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
       const level = managed ? compareLevel.recent : compareLevel.nothing;
