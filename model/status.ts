@@ -53,6 +53,10 @@ export type ConditionType =
   | 'DuplicateClusterWarning'
   /** Ours: an ignore rule that applies to resources here does not work as it suggests. */
   | 'IgnoreRuleWarning'
+  /** Ours: a setting that narrows every write cannot be read, and no value of it is known. */
+  | 'SettingsError'
+  /** Ours: a setting that narrows every write cannot be read; its last readable value is in force. */
+  | 'SettingsWarning'
   /** Ours: another writer repeatedly undoes what self-heal writes. */
   | 'ContestedResourceWarning'
   /** Ours: no replica owns the cluster, so the status is not updated. */

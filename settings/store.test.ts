@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Shutdown } from '#base';
-import type { KubeClient, ListOptions, WatchEvent } from '#kube';
+import { KubeApiError } from '#kube';
+import type { KubeClient, ListOptions, NamedObject, WatchEvent } from '#kube';
 import { inClusterServer } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { FakeClock } from '#support';
@@ -20,6 +21,8 @@ interface WatchedWith {
 /** A hub in memory with one watch per kind and field selector. */
 class FakeHub {
   readonly asked: (string | undefined)[] = [];
+  /** Kind and name of each object that was written by the client. */
+  readonly written: string[] = [];
   readonly #objects = new Map<string, KubeObject>();
   /** By kind and field selector. */
   readonly #push = new Map<string, (event: WatchEvent) => void>();
@@ -71,9 +74,26 @@ class FakeHub {
         );
         return { items, resourceVersion: String(this.#version) };
       },
+      get: async (resource: ApiResource, { name }: NamedObject) => {
+        await Promise.resolve();
+        const found = this.#objects.get(`${resource.kind}/${name}`);
+        if (found === undefined) throw notFound(name);
+        return found;
+      },
+      create: async (resource: ApiResource, object: KubeObject) => this.#write(resource, object),
+      replace: async (resource: ApiResource, object: KubeObject) => this.#write(resource, object),
       watch: (resource: ApiResource, options: WatchedWith) => this.#watch(resource, options),
     };
     return partial as unknown as KubeClient;
+  }
+
+  async #write(resource: ApiResource, object: KubeObject): Promise<KubeObject> {
+    await Promise.resolve();
+    this.#version += 1;
+    const written = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#version) } };
+    this.#objects.set(`${resource.kind}/${object.metadata.name ?? ''}`, written);
+    this.written.push(`${resource.kind} ${object.metadata.name ?? ''}`);
+    return written;
   }
 
   async *#watch(resource: ApiResource, options: WatchedWith): AsyncGenerator<WatchEvent> {
@@ -91,6 +111,10 @@ class FakeHub {
       await new Promise<void>((resolve) => (wake = resolve));
     }
   }
+}
+
+function notFound(name: string): KubeApiError {
+  return new KubeApiError({ code: 404, reason: 'NotFound', message: `configmaps "${name}" not found` }, 'GET');
 }
 
 type CompileScripts = NonNullable<SettingsStoreDeps['healthScripts']>;
@@ -168,15 +192,15 @@ describe('createSettingsStore', () => {
     const expectChange = async (act: () => void, expected: Partial<Change> | undefined): Promise<void> => {
       changes.length = 0;
       act();
-      await clock.settle();
+      await clock.advance(1000);
       const all = { settings: false, clusters: false, repositories: false };
       expect(changes).toEqual(expected === undefined ? [] : [{ ...all, ...expected }]);
     };
     await expectChange(() => hub.put('Secret', 'c', cluster('c'), 'cluster'), undefined);
     await expectChange(() => hub.put('Secret', 'c', cluster('c', 'rotated'), 'cluster'), { clusters: true });
     expect(store.resolve({ name: 'c' })).toMatchObject({ server: 'https://c' });
-    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), { settings: true });
-    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), undefined);
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { installationID: 'b' }), { settings: true });
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { installationID: 'b', url: 'x' }), undefined);
     const off = { 'cluster.inClusterEnabled': 'false' };
     await expectChange(() => hub.put('ConfigMap', 'argocd-cm', off), { settings: true, clusters: true });
     expect(store.clusters().map(({ name }) => name)).toEqual(['c']);
@@ -186,8 +210,8 @@ describe('createSettingsStore', () => {
     expect(store.repository('https://git/x', '').password?.reveal()).toBe('p');
     await expectChange(() => hub.remove('Secret', 'c'), { clusters: true });
     expect(store.resolve({ name: 'c' })).toEqual({ error: 'there are no clusters with this name: c' });
-    await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), { settings: true, clusters: true });
-    expect(store.settings().version).toBe('default');
+    await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), undefined);
+    expect(store.settings().inClusterEnabled).toBe(false);
     await stop();
   });
 
@@ -235,7 +259,7 @@ describe('createSettingsStore', () => {
     ]);
     expect(JSON.stringify(store.problems())).not.toContain('hunter2');
     hub.put('Secret', 'bad', cluster('bad'), 'cluster');
-    hub.put('ConfigMap', 'argocd-cm', {});
+    hub.put('ConfigMap', 'argocd-cm', { url: 'x' });
     await clock.settle();
     expect(store.problems()).toHaveLength(1);
     expect(store.clusters()).toHaveLength(4);

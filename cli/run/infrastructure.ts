@@ -117,13 +117,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     onForbidden: (request, message) => hubAccess.denied(request, message),
   });
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
-  const settings = createSettingsStore({
-    ...surroundings,
-    client,
-    namespace,
-    inClusterConnection: inputs.inCluster ?? hub.connection,
-    healthScripts: inputs.healthScripts,
-  });
+  const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics });
   const { credentialPlugins } = config;
   const clients = new SharedClients(
     clientFactory(inputs, {
@@ -155,6 +149,15 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     repositories,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics, tracer: inputs.tracing?.tracer },
   };
+}
+
+/** A shadow keeps nothing, and writes no Event. */
+function settingsStore(
+  { config, hub, inCluster, healthScripts }: WireInputs,
+  deps: Pick<SettingsStoreDeps, 'client' | 'namespace' | 'clock' | 'random' | 'logger' | 'metrics'>,
+): SettingsStore {
+  const inClusterConnection = inCluster ?? hub.connection;
+  return createSettingsStore({ ...deps, inClusterConnection, healthScripts, isWriter: !config.shadow });
 }
 
 /** Argo CD's repo-server if configured, otherwise the generator of this process (decision D12). */

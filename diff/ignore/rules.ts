@@ -1,5 +1,5 @@
 import { compileGlob } from '#base';
-import type { ResourceIgnoreDifferences, Settings } from '#model';
+import type { ResourceIgnoreDifferences, Settings, UnreadableSetting } from '#model';
 import type { RuleFault } from './diff-rules.ts';
 import { knownTypeRules } from './known-types.ts';
 import { withinBudget } from './rule-budget.ts';
@@ -32,6 +32,13 @@ export function rulesOfApp(list: readonly ResourceIgnoreDifferences[]): RuleList
 export function updateRuleFaults(settings: Settings): readonly RuleFault[] {
   return Object.entries(settings.overrides).flatMap(([key, { ignoreResourceUpdates }]) =>
     systemRules(key, settings, { ignoreResourceUpdates }).flatMap(({ faults }) => faults),
+  );
+}
+
+/** Faults of the `ignoreDifferences` rules: syntax errors, and rules that select nothing. */
+export function ignoreRuleFaults(settings: Settings): readonly RuleFault[] {
+  return Object.entries(settings.overrides).flatMap(([key, { ignoreDifferences }]) =>
+    systemRules(key, settings, { ignoreDifferences }).flatMap(({ faults }) => faults),
   );
 }
 
@@ -73,7 +80,18 @@ function diffRules(settings: Settings): readonly IgnoreRule[] {
   const rules = Object.entries(settings.overrides).flatMap(([key, override]) =>
     systemRules(key, settings, { ignoreDifferences: override.ignoreDifferences }),
   );
-  return [...rules, ...statusRules(settings), ...knownTypeRules(settings.overrides)];
+  const unreadable = settings.unreadable.flatMap(unreadableRule);
+  return [...rules, ...unreadable, ...statusRules(settings), ...knownTypeRules(settings.overrides)];
+}
+
+/** Stands for the ignore rules of a key that cannot be read: it ignores nothing, and says so. */
+function unreadableRule({ key, problem, kind: customization, isKept }: UnreadableSetting): readonly IgnoreRule[] {
+  if (customization === undefined) return [];
+  const fault = { where: `argocd-cm ${key}`, rule: 'value', problem: `cannot be read: ${problem}` };
+  const kept = isKept ? { isKept: true as const } : {};
+  const slash = customization.indexOf('/');
+  const matchesKind = kindMatcher(slash < 0 ? '' : customization.slice(0, slash), customization.slice(slash + 1));
+  return [{ ...anywhere(matchesKind), parts: [], managers: [], faults: [{ ...fault, undecided: !isKept, ...kept }] }];
 }
 
 function updateRules(settings: Settings): readonly IgnoreRule[] {

@@ -220,7 +220,7 @@ export class World {
       return client;
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
-    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd', isWriter: true, metrics });
     const ownership = createOwnership({
       ...common,
       client: hub,
