@@ -30,7 +30,7 @@ export interface SettingsInForce {
 }
 
 /**
- * Decides which settings are in force (decision D24). An edit holds at once, also one that removes
+ * Decides which settings are in force. An edit holds at once, also one that removes
  * keys. A key that narrows and cannot be read keeps its last readable value. A missing or emptied
  * argocd-cm keeps the last settings as a whole.
  *
