@@ -1,23 +1,19 @@
 import { hashText, isAbort } from '#base';
 import type { Clock } from '#base';
-import { apiResource } from '#kube';
-import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
+import type { SettingsWriter } from './types.ts';
 
-const events = apiResource('v1', 'Event', 'events', 'namespaced');
 /** The same message is logged, and its Event written, at most once in this time. */
 const repeatAfterMs = 600_000;
 const maxRemembered = 1000;
-const eventDeadlineMs = 5000;
 
 export interface AnnouncementDeps {
-  readonly client: Pick<KubeClient, 'create'>;
   readonly namespace: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** False: only logs. */
-  readonly isWriter: boolean;
+  /** Undefined: only logs. */
+  readonly writer: SettingsWriter | undefined;
 }
 
 /** Reports trouble with argocd-cm: by a log line, and by an Event on the ConfigMap. */
@@ -37,7 +33,7 @@ export class SettingsAnnouncements {
   warn(reason: string, message: string, about: KubeObject | undefined, signal: AbortSignal | undefined): void {
     if (this.#isRepeated(message)) return;
     this.#deps.logger.error(message, { object: 'ConfigMap argocd-cm', reason });
-    if (this.#deps.isWriter && signal?.aborted === false) void this.#record(reason, message, about, signal);
+    if (signal?.aborted === false) void this.#record(reason, message, about, signal);
   }
 
   /** An entry without effect, or with less of it. */
@@ -56,7 +52,7 @@ export class SettingsAnnouncements {
 
   /** All replicas choose the same name, so that there is one Event. Best effort. */
   async #record(reason: string, message: string, about: KubeObject | undefined, signal: AbortSignal): Promise<void> {
-    const { client, namespace, clock, logger } = this.#deps;
+    const { writer, namespace, clock, logger } = this.#deps;
     const time = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
     const period = Math.floor(clock.now() / repeatAfterMs);
     const { uid, resourceVersion } = about?.metadata ?? {};
@@ -75,7 +71,7 @@ export class SettingsAnnouncements {
       count: 1,
     };
     try {
-      await client.create(events, event, { signal, deadlineMs: eventDeadlineMs });
+      await writer?.record(event, signal);
     } catch (error) {
       if (!isAbort(error)) logger.debug('An Event about argocd-cm was not written', { error });
     }

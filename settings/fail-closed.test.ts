@@ -7,6 +7,7 @@ import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { parseSettings } from './parse.ts';
 import { settingKeys } from './setting-table.ts';
+import { createSettingsWriter } from './settings-writer.ts';
 import { createSettingsStore } from './store.ts';
 import { FakeHub } from './testing/fake-hub.ts';
 import type { SettingsStore } from './types.ts';
@@ -194,7 +195,7 @@ interface RunningStore {
 async function start(hub: FakeHub): Promise<RunningStore> {
   const clock = new FakeClock();
   const deps = { client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger: silentLogger };
-  const store = createSettingsStore({ ...deps, isWriter: true });
+  const store = createSettingsStore({ ...deps, writer: createSettingsWriter(hub.client()) });
   const controller = new AbortController();
   const running = store.run(controller.signal);
   const ready = store.ready?.(controller.signal);

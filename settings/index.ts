@@ -6,7 +6,7 @@
  * setting-table.ts, decision: in-force.ts).
  *
  * Parsing is pure (parse, overrides, clusters, repositories); only store.ts watches, and only
- * kept-settings.ts and announcements.ts write. Readers get snapshots: one pass of the controller
+ * settings-writer.ts writes. Readers get snapshots: one pass of the controller
  * reads `settings()` once. It never guesses: an unreadable
  * entry is a problem with the object's name, never a half-parsed value.
  */
@@ -18,7 +18,8 @@ export { unreadableText } from './observed-settings.ts';
 export { parseSettings } from './parse.ts';
 export { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 export type { RepositoryEntry } from './repositories.ts';
+export { createSettingsWriter } from './settings-writer.ts';
 export { createSettingsStore } from './store.ts';
 export type { SettingsStoreDeps } from './store.ts';
-export type { SettingsStore, UnresolvedDestination } from './types.ts';
+export type { SettingsStore, SettingsWriter, UnresolvedDestination } from './types.ts';
 export type { SettingsNote, SettingsProblem } from './values.ts';

@@ -5,6 +5,7 @@ import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { LastSettings } from './in-force.ts';
 import type { SettingsData } from './parse.ts';
+import type { SettingsWriter } from './types.ts';
 
 /** The ConfigMap that keeps the settings that were last in force, for a restart. */
 export const keptConfigMap = 'driftless-settings';
@@ -23,12 +24,12 @@ const requestDeadlineMs = 5000;
 const maxStartWaitMs = 30_000;
 
 export interface KeptSettingsDeps {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'get'>;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** False: only reads. */
-  readonly isWriter: boolean;
+  /** Undefined: only reads. */
+  readonly writer: SettingsWriter | undefined;
   /** Called once the kept settings are known, and before that if they cannot be read. */
   readonly onRead: (last: LastSettings) => void;
 }
@@ -69,7 +70,7 @@ export class KeptSettings {
 
   /** Keeps these settings, unless newer ones are kept. */
   offer(data: SettingsData, version: string): void {
-    if (!this.#deps.isWriter) return;
+    if (this.#deps.writer === undefined) return;
     this.#offer = { data, version };
     this.#wake();
   }
@@ -169,22 +170,23 @@ export class KeptSettings {
   }
 
   async #write(found: ReadDocument, { data, version }: OfferedSettings, signal: AbortSignal): Promise<void> {
-    const { client, namespace } = this.#deps;
+    const { writer, namespace } = this.#deps;
     const hash = hashJson(data);
     const kept = found?.object.metadata.annotations ?? {};
     if (found?.data !== undefined) {
       if (kept[hashAnnotation] === hash || !isNewer(version, kept[versionAnnotation] ?? '')) return;
     }
     const annotations = { ...kept, [hashAnnotation]: hash, [versionAnnotation]: version };
-    const options = { signal, deadlineMs: requestDeadlineMs };
-    if (found !== undefined) {
-      const { object } = found;
-      const metadata = { ...object.metadata, annotations };
-      await client.replace(configMaps, { ...object, metadata, data, binaryData: undefined }, options);
-      return;
-    }
-    const metadata = { name: keptConfigMap, namespace, annotations };
-    await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, options);
+    const head = { name: keptConfigMap, namespace, ...found?.object.metadata, annotations };
+    const object = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      ...found?.object,
+      metadata: head,
+      data,
+      binaryData: undefined,
+    };
+    await writer?.keep(object, signal);
   }
 }
 

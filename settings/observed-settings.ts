@@ -9,6 +9,7 @@ import { settingsInForce } from './in-force.ts';
 import type { LastSettings, SettingsInForce, SettingsSource } from './in-force.ts';
 import { KeptSettings, keptConfigMap } from './kept-settings.ts';
 import { parseSettings } from './parse.ts';
+import type { SettingsWriter } from './types.ts';
 import type { SettingsProblem } from './values.ts';
 
 /** On an argocd-cm without data: it is empty on purpose. */
@@ -16,12 +17,12 @@ export const emptyOnPurpose = 'driftless.io/empty-on-purpose';
 const configMap = 'ConfigMap argocd-cm';
 
 export interface ObservedSettingsDeps {
-  readonly client: Pick<KubeClient, 'get' | 'create' | 'replace'>;
+  readonly client: Pick<KubeClient, 'get'>;
   readonly namespace: string;
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
-  readonly isWriter: boolean;
+  readonly writer: SettingsWriter | undefined;
   /** Called when the settings in force change. */
   readonly use: (settings: Settings) => void;
 }

@@ -22,7 +22,7 @@ import { ObservedSettings, textData } from './observed-settings.ts';
 import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 import { nameOfSecret } from './secret-data.ts';
-import type { SettingsStore, UnresolvedDestination } from './types.ts';
+import type { SettingsStore, SettingsWriter, UnresolvedDestination } from './types.ts';
 import type { SettingsProblem } from './values.ts';
 
 export interface SettingsStoreDeps {
@@ -40,8 +40,8 @@ export interface SettingsStoreDeps {
    * loaded. Without it, kinds with a script are Unknown.
    */
   readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts | Promise<HealthScripts>;
-  /** Keeps the settings in force in a ConfigMap, and writes Events. False (default): only reads. */
-  readonly isWriter?: boolean;
+  /** Keeps the settings in force in a ConfigMap, and writes Events; absent: only reads. */
+  readonly writer?: SettingsWriter | undefined;
   readonly metrics?: MetricRegistry;
 }
 
@@ -94,10 +94,9 @@ class WatchedSettings implements SettingsStore {
   constructor(informers: SettingsInformers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
-    const { isWriter = false } = deps;
     this.#observed = new ObservedSettings({
       ...deps,
-      isWriter,
+      writer: deps.writer,
       use: (settings) => this.#useWithScripts(settings),
     });
     if (deps.metrics !== undefined) registerMetrics(deps.metrics, this.#observed);

@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApplicationDestination, Cluster, Repository, Settings } from '#model';
+import type { ApplicationDestination, Cluster, KubeObject, Repository, Settings } from '#model';
 
 /**
  * Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster).
@@ -8,6 +8,13 @@ export interface UnresolvedDestination {
   readonly error: string;
   /** The cluster exists, but the project may not use it. */
   readonly refused?: true;
+}
+
+/** Writes the ConfigMap of the settings in force, and Events. */
+export interface SettingsWriter {
+  /** Creates the ConfigMap, or replaces the version that was read. */
+  keep(object: KubeObject, signal: AbortSignal): Promise<void>;
+  record(event: KubeObject, signal: AbortSignal): Promise<void>;
 }
 
 /**
