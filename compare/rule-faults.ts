@@ -35,7 +35,8 @@ function sentence({ where, rule, problem }: RuleFault): string {
   return `The ${rule} in ${where} ${problem}`;
 }
 
-function advice({ undecided }: RuleFault): string {
+function advice({ undecided, isKept }: RuleFault): string {
+  if (isKept === true) return 'Its last readable value stays in force: fix the key';
   return undecided
     ? 'If such a resource differs, it is Unknown and not synced: fix or remove the rule'
     : 'The rule has the same effect as in Argo CD: fix or remove it';

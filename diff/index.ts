@@ -45,7 +45,7 @@ export { applyingRules } from './ignore/applying-rules.ts';
 export type { WrittenRule } from './ignore/applying-rules.ts';
 export { isKnownType } from './ignore/known-types.ts';
 export { withinBudget } from './ignore/rule-budget.ts';
-export { updateRuleFaults, updateRulesOnlyForJq } from './ignore/rules.ts';
+export { ignoreRuleFaults, updateRuleFaults, updateRulesOnlyForJq } from './ignore/rules.ts';
 export { JqAnswers } from './jq/answers.ts';
 export type { JqAnswer, JqQuestion } from './jq/answers.ts';
 export { kindKey, readOpenApi } from './field-ownership/open-api.ts';

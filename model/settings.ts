@@ -23,6 +23,24 @@ export interface ResourceOverride {
 }
 
 /**
+ * A setting that narrows what the controller does, and cannot be read: see `unreadable` of {@link
+ * Settings}.
+ */
+export interface UnreadableSetting {
+  /** The key of argocd-cm; `argocd-cm` if all of it is missing. */
+  readonly key: string;
+  /** What is wrong, with the line: the end of a sentence about the key. Never contains a value. */
+  readonly problem: string;
+  /**
+   * The customization (`apps/Deployment`, `*\/*`) whose ignored fields it names; absent: the
+   * setting concerns every write.
+   */
+  readonly kind?: string;
+  /** True: its last readable value stays in force. False: there is none. */
+  readonly isKept: boolean;
+}
+
+/**
  * The administrators' compiled health scripts: a value of the settings, created by the module with
  * the Lua engine.
  */
@@ -68,6 +86,11 @@ export interface Settings {
   /** Globs of the label keys that Events about an Application carry, and of those left out. */
   readonly eventLabelKeys: { readonly include: readonly string[]; readonly exclude: readonly string[] };
   readonly enabledSourceTypes: Readonly<Record<string, boolean>>;
+  /**
+   * Narrowing settings that cannot be read. Without a last readable value, nothing that they
+   * concern is written.
+   */
+  readonly unreadable: readonly UnreadableSetting[];
   /** Raw ConfigMap data, for keys with a single reader. */
   readonly raw: Readonly<Record<string, string>>;
 }
@@ -91,5 +114,6 @@ export const defaultSettings: Settings = {
   globalProjects: [],
   eventLabelKeys: { include: [], exclude: [] },
   enabledSourceTypes: {},
+  unreadable: [],
   raw: {},
 };

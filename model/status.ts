@@ -61,6 +61,10 @@ export type ConditionType =
   | 'LastAppliedWarning'
   /** Ours: a manifest has several items of one key in a list that is merged by keys. */
   | 'RepeatedItemWarning'
+  /** Ours: a setting that narrows every write cannot be read, and no value of it is known. */
+  | 'SettingsError'
+  /** Ours: a setting that narrows every write cannot be read; its last readable value is in force. */
+  | 'SettingsWarning'
   /** Ours: another writer repeatedly undoes what self-heal writes. */
   | 'ContestedResourceWarning'
   /** Ours: no replica owns the cluster, so the status is not updated. */

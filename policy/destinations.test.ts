@@ -293,13 +293,13 @@ const table: readonly (readonly [
     [`${dev}|prod|a`],
   ],
   [
-    'an invalid denied namespace denies nothing',
+    'an invalid denied namespace denies everything',
     [
       { server: '*', namespace: '*' },
       { server: '*', namespace: '![' },
     ],
-    [`${dev}|dev|a`, `${dev}|dev|[`],
     [],
+    [`${dev}|dev|a`, `${dev}|dev|[`],
   ],
   [
     'an invalid deny pattern permits nothing by itself',

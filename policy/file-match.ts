@@ -9,6 +9,11 @@ export function fileMatch(pattern: string, text: string): boolean {
   return steps !== undefined && matchSteps(steps, [...text]);
 }
 
+/** Reports whether a pattern can be read. */
+export function isFilePattern(pattern: string): boolean {
+  return parse([...pattern]) !== undefined;
+}
+
 type PatternStep = 'star' | ((char: string) => boolean);
 
 function parse(chars: readonly string[]): PatternStep[] | undefined {

@@ -7,7 +7,7 @@ import { isReadableWindow, maxDurationLength } from './windows.ts';
 
 /**
  * Why Argo CD reads a rule differently:
- * - `denyGlob`: a deny entry that is no glob allows nothing by itself; in Argo CD everything.
+ * - `denyGlob`: a deny entry that is no glob denies everything; in Argo CD it allows everything.
  * - `denyAddress`: a deny entry that no address matches, because it has no single reading.
  * - `deniedName`: a denied cluster name denies every namespace, whatever its own entry names.
  * - `neverOpen`: an allow window without any activation.

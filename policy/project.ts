@@ -1,7 +1,7 @@
 import { compileGlob, globMatch, isObject } from '#base';
 import { serverPattern } from '#model';
 import type { AppProject, Cluster, GroupKind } from '#model';
-import { fileMatch } from './file-match.ts';
+import { fileMatch, isFilePattern } from './file-match.ts';
 import { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
 import { entriesOrUnreadable, stringOrUndefined, stringEntries } from './readable.ts';
 
@@ -16,7 +16,7 @@ export interface PermittedDestination {
  * Reports whether Applications of the project may deploy there (Argo CD:
  * AppProject.IsDestinationPermitted). Order and asymmetry of deny rules are upstream's: a name deny
  * applies to every namespace, a server deny only with the namespace, a namespace deny only with the
- * server. Differences: an invalid deny pattern allows nothing (upstream: everything); user and
+ * server. Differences: an invalid deny pattern denies everything (upstream: allows it); user and
  * password in a server pattern are ignored, as in the names of clusters.
  * @param scopedClusters the clusters whose Secret names this project; needed when the project
  * permits only those.
@@ -53,6 +53,7 @@ function judgePatterns(
   itemNamespace: string,
   destination: PermittedDestination,
 ): DestinationVerdict {
+  if ([itemName, serverPattern(itemServer), itemNamespace].some(isUnreadableDeny)) return 'denied';
   // An unknown name or server matches no pattern, not even a deny pattern.
   const name = destination.name === '' ? false : matchesPattern(itemName, destination.name);
   const server = destination.server === '' ? false : matchesPattern(serverPattern(itemServer), destination.server);
@@ -67,7 +68,8 @@ function judgePatterns(
 /**
  * Reports whether Applications of the project may contain this kind (Argo CD:
  * AppProject.IsGroupKindNamePermitted). An absent allow list allows all namespaced kinds and no
- * cluster-scoped ones; an empty one allows nothing.
+ * cluster-scoped ones; an empty one allows nothing. Difference: an invalid pattern in a deny list
+ * denies everything; upstream nothing.
  */
 export function isGroupKindPermitted(
   project: AppProject,
@@ -143,6 +145,11 @@ function matchesPattern(pattern: string, value: string): boolean | undefined {
   return glob === undefined ? undefined : !glob(value);
 }
 
+/** It is unknown what the entry was to deny. */
+function isUnreadableDeny(pattern: string): boolean {
+  return denies(pattern) && compileGlob(pattern.slice(1)) === undefined;
+}
+
 function denies(pattern: string): boolean {
   return pattern.startsWith('!');
 }
@@ -156,6 +163,7 @@ function isListed(items: unknown, gk: GroupKind & { readonly name?: string }, un
       ? [item['group'], item['kind'], item['name']].map(stringOrUndefined)
       : [];
     if (group === undefined || kind === undefined || name === undefined) return unreadable;
+    if (![group, kind, name].every(isFilePattern)) return unreadable;
     return fileMatch(kind, gk.kind) && fileMatch(group, gk.group) && (name === '' || fileMatch(name, gk.name ?? ''));
   });
 }

@@ -96,7 +96,7 @@ const table: readonly (readonly [
     ['oci://r.io/charts', 'oci://r.io/charts/x/y', 'r.io/charts/x'],
   ],
   ['an entry that is no glob matches nothing', [`${gh}/[a`, '[', `${gh}/[]x`], [], [`${gh}/[a`, '[', `${gh}/a`]],
-  ['a deny entry that is no glob denies nothing', ['*', `!${gh}/[a`], [`${gh}/b`], [`${gh}/[a`]],
+  ['a deny entry that is no glob denies everything', ['*', `!${gh}/[a`], [], [`${gh}/[a`, `${gh}/b`]],
   ['and allows nothing by itself', [`!${gh}/[a`, '![', '!x[b-a]'], [], [`${gh}/[a`, `${gh}/b`, 'x']],
 ];
 const rows = table.flatMap(([what, entries, yes, no]) => [

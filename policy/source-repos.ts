@@ -7,8 +7,8 @@ import { stringEntries } from './readable.ts';
 /**
  * Reports whether Applications of the project may use this address (Argo CD:
  * AppProject.IsSourcePermitted). Entries are globs with separator `/`. `!entry` denies what it
- * matches and allows the rest, also if it stands alone. Differences: an invalid deny entry allows
- * nothing; upstream it allows everything. A deny entry matches all names by which a server may know
+ * matches and allows the rest, also if it stands alone. Differences: an invalid deny entry denies
+ * everything; upstream it allows everything. A deny entry matches all names by which a server may know
  * the repository. User and query of an address never make an entry match.
  */
 export function isSourcePermitted(project: AppProject, address: SourceAddress): boolean {
@@ -16,18 +16,17 @@ export function isSourcePermitted(project: AppProject, address: SourceAddress): 
   let permitted = false;
   for (const entry of stringEntries(project.spec.sourceRepos)) {
     if (entry.startsWith('!')) {
-      const verdict = isDenied(entry.slice(1), address);
-      if (verdict === true) return false;
-      permitted ||= verdict === false;
+      if (isDenied(entry.slice(1), address)) return false;
+      permitted = true;
     } else permitted ||= isAllowed(repositoryPattern(entry, '/'), address);
   }
   return permitted;
 }
 
-/** Undefined: the entry is no glob. */
-function isDenied(entry: string, address: SourceAddress): boolean | undefined {
+/** An entry that is no glob denies everything: it is unknown what it was to deny. */
+function isDenied(entry: string, address: SourceAddress): boolean {
   const { exact, matchesLoose, matchesExact } = repositoryPattern(entry, '/');
-  if (matchesLoose === undefined) return undefined;
+  if (matchesLoose === undefined) return true;
   return looseNames(address).some(matchesLoose) || (exact !== '*' && matchesExact(comparableAddress(address)));
 }
 

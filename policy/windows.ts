@@ -1,4 +1,4 @@
-import { globMatch, isObject, parseGoDuration } from '#base';
+import { compileGlob, globMatch, isObject, parseGoDuration } from '#base';
 import type { ApplicationDestination, SyncWindow } from '#model';
 import { nextActivation, offsetOf, parseCron } from './cron.ts';
 import type { CronSchedule } from './cron.ts';
@@ -33,7 +33,8 @@ export interface SyncVerdict {
  * window is active strictly between start and end, in its time zone with the offset at `now`; an
  * unknown zone is UTC. An active deny window wins, then an active allow window; an inactive allow
  * window blocks what it selects. An invalid window blocks everything that it may select.
- * Difference: an allow window whose schedule never fires (30 February) is never active, upstream
+ * Differences: an unknown kind, and a pattern that is no glob, are invalid too; upstream they make
+ * the window have no effect. An allow window whose schedule never fires (30 February) is never active, upstream
  * always. A deny window like that is always active in both.
  */
 export function canSync(
@@ -85,6 +86,12 @@ function parseWindow(window: unknown): SyncWindow {
   check(['applications', 'clusters', 'namespaces'], 'a list of texts', (value) =>
     entriesOrUnreadable(value).every((entry) => typeof entry === 'string'),
   );
+  // A misspelt kind or pattern would lift a deny window.
+  const patterns = ['applications', 'clusters', 'namespaces'].flatMap((name) => entriesOrUnreadable(window[name]));
+  if (!['allow', 'deny'].includes(stringOrUndefined(window['kind']) ?? ''))
+    throw new WindowError('kind of a window is neither allow nor deny');
+  if (patterns.some((pattern) => typeof pattern === 'string' && compileGlob(pattern) === undefined))
+    throw new WindowError('a pattern of a window is not a glob');
   check(['andOperator', 'manualSync', 'syncOverrun'], 'true or false', (value) =>
     ['undefined', 'boolean'].includes(typeof value),
   );

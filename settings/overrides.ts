@@ -1,13 +1,16 @@
-import { isObject, outsideText, ownMember, parseGoBool } from '#base';
+import { compileGlob, isObject, outsideText, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import { isKnownType } from '#diff';
 import type { ResourceOverride } from '#model';
-import { stringItems, yamlValue } from './values.ts';
+import { readIgnoreRules } from './ignore-rules.ts';
+import { yamlValue } from './values.ts';
 import type { ReportProblem } from './values.ts';
 
 type MutableOverride = { -readonly [K in keyof ResourceOverride]: ResourceOverride[K] };
 
 const customizationPrefix = 'resource.customizations.';
+/** The customization of all kinds. */
+const anyKind = '*/*';
 
 /**
  * Both forms of `resource.customizations`, by `group/Kind` (`Kind` for the core group, `*\/*` for
@@ -23,9 +26,10 @@ export function parseOverrides(
     overrides.set(key, override);
     return override;
   };
-  const bulk = yamlValue(data['resource.customizations'], 'resource.customizations', report);
+  const bulkKey = 'resource.customizations';
+  const bulk = yamlValue(data[bulkKey], (message) => report(bulkKey, message, { kind: anyKind }));
   if (isObject(bulk)) parseBulkForm(bulk, of, report);
-  else if (bulk !== undefined) report('resource.customizations', 'must be a YAML map of group/Kind');
+  else if (bulk !== undefined) report(bulkKey, 'must be a YAML map of group/Kind', { kind: anyKind });
   for (const key of Object.keys(data).sort()) {
     if (key.startsWith(customizationPrefix)) parseSplitKey(key, data[key] ?? '', of, report);
   }
@@ -34,43 +38,68 @@ export function parseOverrides(
 
 function parseBulkForm(bulk: JsonObject, of: (key: string) => MutableOverride, report: ReportProblem): void {
   for (const [kind, value] of Object.entries(bulk)) {
-    const where = `resource.customizations: ${kind}`;
+    const where = `resource.customizations: ${outsideText('field', kind)}`;
+    const narrowed = { kind: isReadableKind(kind) ? kind : anyKind };
+    if (narrowed.kind !== kind) report(where, 'must be a group and a kind, or a kind, possibly with globs', narrowed);
     if (!isObject(value)) {
-      report(where, 'must be a map');
+      report(where, 'must be a map', narrowed);
       continue;
     }
     const override = of(kind);
     const lua = ownMember(value, 'health.lua');
     if (typeof lua === 'string' && lua !== '') override.healthLua = lua;
     override.useOpenLibs = ownMember(value, 'health.lua.useOpenLibs') === true;
-    setIgnoreRules(override, 'ignoreDifferences', parseNested(ownMember(value, 'ignoreDifferences'), where, report));
-    setIgnoreRules(
-      override,
-      'ignoreResourceUpdates',
-      parseNested(ownMember(value, 'ignoreResourceUpdates'), where, report),
-    );
-    const fields = parseNested(ownMember(value, 'knownTypeFields'), where, report);
-    if (fields !== undefined)
-      override.knownTypeFields = parseKnownTypeFields(fields, `${where}: knownTypeFields`, report);
+    for (const [field, content] of Object.entries(value))
+      setCustomization(override, { field, content: content ?? null, where: `${where}: ${field}`, narrowed }, report);
   }
 }
 
-/** In the bulk form these are YAML texts inside YAML. */
-function parseNested(value: Json | undefined, where: string, report: ReportProblem): Json | undefined {
-  return typeof value === 'string' ? yamlValue(value, where, report) : value;
+interface Customization {
+  readonly field: string;
+  /** A YAML text, or in the bulk form also its value. */
+  readonly content: Json;
+  readonly where: string;
+  readonly narrowed: { readonly kind: string };
+}
+
+/** Sets the ignore rules and known types of a kind; other fields are left to the caller. */
+function setCustomization(
+  override: MutableOverride,
+  { field, content, where, narrowed }: Customization,
+  report: ReportProblem,
+): void {
+  const isNarrowing = field !== 'ignoreResourceUpdates' && isIgnoreRule(field);
+  const reportHere = (message: string): void => report(where, message, isNarrowing ? narrowed : undefined);
+  const text = typeof content === 'string' ? content : '';
+  const read = (): Json => (typeof content === 'string' ? yamlValue(content, reportHere) : content) ?? null;
+  if (field === 'ignoreDifferences' || field === 'ignoreResourceUpdates')
+    override[field] = readIgnoreRules(read(), text, reportHere);
+  else if (field === 'knownTypeFields')
+    override.knownTypeFields = parseKnownTypeFields(read(), where, report, narrowed);
+  else if (isNarrowing) reportHere(`unknown kind of customization "${outsideText('field', field)}"`);
+}
+
+/** Misspelt names count: a rule that is not understood ignores nothing. */
+function isIgnoreRule(field: string): boolean {
+  return /^(?:ignore|knowntype)/i.test(field);
 }
 
 function parseSplitKey(key: string, text: string, of: (key: string) => MutableOverride, report: ReportProblem): void {
   const rest = key.slice(customizationPrefix.length);
   const dot = rest.indexOf('.');
-  const type = dot < 0 ? rest : rest.slice(0, dot);
+  const field = dot < 0 ? rest : rest.slice(0, dot);
   const kind = dot < 0 ? undefined : overrideKey(rest.slice(dot + 1));
+  const isNarrowing = field !== 'ignoreResourceUpdates' && isIgnoreRule(field);
   if (kind === undefined) {
-    report(key, 'must end in .<group>_<Kind>, .<Kind> or .all');
+    const narrowed = isNarrowing ? { kind: anyKind } : undefined;
+    report(key, 'must end in .<group>_<Kind>, .<Kind> or .all', narrowed);
     return;
   }
-  const value = type.startsWith('ignore') || type === 'knownTypeFields' ? yamlValue(text, key, report) : undefined;
-  switch (type) {
+  if (isIgnoreRule(field)) {
+    setCustomization(of(kind), { field, content: text, where: key, narrowed: { kind } }, report);
+    return;
+  }
+  switch (field) {
     case 'health':
       if (text !== '') of(kind).healthLua = text;
       return;
@@ -78,18 +107,17 @@ function parseSplitKey(key: string, text: string, of: (key: string) => MutableOv
       if (parseGoBool(text) === undefined) report(key, 'must be true or false');
       of(kind).useOpenLibs = parseGoBool(text) ?? false;
       return;
-    case 'ignoreDifferences':
-    case 'ignoreResourceUpdates':
-      setIgnoreRules(of(kind), type, value);
-      return;
-    case 'knownTypeFields':
-      of(kind).knownTypeFields = parseKnownTypeFields(value ?? null, key, report);
-      return;
     case 'actions':
       return;
     default:
-      report(key, `unknown kind of customization "${type}"`);
+      report(key, `unknown kind of customization "${field}"`);
   }
+}
+
+/** Reports whether a key of the bulk form can select a kind. */
+function isReadableKind(kind: string): boolean {
+  const parts = kind.split('/');
+  return kind !== '' && parts.length <= 2 && parts.every((part) => compileGlob(part) !== undefined);
 }
 
 function overrideKey(text: string): string | undefined {
@@ -99,29 +127,21 @@ function overrideKey(text: string): string | undefined {
   return parts.join('/');
 }
 
-function setIgnoreRules(
-  override: MutableOverride,
-  field: 'ignoreDifferences' | 'ignoreResourceUpdates',
-  value: Json | undefined,
-): void {
-  if (!isObject(value)) return;
-  override[field] = {
-    jsonPointers: stringItems(ownMember(value, 'jsonPointers')),
-    jqPathExpressions: stringItems(ownMember(value, 'jqPathExpressions')),
-    managedFieldsManagers: stringItems(ownMember(value, 'managedFieldsManagers')),
-  };
-}
-
-function parseKnownTypeFields(value: Json, where: string, report: ReportProblem): ResourceOverride['knownTypeFields'] {
+function parseKnownTypeFields(
+  value: Json,
+  where: string,
+  report: ReportProblem,
+  narrowed: { readonly kind: string },
+): ResourceOverride['knownTypeFields'] {
   if (value === null) return [];
   if (!Array.isArray(value)) {
-    report(where, 'must be a list of field and type');
+    report(where, 'must be a list of field and type', narrowed);
     return [];
   }
   return (value as readonly Json[]).flatMap((item) => {
     const [field, type] = isObject(item) ? [ownMember(item, 'field'), ownMember(item, 'type')] : [];
     if (typeof field !== 'string' || typeof type !== 'string') {
-      report(where, 'every item needs field and type');
+      report(where, 'every item needs field and type', narrowed);
       return [];
     }
     if (isKnownType(type)) return [{ field, type }];

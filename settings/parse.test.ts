@@ -86,7 +86,7 @@ describe('parseSettings', () => {
     ['', 'off', []],
     ['normal', 'normal', []],
     ['strict', 'strict', []],
-    ['Strict', 'off', ['resource.respectRBAC: must be normal, strict or empty; nothing is left out']],
+    ['Strict', 'off', ['resource.respectRBAC: must be normal, strict or empty']],
   ])('reads resource.respectRBAC "%s" as %s', (text, mode, problems) => {
     const data = { 'resource.respectRBAC': text };
     expect([settings(data).respectRBAC, messages(data)]).toEqual([mode, problems]);

@@ -2,18 +2,18 @@ import { compileGlob, hashJson, isObject, outsideText, ownMember, parseGoBool } 
 import type { Json, JsonObject } from '#base';
 import { updateRuleFaults, updateRulesOnlyForJq } from '#diff';
 import { defaultSettings, serverPattern } from '#model';
-import type { FilteredResource, Settings, TrackingMethod } from '#model';
+import type { FilteredResource, Settings, TrackingMethod, UnreadableSetting } from '#model';
 import { parseOverrides } from './overrides.ts';
-import { splitCommaList, stringItems, yamlValue } from './values.ts';
-import type { SettingsNote, SettingsProblem, ReportProblem } from './values.ts';
+import { lineOf, notText, splitCommaList, textList, yamlValue } from './values.ts';
+import type { Narrowed, SettingsNote, SettingsProblem, ReportProblem } from './values.ts';
 
 /**
  * Parses the data of argocd-cm (Argo CD: util/settings/settings.go). Never throws: a malformed
- * entry keeps its default and is listed in `problems`. Difference: one bad
- * `resource.customizations` key affects only itself; in Argo CD it fails every comparison of every
- * Application.
+ * entry keeps its default and is listed in `problems`, and in `settings.unreadable` if it narrows
+ * what the controller does. Difference: one bad `resource.customizations` key affects only its
+ * kinds; in Argo CD it fails every comparison of every Application.
  */
-export function parseSettings(data: Readonly<Record<string, string>>): {
+export function parseSettings(data: SettingsData): {
   readonly settings: Settings;
   readonly problems: readonly SettingsProblem[];
   /** Entries that do less than in Argo CD. */
@@ -21,15 +21,17 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
 } {
   if (Object.keys(data).length === 0) return { settings: defaultSettings, problems: [], notes: [] };
   const problems: SettingsProblem[] = [];
-  const report: ReportProblem = (key, message) => {
-    problems.push({ object: 'ConfigMap argocd-cm', message: `${key}: ${message}` });
+  const unreadable: UnreadableSetting[] = [];
+  const report: ReportProblem = (where, message, narrowed) => {
+    problems.push({ object: 'ConfigMap argocd-cm', message: `${where}: ${message}` });
+    if (narrowed !== undefined) unreadable.push(unreadableSetting(where, message, narrowed));
   };
   const settings: Settings = {
     version: hashJson(data),
     tracking: {
       method: trackingMethod(data, report),
-      labelKey: orDefault(data['application.instanceLabelKey'], defaultSettings.tracking.labelKey),
-      installationId: data['installationID'] ?? '',
+      labelKey: instanceLabelKey(data, report),
+      installationId: installationId(data, report),
     },
     exclusions: parseFilters(data, 'resource.exclusions', report),
     inclusions: parseFilters(data, 'resource.inclusions', report),
@@ -39,10 +41,10 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
     respectRBAC: respectRBAC(data, report),
     sensitiveAnnotations: splitCommaList(data['resource.sensitive.mask.annotations']),
     allowedNodeLabels: splitCommaList(data['application.allowedNodeLabels']),
-    inClusterEnabled: data['cluster.inClusterEnabled'] !== 'false',
+    inClusterEnabled: narrowingSwitch(data, 'cluster.inClusterEnabled', true, report),
     impersonation: {
-      enabled: data['application.sync.impersonation.enabled'] === 'true',
-      enforced: data['application.sync.impersonation.enforced'] !== 'false',
+      enabled: narrowingSwitch(data, 'application.sync.impersonation.enabled', false, report),
+      enforced: narrowingSwitch(data, 'application.sync.impersonation.enforced', true, report),
     },
     globalProjects: globalProjects(data, report),
     eventLabelKeys: {
@@ -55,6 +57,7 @@ export function parseSettings(data: Readonly<Record<string, string>>): {
       Directory: isEnabled(data['jsonnet.enable']),
       Plugin: true,
     },
+    unreadable,
     raw: data,
   };
   for (const { where, rule, problem } of updateRuleFaults(settings))
@@ -88,50 +91,102 @@ function settingsNotes(settings: Settings): readonly SettingsNote[] {
   return [...rules, ...unused];
 }
 
-function trackingMethod(data: Readonly<Record<string, string>>, report: ReportProblem): TrackingMethod {
-  const text = data['application.resourceTrackingMethod'] ?? '';
+/** The data of a ConfigMap. */
+export type SettingsData = Readonly<Record<string, string>>;
+
+function unreadableSetting(where: string, message: string, narrowed: Narrowed): UnreadableSetting {
+  // Keys of ConfigMaps contain no colon.
+  const [key = '', ...inside] = where.split(': ');
+  const problem = [...inside, message].join(': ');
+  return { key, problem, isKept: false, ...(narrowed === 'every write' ? {} : narrowed) };
+}
+
+function trackingMethod(data: SettingsData, report: ReportProblem): TrackingMethod {
+  const key = 'application.resourceTrackingMethod';
+  const text = data[key] ?? '';
   if (text === 'label' || text === 'annotation+label' || text === 'annotation') return text;
-  if (text !== '')
-    report(
-      'application.resourceTrackingMethod',
-      `unknown method "${outsideText('field', text)}"; annotation tracking is used instead`,
-    );
+  if (text !== '') report(key, `unknown method "${outsideText('field', text)}"`, 'every write');
   return 'annotation';
 }
 
-function parseFilters(
-  data: Readonly<Record<string, string>>,
-  key: string,
-  report: ReportProblem,
-): readonly FilteredResource[] {
-  return parseList(data, key, report).map((item) => ({
-    apiGroups: stringItems(ownMember(item, 'apiGroups')),
-    kinds: stringItems(ownMember(item, 'kinds')),
-    clusters: stringItems(ownMember(item, 'clusters')).map(serverPattern),
-  }));
+const labelKeyPattern =
+  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+function instanceLabelKey(data: SettingsData, report: ReportProblem): string {
+  const key = 'application.instanceLabelKey';
+  const text = orDefault(data[key], defaultSettings.tracking.labelKey);
+  if (!labelKeyPattern.test(text)) report(key, 'must be the key of a label', 'every write');
+  return text;
 }
 
-function parseList(data: Readonly<Record<string, string>>, key: string, report: ReportProblem): readonly JsonObject[] {
-  const value = yamlValue(data[key], key, report);
+/** Any text is valid; a value under `binaryData` arrives as this character. */
+function installationId(data: SettingsData, report: ReportProblem): string {
+  const text = data['installationID'] ?? '';
+  if (text.includes(notText)) report('installationID', 'is not UTF-8', 'every write');
+  return text;
+}
+
+/** Difference: Argo CD takes any other text for one of the two values. */
+function narrowingSwitch(data: SettingsData, key: string, fallback: boolean, report: ReportProblem): boolean {
+  const text = data[key] ?? '';
+  if (text === 'true' || text === 'false') return text === 'true';
+  if (text !== '') report(key, 'must be true or false', 'every write');
+  return fallback;
+}
+
+const filterMembers = ['apiGroups', 'kinds', 'clusters'] as const;
+
+/** An empty list matches everything, so a list that is not readable must not become one. */
+function parseFilters(data: SettingsData, key: string, report: ReportProblem): readonly FilteredResource[] {
+  const text = data[key] ?? '';
+  return parseList(data, key, report).map((item) => {
+    const lists = Object.fromEntries(
+      filterMembers.map((member) => [
+        member,
+        textList(item, member, (message) => report(key, `${lineOf(text, member)}${message}`, 'every write')),
+      ]),
+    );
+    for (const member of Object.keys(item))
+      if (!filterMembers.some((name) => name === member))
+        report(key, `${lineOf(text, member)}unknown member "${outsideText('field', member)}"`, 'every write');
+    const { apiGroups = [], kinds = [], clusters = [] } = lists;
+    if (![...apiGroups, ...clusters].every((pattern) => compileGlob(pattern) !== undefined))
+      report(key, 'apiGroups and clusters must be globs', 'every write');
+    return { apiGroups, kinds, clusters: clusters.map(serverPattern) };
+  });
+}
+
+function parseList(data: SettingsData, key: string, report: ReportProblem): readonly JsonObject[] {
+  const reportHere = (message: string): void => report(key, message, 'every write');
+  const value = yamlValue(data[key], reportHere);
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
-    report(key, 'must be a YAML list');
+    reportHere('must be a YAML list');
     return [];
   }
   const items = value as readonly Json[];
-  if (!items.every(isObject)) report(key, 'every item must be a map; the others are ignored');
+  if (!items.every(isObject)) reportHere('every item must be a map');
   return items.filter(isObject);
 }
 
+/** The kind that `ignoreAggregatedRoles` is about. */
+const clusterRole = { kind: 'rbac.authorization.k8s.io/ClusterRole' };
+const compareMembers = ['ignoreAggregatedRoles', 'ignoreResourceStatusField', 'ignoreDifferencesOnResourceUpdates'];
+
 function compareOptions(
-  data: Readonly<Record<string, string>>,
+  data: SettingsData,
   report: ReportProblem,
 ): Pick<Settings, 'ignoreAggregatedRoles' | 'ignoreResourceStatusField' | 'ignoreDifferencesOnResourceUpdates'> {
   const key = 'resource.compareoptions';
-  const value = yamlValue(data[key], key, report);
+  const reportHere = (message: string): void => report(key, message, clusterRole);
+  const value = yamlValue(data[key], reportHere);
   const options = isObject(value) ? value : {};
-  if (value !== undefined && !isObject(value)) report(key, 'must be a YAML map');
-  const aggregated = ownMember(options, 'ignoreAggregatedRoles');
+  if (value !== undefined && !isObject(value)) reportHere('must be a YAML map');
+  for (const member of Object.keys(options))
+    if (!compareMembers.includes(member))
+      reportHere(`${lineOf(data[key] ?? '', member)}unknown member "${outsideText('field', member)}"`);
+  const aggregated = ownMember(options, 'ignoreAggregatedRoles') ?? false;
+  if (typeof aggregated !== 'boolean') reportHere('ignoreAggregatedRoles must be true or false');
   const onUpdates = ownMember(options, 'ignoreDifferencesOnResourceUpdates');
   return {
     ignoreAggregatedRoles: aggregated === true,
@@ -140,7 +195,7 @@ function compareOptions(
   };
 }
 
-/** YAML parses a bare `off` as false, so both spellings arrive here. */
+/** YAML parses a bare `off` as false, so both spellings arrive here. The default ignores most. */
 function statusField(value: Json | undefined, report: ReportProblem): Settings['ignoreResourceStatusField'] {
   if (value === undefined || value === null || value === '' || value === 'all') return 'all';
   if (value === 'crd') return 'crd';
@@ -149,15 +204,15 @@ function statusField(value: Json | undefined, report: ReportProblem): Settings['
   return 'all';
 }
 
-function respectRBAC(data: Readonly<Record<string, string>>, report: ReportProblem): Settings['respectRBAC'] {
+function respectRBAC(data: SettingsData, report: ReportProblem): Settings['respectRBAC'] {
   const key = 'resource.respectRBAC';
   const text = data[key] ?? '';
   if (text === 'normal' || text === 'strict') return text;
-  if (text !== '') report(key, 'must be normal, strict or empty; nothing is left out');
+  if (text !== '') report(key, 'must be normal, strict or empty', 'every write');
   return 'off';
 }
 
-function globalProjects(data: Readonly<Record<string, string>>, report: ReportProblem): Settings['globalProjects'] {
+function globalProjects(data: SettingsData, report: ReportProblem): Settings['globalProjects'] {
   const key = 'globalProjects';
   const projects: { projectName: string; labelSelector: JsonObject }[] = [];
   for (const item of parseList(data, key, report)) {
@@ -165,17 +220,12 @@ function globalProjects(data: Readonly<Record<string, string>>, report: ReportPr
     const labelSelector = ownMember(item, 'labelSelector') ?? {};
     if (typeof projectName === 'string' && projectName !== '' && isObject(labelSelector)) {
       projects.push({ projectName, labelSelector });
-    } else report(key, 'every item needs projectName (a string) and labelSelector (a map)');
+    } else report(key, 'every item needs projectName (a string) and labelSelector (a map)', 'every write');
   }
   return projects;
 }
 
-function parseFlag(
-  data: Readonly<Record<string, string>>,
-  key: string,
-  fallback: boolean,
-  report: ReportProblem,
-): boolean {
+function parseFlag(data: SettingsData, key: string, fallback: boolean, report: ReportProblem): boolean {
   const text = data[key];
   if (text === undefined || text === '') return fallback;
   const value = parseGoBool(text);
@@ -184,7 +234,7 @@ function parseFlag(
 }
 
 /** A comma-separated list of globs. All spaces are removed, and invalid globs left out. */
-function labelKeyGlobs(data: Readonly<Record<string, string>>, key: string, report: ReportProblem): readonly string[] {
+function labelKeyGlobs(data: SettingsData, key: string, report: ReportProblem): readonly string[] {
   const globs = (data[key] ?? '').replaceAll(' ', '').split(',').filter(Boolean);
   return globs.filter((glob) => {
     const isReadable = compileGlob(glob) !== undefined;

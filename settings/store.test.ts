@@ -1,97 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { seededRandom, Shutdown } from '#base';
-import type { KubeClient, ListOptions, WatchEvent } from '#kube';
 import { inClusterServer } from '#model';
-import type { ApiResource, KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
+import { FakeHub } from './testing/fake-hub.ts';
 import { createSettingsStore } from './store.ts';
 import type { SettingsStoreDeps } from './store.ts';
 import type { SettingsStore, UnresolvedDestination } from './types.ts';
 
 type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
-
-interface WatchedWith {
-  readonly signal: AbortSignal;
-  readonly fieldSelector?: string;
-  onOpen?: () => void;
-}
-
-/** A hub in memory with one watch per kind and field selector. */
-class FakeHub {
-  readonly asked: (string | undefined)[] = [];
-  readonly #objects = new Map<string, KubeObject>();
-  /** By kind and field selector. */
-  readonly #push = new Map<string, (event: WatchEvent) => void>();
-  /** Lists of the ConfigMap with this name never complete. */
-  forbidden = '';
-  #version = 1;
-
-  put(kind: 'ConfigMap' | 'Secret', name: string, data: Record<string, string>, secretType?: string): void {
-    this.#version += 1;
-    const labels = secretType === undefined ? {} : { labels: { 'argocd.argoproj.io/secret-type': secretType } };
-    const metadata = {
-      name,
-      namespace: 'argocd',
-      uid: `uid-${name}`,
-      resourceVersion: String(this.#version),
-      ...labels,
-    };
-    const encode = (text: string): string => (kind === 'Secret' ? Buffer.from(text).toString('base64') : text);
-    const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, encode(value)]));
-    const object: KubeObject = { apiVersion: 'v1', kind, metadata, data: encoded };
-    const known = this.#objects.has(`${kind}/${name}`);
-    this.#objects.set(`${kind}/${name}`, object);
-    this.#send({ type: known ? 'MODIFIED' : 'ADDED', object });
-  }
-
-  remove(kind: 'ConfigMap' | 'Secret', name: string): void {
-    const object = this.#objects.get(`${kind}/${name}`);
-    this.#objects.delete(`${kind}/${name}`);
-    this.#version += 1;
-    if (object === undefined) throw new Error(`no ${name}`);
-    const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
-    this.#send({ type: 'DELETED', object: { ...object, metadata } });
-  }
-
-  #send(event: WatchEvent & { readonly object: KubeObject }): void {
-    const { kind, metadata } = event.object;
-    for (const selector of ['', `metadata.name=${metadata.name ?? ''}`]) this.#push.get(`${kind} ${selector}`)?.(event);
-  }
-
-  client(): KubeClient {
-    const partial = {
-      server: 'https://hub',
-      list: async (resource: ApiResource, options: ListOptions) => {
-        this.asked.push(`${options.namespace ?? ''} ${options.fieldSelector ?? options.labelSelector ?? ''}`);
-        const name = options.fieldSelector?.replace('metadata.name=', '');
-        if (this.forbidden !== '' && name === this.forbidden) throw new Error('forbidden');
-        const items = [...this.#objects.values()].filter(
-          (object) => object.kind === resource.kind && (name === undefined || object.metadata.name === name),
-        );
-        return { items, resourceVersion: String(this.#version) };
-      },
-      watch: (resource: ApiResource, options: WatchedWith) => this.#watch(resource, options),
-    };
-    return partial as unknown as KubeClient;
-  }
-
-  async *#watch(resource: ApiResource, options: WatchedWith): AsyncGenerator<WatchEvent> {
-    options.onOpen?.();
-    const queue: WatchEvent[] = [];
-    let wake = (): void => undefined;
-    this.#push.set(`${resource.kind} ${options.fieldSelector ?? ''}`, (event) => {
-      queue.push(event);
-      wake();
-    });
-    options.signal.addEventListener('abort', () => wake());
-    for (;;) {
-      for (let event = queue.shift(); event !== undefined; event = queue.shift()) yield event;
-      options.signal.throwIfAborted();
-      await new Promise<void>((resolve) => (wake = resolve));
-    }
-  }
-}
 
 type CompileScripts = NonNullable<SettingsStoreDeps['healthScripts']>;
 
@@ -152,8 +69,8 @@ describe('createSettingsStore', () => {
   it('has read all objects when it is ready, and notifies once', async () => {
     const { store, changes, stop } = await world((hub) => {
       hub.put('ConfigMap', 'argocd-cm', { installationID: 'x' });
-      for (let i = 0; i < 50; i += 1) hub.put('Secret', `c${i}`, cluster(`c${i}`), 'cluster');
-      hub.put('Secret', 'r', { url: 'https://git/x', username: 'u' }, 'repository');
+      for (let i = 0; i < 50; i += 1) hub.put('Secret', `c${i}`, cluster(`c${i}`), { secretType: 'cluster' });
+      hub.put('Secret', 'r', { url: 'https://git/x', username: 'u' }, { secretType: 'repository' });
     });
     expect(store.settings().tracking.installationId).toBe('x');
     expect(store.clusters()).toHaveLength(51);
@@ -164,38 +81,50 @@ describe('createSettingsStore', () => {
   });
 
   it('follows changes, and notifies only about those', async () => {
-    const { store, hub, clock, changes, stop } = await world((h) => h.put('Secret', 'c', cluster('c'), 'cluster'));
+    const { store, hub, clock, changes, stop } = await world((h) =>
+      h.put('Secret', 'c', cluster('c'), { secretType: 'cluster' }),
+    );
     const expectChange = async (act: () => void, expected: Partial<Change> | undefined): Promise<void> => {
       changes.length = 0;
       act();
-      await clock.settle();
+      await clock.advance(1000);
       const all = { settings: false, clusters: false, repositories: false };
       expect(changes).toEqual(expected === undefined ? [] : [{ ...all, ...expected }]);
     };
-    await expectChange(() => hub.put('Secret', 'c', cluster('c'), 'cluster'), undefined);
-    await expectChange(() => hub.put('Secret', 'c', cluster('c', 'rotated'), 'cluster'), { clusters: true });
+    await expectChange(() => hub.put('Secret', 'c', cluster('c'), { secretType: 'cluster' }), undefined);
+    await expectChange(() => hub.put('Secret', 'c', cluster('c', 'rotated'), { secretType: 'cluster' }), {
+      clusters: true,
+    });
     expect(store.resolve({ name: 'c' })).toMatchObject({ server: 'https://c' });
-    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), { settings: true });
-    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { a: 'b' }), undefined);
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { installationID: 'b' }), { settings: true });
+    await expectChange(() => hub.put('ConfigMap', 'argocd-cm', { installationID: 'b', url: 'x' }), undefined);
     const off = { 'cluster.inClusterEnabled': 'false' };
     await expectChange(() => hub.put('ConfigMap', 'argocd-cm', off), { settings: true, clusters: true });
     expect(store.clusters().map(({ name }) => name)).toEqual(['c']);
-    await expectChange(() => hub.put('Secret', 'k', { url: 'https://git', password: 'p' }, 'repo-creds'), {
-      repositories: true,
-    });
+    await expectChange(
+      () => hub.put('Secret', 'k', { url: 'https://git', password: 'p' }, { secretType: 'repo-creds' }),
+      {
+        repositories: true,
+      },
+    );
     expect(store.repository('https://git/x', '').password?.reveal()).toBe('p');
     await expectChange(() => hub.remove('Secret', 'c'), { clusters: true });
     expect(store.resolve({ name: 'c' })).toMatchObject({ error: 'there are no clusters with this name: c' });
-    await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), { settings: true, clusters: true });
-    expect(store.settings().version).toBe('default');
+    await expectChange(() => hub.remove('ConfigMap', 'argocd-cm'), undefined);
+    expect(store.settings().inClusterEnabled).toBe(false);
     await stop();
   });
 
   it('writes with Secrets for writing only, and reads with the others only', async () => {
     const { store, hub, clock, stop } = await world(() => undefined);
-    hub.put('Secret', 'read', { url: 'https://git/a', password: 'reads' }, 'repository');
-    hub.put('Secret', 'write', { url: 'https://git/b', password: 'writes', project: 'p' }, 'repository-write');
-    hub.put('Secret', 'write-all', { url: 'https://git', password: 'template' }, 'repo-write-creds');
+    hub.put('Secret', 'read', { url: 'https://git/a', password: 'reads' }, { secretType: 'repository' });
+    hub.put(
+      'Secret',
+      'write',
+      { url: 'https://git/b', password: 'writes', project: 'p' },
+      { secretType: 'repository-write' },
+    );
+    hub.put('Secret', 'write-all', { url: 'https://git', password: 'template' }, { secretType: 'repo-write-creds' });
     await clock.settle();
     const passwords = (url: string, project: string): readonly (string | undefined)[] =>
       [store.repository(url, project), store.writeRepository(url, project)].map(({ password }) => password?.reveal());
@@ -207,11 +136,11 @@ describe('createSettingsStore', () => {
 
   it('finds the same value of a repository until a Secret changes', async () => {
     const { store, hub, clock, stop } = await world((h) =>
-      h.put('Secret', 'r', { url: 'https://git/a' }, 'repository'),
+      h.put('Secret', 'r', { url: 'https://git/a' }, { secretType: 'repository' }),
     );
     const first = store.repository('https://git/a', 'p');
     expect(store.repository('https://git/a', 'p')).toBe(first);
-    hub.put('Secret', 'c', { url: 'https://git', password: 'lent' }, 'repo-creds');
+    hub.put('Secret', 'c', { url: 'https://git', password: 'lent' }, { secretType: 'repo-creds' });
     await clock.settle();
     expect(store.repository('https://git/a', 'p').password?.reveal()).toBe('lent');
     hub.remove('Secret', 'c');
@@ -222,9 +151,9 @@ describe('createSettingsStore', () => {
 
   it('skips a malformed Secret, names it, and keeps the others', async () => {
     const { store, hub, clock, stop } = await world((h) => {
-      h.put('Secret', 'good', cluster('good'), 'cluster');
-      h.put('Secret', 'bad', { server: 'https://bad', config: '{"bearerToken":"hunter2' }, 'cluster');
-      h.put('Secret', 'odd', { ...cluster('odd'), shard: 'x' }, 'cluster');
+      h.put('Secret', 'good', cluster('good'), { secretType: 'cluster' });
+      h.put('Secret', 'bad', { server: 'https://bad', config: '{"bearerToken":"hunter2' }, { secretType: 'cluster' });
+      h.put('Secret', 'odd', { ...cluster('odd'), shard: 'x' }, { secretType: 'cluster' });
       h.put('ConfigMap', 'argocd-cm', { 'resource.exclusions': '{' });
     });
     expect(store.clusters().map(({ name }) => name)).toEqual(['in-cluster', 'good', 'odd']);
@@ -234,8 +163,8 @@ describe('createSettingsStore', () => {
       'Secret argocd/odd: the key "shard" is not an integer; it is ignored',
     ]);
     expect(JSON.stringify(store.problems())).not.toContain('hunter2');
-    hub.put('Secret', 'bad', cluster('bad'), 'cluster');
-    hub.put('ConfigMap', 'argocd-cm', {});
+    hub.put('Secret', 'bad', cluster('bad'), { secretType: 'cluster' });
+    hub.put('ConfigMap', 'argocd-cm', { url: 'x' });
     await clock.settle();
     expect(store.problems()).toHaveLength(1);
     expect(store.clusters()).toHaveLength(4);
@@ -251,7 +180,7 @@ describe('createSettingsStore', () => {
     const notJson = 'Secret argocd/dest cannot be read: the key "config" is not valid JSON';
     const noServer = 'Secret argocd/dest cannot be read: the key "server" is missing or empty';
     const withoutServer = { name: 'dest', config: '{}' };
-    const twin = (hub: FakeHub): void => hub.put('Secret', 'twin', { ...cluster('other'), name: 'dest' }, 'cluster');
+    const twin = (hub: FakeHub): void => hub.put('Secret', 'twin', { ...cluster('other'), name: 'dest' }, { secretType: 'cluster' });
     const named = (url: string, name: string, secret: string): string =>
       `the destination may mean cluster "${url}" with the name "${name}" (Secret ${secret})`;
 
@@ -259,32 +188,32 @@ describe('createSettingsStore', () => {
       [
         'config is truncated',
         byServer,
-        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, 'cluster'),
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, { secretType: 'cluster' }),
         { claim: notJson },
       ],
       [
         'config is truncated, by name',
         byName,
-        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, 'cluster'),
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), config: '{"b' }, { secretType: 'cluster' }),
         { claim: notJson },
       ],
       [
         'server is missing',
         byServer,
-        (h) => h.put('Secret', 'dest', withoutServer, 'cluster'),
+        (h) => h.put('Secret', 'dest', withoutServer, { secretType: 'cluster' }),
         { claim: noServer, former: renamed },
       ],
       [
         'server is empty, by name',
         byName,
-        (h) => h.put('Secret', 'dest', { ...withoutServer, server: '' }, 'cluster'),
+        (h) => h.put('Secret', 'dest', { ...withoutServer, server: '' }, { secretType: 'cluster' }),
         { claim: noServer, former: renamed },
       ],
       ['the Secret is deleted', byServer, (h) => h.remove('Secret', 'dest'), { former: gone }],
       [
         'the name is changed',
         byName,
-        (h) => h.put('Secret', 'dest', { ...cluster('dest'), name: 'new' }, 'cluster'),
+        (h) => h.put('Secret', 'dest', { ...cluster('dest'), name: 'new' }, { secretType: 'cluster' }),
         { former: renamed },
       ],
       [
@@ -320,12 +249,12 @@ describe('createSettingsStore', () => {
         byServer,
         (h) => {
           h.remove('Secret', 'dest');
-          h.put('Secret', 'x', { ...cluster('x'), config: '[' }, 'cluster');
+          h.put('Secret', 'x', { ...cluster('x'), config: '[' }, { secretType: 'cluster' });
         },
         { former: gone },
       ],
     ])('names what may have it when %s', async (_title, destination, change, expected) => {
-      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), 'cluster'));
+      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }));
       store.resolve(destination);
       change(hub);
       await clock.settle();
@@ -337,9 +266,9 @@ describe('createSettingsStore', () => {
     });
 
     it('forgets the claim when the Secret is readable again', async () => {
-      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), 'cluster'));
+      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }));
       hub.remove('Secret', 'dest');
-      hub.put('Secret', 'dest', cluster('dest'), 'cluster');
+      hub.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' });
       await clock.settle();
       expect(store.resolve(byServer)).toMatchObject({ server: 'https://dest' });
       await stop();
@@ -436,10 +365,10 @@ describe('createSettingsStore', () => {
       throw new Error('a bug');
     });
     const unsubscribe = store.onChange(() => (heard += 1));
-    hub.put('Secret', 'c', cluster('c'), 'cluster');
+    hub.put('Secret', 'c', cluster('c'), { secretType: 'cluster' });
     await clock.settle();
     unsubscribe();
-    hub.put('Secret', 'd', cluster('d'), 'cluster');
+    hub.put('Secret', 'd', cluster('d'), { secretType: 'cluster' });
     await clock.settle();
     expect(heard).toBe(1);
     await stop();

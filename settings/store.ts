@@ -1,5 +1,5 @@
 import { abortable, defined, SecretValue } from '#base';
-import type { Clock, RandomSource } from '#base';
+import type { Clock, ClockTimer, RandomSource } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import { defaultSettings, labelOf, labels } from '#model';
@@ -12,17 +12,18 @@ import type {
   Repository,
   Settings,
 } from '#model';
-import type { Logger } from '#telemetry';
+import type { Logger, MetricRegistry } from '#telemetry';
 import { indexClusters } from './cluster-index.ts';
 import type { ClusterIndex } from './cluster-index.ts';
 import type { ClusterClaims, FormerCluster } from './cluster-claims.ts';
 import { clusterList, parseClusterSecret, resolveDestination, withClaims } from './clusters.ts';
 import type { ClusterFault, ParsedCluster } from './clusters.ts';
-import { parseSettings } from './parse.ts';
+import { registerMetrics } from './metrics.ts';
+import { ObservedSettings, textData } from './observed-settings.ts';
 import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 import { nameOfSecret } from './secret-data.ts';
-import type { SettingsStore, UnresolvedDestination } from './types.ts';
+import type { SettingsStore, SettingsWriter, UnresolvedDestination } from './types.ts';
 import type { SettingsProblem } from './values.ts';
 
 export interface SettingsStoreDeps {
@@ -40,7 +41,13 @@ export interface SettingsStoreDeps {
    * loaded. Without it, kinds with a script are Unknown.
    */
   readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts | Promise<HealthScripts>;
+  /** Keeps the settings in force in a ConfigMap, and writes Events; absent: only reads. */
+  readonly writer?: SettingsWriter | undefined;
+  readonly metrics?: MetricRegistry;
 }
+
+/** Listeners learn of new settings at most this often: each change compares the whole fleet. */
+const settingsPauseMs = 1000;
 
 type SettingsChange = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
@@ -73,7 +80,11 @@ class WatchedSettings implements SettingsStore {
   /** The settings to use next; the present ones, unless their health scripts are being loaded. */
   #wanted: Settings = defaultSettings;
   #loading: Promise<void> | undefined;
-  #settingsProblems: readonly SettingsProblem[] = [];
+  readonly #observed: ObservedSettings;
+  /** When listeners may learn of the next settings. */
+  #nextSettingsAt = 0;
+  #settingsTimer: ClockTimer | undefined;
+  #heldChange: SettingsChange | undefined;
   /** Built on first use: a start with 1,000 Secrets builds it once. */
   #clusters: ClusterIndex | undefined;
   /** Derived from the entries and `#former` on first use. */
@@ -88,19 +99,26 @@ class WatchedSettings implements SettingsStore {
   constructor(informers: SettingsInformers, deps: SettingsStoreDeps) {
     this.#informers = informers;
     this.#deps = deps;
+    this.#observed = new ObservedSettings({
+      ...deps,
+      writer: deps.writer,
+      use: (settings) => this.#useWithScripts(settings),
+    });
+    if (deps.metrics !== undefined) registerMetrics(deps.metrics, this.#observed);
     this.#useWithScripts(defaultSettings);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { configMap, secrets, gpgKeys } = this.#informers;
     const stop = [
-      configMap.onEvent((event) => this.#onConfigMap(event.type === 'deleted' ? undefined : event.object)),
+      configMap.onEvent((event) => this.#observed.observe(event.type === 'deleted' ? undefined : event.object)),
       secrets.onEvent((event) => this.#onSecret(event.type, event.object)),
       gpgKeys.onEvent((event) => this.#onGpgKeys(event.type === 'deleted' ? undefined : event.object)),
     ];
     try {
-      await Promise.all([configMap.run(signal), secrets.run(signal), gpgKeys.run(signal)]);
+      await Promise.all([configMap.run(signal), secrets.run(signal), gpgKeys.run(signal), this.#observed.run(signal)]);
     } finally {
+      this.#settingsTimer?.cancel();
       for (const unsubscribe of stop) unsubscribe();
     }
   }
@@ -108,6 +126,8 @@ class WatchedSettings implements SettingsStore {
   async ready(signal: AbortSignal): Promise<void> {
     const { configMap, secrets } = this.#informers;
     await abortable(Promise.all([configMap.ready?.(signal), secrets.ready?.(signal)]), signal);
+    this.#observed.listed();
+    await abortable(this.#observed.decided(), signal);
     await abortable(this.#loading ?? Promise.resolve(), signal);
   }
 
@@ -170,7 +190,7 @@ class WatchedSettings implements SettingsStore {
   }
 
   problems(): readonly SettingsProblem[] {
-    const found: SettingsProblem[] = [...this.#settingsProblems];
+    const found: SettingsProblem[] = [...this.#observed.problems()];
     for (const [object, { value }] of this.#entries) {
       if ('error' in value) found.push({ object, message: value.error });
       else if ('problem' in value) found.push({ object, message: value.problem });
@@ -178,16 +198,6 @@ class WatchedSettings implements SettingsStore {
     for (const { server, conflict } of this.#index().list)
       if (conflict !== undefined) found.push({ object: `cluster ${server}`, message: conflict });
     return found;
-  }
-
-  #onConfigMap(object: KubeObject | undefined): void {
-    const { settings, problems, notes } = parseSettings(textData(object));
-    this.#settingsProblems = problems;
-    for (const problem of problems) this.#deps.logger.warn('A setting is ignored', { ...problem });
-    for (const { object: where, message } of notes)
-      this.#deps.logger.warn('A setting does less than in Argo CD', { object: where, message });
-    if (settings.version === this.#wanted.version) return;
-    this.#useWithScripts(settings);
   }
 
   /** The present settings stay in effect until the scripts of the new ones are loaded. */
@@ -297,13 +307,23 @@ class WatchedSettings implements SettingsStore {
   #changed(change: SettingsChange): void {
     if (change.clusters) [this.#clusters, this.#unusable] = [undefined, undefined];
     if (change.repositories) [this.#readable, this.#writable] = [undefined, undefined];
-    const { settings, clusters, repositories } = this.#pending ?? change;
+    const waitMs = change.settings ? this.#nextSettingsAt - this.#deps.clock.monotonic() : 0;
+    if (waitMs <= 0) {
+      this.#announce(change);
+      return;
+    }
+    this.#heldChange = both(this.#heldChange, change);
+    this.#settingsTimer ??= this.#deps.clock.timer(waitMs, () => {
+      this.#settingsTimer = undefined;
+      if (this.#heldChange !== undefined) this.#announce(this.#heldChange);
+      this.#heldChange = undefined;
+    });
+  }
+
+  #announce(change: SettingsChange): void {
+    if (change.settings) this.#nextSettingsAt = this.#deps.clock.monotonic() + settingsPauseMs;
     if (this.#pending === undefined) queueMicrotask(() => this.#notify());
-    this.#pending = {
-      settings: settings || change.settings,
-      clusters: clusters || change.clusters,
-      repositories: repositories || change.repositories,
-    };
+    this.#pending = both(this.#pending, change);
   }
 
   #notify(): void {
@@ -322,10 +342,12 @@ class WatchedSettings implements SettingsStore {
 
 const maxFormerClusters = 1000;
 
-function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
-  const data = object?.['data'] ?? {};
-  const members = Object.entries(data).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return Object.fromEntries(members);
+function both(a: SettingsChange | undefined, b: SettingsChange): SettingsChange {
+  return {
+    settings: a?.settings === true || b.settings,
+    clusters: a?.clusters === true || b.clusters,
+    repositories: a?.repositories === true || b.repositories,
+  };
 }
 
 function isSameEntry(a: SecretEntry | undefined, b: SecretEntry | undefined): boolean {

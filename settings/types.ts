@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApplicationDestination, Cluster, Repository, Settings } from '#model';
+import type { ApplicationDestination, Cluster, KubeObject, Repository, Settings } from '#model';
 
 /**
  * Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster).
@@ -12,6 +12,13 @@ export interface UnresolvedDestination {
   readonly claim?: string;
   /** The Secret that had the cluster before, and what became of it. */
   readonly former?: string;
+}
+
+/** Writes the ConfigMap of the settings in force, and Events. */
+export interface SettingsWriter {
+  /** Creates the ConfigMap, or replaces the version that was read. */
+  keep(object: KubeObject, signal: AbortSignal): Promise<void>;
+  record(event: KubeObject, signal: AbortSignal): Promise<void>;
 }
 
 /**

@@ -29,6 +29,7 @@ const writers: Readonly<Record<string, string>> = {
   'publish/memory.ts': 'what others read instead of Argo CD',
   'publish/redis/connection.ts': 'the only writer of Redis',
   'publish/redis/publisher.ts': 'what clients of Argo CD read',
+  'settings/settings-writer.ts': 'writes ConfigMap driftless-settings and Events',
   'sharding/ownership/coordinator.ts': 'writes ConfigMaps of the hub',
   'sharding/protocol/member.ts': 'holds leases',
   'sharding/protocol/lease-state.ts': 'holds leases',

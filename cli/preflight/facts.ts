@@ -49,6 +49,8 @@ export interface InstallationFacts {
    * there is no argocd-cm.
    */
   readonly labelled: boolean;
+  /** argocd-cm exists. */
+  readonly hasSettings: boolean;
   /** argocd-cmd-params-cm. */
   readonly params: Readonly<Record<string, string>>;
   /** As listed, including the implicit in-cluster one; several may share a URL. */

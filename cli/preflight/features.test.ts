@@ -32,6 +32,7 @@ function cluster(data: Data, annotations: Data = {}, more: Data = {}): ParsedClu
 interface Given {
   readonly cm?: Data;
   readonly labelled?: boolean;
+  readonly hasSettings?: boolean;
   readonly params?: Data;
   readonly clusters?: readonly ParsedCluster[];
   readonly repositories?: readonly KubeObject[];
@@ -57,6 +58,7 @@ function installation(given: Given = {}): InstallationFacts {
     problems,
     weaker,
     labelled: given.labelled ?? true,
+    hasSettings: given.hasSettings ?? true,
     params: given.params ?? {},
     clusters: clusterList(given.clusters ?? [], true),
     repositories: [...facts(given.repositories, false), ...facts(given.templates, true)],
@@ -520,9 +522,19 @@ const installationCases: readonly InstallationCase[] = [
     ],
   ],
   [
-    'a key that cannot be read',
+    'a key that cannot be read, and narrows what is written',
     { cm: { 'resource.exclusions': '{' } },
+    [['refused', rows.narrowing, 'ConfigMap argocd-cm']],
+  ],
+  [
+    'a key that cannot be read, and narrows nothing',
+    { cm: { 'resource.ignoreResourceUpdatesEnabled': 'ja' } },
     [['differs', rows.malformed, 'ConfigMap argocd-cm']],
+  ],
+  [
+    'an argocd-cm that is missing',
+    { hasSettings: false },
+    [['info', rows.missingSettings, 'ConfigMap argocd/argocd-cm']],
   ],
   ['an argocd-cm without its label', { labelled: false }, [['differs', rows.cmLabel, 'ConfigMap argocd/argocd-cm']]],
   [

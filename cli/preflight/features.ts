@@ -234,7 +234,7 @@ function placeFeatures(app: Application, installation: InstallationFacts): reado
 
 const faultFeatures: Readonly<Record<ProjectFaultReason, Pick<UsedFeature, 'feature' | 'row'>>> = {
   denyGlob: {
-    feature: 'a deny entry that is no glob: it allows nothing by itself; in Argo CD it allows everything',
+    feature: 'a deny entry that is no glob: it denies everything; in Argo CD it allows everything',
     row: rows.denyGlob,
   },
   denyAddress: {

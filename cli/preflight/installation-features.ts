@@ -42,19 +42,41 @@ const noteFeatures: Readonly<Record<SettingsNote['reason'], Pick<UsedFeature, 's
   unused: { severity: 'info', row: rows.inert },
 };
 
+/** Entries that cannot be read: those that narrow what is written stop that. */
+function problemFeatures(
+  { unreadable }: InstallationFacts['settings'],
+  problems: InstallationFacts['problems'],
+): UsedFeature[] {
+  const narrowing = new Set(unreadable.map(({ key, problem }) => `${key}: ${problem}`));
+  return problems.map(({ object: where, message }) => {
+    const shown = outsideText('field', message);
+    return narrowing.has(message)
+      ? {
+          feature: `cannot be read, so nothing that it concerns is written: ${shown}`,
+          where,
+          severity: 'refused',
+          row: rows.narrowing,
+        }
+      : { feature: `cannot be read, and is left out: ${shown}`, where, severity: 'differs', row: rows.malformed };
+  });
+}
+
 function settingsFeatures({
   settings,
   problems,
   weaker,
+  hasSettings,
   labelled,
   namespace,
 }: InstallationFacts): readonly UsedFeature[] {
-  const found: UsedFeature[] = problems.map(({ object, message }) => ({
-    feature: `cannot be read, and is left out: ${outsideText('field', message)}`,
-    where: object,
-    severity: 'differs',
-    row: rows.malformed,
-  }));
+  const found: UsedFeature[] = problemFeatures(settings, problems);
+  if (!hasSettings)
+    found.push({
+      feature: 'argocd-cm is missing: the first start has the defaults, so nothing is ignored or excluded',
+      where: `ConfigMap ${namespace}/argocd-cm`,
+      severity: 'info',
+      row: rows.missingSettings,
+    });
   for (const { object, message, reason } of weaker)
     found.push({ feature: outsideText('field', message), where: object, ...noteFeatures[reason] });
   if (!labelled)

@@ -95,6 +95,7 @@ class InstallationReader {
       settings,
       problems: [...problems, ...secretProblems(found)],
       weaker,
+      hasSettings: cm !== undefined,
       labelled: cm === undefined || labelOf(cm, labels.partOf) === 'argocd',
       params: values,
       clusters,

@@ -48,6 +48,7 @@ const installation = (clusters: readonly Cluster[] = []): InstallationFacts => (
   problems: [],
   weaker: [],
   labelled: true,
+  hasSettings: true,
   params: {},
   clusters,
   repositories: [],

@@ -2,6 +2,7 @@ import type { Runnable } from '#base';
 import { createController } from '#controller';
 import { createMemoryPublisher, createRedisPublisher } from '#publish';
 import type { Publisher } from '#publish';
+import { createSettingsWriter } from '#settings';
 import { createOwnership, clusterWeightings } from '#sharding';
 import type { Ownership } from '#sharding';
 import {
@@ -20,7 +21,7 @@ import { machineOf } from './process-location.ts';
  * Returns start groups: each starts when the previous one is ready, and they stop in reverse.
  */
 export function wire(inputs: WireInputs): (readonly Runnable[])[] {
-  const infrastructure = createInfrastructure(inputs);
+  const infrastructure = createInfrastructure(inputs, createSettingsWriter);
   const { neighbours, namespace } = infrastructure;
   const ownership = ownershipOf(inputs, infrastructure);
   const publisher = publisherOf(inputs, infrastructure);

@@ -143,6 +143,8 @@ export class HubAccess {
     const name = nameOf(request);
     // Only signature verification needs the keys, and its errors show in the Applications.
     if (name === 'argocd-gpg-keys-cm') return undefined;
+    // Without it the controller works; metrics and problems of the settings show it.
+    if (name === 'driftless-settings') return undefined;
     return `${request.verb} ${request.kind} ${namespace ?? ''} ${name}`;
   }
 }

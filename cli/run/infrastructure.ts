@@ -29,7 +29,7 @@ import type { ClusterConnection } from '#model';
 import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
 import { createSettingsStore } from '#settings';
-import type { SettingsStore, SettingsStoreDeps } from '#settings';
+import type { SettingsStore, SettingsStoreDeps, SettingsWriter } from '#settings';
 import { HubTime, parseAlgorithm, timingOf } from '#sharding';
 import type { Ownership } from '#sharding';
 import { TelemetryServer } from '#telemetry';
@@ -96,7 +96,11 @@ export interface ReplicaInfrastructure {
   readonly neighbours: Omit<WatchDeps, 'hub' | 'ownership'> & { readonly metrics: PromMetrics };
 }
 
-export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure {
+/** @param writerOf undefined (a shadow): the settings in force are not kept. */
+export function createInfrastructure(
+  inputs: WireInputs,
+  writerOf?: (client: KubeClient) => SettingsWriter,
+): ReplicaInfrastructure {
   const { config, hub, logger } = inputs;
   const { metrics, instruments, upkeep } = createMetrics(config, logger);
   inputs.tracing?.exposeMetrics(metrics);
@@ -117,13 +121,7 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     onForbidden: (request, message) => hubAccess.denied(request, message),
   });
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
-  const settings = createSettingsStore({
-    ...surroundings,
-    client,
-    namespace,
-    inClusterConnection: inputs.inCluster ?? hub.connection,
-    healthScripts: inputs.healthScripts,
-  });
+  const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
   const { credentialPlugins } = config;
   const clients = new SharedClients(
     clientFactory(inputs, {
@@ -155,6 +153,14 @@ export function createInfrastructure(inputs: WireInputs): ReplicaInfrastructure 
     repositories,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics, tracer: inputs.tracing?.tracer },
   };
+}
+
+function settingsStore(
+  { hub, inCluster, healthScripts }: WireInputs,
+  deps: Omit<SettingsStoreDeps, 'inClusterConnection' | 'healthScripts'>,
+): SettingsStore {
+  const inClusterConnection = inCluster ?? hub.connection;
+  return createSettingsStore({ ...deps, inClusterConnection, healthScripts });
 }
 
 /** Argo CD's repo-server if configured, otherwise the generator of this process (decision D12). */

@@ -2,7 +2,7 @@ import { defined, DriftlessError, hashText, isObject } from '#base';
 import type { Clock } from '#base';
 import type { Informer } from '#kube';
 import { appKeyOf, destinationNamespaceOf, isCompleted, projectOf, refOf, repositoryUrlsOf } from '#model';
-import type { Application, AppProject, Cluster, KubeObject, OperationState, ResourceRef } from '#model';
+import type { Application, AppProject, Cluster, ConditionType, KubeObject, OperationState, ResourceRef } from '#model';
 import {
   appNamespaceDenied,
   canSync,
@@ -19,8 +19,8 @@ import type { SettingsStore, UnresolvedDestination } from '#settings';
 import { EffectiveProjects } from './effective-projects.ts';
 import type { PolicyFacts } from './policy-facts.ts';
 import type { BoundApplication, ImpersonationUsers, ResourceGate, SpecVerdict, WindowGate } from './bound.ts';
-import { conflictConditions } from '../shared/conditions.ts';
-import { ProjectUnusable } from '../shared/errors.ts';
+import { conflictConditions, settingsHold } from '../shared/conditions.ts';
+import { ClusterNotReady, ProjectUnusable, SettingsUnreadable } from '../shared/errors.ts';
 import type { OwnershipGuard } from './ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 
@@ -51,9 +51,12 @@ export class ProjectPolicies {
 
   /**
    * The effective project of an Application.
-   * @throws ProjectUnusable when it does not exist or does not permit the Application's namespace.
+   * @throws ProjectUnusable when it does not exist or does not permit the Application's namespace;
+   * SettingsUnreadable when it is unknown what the settings forbid.
    */
   of(app: Application): AppProject {
+    const held = settingsHold(this.#deps.settings.settings());
+    if (held !== undefined) throw new SettingsUnreadable(held);
     const name = projectOf(app);
     const stored = this.#lookup(name);
     if (stored === undefined)
@@ -113,14 +116,14 @@ export class ProjectPolicies {
       return { ok: true, bound: this.#bind(app, project, cluster) };
     } catch (error) {
       if (!(error instanceof ProjectUnusable)) throw error;
-      const type = error.missing ? 'InvalidSpecError' : 'UnknownError';
+      const type = conditionOf(error);
       return { ok: false, conditions: [{ type, message: error.message }] };
     }
   }
 
   /**
    * Binds an Application for an operation.
-   * @throws with the message that the operation shows.
+   * @throws with the message that the operation shows; ClusterNotReady while a setting is unknown.
    */
   ofOperation(app: Application): BoundApplication {
     const cluster = this.#deps.guard.resolve(app);
@@ -128,6 +131,8 @@ export class ProjectPolicies {
     try {
       project = this.of(app);
     } catch (error) {
+      if (error instanceof SettingsUnreadable)
+        throw new ClusterNotReady('', error, { message: error.message, afterMs: heldRecheckMs });
       throw new DriftlessError('PROJECT', `Failed to load application project: ${(error as Error).message}`, {
         cause: error,
       });
@@ -279,6 +284,14 @@ export class ProjectPolicies {
     return known;
   }
 }
+
+function conditionOf(error: ProjectUnusable): ConditionType {
+  if (error instanceof SettingsUnreadable) return 'SettingsError';
+  return error.missing ? 'InvalidSpecError' : 'UnknownError';
+}
+
+/** How often an operation looks whether the settings can be read; a change of them wakes nothing. */
+const heldRecheckMs = 5000;
 
 /** The clusters that are scoped to each project, of one list of clusters. */
 interface ScopedClusters {

@@ -14,7 +14,7 @@ import type { BoundApplication } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
 import { contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
-import { conflictConditions, ownedConditions } from '../shared/conditions.ts';
+import { boundConditions, ownedConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
 import { finalizersOf } from '../application/finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshness.ts';
@@ -254,7 +254,7 @@ export class RefreshProcessor {
       if (done !== undefined) return done;
     }
     const conditions = [
-      ...(verdict.ok ? conflictConditions(verdict.bound.cluster) : verdict.conditions),
+      ...(verdict.ok ? boundConditions(verdict.bound) : verdict.conditions),
       ...hydrationConditions(pass.before, this.#config.hydrates),
     ];
     const status = withConditions(pass.before.status ?? {}, conditions, ownedConditions.spec, pass.time);

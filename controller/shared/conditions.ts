@@ -1,9 +1,17 @@
 import { outsideText } from '#base';
-import type { ApplicationCondition, Cluster, ConditionType } from '#model';
+import type { ApplicationCondition, Cluster, ConditionType, Settings } from '#model';
+import { unreadableText } from '#settings';
 
 /** Condition types by the step of a pass that owns them: a step replaces its own and no others. */
 export const ownedConditions = {
-  spec: ['InvalidSpecError', 'UnknownError', 'HydrationWarning', 'DuplicateClusterWarning'],
+  spec: [
+    'InvalidSpecError',
+    'UnknownError',
+    'HydrationWarning',
+    'DuplicateClusterWarning',
+    'SettingsError',
+    'SettingsWarning',
+  ],
   comparison: [
     'ComparisonError',
     'SharedResourceWarning',
@@ -65,6 +73,27 @@ function sortKey(condition: ApplicationCondition): string {
 /** Warns when several Secrets describe the Application's cluster: names the one in use. */
 export function conflictConditions({ conflict }: Pick<Cluster, 'conflict'>): readonly ApplicationCondition[] {
   return conflict === undefined ? [] : [{ type: 'DuplicateClusterWarning', message: conflict }];
+}
+
+/** Names the settings about every write that cannot be read, and whose last value is in force. */
+function settingsConditions({ unreadable }: Pick<Settings, 'unreadable'>): readonly ApplicationCondition[] {
+  return unreadable
+    .filter(({ kind, isKept }) => kind === undefined && isKept)
+    .map((setting) => ({ type: 'SettingsWarning', message: unreadableText(setting) }));
+}
+
+/** Warnings about the cluster and the settings of a valid Application. */
+export function boundConditions(bound: {
+  readonly cluster: Pick<Cluster, 'conflict'>;
+  readonly settings: Pick<Settings, 'unreadable'>;
+}): readonly ApplicationCondition[] {
+  return [...conflictConditions(bound.cluster), ...settingsConditions(bound.settings)];
+}
+
+/** Why nothing may be written, whatever the Application; undefined: it may. */
+export function settingsHold({ unreadable }: Pick<Settings, 'unreadable'>): string | undefined {
+  const held = unreadable.filter(({ kind, isKept }) => kind === undefined && !isKept);
+  return held.length === 0 ? undefined : held.map((setting) => unreadableText(setting)).join('. ');
 }
 
 /** Conditions as one line for an operation's message: `<Type>: <message>;<Type>: <message>`. */

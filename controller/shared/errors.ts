@@ -76,6 +76,13 @@ export class ProjectUnusable extends DriftlessError {
   }
 }
 
+/** A setting that narrows every write cannot be read, and no value of it is known. */
+export class SettingsUnreadable extends ProjectUnusable {
+  constructor(message: string) {
+    super(message, false);
+  }
+}
+
 /** The deletion of an Application cannot proceed for now; the message becomes its DeletionError. */
 export class DeletionBlocked extends DriftlessError {
   constructor(message: string) {

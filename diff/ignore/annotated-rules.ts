@@ -52,7 +52,7 @@ function readAnnotation(target: KubeObject): AnnotatedPointers {
   const text = annotationOf(target, annotations.ignoreDifferences) ?? '';
   if (text === '') return nothing;
   if (text.length > maxTextLength)
-    return { pointers: [], faults: [{ ...fault(`is longer than ${maxTextLength} characters`), undecided: true }] };
+    return { pointers: [], faults: [fault(`is longer than ${maxTextLength} characters`)] };
   try {
     return pointersOf(parseYamlDocuments(text)[0] ?? null);
   } catch (error) {
@@ -67,14 +67,16 @@ function pointersOf(value: Json): AnnotatedPointers {
   const list = name === undefined ? undefined : ownMember(value, name);
   const pointers = Array.isArray(list) ? (list as readonly Json[]).filter((item) => typeof item === 'string') : [];
   if (pointers.length === 0 || pointers.length !== (list as readonly Json[]).length)
-    return { pointers: [], faults: [fault('must have a list of texts in jsonPointers, so it ignores nothing')] };
+    return { pointers: [], faults: [fault('must have a list of texts in jsonPointers')] };
   return {
     pointers,
-    faults: names.length === 1 ? [] : [fault('ignores by jsonPointers only; its other keys have no effect')],
+    faults: names.length === 1 ? [] : [{ ...fault(otherKeys), undecided: false }],
   };
 }
 
-/** The effect is that of Argo CD, which reports nothing. */
+const otherKeys = 'ignores by jsonPointers only; its other keys have no effect';
+
+/** It is unknown what the annotation was to ignore. In Argo CD it ignores nothing. */
 function fault(problem: string): RuleFault {
-  return { where: source, rule: 'the value', problem, undecided: false };
+  return { where: source, rule: 'value', problem, undecided: true };
 }

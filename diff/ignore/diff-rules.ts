@@ -38,7 +38,9 @@ export interface RuleFault {
   readonly problem: string;
   /**
    * True: what the rule ignores is unknown. False: it has the same effect as in Argo CD, which is
-   * not the apparent one.
+   * not the apparent one, or its last readable value is in force.
    */
   readonly undecided: boolean;
+  /** The rule cannot be read, and its last readable value stays in force. */
+  readonly isKept?: true;
 }

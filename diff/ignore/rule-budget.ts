@@ -9,7 +9,7 @@ export const ruleBudget = { weight: 12_000, textLength: 512 * 1024 } as const;
 /** jq programs weigh more: they take longer to compile than a pointer. */
 const ruleWeights = { entry: 2, pointer: 1, program: 2, manager: 1 } as const;
 /** Real group and kind patterns are far shorter. */
-const maxGlobLength = 1024;
+export const maxGlobLength = 1024;
 
 /** The rules within the budget, and a fault if some exceed it. */
 export interface BudgetedRules {

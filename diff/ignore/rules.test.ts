@@ -67,6 +67,19 @@ describe('a faulty ignore rule affects only itself', () => {
     expect(result.faults).toEqual([fault]);
   });
 
+  it.each<[object, string]>([
+    [{ jsonPointers: '/data/loose' }, 'jsonPointers is not a list of texts'],
+    [{ jsonPointers: ['/data/loose', 5] }, 'jsonPointers is not a list of texts'],
+    [{ jqPathExpressions: { a: 1 } }, 'jqPathExpressions is not a list of texts'],
+    [{ managedFieldsManagers: 'operator' }, 'managedFieldsManagers is not a list of texts'],
+    [{ kind: 5, jsonPointers: ['/data/loose'] }, 'kind is not a text'],
+    [{ kind: '[Config', jsonPointers: ['/data/loose'] }, 'group or kind is no glob'],
+  ])('an entry that cannot be read decides nothing: %j', (entry, problem) => {
+    const result = diff(entry);
+    expect(result).toMatchObject({ modified: true, undecided: true });
+    expect(result.faults.map(({ problem: text }) => text)).toEqual([`cannot be read: ${problem}`]);
+  });
+
   it('a malformed pattern has no effect, as in Argo CD, with a warning', () => {
     const result = diff({ jqPathExpressions: ['.data.other | select(test("(?=x)"))', '.data.loose'] });
     expect(result).toMatchObject({ modified: true, undecided: false });

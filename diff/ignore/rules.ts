@@ -1,8 +1,9 @@
-import { compileGlob } from '#base';
-import type { ResourceIgnoreDifferences, Settings } from '#model';
+import { compileGlob, isObject, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { ResourceIgnoreDifferences, Settings, UnreadableSetting } from '#model';
 import type { RuleFault } from './diff-rules.ts';
 import { knownTypeRules } from './known-types.ts';
-import { withinBudget } from './rule-budget.ts';
+import { maxGlobLength, withinBudget } from './rule-budget.ts';
 import { RuleIndex } from './rule-index.ts';
 import type { RuleScope } from './rule-index.ts';
 import { readRule } from './rule-parts.ts';
@@ -20,9 +21,10 @@ const rulesByList = new WeakMap<readonly ResourceIgnoreDifferences[], RuleList>(
 export function rulesOfApp(list: readonly ResourceIgnoreDifferences[]): RuleList {
   let rules = rulesByList.get(list);
   if (rules === undefined) {
-    const budgeted = withinBudget(list);
-    const read = budgeted.list.map((rule, i) => compileAppRule(rule, `spec.ignoreDifferences[${i}]`));
-    rules = { index: new RuleIndex(read), fault: budgeted.fault };
+    const places = [...list.keys()].filter((i) => unreadableMember(list[i]) === undefined);
+    const budgeted = withinBudget(places.flatMap((i) => list[i] ?? []));
+    const read = budgeted.list.map((rule, i) => compileAppRule(rule, `spec.ignoreDifferences[${places[i] ?? i}]`));
+    rules = { index: new RuleIndex([...read, ...list.flatMap(unreadableAppRule)]), fault: budgeted.fault };
     rulesByList.set(list, rules);
   }
   return rules;
@@ -32,6 +34,13 @@ export function rulesOfApp(list: readonly ResourceIgnoreDifferences[]): RuleList
 export function updateRuleFaults(settings: Settings): readonly RuleFault[] {
   return Object.entries(settings.overrides).flatMap(([key, { ignoreResourceUpdates }]) =>
     systemRules(key, settings, { ignoreResourceUpdates }).flatMap(({ faults }) => faults),
+  );
+}
+
+/** Faults of the `ignoreDifferences` rules: syntax errors, and rules that select nothing. */
+export function ignoreRuleFaults(settings: Settings): readonly RuleFault[] {
+  return Object.entries(settings.overrides).flatMap(([key, { ignoreDifferences }]) =>
+    systemRules(key, settings, { ignoreDifferences }).flatMap(({ faults }) => faults),
   );
 }
 
@@ -73,7 +82,18 @@ function diffRules(settings: Settings): readonly IgnoreRule[] {
   const rules = Object.entries(settings.overrides).flatMap(([key, override]) =>
     systemRules(key, settings, { ignoreDifferences: override.ignoreDifferences }),
   );
-  return [...rules, ...statusRules(settings), ...knownTypeRules(settings.overrides)];
+  const unreadable = settings.unreadable.flatMap(unreadableRule);
+  return [...rules, ...unreadable, ...statusRules(settings), ...knownTypeRules(settings.overrides)];
+}
+
+/** Stands for the ignore rules of a key that cannot be read: it ignores nothing, and says so. */
+function unreadableRule({ key, problem, kind: customization, isKept }: UnreadableSetting): readonly IgnoreRule[] {
+  if (customization === undefined) return [];
+  const fault = { where: `argocd-cm ${key}`, rule: 'value', problem: `cannot be read: ${problem}` };
+  const kept = isKept ? { isKept: true as const } : {};
+  const slash = customization.indexOf('/');
+  const matchesKind = kindMatcher(slash < 0 ? '' : customization.slice(0, slash), customization.slice(slash + 1));
+  return [{ ...anywhere(matchesKind), parts: [], managers: [], faults: [{ ...fault, undecided: !isKept, ...kept }] }];
 }
 
 function updateRules(settings: Settings): readonly IgnoreRule[] {
@@ -140,6 +160,37 @@ function compileAppRule(rule: ResourceIgnoreDifferences, where: string): IgnoreR
   const { group = '', kind, name = '', namespace = '' } = rule;
   const managers = rule.managedFieldsManagers ?? [];
   return { matchesKind: kindMatcher(group, kind), name, namespace, ...readRule(rule, where), managers };
+}
+
+/** The scope may be what cannot be read, so such a rule counts for every resource. */
+function unreadableAppRule(rule: ResourceIgnoreDifferences, i: number): readonly IgnoreRule[] {
+  const problem = unreadableMember(rule);
+  if (problem === undefined) return [];
+  const where = `spec.ignoreDifferences[${i}]`;
+  const faults = [{ where, rule: 'value', problem: `cannot be read: ${problem}`, undecided: true }];
+  return [{ ...anywhere(() => true), parts: [], managers: [], faults }];
+}
+
+/** What the schema of Applications excludes; a server without it lets it pass. */
+function unreadableMember(rule: unknown): string | undefined {
+  const members = rule as JsonObject | undefined;
+  if (!isObject(members)) return 'it is not an object';
+  const text = ['group', 'kind', 'name', 'namespace'].find((member) => !isTextOrAbsent(ownMember(members, member)));
+  if (text !== undefined) return `${text} is not a text`;
+  const list = ['jsonPointers', 'jqPathExpressions', 'managedFieldsManagers'].find((member) => {
+    const value = ownMember(members, member) ?? [];
+    return !Array.isArray(value) || !value.every((item) => typeof item === 'string');
+  });
+  if (list !== undefined) return `${list} is not a list of texts`;
+  const patterns = ['group', 'kind'].map((member) => String(ownMember(members, member) ?? ''));
+  // Longer ones exceed the budget.
+  return patterns.every((pattern) => pattern.length > maxGlobLength || matcherOf(pattern) !== undefined)
+    ? undefined
+    : 'group or kind is no glob';
+}
+
+function isTextOrAbsent(value: Json | undefined): boolean {
+  return value === undefined || value === null || typeof value === 'string';
 }
 
 /** Matches group and kind, which may be globs. */

@@ -23,7 +23,7 @@ import type { Application, ClusterConnection, KubeObject } from '#model';
 import { createMemoryPublisher } from '#publish';
 import type { MemoryPublisher, Publisher } from '#publish';
 import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
-import { createSettingsStore } from '#settings';
+import { createSettingsStore, createSettingsWriter } from '#settings';
 import { createOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
@@ -223,7 +223,13 @@ export class World {
       return client;
     };
     const hub = connect({ server: this.hub.url, insecure: false, credentials: {} });
-    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+    const settings = createSettingsStore({
+      ...common,
+      client: hub,
+      namespace: 'argocd',
+      writer: createSettingsWriter(hub),
+      metrics,
+    });
     const ownership = createOwnership({
       ...common,
       client: hub,

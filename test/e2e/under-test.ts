@@ -21,7 +21,7 @@ export interface InstallOptions {
 const ownBusiness: Readonly<Record<string, readonly string[] | 'any'>> = {
   events: 'any',
   applications: 'any',
-  configmaps: ['argocd-app-controller-shard-cm', 'driftless-ownership'],
+  configmaps: ['argocd-app-controller-shard-cm', 'driftless-ownership', 'driftless-settings'],
 };
 
 /**
