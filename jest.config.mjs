@@ -16,7 +16,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   reporters: ['default', '<rootDir>/scripts/jest/report.mjs'],
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   restoreMocks: true,
   maxWorkers: 2,
   workerIdleMemoryLimit: '1GB',

@@ -359,7 +359,7 @@ export class World {
   }
 
   /** Waits until `check` does not throw for an Application. */
-  async until(name: string, check: (app: Application) => void, withinMs = 30_000): Promise<Application> {
+  async until(name: string, check: (app: Application) => void, withinMs = 60_000): Promise<Application> {
     return eventually(() => {
       const app = this.app(name);
       if (app === undefined) throw new Error(`no application ${name}`);
