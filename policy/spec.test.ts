@@ -58,7 +58,11 @@ describe('validateSpec', () => {
     ['a chart without revision', { source: { repoURL: 'r', chart: 'c' } }, [revision]],
     ['a chart with an empty revision', { source: { repoURL: 'r', chart: 'c', targetRevision: '' } }, [revision]],
     ['a path without revision', { source: { repoURL: 'https://h/r', path: 'x', targetRevision: '' } }, []],
-    ['several', { sources: [git, { repoURL: 'r', chart: 'c', targetRevision: '1' }, { repoURL: 'https://h/r', ref: 'v' }] }, []],
+    [
+      'several',
+      { sources: [git, { repoURL: 'r', chart: 'c', targetRevision: '1' }, { repoURL: 'https://h/r', ref: 'v' }] },
+      [],
+    ],
     ['several win over one', { source: {}, sources: [git] }, []],
     ['no several is one', { source: git, sources: [] }, []],
     ['no several, and none', { sources: [] }, [single]],

@@ -61,7 +61,7 @@ beforeAll(async () => {
   for (const [i, url] of valuesUrls.entries())
     server.repository(`team-a/values-${i}.git`, {
       'Chart.yaml': 'apiVersion: v2\nname: c\nversion: 1.0.0\n',
-      'x': url,
+      x: url,
     });
 });
 afterAll(() => server.stop());

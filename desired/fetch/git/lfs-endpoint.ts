@@ -44,11 +44,11 @@ export async function findLfsEndpoint(
   const at = configured === '' ? own : checkUrl(configured, cacheDir);
   if (at.transport === 'http') {
     const url = configured === '' ? checkUrl(defaultUrl(at.url), cacheDir) : at.bare;
-    if (own.transport !== 'http' || !isLent(own, url, sourceRepos)) return { url, access: withoutLogin({ repository, at }), headers: {} };
+    if (own.transport !== 'http' || !isLent(own, url, sourceRepos))
+      return { url, access: withoutLogin({ repository, at }), headers: {} };
     return { url, access: { repository: await withToken(repository, signal), at: own }, headers: {} };
   }
-  if (at.scheme !== 'ssh')
-    throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
+  if (at.scheme !== 'ssh') throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
   if (at.url !== own.url && at.host !== own.host)
     throw new UnsafeInput('the address of .lfsconfig is refused: it is another ssh server than that of the repository');
   if (!isLent(own, at, sourceRepos))
@@ -59,9 +59,10 @@ export async function findLfsEndpoint(
   return granted(result, repository, { at, cacheDir });
 }
 
-/** Whether the LFS server may get the credentials of the repository: its own one, or a permitted one. */
+/** Whether the LFS server is the repository's own, or one that the project permits. */
 function isLent(own: SourceAddress, server: SourceAddress, sourceRepos: PermittedRepos): boolean {
-  const named = (address: SourceAddress): string => comparableAddress(address.bare).replace(/(?:\.git)?\/info\/lfs$/, '');
+  const named = (address: SourceAddress): string =>
+    comparableAddress(address.bare).replace(/(?:\.git)?\/info\/lfs$/, '');
   if (named(server) === named(own)) return true;
   const repository = readAddress(server.text.replace(/\/info\/lfs$/, ''), 'git');
   return !isRefused(repository) && mayBorrow(sourceRepos, own, repository);
@@ -87,7 +88,11 @@ function granted(
   );
   if (found.transport !== 'http')
     throw new RepositoryError(`the ssh server names an LFS server without https: ${outsideText('url', href)}`);
-  return { url: found.bare, access: withoutLogin({ repository, at: found }), headers: headersIn(ownMember(answer, 'header')) };
+  return {
+    url: found.bare,
+    access: withoutLogin({ repository, at: found }),
+    headers: headersIn(ownMember(answer, 'header')),
+  };
 }
 
 function jsonOf(text: string): Json | undefined {
@@ -110,7 +115,7 @@ function defaultUrl(repository: string): string {
   return `${repository.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`;
 }
 
-/** The path of an ssh address, which becomes a word of a command on the server. @throws UnsafeInput */
+/** The path of an ssh address, a word of a command on the server. @throws UnsafeInput */
 function sshPath({ segments, isShort }: SourceAddress): string {
   const path = `${isShort ? '' : '/'}${segments.join('/')}`;
   if (/^[\w./~+-]+$/.test(path) && !path.startsWith('-')) return path;

@@ -121,7 +121,12 @@ export class Lfs {
         throw new RepositoryError(`the LFS server of the repository does not have the file ${pointer.digest}`);
       // Headers of the LFS server grant access; without any, the repository's login may be needed.
       const isBare = Object.keys(action.headers).length > 0;
-      const asked = { url: answerUrl(action.href, endpoint.url.url), originHeaders: action.headers, maxBytes: pointer.size + 1, signal };
+      const asked = {
+        url: answerUrl(action.href, endpoint.url.url),
+        originHeaders: action.headers,
+        maxBytes: pointer.size + 1,
+        signal,
+      };
       const answer = await this.#deps.web.get(asked, isBare ? withoutLogin(access) : access);
       const content = expectOk(answer, `failed to download the LFS file ${pointer.digest}`);
       if (content.length !== pointer.size || digestOf(content) !== pointer.digest)
