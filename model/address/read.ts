@@ -55,6 +55,11 @@ export function isArtifact(source: { readonly repoURL: string; readonly chart?: 
   return !isRefused(address) && address.scheme === 'oci' && !address.isShort;
 }
 
+/** Reads an address in the answer of a server, such as a redirect. */
+export function readAnswerAddress(url: URL): AddressReading {
+  return SourceAddress.ofAnswer(url);
+}
+
 export function isRefused(reading: AddressReading): reading is RefusedAddress {
   return !(reading instanceof SourceAddress);
 }
