@@ -86,11 +86,9 @@ describe('what Secrets add to a project', () => {
       repositories: [{ url: 'https://h/b', project: 'p' }],
       clusters: [{ server: 's', namespaces: [], project: 'p' }],
     });
-    expect(['https://h/b', 'https://h/c', 'oci://h/x'].map((url) => isSourcePermitted(effective, addressOf(url)))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(
+      ['https://h/b', 'https://h/c', 'oci://h/x'].map((url) => isSourcePermitted(effective, addressOf(url))),
+    ).toEqual([true, false, false]);
     const at = (server: string): boolean => isDestinationPermitted(effective, { server, name: 'n', namespace: 'a' });
     expect([at('s'), at('t'), at('*')]).toEqual([true, false, false]);
   });

@@ -25,7 +25,7 @@ export interface RepositoryPattern {
   /** Compared with `comparableAddress`, to permit. */
   readonly exact: string;
   readonly matchesExact: Matches;
-  /** Compared with `looseNames`, to deny and to require; undefined for a pattern that is no glob. */
+  /** Compared with `looseNames`, to deny and to require; undefined if the pattern is no glob. */
   readonly matchesLoose: Matches | undefined;
 }
 
@@ -34,7 +34,7 @@ const known = new Map<string, RepositoryPattern>();
 const maxKnown = 2000;
 const maxKnownLength = 500;
 
-/** @param separators `/` for the patterns of `sourceRepos`, "" for those of signature policies */
+/** @param separators `/` for patterns of `sourceRepos`, "" for those of signature policies */
 export function repositoryPattern(entry: string, separators: '/' | ''): RepositoryPattern {
   const key = `${separators} ${entry}`;
   const found = known.get(key);
@@ -62,11 +62,10 @@ function exactPattern(entry: string): string {
   const plain = /\/\.git$/i.test(text) ? `${comparableUrl(text)}.git` : comparableUrl(text);
   const isRegistry = /^(?:\d+(?:\.\d+){3}|\[[0-9a-f:]+\]):\d+(?:\/[^:@?#]*)?$/i.test(text);
   // Go cannot parse an IP address with a port; Argo CD takes all such texts for one.
-  return plainHost(isRegistry ? toLower(text) : plain)
-    .replace(/%[0-9a-f]{2}/gi, (escape) => {
-      const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
-      return /[A-Za-z0-9_~-]/.test(char) ? char.toLowerCase() : escape.toLowerCase();
-    });
+  return plainHost(isRegistry ? toLower(text) : plain).replace(/%[0-9a-f]{2}/gi, (escape) => {
+    const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[A-Za-z0-9_~-]/.test(char) ? char.toLowerCase() : escape.toLowerCase();
+  });
 }
 
 /** Without a password, the scheme's own port, `file://`, and the second slash of `user@host://`. */

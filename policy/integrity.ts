@@ -52,14 +52,16 @@ export function integrityOf(project: AppProject, url: string): GitIntegrity | { 
   return policy === undefined ? undefined : demandOf(policy, url);
 }
 
-/** Whoever picks the spelling must not get fewer checks: an exclusion from checks is read narrowly. */
+/** No choice of a spelling leads to fewer checks: exclusions from them are read narrowly. */
 function matchingPolicies(
   policies: readonly GitIntegrityPolicy[],
   address: SourceAddress,
 ): readonly GitIntegrityPolicy[] {
   const isNamed = (pattern: string): boolean => {
     const { matchesExact, matchesLoose } = repositoryPattern(pattern, '');
-    return looseNames(address).some((name) => matchesLoose?.(name) === true) || matchesExact(comparableAddress(address));
+    return (
+      looseNames(address).some((name) => matchesLoose?.(name) === true) || matchesExact(comparableAddress(address))
+    );
   };
   const isWritten = (pattern: string): boolean => globMatch(pattern, address.text);
   const byName = policies.filter((policy) =>

@@ -26,7 +26,16 @@ const table: readonly (readonly [
   [
     'one repository',
     [`${gh}/a/b`],
-    [`${gh}/a/b`, `${gh}/a/b.git`, `${gh}/A/B`, `  ${gh}/a/b `, 'HTTPS://GitHub.com/a/b.git', `${gh}/a/b/`, `${gh}:443/a/b`, `${gh}/%61/b`],
+    [
+      `${gh}/a/b`,
+      `${gh}/a/b.git`,
+      `${gh}/A/B`,
+      `  ${gh}/a/b `,
+      'HTTPS://GitHub.com/a/b.git',
+      `${gh}/a/b/`,
+      `${gh}:443/a/b`,
+      `${gh}/%61/b`,
+    ],
     [`${gh}/a/bc`, `${gh}/a`, 'http://github.com/a/b', `${gh}/a/b.git.git`, `${gh}/a/b#x`, `${gh}/a/b?x`],
   ],
   ['the entry itself with .git and in capitals', ['https://GITHUB.com/A/B.git'], [`${gh}/a/b`], [`${gh}/a/b/c`]],

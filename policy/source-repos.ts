@@ -39,7 +39,9 @@ function isAllowed({ exact, matchesExact }: RepositoryPattern, address: SourceAd
   if (exact === '*') return true;
   if (query !== '' && !matchesExact(plain) && !namesQuery(exact, plain, query)) return false;
   const namesUser = /^[^/]*(?:\/\/)?[^/]*@/.test(exact);
-  return !address.hasLogin || address.transport !== 'http' || namesUser || matchesExact(comparableAddress(address.bare));
+  return (
+    !address.hasLogin || address.transport !== 'http' || namesUser || matchesExact(comparableAddress(address.bare))
+  );
 }
 
 /** Whether a question mark of the pattern stands for the one of the query. */
@@ -47,7 +49,9 @@ function namesQuery(exact: string, plain: string, query: string): boolean {
   const cuts = [...exact.matchAll(/\?/g)].map(({ index }) => index);
   return cuts.slice(0, maxCuts).some((at) => {
     const [before, after] = [exact.slice(0, at), exact.slice(at + 1)];
-    return repositoryPattern(before, '/').matchesExact(plain) && repositoryPattern(after, '/').matchesExact(query.slice(1));
+    return (
+      repositoryPattern(before, '/').matchesExact(plain) && repositoryPattern(after, '/').matchesExact(query.slice(1))
+    );
   });
 }
 

@@ -77,6 +77,19 @@ describe('gitIntegrity', () => {
     },
   );
 
+  it.each([
+    'https://x@git/org/app',
+    'https://git:443/org/app/',
+    'https://git/org/%61pp',
+    'https://git/org/app;x',
+    'https://git/org/app.',
+  ])('never give a spelling to the policy for all other repositories: %s', (spelling) => {
+    const others = policies({ urls: ['*', `!${url}`], gpg: gpg('none') }, { urls: [url], gpg: gpg('strict', 'K') });
+    expect(gitIntegrity(project(others), git(spelling))).toEqual(gpg('strict', 'K'));
+    const excluded = policies({ urls: ['*', '!https://git/org/other'], gpg: head });
+    expect(gitIntegrity(project(excluded), git(spelling.replace('app', 'OTHER')))).toEqual(head);
+  });
+
   it('prefer a policy for the spelling as written', () => {
     const both = policies({ urls: [url], gpg: head }, { urls: [`${url}.git`], gpg: gpg('none') });
     expect(gitIntegrity(project(both), git(url))).toEqual(head);

@@ -109,7 +109,7 @@ function hydratorFaults(hydrator: JsonObject): readonly string[] {
   return faults;
 }
 
-/** Why the source may not be used; undefined if its address is readable and the project permits it. */
+/** Why the source may not be used; undefined if the project permits its address. */
 export function sourceDenied(
   project: AppProject,
   source: Pick<ApplicationSource, 'repoURL' | 'chart'>,

@@ -70,7 +70,10 @@ const go = await run('sh', ['-c', 'go run main.go < input'], {
   env: { ...process.env, GO111MODULE: 'off', GOFLAGS: '' },
   maxBuffer: 1 << 24,
 });
-const goReadings = go.stdout.trimEnd().split('\n').map((line) => JSON.parse(line));
+const goReadings = go.stdout
+  .trimEnd()
+  .split('\n')
+  .map((line) => JSON.parse(line));
 
 const readings = [];
 for (const [i, text] of spellings.entries()) {
@@ -90,7 +93,4 @@ for (const [i, text] of spellings.entries()) {
 proxy.close();
 rmSync(folder, { recursive: true });
 const lines = readings.map((row) => `  ${JSON.stringify(row)}`);
-writeFileSync(
-  new URL('../model/address/testdata/readings.json', import.meta.url),
-  `[\n${lines.join(',\n')}\n]\n`,
-);
+writeFileSync(new URL('../model/address/testdata/readings.json', import.meta.url), `[\n${lines.join(',\n')}\n]\n`);

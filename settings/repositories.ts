@@ -1,12 +1,5 @@
 import { parseGoBool, SecretValue } from '#base';
-import {
-  bareRepository,
-  comparableAddress,
-  credentialPrefix,
-  isRefused,
-  normalizeGitUrl,
-  readAddress,
-} from '#model';
+import { bareRepository, comparableAddress, credentialPrefix, isRefused, normalizeGitUrl, readAddress } from '#model';
 import type { KubeObject, Repository } from '#model';
 import { secretData } from './secret-data.ts';
 

@@ -84,7 +84,14 @@ function addressFeatures(source: ApplicationSource, where: string): readonly Use
   ];
   return readings.flatMap(({ reading, field }): UsedFeature[] =>
     isRefused(reading)
-      ? [{ feature: `the address is refused: ${reading.refused}`, where: field, severity: 'refused', row: rows.addresses }]
+      ? [
+          {
+            feature: `the address is refused: ${reading.refused}`,
+            where: field,
+            severity: 'refused',
+            row: rows.addresses,
+          },
+        ]
       : [],
   );
 }

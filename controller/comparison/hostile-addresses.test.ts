@@ -61,7 +61,7 @@ beforeAll(async () => {
   for (const [i, url] of valuesUrls.entries())
     server.repository(`team-a/values-${i}.git`, {
       'Chart.yaml': 'apiVersion: v2\nname: c\nversion: 1.0.0\n',
-      'x': url,
+      x: url,
     });
 });
 afterAll(() => server.stop());
@@ -70,12 +70,12 @@ const team = (...more: string[]): { sourceRepos: string[] } => ({
   sourceRepos: [`http://${server.host}/team-a/*`, `http://${server.host}/team-a/**`, ...more],
 });
 const git = (url: string): ApplicationSource => ({
-  repoURL: url.replace('HOST', server.host),
+  repoURL: url.replaceAll('HOST', server.host),
   path: '.',
   targetRevision: 'main',
 });
 const chart = (url: string): ApplicationSource => ({
-  repoURL: url.replace('HOST', server.host),
+  repoURL: url.replaceAll('HOST', server.host),
   chart: 'web',
   targetRevision: '1.0.0',
 });
@@ -238,5 +238,87 @@ describe('what the files of a source name', () => {
     const spec = team(`http://${server.host}/other-team/*`);
     const permitted = await server.render(chart('http://HOST/team-a/borrows'), spec);
     expect(permitted.withToken).toContain('/other-team/private.tgz');
+  });
+});
+
+/** Written by an attacker of the finished code, each against `secret` and the other team. */
+const furtherSpellings = [
+  'http://HOST/team-a/..%00/secret.git',
+  'http://HOST/team-a/.%2e/secret.git',
+  'http://HOST/team-a/%2e./secret.git',
+  'http://HOST/team-a/%252e%252e/secret.git',
+  'http://HOST/team-a/..%c0%af/secret.git',
+  'http://HOST/team-a/%c0%ae%c0%ae/secret.git',
+  'http://HOST/team-a/..%ef%bc%8fsecret.git',
+  'http://HOST/team-a/%ef%bc%8e%ef%bc%8e/secret.git',
+  'http://HOST/team-a/\uff0e\uff0e/secret.git',
+  'http://HOST/team-a/\u2024\u2024/secret.git',
+  'http://HOST/team-a/..;/secret.git',
+  'http://HOST/team-a/..;a=b/secret.git',
+  'http://HOST/team-a/x;/../../secret.git',
+  'http://HOST/team-a/.;/app.git',
+  'http://HOST/team-a\\..\\secret.git',
+  'http:\\\\HOST\\secret.git',
+  'http:/\\HOST/secret.git',
+  'http:///HOST/secret.git',
+  'http:HOST/secret.git',
+  'http:/HOST/secret.git',
+  '//HOST/secret.git',
+  'http://HOST:80@HOST/secret.git',
+  'http://HOST%2fteam-a/secret.git',
+  'http://HOST%23@HOST/secret.git',
+  'http://team-a@HOST/secret.git',
+  'http://HOST/team-a@HOST/../secret.git',
+  'http://HOST@HOST@HOST/team-a/../secret.git',
+  'http://[::ffff:127.0.0.1]/secret.git',
+  'http://2130706433/secret.git',
+  'http://127.1/team-a/../secret.git',
+  'http://HOST./secret.git',
+  'http://HOST/secret.git?x=/team-a/',
+  'http://HOST/secret.git?/../team-a/x',
+  'http://HOST/secret.git#/team-a/x',
+  'http://HOST/other-team/private.tgz?/team-a/x',
+  'http://HOST/secret.git%3f/team-a/..',
+  'http://HOST/secret.git%23/../../team-a',
+  'http://HOST/team-a/\u202egit.terces/../secret',
+  'http://HOST/team-a/\ufeff../secret.git',
+  'http://HOST/team-a/%20../../secret.git',
+  'http://HOST/team-a/ ../secret.git',
+  'http://HOST/team-a/\t../secret.git',
+  'http://HOST/team-a/.\n./secret.git',
+  'http://HOST/team-a/..\r/secret.git',
+  'http://HOST//team-a/../secret.git',
+  'http://HOST/team-a//../secret.git',
+  'http://HOST/team-a/../team-a/../secret.git',
+  'http://HOST/./secret.git',
+  'http://HOST/secret.git/.',
+  'http://HOST/secret.git/..//secret.git',
+  'http://HOST/secret%2egit',
+  'http://HOST/%73ecret%2Egit/',
+  'http://HOST/secret.git%20',
+  'http://HOST/secret.git;a',
+  'http://HOST/SECRET.GIT',
+  'http://HOST/secret.git.',
+  'ext::git-upload-pack http://HOST/secret.git',
+  'http::http://HOST/secret.git',
+  'file:///proc/self/root/team-a/../secret.git',
+  'FILE://localhost/../secret.git',
+  'git+http://HOST/secret.git',
+  '-uhttp://HOST/secret.git',
+  'http@HOST:secret.git',
+  'url=http://HOST/secret.git',
+  'oci://HOST/team-a/../secret',
+  'oci://HOST/secret@sha256:00',
+];
+
+describe('further spellings', () => {
+  it.each(furtherSpellings)('pass neither an entry for the own team nor a deny entry: %j', async (url) => {
+    const deny = { sourceRepos: ['*', `!http://${server.host}/secret`, `!http://${server.host}/other-team/**`] };
+    for (const source of [git(url), chart(url)])
+      for (const spec of [team(), deny]) {
+        const { text, dialled } = await server.render(source, spec);
+        expect(text).not.toContain('c4nary');
+        expect(dialled.filter((path) => /secret|other-team|\.\./i.test(decodeURIComponent(path)))).toEqual([]);
+      }
   });
 });

@@ -167,6 +167,27 @@ describe('validation of a group', () => {
       "destination repo https://git/wet is not permitted in project 'default'",
     ],
     [
+      'a destination with dots, which leads to the branch of another team',
+      { ...spec, syncSource: { ...spec.syncSource, repoURL: 'https://git/team-a/../team-b-deploy.git' } },
+      project(['https://git/dry', 'https://git/team-a/**']),
+      'destination repo "https://git/team-a/../team-b-deploy.git" is refused: its path has the segment ".."',
+    ],
+    [
+      'a destination with a user that a pattern for hosts would match',
+      { ...spec, syncSource: { ...spec.syncSource, repoURL: 'https://git.corp.@evil/x' } },
+      project(['https://git/dry', 'https://git.*/x']),
+      "destination repo https://evil/x is not permitted in project 'default'",
+    ],
+    [
+      'the dry branch in another spelling',
+      {
+        ...spec,
+        syncSource: { targetBranch: 'main', path: 'app', repoURL: 'HTTPS://u@GIT:443/%64ry.git/' },
+      },
+      project(['*']),
+      'app is configured to hydrate to its own dry source (branch "main"): hydrate to another branch',
+    ],
+    [
       'the dry branch',
       { ...spec, syncSource: { targetBranch: 'main', path: 'app' } },
       project(['*']),

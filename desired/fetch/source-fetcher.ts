@@ -117,7 +117,7 @@ export class SourceFetcher {
   ): Promise<Snapshot> {
     const snapshot = await this.#git.snapshot(repository, revision, again, signal);
     const complete = await this.#submodules?.complete(repository, snapshot, { sourceRepos, signal });
-    return this.#lfs.resolved(repository, complete ?? snapshot);
+    return this.#lfs.resolved(repository, complete ?? snapshot, sourceRepos);
   }
 
   #fetched(at: SourceLocation, revision: string, again: boolean, signal: AbortSignal): Promise<Snapshot> {

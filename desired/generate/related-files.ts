@@ -109,8 +109,7 @@ export class RelatedFiles {
   ): Promise<Uint8Array> {
     const { web, limits } = this.#deps;
     const at = checkWebUrl(url);
-    if (!isPermitted(repositories.sourceRepos, at))
-      throw notPermitted(`the file ${outsideText('url', url)}`, project);
+    if (!isPermitted(repositories.sourceRepos, at)) throw notPermitted(`the file ${outsideText('url', url)}`, project);
     const repository: Repository = { url: at.url, type: 'helm', insecure: false, inheritedCreds: false };
     const answer = await web.get(
       { url: at, maxBytes: Math.min(maxBytes, limits.maxArchiveBytes), signal },

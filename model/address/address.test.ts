@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { env } from 'node:process';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { comparableAddress, isRefused, looseNames, readAddress, SourceAddress } from './index.ts';
-import type { AddressUse } from './index.ts';
+import { comparableAddress, isRefused, looseNames, readAddress } from './index.ts';
+import type { AddressUse, SourceAddress } from './index.ts';
 
 /** What programs made of an address; "" if they refused it. */
 interface ProgramReading {
@@ -87,9 +87,45 @@ describe('the readings of programs', () => {
 const factor = Number(env['DRIFTLESS_LONG_FACTOR'] ?? '1');
 const piece = fc.constantFrom(
   ...['http://', 'https://', 'HTTP://', 'ssh://', 'git://', 'file://', 'oci://', 'u@', 'u:p@', '@', ':', ':80', ':443'],
-  ...['h.example', 'H.EXAMPLE', 'evil', '127.0.0.1', '0x7f.1', '[::1]', '[::1%25e]', '.', '..', '/', '//', '\\', '?', '#'],
+  ...[
+    'h.example',
+    'H.EXAMPLE',
+    'evil',
+    '127.0.0.1',
+    '0x7f.1',
+    '[::1]',
+    '[::1%25e]',
+    '.',
+    '..',
+    '/',
+    '//',
+    '\\',
+    '?',
+    '#',
+  ],
   ...['%2e', '%2F', '%5c', '%25', '%00', '%73', '%C3%A9', 'é', 'ⓗ', 'K', '\ud800', '\t', '\n', ' ', ';', '*', '{a}'],
-  ...['a', 'A', '.git', '~', '-', '--x', '&', '=', '+', '|', "'", '"', '<', '^', '`', '\u202e', '\u0000', 'xn--', '。', '･'],
+  ...[
+    'a',
+    'A',
+    '.git',
+    '~',
+    '-',
+    '--x',
+    '&',
+    '=',
+    '+',
+    '|',
+    "'",
+    '"',
+    '<',
+    '^',
+    '`',
+    '\u202e',
+    '\u0000',
+    'xn--',
+    '。',
+    '･',
+  ],
 );
 const spelling = fc.oneof(
   fc.array(piece, { maxLength: 9 }).map((pieces) => pieces.join('')),
@@ -147,7 +183,11 @@ describe('spellings of one address', () => {
     [
       'https://h.example/Team/app.git',
       'https://h.example/team/app',
-      ['HTTPS://H.Example:443/Team/app.git/', ' https://h.example/%54eam/%61pp.git ', 'https://h.example/Team/app%2Egit'],
+      [
+        'HTTPS://H.Example:443/Team/app.git/',
+        ' https://h.example/%54eam/%61pp.git ',
+        'https://h.example/Team/app%2Egit',
+      ],
     ],
     ['git@h.example:a/b.git', 'git@h.example/a/b', ['git@H.EXAMPLE:a/b.git/']],
     ['ssh://git@h.example/a/b', 'git@h.example/a/b', ['SSH://git@h.example:22/a/b/', 'git@h.example:/a/b']],
@@ -168,13 +208,25 @@ describe('spellings of one address', () => {
 
 describe('addresses of installations', () => {
   it.each<[AddressUse, string, string?]>([
-    ['git', 'https://user@dev.azure.com/org/My%20Project/_git/repo', 'https://dev.azure.com/org/My%20Project/_git/repo'],
+    [
+      'git',
+      'https://user@dev.azure.com/org/My%20Project/_git/repo',
+      'https://dev.azure.com/org/My%20Project/_git/repo',
+    ],
     ['git', 'https://dev.azure.com/org/C%23%20Tools/_git/repo'],
     ['git', 'git@ssh.dev.azure.com:v3/org/My%20Project/repo'],
     ['git', 'ssh://APKAEXAMPLE@git-codecommit.eu-west-1.amazonaws.com/v1/repos/app'],
-    ['git', 'ssh://me@corp.example@source.developers.google.com:2022/p/project/r/repo', 'ssh://me%40corp.example@source.developers.google.com:2022/p/project/r/repo'],
+    [
+      'git',
+      'ssh://me@corp.example@source.developers.google.com:2022/p/project/r/repo',
+      'ssh://me%40corp.example@source.developers.google.com:2022/p/project/r/repo',
+    ],
     ['git', 'https://x-token-auth:ATCTT3x=F@bitbucket.org/team/app.git', 'https://bitbucket.org/team/app.git'],
-    ['git', 'https://oauth2:glpat-x_y@gitlab.example.com/group/sub/app.git', 'https://gitlab.example.com/group/sub/app.git'],
+    [
+      'git',
+      'https://oauth2:glpat-x_y@gitlab.example.com/group/sub/app.git',
+      'https://gitlab.example.com/group/sub/app.git',
+    ],
     ['git', 'ssh://git@bitbucket.example.com:7999/~user/app.git'],
     ['git', 'git@github.com:org/app.git'],
     ['git', 'http://gitea.git.svc.cluster.local.:3000/org/app.git'],

@@ -12,8 +12,7 @@ const dottedQuad = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 export function readHost(text: string): string | RefusedAddress {
   if (text === '') return { refused: 'its host is missing' };
   if (text.startsWith('[')) return readLiteral(text);
-  if (/[^\u0000-\u007f]/.test(text))
-    return { refused: 'its host has characters beyond ASCII: write its xn-- form' };
+  if (/[^\u0000-\u007f]/.test(text)) return { refused: 'its host has characters beyond ASCII: write its xn-- form' };
   const host = text.toLowerCase();
   const labels = host.replace(/\.$/, '').split('.');
   const isName = labels.every((label) => /^[a-z0-9_-]{1,63}$/.test(label)) && !/^-|-\.?$/.test(host);

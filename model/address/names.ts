@@ -19,8 +19,7 @@ function userOf({ username }: SourceAddress): string {
 /** @param user with its `@`; "" without one */
 function named({ scheme, authority, isShort }: SourceAddress, user: string, path: string): string {
   if (scheme === 'file') return path === '' ? '/' : path;
-  if (scheme === 'ssh')
-    return isShort && user === '' ? `${authority}:${path.slice(1)}` : `${user}${authority}${path}`;
+  if (scheme === 'ssh') return isShort && user === '' ? `${authority}:${path.slice(1)}` : `${user}${authority}${path}`;
   return `${scheme === 'oci' && isShort ? '' : `${scheme}://`}${user}${authority}${path}`;
 }
 
@@ -37,7 +36,8 @@ export function looseNames(address: SourceAddress): readonly string[] {
   const user = address.username === undefined ? [] : [`${address.username.toLowerCase()}@${host}${slashed}`];
   const places = [`${host}${slashed}`, ...user];
   const names = spelled(address, places, slashed);
-  const all = address.query === '' ? names : [...names, ...names.map((name) => `${name}${address.query.toLowerCase()}`)];
+  const all =
+    address.query === '' ? names : [...names, ...names.map((name) => `${name}${address.query.toLowerCase()}`)];
   loose.set(address, all);
   return all;
 }

@@ -55,6 +55,11 @@ export function isArtifact(source: { readonly repoURL: string; readonly chart?: 
   return !isRefused(address) && address.scheme === 'oci' && !address.isShort;
 }
 
+/** Reads an address in the answer of a server, such as a redirect. */
+export function readAnswerAddress(url: URL): AddressReading {
+  return SourceAddress.ofAnswer(url);
+}
+
 export function isRefused(reading: AddressReading): reading is RefusedAddress {
   return !(reading instanceof SourceAddress);
 }
@@ -125,10 +130,7 @@ function readServer(text: string, scheme: AddressScheme): Pick<AddressParts, 'ho
   return typeof port === 'string' ? { host, port } : port;
 }
 
-function readUser(
-  info: string,
-  scheme: AddressScheme,
-): Pick<AddressParts, 'username' | 'password'> | RefusedAddress {
+function readUser(info: string, scheme: AddressScheme): Pick<AddressParts, 'username' | 'password'> | RefusedAddress {
   const isSsh = scheme === 'ssh';
   if (!isSsh && scheme !== 'http' && scheme !== 'https') return refuse(`a user is not allowed in ${scheme}://`);
   const colon = info.indexOf(':');
@@ -136,10 +138,18 @@ function readUser(
   const allowed = isSsh ? /^[A-Za-z0-9._~+@%-]*$/ : /^[A-Za-z0-9._~!$&'()*+,;=%-]*$/;
   if (name + word === '' || !allowed.test(name) || !/^[A-Za-z0-9._~!$&'()*+,;=%:-]*$/.test(word))
     return refuse('its user or password has characters that must be escaped');
+  if (isSsh && colon >= 0) return refuse('a password is not allowed in ssh://');
+  return decodedUser(name, word, isSsh);
+}
+
+function decodedUser(
+  name: string,
+  word: string,
+  isSsh: boolean,
+): Pick<AddressParts, 'username' | 'password'> | RefusedAddress {
   const [username, password] = [decoded(name), decoded(word)];
   if (username === undefined || password === undefined) return refuse('it has a broken percent escape');
   if (/[\u0000-\u001f\u007f]/.test(username + password)) return refuse('it has control characters');
-  if (isSsh && colon >= 0) return refuse('a password is not allowed in ssh://');
   if (isSsh) return isSshUser(username) ? { username } : refuse('its user is not valid');
   return { ...(username === '' ? {} : { username }), ...(password === '' ? {} : { password }) };
 }

@@ -43,7 +43,7 @@ function readSegment(raw: string): string | RefusedAddress {
 function faultOfEscapes(raw: string): string | undefined {
   if (/%(?:2f|5c)/i.test(raw)) return 'its path has an encoded separator (%2F or %5C)';
   if (/%2e/i.test(raw)) return 'its path has an encoded dot (%2E)';
-  if (/%25/.test(raw)) return 'its path has an encoded percent sign (%25)';
+  if (raw.includes('%25')) return 'its path has an encoded percent sign (%25)';
   try {
     decodeURIComponent(raw);
   } catch {

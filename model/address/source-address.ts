@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { RefusedAddress } from './host.ts';
 
 export type AddressScheme = 'http' | 'https' | 'ssh' | 'git' | 'file' | 'oci';
@@ -115,8 +116,7 @@ export class SourceAddress {
   /** The same address without query, user and password; a user of ssh is part of the address. */
   get bare(): SourceAddress {
     if (this.transport !== 'http') return this;
-    const { username: _user, password: _password, ...parts } = this.#parts;
-    const bare = { ...parts, query: '' };
+    const bare = { ...omit(this.#parts, 'username', 'password'), query: '' };
     return new SourceAddress(bare, dialled(bare, ''), dialled(bare, ''));
   }
 

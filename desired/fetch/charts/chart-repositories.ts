@@ -258,7 +258,7 @@ function accessTo(
   return isOwn ? access : withoutLogin(access);
 }
 
-/** Which archives of the index get credentials: downloads are not shared between projects that differ. */
+/** Decides which archives get credentials: projects that differ in it share no downloads. */
 function lenderKey({ repository, sourceRepos }: ChartLocation): readonly string[] {
   return repository.inheritedCreds ? (sourceRepos ?? ['*']) : [];
 }
@@ -271,7 +271,9 @@ function lenderKey({ repository, sourceRepos }: ChartLocation): readonly string[
 function urlInRepository(repository: SourceAddress, path: string): SourceAddress {
   // Readers of URLs disagree about these.
   if (/[\u0000-\u001f\u007f\\]/.test(path.trim()))
-    throw new RepositoryError('the index of the chart repository has an address with a backslash or control characters');
+    throw new RepositoryError(
+      'the index of the chart repository has an address with a backslash or control characters',
+    );
   const found = answerUrl(path.trim(), `${repository.bare.url}/`);
   const isRelative = !/^[a-z][a-z0-9+.-]*:/i.test(path.trim());
   // "//host/path" is relative as well, and leads to another host.

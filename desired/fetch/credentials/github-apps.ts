@@ -85,7 +85,10 @@ export class GitHubApps {
       at: checkWebUrl(base),
       bearer: jwt,
     } satisfies RepositoryAccess;
-    const answer = await this.#deps.web.get({ url: answerUrl(`${base}${path}`, base), method, headers, maxBytes, signal }, access);
+    const answer = await this.#deps.web.get(
+      { url: answerUrl(`${base}${path}`, base), method, headers, maxBytes, signal },
+      access,
+    );
     if (answer.status !== 200 && answer.status !== 201)
       throw authenticationError(app, `${base} answers with status ${answer.status}`);
     try {

@@ -1,10 +1,13 @@
 import { isObject, outsideText, ownMember, parseJson } from '#base';
 import type { Json } from '#base';
+import { comparableAddress, isRefused, readAddress } from '#model';
 import type { Repository, SourceAddress } from '#model';
 import { RepositoryError, UnsafeInput, UnsupportedSource } from '../../errors.ts';
 import type { CommandResult } from '../../command/types.ts';
 import { checkUrl } from '../shared/input-checks.ts';
 import type { LfsSshServer, RunOnServer } from './lfs-ssh.ts';
+import { mayBorrow } from '../shared/permitted.ts';
+import type { PermittedRepos } from '../shared/permitted.ts';
 import { withoutLogin } from '../network/web-client.ts';
 import type { RepositoryAccess } from '../network/web-client.ts';
 
@@ -27,12 +30,13 @@ export interface LfsEndpointDeps {
  * Finds the LFS server as git-lfs does: `lfs.url` of `.lfsconfig`, else the repository itself; over
  * ssh, the command git-lfs-authenticate names the server and grants access, and without it the ssh
  * server transfers the files itself. Credentials of the repository stay with its own origin.
- * @param configured the address in `.lfsconfig`; "" without one
+ * @param named the address in `.lfsconfig`, "" without one, and what the project permits: another
+ * repository gets no credentials of this one
  * @throws RepositoryError, UnsafeInput, UnsupportedSource
  */
 export async function findLfsEndpoint(
   repository: Repository,
-  configured: string,
+  { configured, sourceRepos }: { readonly configured: string; readonly sourceRepos: PermittedRepos },
   { cacheDir, withToken, runOnServer }: LfsEndpointDeps,
   signal: AbortSignal,
 ): Promise<LfsEndpoint | LfsSshServer> {
@@ -40,17 +44,28 @@ export async function findLfsEndpoint(
   const at = configured === '' ? own : checkUrl(configured, cacheDir);
   if (at.transport === 'http') {
     const url = configured === '' ? checkUrl(defaultUrl(at.url), cacheDir) : at.bare;
-    if (own.transport !== 'http') return { url, access: withoutLogin({ repository, at }), headers: {} };
+    if (own.transport !== 'http' || !isLent(own, url, sourceRepos))
+      return { url, access: withoutLogin({ repository, at }), headers: {} };
     return { url, access: { repository: await withToken(repository, signal), at: own }, headers: {} };
   }
-  if (at.scheme !== 'ssh')
-    throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
+  if (at.scheme !== 'ssh') throw new UnsupportedSource('Git LFS of a repository without an https or ssh URL');
   if (at.url !== own.url && at.host !== own.host)
     throw new UnsafeInput('the address of .lfsconfig is refused: it is another ssh server than that of the repository');
+  if (!isLent(own, at, sourceRepos))
+    throw new UnsafeInput('the address of .lfsconfig is refused: the project does not permit it');
   const path = sshPath(at);
   const result = await runOnServer(`git-lfs-authenticate '${path}' download`, { url: at, repository }, signal);
   if (result.exitCode !== 0) return { at, repository, path, refusal: refused(result) };
   return granted(result, repository, { at, cacheDir });
+}
+
+/** Whether the LFS server is the repository's own, or one that the project permits. */
+function isLent(own: SourceAddress, server: SourceAddress, sourceRepos: PermittedRepos): boolean {
+  const named = (address: SourceAddress): string =>
+    comparableAddress(address.bare).replace(/(?:\.git)?\/info\/lfs$/, '');
+  if (named(server) === named(own)) return true;
+  const repository = readAddress(server.text.replace(/\/info\/lfs$/, ''), 'git');
+  return !isRefused(repository) && mayBorrow(sourceRepos, own, repository);
 }
 
 function refused({ stderr }: CommandResult): RepositoryError {
@@ -73,7 +88,11 @@ function granted(
   );
   if (found.transport !== 'http')
     throw new RepositoryError(`the ssh server names an LFS server without https: ${outsideText('url', href)}`);
-  return { url: found.bare, access: withoutLogin({ repository, at: found }), headers: headersIn(ownMember(answer, 'header')) };
+  return {
+    url: found.bare,
+    access: withoutLogin({ repository, at: found }),
+    headers: headersIn(ownMember(answer, 'header')),
+  };
 }
 
 function jsonOf(text: string): Json | undefined {
@@ -96,7 +115,7 @@ function defaultUrl(repository: string): string {
   return `${repository.replace(/\/+$/, '').replace(/(?:\.git)?$/, '.git')}/info/lfs`;
 }
 
-/** The path of an ssh address, which becomes a word of a command on the server. @throws UnsafeInput */
+/** The path of an ssh address, a word of a command on the server. @throws UnsafeInput */
 function sshPath({ segments, isShort }: SourceAddress): string {
   const path = `${isShort ? '' : '/'}${segments.join('/')}`;
   if (/^[\w./~+-]+$/.test(path) && !path.startsWith('-')) return path;

@@ -7,6 +7,7 @@ import { digestOf } from '../files/archive-cache.ts';
 import type { DiskCache } from '../shared/disk-cache.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import type { Snapshot } from '../files/snapshot.ts';
+import type { PermittedRepos } from '../shared/permitted.ts';
 import { answerUrl } from '../shared/input-checks.ts';
 import { expectOk, withoutLogin } from '../network/web-client.ts';
 import type { WebClient } from '../network/web-client.ts';
@@ -45,7 +46,7 @@ export class Lfs {
   }
 
   /** Returns the same files with pointers replaced by their contents. */
-  resolved(repository: Repository, snapshot: Snapshot): Snapshot {
+  resolved(repository: Repository, snapshot: Snapshot, sourceRepos?: PermittedRepos): Snapshot {
     if (repository.lfs !== true) return snapshot;
     return {
       ...snapshot,
@@ -67,7 +68,7 @@ export class Lfs {
           if (pointer !== undefined) pointers.set(oid, pointer);
         }
         if (pointers.size === 0) return contents;
-        const found = await this.#objects({ repository, snapshot }, [...pointers.values()], signal);
+        const found = await this.#objects({ repository, snapshot, sourceRepos }, [...pointers.values()], signal);
         for (const [oid, { digest }] of pointers) contents.set(oid, found.get(digest) ?? new Uint8Array());
         return contents;
       },
@@ -101,12 +102,12 @@ export class Lfs {
   }
 
   async #download(
-    { repository, snapshot }: LfsOrigin,
+    { repository, snapshot, sourceRepos }: LfsOrigin,
     pointers: readonly LfsPointer[],
     signal: AbortSignal,
   ): Promise<{ readonly pointer: LfsPointer; readonly content: Buffer }[]> {
     const configured = await configuredUrl(snapshot, signal);
-    const endpoint = await findLfsEndpoint(repository, configured, this.#deps, signal);
+    const endpoint = await findLfsEndpoint(repository, { configured, sourceRepos }, this.#deps, signal);
     if ('refusal' in endpoint) {
       const found = await transferOverSsh(endpoint, pointers, this.#deps.runOnServer, signal);
       return pointers.map((pointer) => ({ pointer, content: found.get(pointer.digest) ?? Buffer.alloc(0) }));
@@ -120,7 +121,12 @@ export class Lfs {
         throw new RepositoryError(`the LFS server of the repository does not have the file ${pointer.digest}`);
       // Headers of the LFS server grant access; without any, the repository's login may be needed.
       const isBare = Object.keys(action.headers).length > 0;
-      const asked = { url: answerUrl(action.href, endpoint.url.url), originHeaders: action.headers, maxBytes: pointer.size + 1, signal };
+      const asked = {
+        url: answerUrl(action.href, endpoint.url.url),
+        originHeaders: action.headers,
+        maxBytes: pointer.size + 1,
+        signal,
+      };
       const answer = await this.#deps.web.get(asked, isBare ? withoutLogin(access) : access);
       const content = expectOk(answer, `failed to download the LFS file ${pointer.digest}`);
       if (content.length !== pointer.size || digestOf(content) !== pointer.digest)
@@ -173,6 +179,7 @@ export class Lfs {
 interface LfsOrigin {
   readonly repository: Repository;
   readonly snapshot: Snapshot;
+  readonly sourceRepos: PermittedRepos;
 }
 
 /** The address in the repository's `.lfsconfig`; "" without one. */

@@ -124,7 +124,10 @@ describe('the address of a submodule', () => {
     const secrets = { password: new SecretValue('p'), sshPrivateKey: new SecretValue('k') };
     const snapshot = { key: 'k', revision: 'r', tree, read: () => Promise.resolve(new Map([['a'.repeat(40), text]])) };
     const signal = new AbortController().signal;
-    const made = await submodules.complete({ ...bareRepository(parent), ...secrets }, snapshot, { sourceRepos: undefined, signal });
+    const made = await submodules.complete({ ...bareRepository(parent), ...secrets }, snapshot, {
+      sourceRepos: undefined,
+      signal,
+    });
     expect(seen).toEqual(expected === undefined ? [] : [expected]);
     const found = made.tree.lookup(['s']);
     expect(found).toMatchObject({

@@ -92,7 +92,10 @@ describe('redirects', () => {
     stranger.pages.set('/b', { body: 'b' });
     const originHeaders = { authorization: 'RemoteAuth once', 'private-token': 'secret' };
     const bare = { repository: bareRepository(own.url), at: checkUrl(own.url, '/cache') };
-    await client().get({ url: checkWebUrl(`${own.url}/a`), originHeaders, headers: { accept: 'x' }, maxBytes: 1000, signal }, bare);
+    await client().get(
+      { url: checkWebUrl(`${own.url}/a`), originHeaders, headers: { accept: 'x' }, maxBytes: 1000, signal },
+      bare,
+    );
     expect(own.asked[0]?.headers).toMatchObject({ ...originHeaders, accept: 'x' });
     expect(stranger.asked[0]?.headers.accept).toBe('x');
     expect(Object.keys(stranger.asked[0]?.headers ?? {})).not.toEqual(
@@ -110,7 +113,13 @@ describe('redirects', () => {
 
   it('of a POST are not followed', async () => {
     own.pages.set('/a', { status: 307, headers: { location: `${stranger.url}/b` } });
-    const wanted = { url: checkWebUrl(`${own.url}/a`), method: 'POST', body: 'secret', maxBytes: 1000, signal } as const;
+    const wanted = {
+      url: checkWebUrl(`${own.url}/a`),
+      method: 'POST',
+      body: 'secret',
+      maxBytes: 1000,
+      signal,
+    } as const;
     expect((await client().get(wanted, accessTo(own.url))).status).toBe(307);
     expect(stranger.asked).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { isAbsolute, normalize, relative, resolve } from 'node:path';
-import { isRefused, readAddress, SourceAddress } from '#model';
-import type { AddressUse } from '#model';
+import { isRefused, readAddress, readAnswerAddress } from '#model';
+import type { AddressUse, SourceAddress } from '#model';
 import { RepositoryError, SourcePathError, UnsafeInput } from '../../errors.ts';
 
 // Everything that an Application's author writes and that reaches a program or a file path passes
@@ -31,7 +31,7 @@ export function checkWebUrl(raw: string): SourceAddress {
  */
 export function answerUrl(text: string, base: string): SourceAddress {
   if (!URL.canParse(text, base)) throw new RepositoryError('an address of the repository cannot be parsed');
-  const address = SourceAddress.ofAnswer(new URL(text, base));
+  const address = readAnswerAddress(new URL(text, base));
   if (isRefused(address)) throw new RepositoryError(`an address of the repository is refused: ${address.refused}`);
   return address;
 }

@@ -137,6 +137,11 @@ describeWithTool('helm', 'a chart that kustomize would pull', () => {
       'name: web, version: 1.0.0, nameTemplate: \'{{ env "HOME" }}\'',
       /^the kustomization of .*: the nameTemplate of a Helm chart is refused: it is a template/,
     ],
+    [
+      'has a name that is a template, in other letters',
+      'name: web, version: 1.0.0, NameTemplate: "{{ now }}"',
+      /the nameTemplate of a Helm chart is refused: it is a template/,
+    ],
     ['is too big', 'name: web, version: 1.0.0', /more than 10 bytes|too big|limit/],
   ])('that %s is refused with a reason', async (title, entry, expected) => {
     serve('1.0.0');
@@ -147,6 +152,15 @@ describeWithTool('helm', 'a chart that kustomize would pull', () => {
     const error = await failureOf(render(overlay(`{repo: "${server.url}", releaseName: r, ${entry}}`)));
     expect(error.message).toMatch(expected);
     expect(bench.count('kustomize', 'build')).toBe(0);
+  });
+
+  it('whose name is a template is refused in a configuration of a generator', async () => {
+    serve('1.0.0');
+    const generator = `{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: x}, name: web, repo: "${server.url}", version: 1.0.0, nameTemplate: '{{ env "HOME" }}'}`;
+    const error = await failureOf(
+      render({ 'app/kustomization.yaml': 'generators: [g.yaml]\n', 'app/g.yaml': `${generator}\n` }),
+    );
+    expect(error.message).toContain('the nameTemplate of a Helm chart is refused: it is a template');
   });
 
   it('needs --enable-helm', async () => {

@@ -162,11 +162,11 @@ function checkArgument({ here }: OverlayContext, text: string): void {
 
 /** helm renders it as a template, whose functions read the environment of the process. */
 function checkNameTemplate(place: OverlayContext, text: string): void {
+  if (text.includes('{{'))
+    throw new UnsafeInput(
+      `${overlayName(place.here)}: the nameTemplate of a Helm chart is refused: it is a template, write the name`,
+    );
   checkArgument(place, text);
-  if (!text.includes('{{')) return;
-  throw new UnsafeInput(
-    `${overlayName(place.here)}: the nameTemplate of a Helm chart is refused: it is a template, write the name`,
-  );
 }
 
 function refusedField({ here }: OverlayContext, field: string): UnsupportedSource {

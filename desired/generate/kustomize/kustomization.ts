@@ -50,7 +50,7 @@ const plainFields = new Set([
 const nestedNames = goNames([
   ...['path', 'files', 'envs', 'env', 'name', 'version', 'repo', 'releaseName', 'valuesFile', 'chartHome'],
   ...['additionalValuesFiles', 'configHome', 'chartName', 'chartVersion', 'chartRepoUrl', 'values', 'helmHome'],
-  ...['helmBin', 'extraArgs'],
+  ...['helmBin', 'extraArgs', 'nameTemplate'],
 ]);
 
 interface OverlayFolder {

@@ -13,7 +13,7 @@ const fileFields = ['path', 'paths', 'env', 'envs', 'valuesFile', 'targetFilePat
 const configNames = goNames([
   ...fileFields,
   ...['files', 'replacements', 'additionalValuesFiles', 'name', 'version', 'repo', 'releaseName'],
-  ...['chartHome', 'configHome', 'items', 'kind', 'apiVersion', 'metadata'],
+  ...['nameTemplate', 'chartHome', 'configHome', 'items', 'kind', 'apiVersion', 'metadata'],
 ]);
 const replacementNames = goNames(['path']);
 
