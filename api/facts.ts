@@ -3,6 +3,7 @@ import type { ControllerReport } from '#controller';
 import type { RepositoryReport } from '#desired';
 import type { ClusterReport } from '#live';
 import type { Cluster } from '#model';
+import type { SettingsProblem } from '#settings';
 import type { Ownership } from '#sharding';
 import type { HubKinds } from './access/hub-kinds.ts';
 import type { LinkTemplate } from './links.ts';
@@ -37,6 +38,8 @@ export interface ReplicaFacts {
   /** Clusters that this replica watches. */
   readonly watched: () => readonly ClusterReport[];
   readonly repositories: () => readonly RepositoryReport[];
+  /** What of the settings cannot be read, is missing, or would be forgotten by a restart. */
+  readonly settingsProblems?: () => readonly SettingsProblem[];
   readonly process: () => ProcessFacts;
   /** Figures of the last hour; absent: none are kept. */
   readonly history?: () => Omit<ReplicaHistory, 'replica'>;

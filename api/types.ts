@@ -66,7 +66,7 @@ export interface ObjectName {
 
 /** A part that does not work in full, and how to repair it. */
 export interface Degradation {
-  readonly type: 'cluster' | 'kind' | 'repository' | 'source' | 'ownership' | 'application' | 'replica';
+  readonly type: 'cluster' | 'kind' | 'repository' | 'source' | 'ownership' | 'application' | 'replica' | 'settings';
   /** The cluster, `<group>/<Kind>`, URL, condition type or Application. */
   readonly subject: string;
   readonly message: string;

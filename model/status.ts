@@ -63,7 +63,7 @@ export type ConditionType =
   | 'RepeatedItemWarning'
   /** Ours: a setting that narrows every write cannot be read, and no value of it is known. */
   | 'SettingsError'
-  /** Ours: a setting that narrows every write cannot be read; its last readable value is in force. */
+  /** Ours: the same, but its last readable value stays in force. */
   | 'SettingsWarning'
   /** Ours: another writer repeatedly undoes what self-heal writes. */
   | 'ContestedResourceWarning'

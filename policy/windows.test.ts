@@ -257,10 +257,7 @@ describe('what windows decide', () => {
   it.each<[unknown, string]>([
     [[{ kind: 'allow', duration: '1h', ...everyone }], "cannot parse schedule '': empty spec string"],
     [[{ kind: 'allow', schedule: '* * * * *', ...everyone }], "cannot parse duration '': not a duration such as 1h30m"],
-    [
-      [{ ...deny, schedule: '@daily' }],
-      "cannot parse schedule '@daily': parser does not accept descriptors: @daily",
-    ],
+    [[{ ...deny, schedule: '@daily' }], "cannot parse schedule '@daily': parser does not accept descriptors: @daily"],
     [
       [allow, { ...allow, schedule: '0 0 * * 7' }],
       "cannot parse schedule '0 0 * * 7': end of range (7) above maximum (6): 7",

@@ -33,8 +33,8 @@ export interface SyncVerdict {
  * window is active strictly between start and end, in its time zone with the offset at `now`; an
  * unknown zone is UTC. An active deny window wins, then an active allow window; an inactive allow
  * window blocks what it selects. An invalid window blocks everything that it may select.
- * Differences: an unknown kind, and a pattern that is no glob, are invalid too; upstream they make
- * the window have no effect. An allow window whose schedule never fires (30 February) is never active, upstream
+ * Differences: an unknown kind or a pattern that is no glob is invalid; upstream the window has no
+ * effect. An allow window whose schedule never fires (30 February) is never active, upstream
  * always. A deny window like that is always active in both.
  */
 export function canSync(

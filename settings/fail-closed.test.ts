@@ -189,7 +189,7 @@ function isClosed({ forbids }: NarrowingCase, settings: Settings): boolean {
 interface RunningStore {
   readonly store: SettingsStore;
   readonly clock: FakeClock;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 async function start(hub: FakeHub): Promise<RunningStore> {

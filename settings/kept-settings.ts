@@ -76,23 +76,25 @@ export class KeptSettings {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.#deps;
+    const { clock } = this.#deps;
     const tooLong = clock.timer(maxStartWaitMs, () => this.#unknown('the API server does not answer'));
     try {
       for (;;) {
         const isDone = await this.#step(signal);
         if (this.#isRead) tooLong.cancel();
-        if (!isDone) await this.#backOff(signal);
-        else {
-          if (this.#offer === undefined) await this.#offered(signal);
-          await clock.sleep(minWriteDelayMs + random.next() * writeJitterMs, signal);
-        }
+        await (isDone ? this.#nextOffer(signal) : this.#backOff(signal));
       }
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       tooLong.cancel();
     }
+  }
+
+  async #nextOffer(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#deps;
+    if (this.#offer === undefined) await this.#offered(signal);
+    await clock.sleep(minWriteDelayMs + random.next() * writeJitterMs, signal);
   }
 
   /** Resolves when there is something to keep. */

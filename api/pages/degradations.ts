@@ -19,9 +19,19 @@ export function replicaDegradations(facts: ReplicaFacts): readonly Degradation[]
       since: wireTime(since),
       advice: 'Compare the replicas of the workload, ARGOCD_CONTROLLER_REPLICAS and the pins of clusters',
     })),
+    ...settingsDegradations(facts),
     ...facts.watched().flatMap((report) => clusterDegradations(report)),
     ...facts.repositories().flatMap(({ url }) => repositoryDegradations(facts, url)),
   ];
+}
+
+function settingsDegradations({ settingsProblems }: ReplicaFacts): readonly Degradation[] {
+  return (settingsProblems?.() ?? []).map(({ object, message }) => ({
+    type: 'settings',
+    subject: object,
+    message,
+    advice: 'Correct or restore it: docs/troubleshooting.md, "argocd-cm is missing or unreadable"',
+  }));
 }
 
 /**

@@ -57,6 +57,7 @@ export function localApi(
       clusters: () => settings.clusters(),
       watched: () => live.reports(),
       repositories,
+      settingsProblems: () => settings.problems().filter(({ object }) => object.startsWith('ConfigMap ')),
       history: () => recorder.history(),
       links: grafanaLinks(config.dashboardGrafanaUrl),
       process: processFacts,

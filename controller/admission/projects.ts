@@ -290,7 +290,7 @@ function conditionOf(error: ProjectUnusable): ConditionType {
   return error.missing ? 'InvalidSpecError' : 'UnknownError';
 }
 
-/** How often an operation looks whether the settings can be read; a change of them wakes nothing. */
+/** How often an operation checks whether the settings can be read. */
 const heldRecheckMs = 5000;
 
 /** The clusters that are scoped to each project, of one list of clusters. */

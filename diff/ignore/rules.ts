@@ -182,11 +182,15 @@ function unreadableMember(rule: unknown): string | undefined {
     return !Array.isArray(value) || !value.every((item) => typeof item === 'string');
   });
   if (list !== undefined) return `${list} is not a list of texts`;
-  const patterns = ['group', 'kind'].map((member) => String(ownMember(members, member) ?? ''));
+  const patterns = ['group', 'kind'].flatMap((member) => stringOf(ownMember(members, member)));
   // Longer ones exceed the budget.
   return patterns.every((pattern) => pattern.length > maxGlobLength || matcherOf(pattern) !== undefined)
     ? undefined
     : 'group or kind is no glob';
+}
+
+function stringOf(value: Json | undefined): readonly string[] {
+  return typeof value === 'string' ? [value] : [];
 }
 
 function isTextOrAbsent(value: Json | undefined): boolean {

@@ -73,6 +73,7 @@ export class FakeHub {
     const partial = {
       server: 'https://hub',
       list: async (resource: ApiResource, options: ListOptions) => {
+        await Promise.resolve();
         this.asked.push(`${options.namespace ?? ''} ${options.fieldSelector ?? options.labelSelector ?? ''}`);
         const name = options.fieldSelector?.replace('metadata.name=', '');
         if (this.forbidden !== '' && name === this.forbidden) throw new Error('forbidden');

@@ -39,8 +39,7 @@ function remove(): void {
 }
 
 /** What is kept for a restart. */
-const keptSettings = (): unknown =>
-  world.hub.store.get('', 'ConfigMap', 'argocd', 'driftless-settings')?.['data'] as unknown;
+const keptSettings = (): unknown => world.hub.store.get('', 'ConfigMap', 'argocd', 'driftless-settings')?.['data'];
 
 /** Self-heal without a backoff. */
 const atOnce = { selfHeal: { backoffMs: 0, factor: 1, capMs: 0, timeoutMs: 0 } };
