@@ -304,6 +304,7 @@ export class RefreshProcessor {
           bound,
           revisions: revisionsToCompare(app, pass.refresh),
           cache: cachePolicyOf(pass),
+          readsStale: pass.asked !== undefined,
           localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
           ...defined({ changed: resourcesToCompare(pass) }),
           place: pass.place,
