@@ -273,8 +273,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   report(): Omit<ClusterReport, 'name'> {
-    const now = this.#deps.clock.monotonic();
-    const info = this.info();
+    const [now, info] = [this.#deps.clock.monotonic(), this.info()];
     return {
       info,
       kinds: kindReports(info.kinds, this.#watch.watches(), this.#store),
