@@ -243,7 +243,7 @@ export interface ClusterKind {
   readonly version: string;
   readonly kind: string;
   /** `left-out`: may not be listed, and `resource.respectRBAC` accepts that. */
-  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden' | 'left-out';
+  readonly state: 'listing' | 'synced' | 'polled' | 'degraded' | 'forbidden' | 'left-out';
   readonly since?: Time;
   readonly objects: number;
   /** Live events since its watch began. */

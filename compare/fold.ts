@@ -1,10 +1,9 @@
 import type { KindState } from '#live';
-import { gkOf, hasMultipleSources, keyOfStatus, refOfStatus } from '#model';
+import { hasMultipleSources, keyOfStatus, kindFinder, refOf, refOfStatus } from '#model';
 import type {
   Application,
   ApplicationCondition,
   ConditionType,
-  GroupKind,
   HealthStatus,
   HealthStatusCode,
   ResourceKey,
@@ -247,20 +246,38 @@ function conditionsOf(rows: readonly ComparedRow[], type: ConditionType): readon
  * For a kind that is left out, only prunable objects are reported: all others were read one by one.
  */
 function degradedConditions(facts: CompareFacts, rows: readonly ComparedRow[]): readonly ApplicationCondition[] {
-  const isUsed = (kind: KindState): boolean => {
-    const own = rows.filter((one) => sameKind(kind, gkOf(liveOrTarget(one.facts))));
-    if (kind.state === 'left-out') return own.some((one) => one.facts.target === null && one.row.own);
-    const had = facts.app.status?.resources ?? [];
-    return own.length > 0 || had.some((r) => sameKind(kind, refOfStatus(r)));
-  };
-  return facts.live.degraded.filter(isUsed).map((kind) => ({
-    type: 'StaleResourceWarning',
-    message: `The live state of ${kind.group}/${kind.kind} is not up to date, nothing of this kind is pruned: ${kind.message ?? kind.state}`,
-  }));
+  if (facts.live.degraded.length === 0) return [];
+  const find = kindFinder(facts.live.degraded);
+  const used = new Set<KindState | undefined>();
+  for (const one of rows) {
+    const kind = find(refOf(liveOrTarget(one.facts)));
+    const isPrunable = one.facts.target === null && one.row.own;
+    if (kind?.state !== 'left-out' || isPrunable) used.add(kind);
+  }
+  for (const had of facts.app.status?.resources ?? []) {
+    const kind = find(refOfStatus(had));
+    if (kind?.state !== 'left-out') used.add(kind);
+  }
+  return facts.live.degraded
+    .filter((kind) => used.has(kind) && kind.isPolledByNature !== true)
+    .map((kind) => ({
+      type: 'StaleResourceWarning',
+      message: staleText(kind),
+    }));
 }
 
-function sameKind(a: GroupKind, b: GroupKind): boolean {
-  return a.group === b.group && a.kind === b.kind;
+/** Without a time that changes with each list: the condition is written once. */
+function staleText(kind: KindState): string {
+  const { namespace, message, state, listedAt } = kind;
+  const what = `The live state of ${kind.group}/${kind.kind}${placeText(kind)}`;
+  if (state === 'polled') return `${what} may be a minute old: ${message ?? state}`;
+  const there = namespace === undefined ? '' : ' there';
+  const age = listedAt === undefined ? '' : `; it was last listed at ${new Date(listedAt).toISOString()}`;
+  return `${what} is not up to date, nothing of this kind is pruned${there}: ${message ?? state}${age}`;
+}
+
+function placeText({ namespace }: KindState): string {
+  return namespace === undefined ? '' : ` in namespace ${namespace}`;
 }
 
 function byIdentity(resources: readonly ResourceStatus[]): readonly ResourceStatus[] {

@@ -1,6 +1,7 @@
 import { runSteps, omit } from '#base';
 import type { SlicedWork } from '#base';
-import { annotations, destinationNamespaceOf, gkOf, keyOf } from '#model';
+import type { KindState } from '#live';
+import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
@@ -42,10 +43,9 @@ export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
     facts.isNamespaced,
   );
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
-  // Every object of a left-out kind was read by name: one that was not found does not
-  // exist.
-  const stale = facts.live.degraded.filter(({ state }) => state !== 'left-out');
-  const degraded = new Set(stale.map(({ group, kind }) => `${group}/${kind}`));
+  // Every target of a kind that is left out or polled was read by name if the cache lacks it.
+  const staleKindAt = kindFinder(facts.live.degraded);
+  const isStale = (object: KubeObject): boolean => !readByName.has(staleKindAt(refOf(object))?.state);
   const manifests = manifestsOf(hooks);
   yield;
   const resources = yield* mapSteps(pairs, ({ target, live: found }, index): RowFacts => {
@@ -57,13 +57,16 @@ export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
       live: found,
       manifest: isAnyHook(object) ? (manifests.get(keyOf(object)) ?? null) : null,
       unread: found === null && unread.has(keyOf(object)),
-      degraded: degraded.has(`${gk.group}/${gk.kind}`),
+      degraded: isStale(object),
       permitted: facts.permittedKind(object, facts.isNamespaced(gk) === true),
       namespaced: facts.isNamespaced(gk),
     };
   });
   return { frame: { hooks, liveHooks, ...deletion.flags }, resources };
 }
+
+/** States of a kind in which a target that was not found does not exist. */
+const readByName: ReadonlySet<KindState['state'] | undefined> = new Set([undefined, 'left-out', 'polled'] as const);
 
 /** Maps each item, one per step. */
 export function* mapSteps<T, R>(items: readonly T[], of: (item: T, index: number) => R): SlicedWork<readonly R[]> {

@@ -1,6 +1,6 @@
 import type { UnreadObject } from '#live';
 import { groupKindName } from '#model';
-import type { ApplicationCondition, GroupKind, ResourceStatus } from '#model';
+import type { ApplicationCondition, NamespacedKind, ResourceStatus } from '#model';
 
 /** Objects that a condition names. */
 const maxNamedObjects = 3;
@@ -37,7 +37,9 @@ export function unreadRow(object: UnreadObject, withHealth: boolean): ResourceSt
   };
 }
 
-/** True if an object of the kind could not be read: then nothing of the kind is pruned. */
-export function isUnreadKind(unread: readonly UnreadObject[], gk: GroupKind): boolean {
-  return unread.some(({ group, kind }) => group === gk.group && kind === gk.kind);
+/** True if an object of the kind could not be read there: then nothing of it is pruned there. */
+export function isUnreadKind(unread: readonly UnreadObject[], at: NamespacedKind): boolean {
+  return unread.some(
+    ({ group, kind, namespace }) => group === at.group && kind === at.kind && namespace === at.namespace,
+  );
 }

@@ -3,8 +3,17 @@ import { ConcurrencyLimiter, defined, omit, RollingSums } from '#base';
 import { updateContent } from '#diff';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
-import { apiVersionOf, groupOf, jsonOf } from '#model';
-import type { ApiResource, Cluster, ClusterConnection, GroupKind, KubeObject, ResourceKey, Settings } from '#model';
+import { apiVersionOf, groupOf, jsonOf, refOf } from '#model';
+import type {
+  ApiResource,
+  Cluster,
+  ClusterConnection,
+  GroupKind,
+  KubeObject,
+  NamespacedKind,
+  ResourceKey,
+  Settings,
+} from '#model';
 import type { Logger } from '#telemetry';
 import type { ClusterConfiguration } from './reconfiguration.ts';
 import { maxParsedLength, ParsedBodies } from './objects/object-body.ts';
@@ -18,19 +27,21 @@ import { ClusterWatch } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindTrust, KindWatch } from './watch/kind-watch.ts';
+import { answer } from './queries/answer.ts';
 import { machinesOf } from './queries/machines.ts';
 import { evidenceOf } from './queries/evidence.ts';
 import { changedObjects, managedObjects } from './queries/managed-objects.ts';
-import type { ManagedSources, NamespacedKind } from './queries/managed-objects.ts';
+import type { ManagedSources } from './queries/managed-objects.ts';
+import { staleKindsOf, unitedKinds } from './queries/stale-kinds.ts';
 import { NodeStore } from './store/node-store.ts';
 import { createNodeReader, rowOf } from './objects/stored-node.ts';
 import type { NodeReader, NodeReaderOptions, StoredNode } from './objects/stored-node.ts';
 import { ChangedPaths } from './store/changed-paths.ts';
 import { ClusterCache } from './store/cluster-cache.ts';
 import { kindText } from './discovery/discovery.ts';
-import { kindStates } from './watch/kind-states.ts';
+import { kindReports, kindStates, staleKinds } from './watch/kind-states.ts';
+import type { KindStateSources } from './watch/kind-states.ts';
 import { trustIn } from './watch/watch-table.ts';
-import { activityByKind, noActivity } from './watch/kind-activity.ts';
 import type {
   ClusterInfo,
   ClusterReport,
@@ -96,6 +107,7 @@ export class WatchedCluster implements LiveCluster {
   readonly #shedder: MemoryShedder;
   readonly #degraded: ContentVersions<readonly KindState[]>;
   readonly #schemas: ClusterSchemas;
+  #stale: { readonly version: number; readonly kinds: readonly KindState[] } | undefined;
   #cluster: Cluster;
   #settings: Settings;
   #complete = false;
@@ -114,7 +126,9 @@ export class WatchedCluster implements LiveCluster {
     const { clusterBytes } = deps.budget.limits;
     this.#bodies = new ParsedBodies(clock, Math.min(maxParsedLength, clusterBytes / parsedShare));
     this.#store.onBodyLeft = (body) => this.#bodies.forget(body);
-    this.#degraded = new ContentVersions(versions, (kinds) => jsonOf(kinds.map((kind) => omit(kind, 'objects'))));
+    this.#degraded = new ContentVersions(versions, (kinds) =>
+      jsonOf(kinds.map((kind) => omit(kind, 'objects', 'listedAt'))),
+    );
     this.#schemas = new ClusterSchemas({ client: deps.client, store: deps.schemas, clock, logger });
     const changes = { server: cluster.server, store: this.#store, clock, batchMs: tuning.batchMs, emit, onProcessed };
     this.#changes = new ChangeBatch(changes);
@@ -243,9 +257,9 @@ export class WatchedCluster implements LiveCluster {
   }
 
   info(): ClusterInfo {
-    const kinds = this.#kinds();
-    const synced = this.#watch.watches().map((watch) => watch.syncedAt());
-    const lastSyncAt = Math.max(0, ...synced.map((time) => time ?? 0));
+    const watches = this.#watch.watches();
+    const kinds = kindStates(watches, this.#kindFacts());
+    const lastSyncAt = Math.max(0, ...watches.map((watch) => watch.syncedAt() ?? 0));
     return {
       server: this.server,
       state: this.#state(),
@@ -259,15 +273,10 @@ export class WatchedCluster implements LiveCluster {
   }
 
   report(): Omit<ClusterReport, 'name'> {
-    const info = this.info();
-    const activity = activityByKind(this.#watch.watches());
-    const now = this.#deps.clock.monotonic();
+    const [now, info] = [this.#deps.clock.monotonic(), this.info()];
     return {
       info,
-      kinds: info.kinds.map((kind) => {
-        const { rows, bodies } = this.#store.sizes.ofKind(kindText(kind));
-        return { ...kind, ...(activity.get(kindText(kind)) ?? noActivity), bytes: rows + bodies };
-      }),
+      kinds: kindReports(info.kinds, this.#watch.watches(), this.#store),
       noisiest: this.chatty(),
       changed: this.#changedPaths.report(now),
       bytes: this.bytes,
@@ -298,22 +307,26 @@ export class WatchedCluster implements LiveCluster {
 
   async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#managedSources(this.discovery());
-    const before = this.#notFresh();
+    this.#watch.poll(query.targets.map((target) => refOf(target)));
+    const before = this.#staleKinds();
     signal.throwIfAborted();
-    const changed = before.size > 0 ? undefined : changedObjects(query, sources);
+    const relevant = staleKindsOf(query, before, this.#store);
+    const changed = relevant.length > 0 ? undefined : changedObjects(query, sources);
     if (changed !== undefined)
-      return { ...changed, unread: [], degraded: { version: this.#degraded.of([]), kinds: [] } };
+      return { ...changed, unread: [], degraded: { version: this.#degraded.of(before), kinds: relevant } };
     const found = await managedObjects(query, sources, signal);
+    const after = this.#staleKinds();
     // Include kinds that have recovered since: they were not fresh when the objects were read.
-    const kinds = [...new Map([...before, ...this.#notFresh()]).values()];
-    return { ...found, degraded: { version: this.#degraded.of(kinds), kinds } };
+    const stale = before === after ? before : unitedKinds(after, before);
+    const kinds = staleKindsOf(query, stale, this.#store, found.objects.values());
+    return { ...found, degraded: { version: this.#degraded.of(stale), kinds } };
   }
 
   evidence(query: ManagedQuery, signal: AbortSignal): Promise<string | undefined> {
     return answer(signal, () => {
       // Objects of a failed group may exist although the cache has none.
       if (!this.#complete || this.discovery().failedGroups.size > 0) return undefined;
-      const degradedVersion = this.#degraded.of([...this.#notFresh().values()]);
+      const degradedVersion = this.#degraded.of(this.#staleKinds());
       const table = this.#watch.table();
       const trustOf = (kind: GroupKind, namespace: string): KindTrust | undefined =>
         trustIn(table.covering(kind, namespace));
@@ -335,6 +348,7 @@ export class WatchedCluster implements LiveCluster {
       isFresh: (target: NamespacedKind) => covers(target, (watch) => watch.state().state === 'synced'),
       isUnlisted: (target: NamespacedKind) => covers(target, (watch) => watch.isUnlisted()),
       appOf: (object: KubeObject) => this.#cache.read(object).app,
+      noteRead: (key, object) => this.#cache.noteRead(key, object),
     };
   }
 
@@ -430,30 +444,21 @@ export class WatchedCluster implements LiveCluster {
     for (const wake of [...this.#waiters]) wake();
   }
 
-  #notFresh(): ReadonlyMap<string, KindState> {
-    const table = this.#watch.table();
-    if (table.unsynced().size === 0) return noKinds;
-    const affected = new Map([...table.unsynced()].map(({ resource }) => [kindText(resource), resource]));
-    // Sorted, because the version of an answer depends on the order.
-    const inOrder = [...affected].sort(([a], [b]) => (a < b ? -1 : 1));
-    const watches = inOrder.flatMap(([, kind]) => table.ofKind(kind));
-    const kinds = this.#statesOf(watches).filter((kind) => kind.state !== 'synced');
-    return new Map(kinds.map((kind) => [kindText(kind), kind]));
+  /** Reused until the state of a watch changes. */
+  #staleKinds(): readonly KindState[] {
+    const { version } = this.#watch.table();
+    if (this.#stale?.version !== version)
+      this.#stale = { version, kinds: staleKinds(this.#watch.table().unsynced(), this.#kindFacts()) };
+    return this.#stale.kinds;
   }
 
-  #kinds(): readonly KindState[] {
-    return this.#statesOf(this.#watch.watches());
-  }
-
-  #statesOf(watches: readonly KindWatch[]): readonly KindState[] {
-    return kindStates(watches, {
+  #kindFacts(): KindStateSources {
+    return {
       objects: ({ group, kind }) => this.#store.countOfKind(group, kind),
       note: (resource) => this.#shedder.bodylessReason(kindText(resource)),
-    });
+    };
   }
 }
-
-const noKinds: ReadonlyMap<string, KindState> = new Map();
 
 /**
  * The cluster's limit divided by this is the limit for the objects of one Application, as text: up
@@ -464,11 +469,3 @@ const applicationShare = 16;
 const minApplicationBytes = 24 * 1024 * 1024;
 /** The cluster's limit divided by this is the limit for parsed bodies. */
 const parsedShare = 4;
-
-/** Behaves like a remote call: errors reject, and an aborted caller gets no answer. */
-function answer<T>(signal: AbortSignal, compute: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    signal.throwIfAborted();
-    resolve(compute());
-  });
-}

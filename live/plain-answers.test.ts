@@ -26,7 +26,16 @@ describe('answers', () => {
     const answers = {
       info: cluster.info(),
       discovery: cluster.discovery(),
-      managed: await cluster.managed({ app: 'shop', targets: [{ apiVersion: 'v1', ...tracked('b') }] }, w.signal),
+      managed: await cluster.managed(
+        {
+          app: 'shop',
+          targets: [
+            { apiVersion: 'v1', ...tracked('b') },
+            { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'ns' } },
+          ],
+        },
+        w.signal,
+      ),
       rows: await cluster.rows([configMap('a'), pod, configMap('missing')], w.signal),
       tree: await cluster.tree({ roots: [configMap('a')], excluded: [] }, w.signal),
       topLevel: await cluster.list({ namespaces: ['ns'], topLevelOnly: true }, w.signal),

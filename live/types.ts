@@ -152,11 +152,11 @@ export interface LiveSchemas {
 }
 
 /**
- * Kinds whose cache is not fresh, or that are not cached. Objects of these kinds must not be
- * pruned.
+ * Kinds whose cache is not fresh where the Application has objects, or that are not cached there.
+ * Objects of these kinds must not be pruned.
  */
 export interface DegradedKinds {
-  /** Changes whenever the kinds or their reasons change; object counts are ignored. */
+  /** Changes whenever such kinds of the cluster or their reasons change, apart from counts. */
   readonly version: number;
   readonly kinds: readonly KindState[];
 }
@@ -180,12 +180,21 @@ export interface LiveChange {
 export interface KindState extends GroupKind {
   readonly version: string;
   /**
-   * `left-out`: listing is forbidden, and `resource.respectRBAC` accepts this. Objects are read one
-   * by one.
+   * The namespace of this state, in a cluster that is limited to namespaces; for display, that of
+   * the worst state. Absent: all.
    */
-  readonly state: 'listing' | 'synced' | 'degraded' | 'forbidden' | 'left-out';
-  /** The reason if degraded, forbidden or left out; if synced, the object that cannot be read. */
+  readonly namespace?: string;
+  /**
+   * `left-out`: listing is forbidden, and `resource.respectRBAC` accepts this. Objects are read one
+   * by one. `polled`: it cannot be watched, but it is listed at least about once a minute.
+   */
+  readonly state: 'listing' | 'synced' | 'polled' | 'degraded' | 'forbidden' | 'left-out';
+  /** The reason if not synced; if synced, the object that cannot be read. */
   readonly message?: string;
+  /** Polled because it can never be watched; else because its watch is refused for now. */
+  readonly isPolledByNature?: boolean;
+  /** When the last complete list was read (wall time), if the state is not synced. */
+  readonly listedAt?: number;
   readonly objects: number;
 }
 
@@ -272,6 +281,8 @@ export interface ManagedQuery {
    * cost is proportional to what changed.
    */
   readonly since?: ReadonlyMap<ResourceKey, KubeObject> | undefined;
+  /** Reads the objects of kinds that are not fresh from the server, one by one. */
+  readonly readsStale?: boolean;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { DriftlessError, isAbort, messageOf } from '#base';
 import { findResource } from '#kube';
-import { groupOf } from '#model';
+import { groupOf, refOf } from '#model';
 import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, objectOf } from './plan.ts';
@@ -50,10 +50,8 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
   const live = objectOf(task);
   const decision = decidePrune(task, request.options);
   if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
-  const gk = { group: groupOf(live.apiVersion), kind: live.kind };
-  if (!request.canPrune(gk)) {
-    return { status: 'PruneSkipped', message: `ignored (the live state of ${gk.kind} is not fresh)` };
-  }
+  if (!request.canPrune(refOf(live)))
+    return { status: 'PruneSkipped', message: `ignored (the live state of ${live.kind} is not fresh)` };
   if (request.pruneBlocked !== undefined)
     return { status: 'PruneSkipped', message: `ignored (${request.pruneBlocked})` };
   const other = request.otherApplication(live);

@@ -1,6 +1,6 @@
 import type { Clock } from '#base';
 import type { ApiDiscovery } from '#kube';
-import type { GroupKind, HealthStatus, KubeObject, OperationPhase, ResourceResult } from '#model';
+import type { HealthStatus, KubeObject, OperationPhase, ResourceRef, ResourceResult } from '#model';
 
 /** A managed resource. */
 export interface ReconciledResource {
@@ -112,8 +112,8 @@ export interface SyncRequest {
   readonly results: readonly ResourceResult[];
   readonly isSelected: (object: KubeObject) => boolean;
   readonly health: (object: KubeObject) => HealthStatus | null;
-  /** False for kinds whose live cache is not fresh: none of their objects is pruned. */
-  readonly canPrune: (gk: GroupKind) => boolean;
+  /** False for objects of kinds whose live cache is not fresh in their namespace. */
+  readonly canPrune: (ref: ResourceRef) => boolean;
   /** Why nothing at all is pruned. Absent: pruning is possible. */
   readonly pruneBlocked?: string;
   /**

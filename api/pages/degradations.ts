@@ -72,20 +72,29 @@ function clusterDegradations(
     message: info.message ?? `the cluster is ${info.state}`,
     advice: 'Check the address and the credentials in its cluster Secret, and the network to it',
   };
-  const stale = kinds.filter((kind) => (kind.state !== 'synced' || kind.message !== undefined) && isWanted(kind));
+  const stale = kinds.filter(
+    (kind) =>
+      kind.isPolledByNature !== true && (kind.state !== 'synced' || kind.message !== undefined) && isWanted(kind),
+  );
   return [
     ...(info.message !== undefined || info.state === 'failed' ? [cluster] : []),
     ...stale.map((kind): Degradation => ({
       type: 'kind',
       subject: groupKindName(kind),
-      message: kind.message ?? `its live state is ${kind.state}`,
+      message: `${kind.message ?? `its live state is ${kind.state}`}${readText(kind)}`,
       ...defined({ since: optionalTime(kind.since) }),
       advice: adviceForKind(kind.state),
     })),
   ];
 }
 
+/** How old the live state of a kind is that is not watched. */
+function readText({ state, lastHeardAt }: ClusterReport['kinds'][number]): string {
+  return state === 'synced' || lastHeardAt === undefined ? '' : ` (last read at ${wireTime(lastHeardAt)})`;
+}
+
 function adviceForKind(state: string): string {
+  if (state === 'polled') return 'Request a refresh to read the objects of an Application now';
   if (state === 'forbidden' || state === 'left-out')
     return 'Grant list and watch on the kind, or exclude it by resource.exclusions';
   if (state === 'listing') return 'Wait for its first list; a big kind takes a while';

@@ -1,9 +1,18 @@
 import { asCount, deepEqual, defined, parseGoBool } from '#base';
 import { equalSourceLists, equalSources } from '#compare';
-import { annotations, hasMultipleSources, isAutomated, isCompleted, keyOfRef, keyOfStatus, sourceOf } from '#model';
+import type { KindState } from '#live';
+import {
+  annotations,
+  hasMultipleSources,
+  isAutomated,
+  isCompleted,
+  keyOfRef,
+  keyOfStatus,
+  kindFinder,
+  sourceOf,
+} from '#model';
 import type {
   Application,
-  GroupKind,
   Operation,
   OperationState,
   ResourceKey,
@@ -38,8 +47,8 @@ export interface AutosyncFacts {
    * Some live objects could not be read: an operation would fail, and a failed one is not repeated.
    */
   readonly unread: boolean;
-  /** Kinds whose live state is stale: none of their objects is pruned. */
-  readonly stale: readonly GroupKind[];
+  /** Kinds whose live state is stale, and where: none of their objects there is pruned. */
+  readonly stale: readonly KindState[];
   /** Nothing is pruned, because the sources may have rendered less than they should. */
   readonly pruneBlocked: boolean;
   /** Resources that require pruning, but that another Application declares too: not pruned. */
@@ -190,10 +199,11 @@ function hasAttempted(facts: AutosyncFacts, last: OperationState, revisions: rea
 function hasPrunesToResume(facts: AutosyncFacts, last: OperationState): boolean {
   const { resources, stale, claimed, pruneBlocked, app } = facts;
   if (pruneBlocked || last.phase !== 'Succeeded' || app.spec.syncPolicy?.automated?.prune !== true) return false;
+  const staleKindAt = kindFinder(stale);
   const skipped = (last.syncResult?.resources ?? []).filter(isPrunePostponed);
   return skipped.some(
     (ref) =>
-      !stale.some((gk) => gk.group === ref.group && gk.kind === ref.kind) &&
+      (staleKindAt(ref)?.state ?? 'polled') === 'polled' &&
       !claimed.has(keyOfRef(ref)) &&
       resources.some((row) => row.requiresPruning === true && keyOfStatus(row) === keyOfRef(ref)),
   );

@@ -134,6 +134,9 @@ describe('watched clusters', () => {
     world.owned.clear();
     world.clusters = [cluster('a', { 'argocd.argoproj.io/skip-reconcile': 'true' })];
     await world.update();
+    // Its Secret may be created again.
+    expect([world.watched, world.spare]).toEqual([[], ['https://b']]);
+    await world.clock.advance(31_000);
     expect([world.watched, world.spare]).toEqual([[], []]);
   });
 
@@ -168,5 +171,27 @@ describe('watched clusters', () => {
     await world.fill('https://a');
     expect(world.fillings).toEqual([700]);
     world.end.abort(new Shutdown());
+  });
+
+  it('keeps the cache of a cluster whose Secret is created again within 30 s', async () => {
+    const w = new CachesWorld();
+    const both = w.clusters;
+    for (const { server } of both) w.owned.set(server, whole);
+    w.caches.update();
+    w.clusters = both.slice(0, 1);
+    w.owned.delete('https://b');
+    w.caches.update();
+    expect([w.watched, w.spare]).toEqual([['https://a'], ['https://b']]);
+    await w.clock.advance(1500);
+    w.clusters = [cluster('a'), { ...cluster('b'), id: 'another UID' }];
+    w.owned.set('https://b', whole);
+    w.caches.update();
+    expect([w.watched, w.spare]).toEqual([['https://a', 'https://b'], []]);
+    w.clusters = both.slice(0, 1);
+    w.owned.delete('https://b');
+    w.caches.update();
+    await w.clock.advance(31_000);
+    expect([w.watched, w.spare]).toEqual([['https://a'], []]);
+    w.caches.stop();
   });
 });

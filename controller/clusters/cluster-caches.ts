@@ -35,6 +35,9 @@ export class ClusterCaches {
   /** Clusters that this replica will gain, by `clusterKey`; true: the cache is filled. */
   readonly #filled = new Map<string, boolean>();
   #bodyFilters: ReadonlyMap<string, BodyFilter> = new Map();
+  /** The owned clusters that had a Secret at the last update, and those whose Secret is gone. */
+  #present: ReadonlyMap<string, Cluster> = new Map();
+  readonly #gone = new Map<string, { readonly cluster: Cluster; readonly until: number }>();
   #dropTimer: ClockTimer | undefined;
 
   constructor(deps: ClusterCachesDeps) {
@@ -61,6 +64,7 @@ export class ClusterCaches {
         !isReconcileSkipped(cluster.annotations) &&
         (gaining.has(clusterKey(cluster.server)) || this.#lostUntil.has(cluster.server)),
     );
+    spare.push(...this.#noteGone(owned));
     this.#bodyFilters = this.#bodyFiltersOf([...owned, ...spare], gaining);
     live.setClusters(owned, settings.settings(), this.#bodyFilters, spare);
     for (const server of gained) this.#timeFilling(server);
@@ -84,9 +88,24 @@ export class ClusterCaches {
     return [...this.#owned].filter((server) => !before.has(server));
   }
 
+  /**
+   * Keeps the caches of clusters whose Secret is gone for a moment: a Secret that is deleted and
+   * created again costs no relist.
+   */
+  #noteGone(owned: readonly Cluster[]): readonly Cluster[] {
+    const { clock, settings } = this.#deps;
+    const now = clock.monotonic();
+    const known = new Set(settings.clusters().map(({ server }) => server));
+    for (const [server, cluster] of this.#present)
+      if (!known.has(server)) this.#gone.set(server, { cluster, until: now + goneSecretMs });
+    for (const [server, { until }] of this.#gone) if (known.has(server) || until <= now) this.#gone.delete(server);
+    this.#present = new Map(owned.map((cluster) => [cluster.server, cluster]));
+    return [...this.#gone.values()].map(({ cluster }) => cluster);
+  }
+
   #scheduleDrop(): void {
     this.#dropTimer?.cancel();
-    const first = Math.min(...this.#lostUntil.values());
+    const first = Math.min(...this.#lostUntil.values(), ...[...this.#gone.values()].map(({ until }) => until));
     const { clock } = this.#deps;
     this.#dropTimer = Number.isFinite(first) ? clock.timer(first - clock.monotonic(), () => this.update()) : undefined;
   }
@@ -155,6 +174,9 @@ export class ClusterCaches {
     );
   }
 }
+
+/** How long the cache of a cluster without a Secret is kept. */
+const goneSecretMs = 30_000;
 
 /** Histogram of the time from owning a cluster to its filled cache, or to its failed discovery. */
 export function cacheFillRecorder(metrics: MetricRegistry): (ms: number) => void {

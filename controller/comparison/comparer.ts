@@ -60,6 +60,8 @@ export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
   readonly sources?: readonly ApplicationSource[];
   /** Resources that changed since the last comparison; only these are compared. Absent: all. */
   readonly changed?: ReadonlySet<ResourceKey>;
+  /** A user asked for it: objects of kinds that are not fresh are read from the server. */
+  readonly readsStale?: boolean;
   /** Gets the time of each stage. */
   readonly stages?: StageTimes;
   /** Collects references to what is read. */
@@ -203,7 +205,8 @@ export class Comparer {
       () => schemaApiVersions(app, normal.targets, settings),
     );
     const schemas = described.length === 0 ? undefined : await cluster.schemas(described, signal);
-    const query = this.#query(request.bound, normal.targets);
+    const { readsStale } = request;
+    const query = { ...this.#query(request.bound, normal.targets), ...defined({ readsStale }) };
     // Before the objects are read: a change meanwhile makes the evidence older, never newer.
     const evidence = await evidenceIn(cluster, query, signal);
     const { policyVersion } = policyVersionOf(cluster, gate.version);

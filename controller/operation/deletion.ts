@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import { healthOf } from '#health';
 import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
 import { failureOf } from '#live';
-import type { LiveCluster, LiveClusters } from '#live';
+import type { KindState, LiveCluster, LiveClusters } from '#live';
 import {
   appKeyLogFields,
   appLogFields,
@@ -12,7 +12,9 @@ import {
   instanceName,
   isWorseHealth,
   keyOf,
+  kindFinder,
   refOf,
+  refOfStatus,
   sourcesOf,
 } from '#model';
 import type {
@@ -330,10 +332,9 @@ export class Deleter {
       signal,
     );
     if (unread[0] !== undefined) throw new DeletionBlocked(unread[0].message);
-    // A kind that is left out is not watched: all its known objects were read one by one.
-    const blind = degraded.kinds.find(
-      (kind) => kind.state !== 'left-out' && known.some((r) => (r.group ?? '') === kind.group && r.kind === kind.kind),
-    );
+    const deletedAt = parseTime(context.bound.app.metadata.deletionTimestamp) ?? 0;
+    const staleKindAt = kindFinder(degraded.kinds);
+    const blind = known.map((row) => staleKindAt(refOfStatus(row))).find((kind) => isBlind(kind, deletedAt));
     if (blind !== undefined)
       throw new DeletionBlocked(
         `the live state of ${blind.group}/${blind.kind} is not up to date: ${blind.message ?? blind.state}`,
@@ -402,6 +403,16 @@ export class Deleter {
   #health(object: KubeObject, { bound }: DeletionContext): HealthStatusCode {
     return healthOf(object, bound.settings)?.status ?? 'Healthy';
   }
+}
+
+/**
+ * Whether unseen objects of a kind may be left behind. Known objects of a kind that is left out are
+ * read one by one. A kind that is polled must have been listed since the deletion began.
+ */
+function isBlind(kind: KindState | undefined, deletedAt: number): boolean {
+  if (kind === undefined || kind.state === 'left-out') return false;
+  // Deletion timestamps have whole seconds.
+  return kind.state !== 'polled' || (kind.listedAt ?? 0) <= deletedAt + 1000;
 }
 
 /**

@@ -7,14 +7,15 @@ import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import {
-  appLogFields,
   annotationOf,
   annotations,
+  appLogFields,
   asObject,
   destinationNamespaceOf,
   hasMultipleSources,
   hasSyncOption,
   keyOf,
+  kindFinder,
   refOf,
   sourceOf,
   trackedApp,
@@ -209,10 +210,10 @@ export class Syncer {
       results: state.syncResult?.resources ?? [],
       isSelected: selectedBy(sync, comparison),
       health: (object) => healthOf(object, settings),
-      canPrune: (gk) =>
+      canPrune: (ref) =>
         !comparison.failed &&
-        !isUnreadKind(comparison.unread, gk) &&
-        !comparison.degraded.some((kind) => kind.group === gk.group && kind.kind === gk.kind),
+        !isUnreadKind(comparison.unread, ref) &&
+        (kindFinder(comparison.degraded)(ref)?.state ?? 'polled') === 'polled',
       ...defined({ pruneBlocked: comparison.pruneBlocked }),
       otherApplication: this.#claimant(bound, compared, tap),
       namespaceModifier: (live) => managedNamespace(app, live),

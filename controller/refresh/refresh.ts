@@ -303,6 +303,7 @@ export class RefreshProcessor {
           hurry: away.hurry,
           revisions: away.revisions ?? revisionsToCompare(app, pass.refresh),
           cache: cachePolicyOf(pass),
+          readsStale: pass.asked !== undefined,
           localManifests: app.status?.operationState?.operation.sync?.manifests ?? [],
           ...defined({ changed: resourcesToCompare(pass) }),
           place: pass.place,

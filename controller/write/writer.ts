@@ -455,7 +455,7 @@ export class GuardedWriter implements ClusterWriter {
 function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOptions['preconditions'] {
   const { uid, resourceVersion } = metadata;
   if (uid === undefined) return undefined;
-  return named && resourceVersion !== undefined ? { uid, resourceVersion } : { uid };
+  return named && resourceVersion !== undefined && resourceVersion !== '' ? { uid, resourceVersion } : { uid };
 }
 
 function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {

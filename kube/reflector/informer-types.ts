@@ -3,10 +3,12 @@ import type { KubeObject } from '#model';
 
 /**
  * `degraded` and `forbidden` keep the last known objects; the reflector retries with backoff and
- * jitter.
+ * jitter. `polled`: the kind cannot be watched (`isLasting`: never), and its objects are those of
+ * the last list.
  */
 export type ReflectorState =
   | { readonly state: 'listing' | 'synced' }
+  | { readonly state: 'polled'; readonly message: string; readonly isLasting: boolean }
   | { readonly state: 'degraded' | 'forbidden'; readonly message: string; readonly sinceMs: number };
 
 /** Receives a full list page by page. Only `commit` removes objects that are not in the list. */
@@ -19,6 +21,8 @@ export interface ListCollector {
   /** The object was deleted while the list was streamed. */
   remove(object: KubeObject): void;
   commit(resourceVersion: string): void;
+  /** After the commit: whether the list differed from the cache. Absent: it may have. */
+  isChanged?(): boolean;
   /** The list failed. `untrue`: it was endless or too large, so its items cannot be trusted. */
   abandon(untrue: boolean): void;
 }

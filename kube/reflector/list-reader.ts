@@ -29,6 +29,12 @@ export function scopeOf(options: ReflectorOptions): Pick<ListOptions, 'namespace
 export class ListReader {
   readonly #context: ReadingContext;
   readonly #onSlow: (message: string) => void;
+  #hasChanged = true;
+
+  /** Whether the last complete list differed from the cache of the sink. */
+  get hasChanged(): boolean {
+    return this.#hasChanged;
+  }
 
   /** @param onSlow called after each page of a list that takes longer than `slowListMs`. */
   constructor(context: ReadingContext, onSlow: (message: string) => void) {
@@ -108,6 +114,7 @@ export class ListReader {
       }
       const { resourceVersion } = page;
       isolated(() => collector.commit(resourceVersion));
+      this.#hasChanged = collector.isChanged?.() ?? true;
       return resourceVersion;
     } catch (error) {
       isolated(() => collector.abandon(isBeyondBounds(error)));

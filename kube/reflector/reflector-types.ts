@@ -33,11 +33,11 @@ export interface ReflectorTuning {
   readonly lists?: ConcurrencyLimiter;
   /**
    * First delay after a failure; doubles up to the cap, plus up to as much again at random. Default
-   * 800 ms and 30 s.
+   * 800 ms and 15 s, so that a retry follows a recovery within 30 s.
    */
   readonly backoffMs: number;
   readonly backoffCapMs: number;
-  /** Delay while access is forbidden; doubles up to ten times its value. Default 30 s. */
+  /** Delay while access is forbidden, plus up to as much again at random. Default 13 s. */
   readonly forbiddenRetryMs: number;
   /** A list beyond these limits is rejected. Default: {@link listLimits}. */
   readonly limits: ListLimits;
@@ -70,6 +70,10 @@ export interface ReflectorOptions extends ReflectorTarget {
    * few objects per request, because streamed lists have no pages. Default: never.
    */
   readonly watchList?: WatchListSupport;
+  /**
+   * Lower bound of later delays, for many reflectors of one server that fail together. Default: 0.
+   */
+  readonly crowdRetryMs?: () => number;
   /**
    * Called when the server went back to an older version; without it, a warning is logged. Each
    * reflector detects this by itself.

@@ -11,6 +11,7 @@ import {
   isTooLargeVersion,
 } from '../errors.ts';
 import type { ReflectorState } from './informer-types.ts';
+import { isWatchRefusal, maxWatchRefusals, PollPace, unwatchableReason } from './polling.ts';
 import { withInitialEvents } from './initial-events.ts';
 import { listLimits } from './list-bounds.ts';
 import { ListReader, scopeOf } from './list-reader.ts';
@@ -25,8 +26,8 @@ const defaultTuning: ReflectorTuning = {
   pageDeadlineMs: 60_000,
   firstListFromCache: false,
   backoffMs: 800,
-  backoffCapMs: 30_000,
-  forbiddenRetryMs: 30_000,
+  backoffCapMs: 15_000,
+  forbiddenRetryMs: 13_000,
   limits: listLimits,
   slowListMs: 600_000,
   emptyWatches: 3,
@@ -92,10 +93,26 @@ export class Reflector implements Runnable {
   #silent = false;
   /** A list was requested since the last one started. */
   #relistRequested = false;
+  /** Consecutive watches that were refused, or failed at once and said nothing. */
+  #refusals = 0;
+  /** A list has been read since the last refusal. */
+  #isListedAnew = false;
+  /** The last request was a list. */
+  #isListing = true;
+  /** The last watch sent an event or a bookmark. */
+  #hasSpoken = false;
+  /** The last watch was accepted. */
+  #hasOpened = false;
+  /** The last refused watch was accepted at first. */
+  #isRefusedAfterOpening = false;
+  /** Why the last watch was refused. */
+  #refusal = '';
+  readonly #pace: PollPace;
   #interrupt: ((reason: Error) => void) | undefined;
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    this.#pace = new PollPace(options.random);
     this.#tuning = { ...defaultTuning, ...options.tuning };
     const where = options.namespace === undefined ? '' : ` in ${options.namespace}`;
     this.name = `reflector of ${groupKindName(options.resource)}${where}`;
@@ -114,6 +131,7 @@ export class Reflector implements Runnable {
       const startedAt = this.#options.clock.monotonic();
       try {
         if (this.#resourceVersion === undefined || this.#relistRequested) await this.#synchronize(signal);
+        else if (this.#isWatchRefused() && !this.#isListedAnew) await this.#listInstead(signal);
         else if (await this.#wentBack(this.#resourceVersion, signal)) this.#resourceVersion = undefined;
         // If a relist was requested during this check, do not wait for the end of a watch first.
         else if (!this.#isRelistRequested()) await this.#watchUntilRelist(this.#resourceVersion, signal);
@@ -157,15 +175,54 @@ export class Reflector implements Runnable {
     // If this list fails, list again instead of resuming the watch: the cache may be wrong.
     this.#resourceVersion = undefined;
     if (this.#mayStream() && (await this.#streamed(signal))) return;
+    const { clock, resource } = this.#options;
+    const startedAt = clock.monotonic();
     const resourceVersion = await this.#asList(signal, () => this.#lists.read(!this.#everListed, signal));
     this.#isStreamBroken = false;
+    this.#mayList = true;
+    const reason = unwatchableReason(resource, resourceVersion);
+    if (reason === undefined) {
+      this.#noteListed(resourceVersion);
+      return;
+    }
+    this.#notePolled(reason, true);
+    this.#failures = 0;
+    const waitMs = this.#pace.nextMs(this.#lists.hasChanged, clock.monotonic() - startedAt);
+    await this.#interruptible(signal, (child) => clock.sleep(waitMs, child));
+  }
+
+  #isWatchRefused(): boolean {
+    return this.#refusals >= maxWatchRefusals;
+  }
+
+  /** Lists although the position is known. If that fails too, the position still stands. */
+  async #listInstead(signal: AbortSignal): Promise<void> {
+    const resourceVersion = await this.#asList(signal, () => this.#lists.read(false, signal));
     this.#mayList = true;
     this.#noteListed(resourceVersion);
   }
 
+  /** The objects are those of the last list. */
+  #notePolled(reason: string, isLasting = false): void {
+    this.#everListed = true;
+    this.#silent = false;
+    this.#markListed();
+    const message = `it is listed again and again instead of watched: ${reason}`;
+    this.#enter({ state: 'polled', message, isLasting });
+  }
+
+  /** Runs a body that `relist` may interrupt. */
+  #interruptible(signal: AbortSignal, body: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    return withChild(signal, async (child, abort) => {
+      this.#interrupt = abort;
+      await body(child).finally(() => (this.#interrupt = undefined));
+    });
+  }
+
   #mayStream(): boolean {
     const { watchList, resource } = this.#options;
-    return watchList !== undefined && !this.#isStreamBroken && watchList.isUsable(resource.group);
+    const isUsable = watchList !== undefined && !this.#isStreamBroken && watchList.isUsable(resource.group);
+    return isUsable && !this.#isWatchRefused() && resource.verbs.includes('watch');
   }
 
   /**
@@ -202,7 +259,8 @@ export class Reflector implements Runnable {
     const body = (): Promise<T> => {
       this.#relistRequested = false;
       this.#stats.lists += 1;
-      if (this.#failures === 0) this.#enter({ state: 'listing' });
+      this.#isListing = true;
+      if (this.#failures === 0 && this.#state.state !== 'polled') this.#enter({ state: 'listing' });
       return read();
     };
     return lists === undefined ? body() : lists.run(signal, body);
@@ -210,6 +268,11 @@ export class Reflector implements Runnable {
 
   #noteListed(resourceVersion: string): void {
     this.#resourceVersion = resourceVersion;
+    this.#isListedAnew = true;
+    if (this.#isWatchRefused()) {
+      this.#notePolled(this.#refusal);
+      return;
+    }
     this.#everListed = true;
     this.#silent = false;
     this.#markListed();
@@ -217,15 +280,20 @@ export class Reflector implements Runnable {
   }
 
   #watchUntilRelist(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    return withChild(signal, async (child, abort) => {
-      this.#interrupt = abort;
-      await this.#watch(resourceVersion, child).finally(() => (this.#interrupt = undefined));
-    });
+    return this.#interruptible(signal, (child) => this.#watch(resourceVersion, child));
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { client, resource } = this.#options;
-    const onOpen = (): void => this.#enter({ state: 'synced' });
+    this.#isListing = false;
+    this.#hasSpoken = false;
+    this.#hasOpened = false;
+    const onOpen = (): void => {
+      this.#hasOpened = true;
+      // If a proxy answered watches with a page of its own, believe events only.
+      if (!this.#isRefusedAfterOpening) this.#refusals = 0;
+      if (!this.#isWatchRefused()) this.#enter({ state: 'synced' });
+    };
     const watch = client.watch(resource, { ...scopeOf(this.#options), resourceVersion, signal, onOpen });
     const events = watch[Symbol.asyncIterator]();
     await this.#follow(events, signal).finally(() => events.return?.());
@@ -237,10 +305,12 @@ export class Reflector implements Runnable {
     const openedAt = clock.monotonic();
     const seenBefore = this.#stats.events + this.#stats.bookmarks;
     this.#stats.watches += 1;
+    const trust = clock.timer(healthyWatchMs, () => this.#trustWatch());
     const saidNothing = (): boolean => this.#stats.events + this.#stats.bookmarks === seenBefore;
     try {
       for (let next = await events.next(); next.done !== true; next = await events.next()) this.#take(next.value);
     } finally {
+      trust.cancel();
       this.#silent = saidNothing() && clock.monotonic() - openedAt >= this.#tuning.silentWatchMs;
     }
     signal.throwIfAborted();
@@ -261,6 +331,7 @@ export class Reflector implements Runnable {
     if (!this.#silent) return false;
     // Do not watch if this list fails, not even with a 403: a server that has just started refuses
     // lists, but accepts a watch from a future version.
+    this.#isListing = true;
     const resourceVersion = await this.#currentVersion(signal);
     this.#silent = false;
     if (resourceVersion === undefined) return true;
@@ -287,7 +358,16 @@ export class Reflector implements Runnable {
     else logger.warn('The resource versions of the API server went back; reading everything again', { ...found });
   }
 
+  /** The watch works, so its refusals are over. */
+  #trustWatch(): void {
+    this.#hasSpoken = true;
+    if (this.#isWatchRefused()) this.#enter({ state: 'synced' });
+    this.#refusals = 0;
+    this.#isRefusedAfterOpening = false;
+  }
+
   #take(event: WatchEvent): void {
+    this.#trustWatch();
     if (event.type === 'BOOKMARK') {
       this.#stats.bookmarks += 1;
       // Versions of bookmarks only increase, so the server was restored or replaced.
@@ -310,19 +390,37 @@ export class Reflector implements Runnable {
     this.#failures += 1;
     this.#stats.failures += 1;
     const listing = this.#resourceVersion === undefined;
+    if (!this.#isListing) this.#noteWatchFailure(error);
     const ending = this.#isStuck(error) ? 'relist' : endingOf(error);
     if (ending === 'relist') this.#resourceVersion = undefined;
     // The server may have been restored while the connection was down. It would silently accept a
     // watch from a future version, so verify the version first.
     else this.#silent = true;
     const forbidden = isForbidden(error);
+    const isPolled = this.#isWatchRefused() && this.#isPolled() && !this.#isListing;
     // A single interruption of a watch is normal; do not report it.
-    if (forbidden || listing || this.#failures > 1 || isBeyondBounds(error)) {
+    if (isPolled) this.#notePolled(this.#refusal);
+    else if (forbidden || listing || this.#failures > 1 || isBeyondBounds(error)) {
       this.#reportTrouble(forbidden ? 'forbidden' : 'degraded', outsideText('server', messageOf(error)));
     } else if (ending === 'relist') this.#enter({ state: 'listing' });
     const waitMs = this.#waitAfter(error, forbidden, listing || ending === 'relist');
     logger.debug('Watch or list failed', { kind: groupKindName(resource), error, ending, waitMs });
     await clock.sleep(waitMs, signal);
+  }
+
+  #isPolled(): boolean {
+    return this.#state.state === 'polled';
+  }
+
+  #noteWatchFailure(error: unknown): void {
+    if (this.#hasSpoken || !isWatchRefusal(error)) {
+      this.#refusals = 0;
+      return;
+    }
+    this.#refusals += 1;
+    this.#isRefusedAfterOpening = this.#hasOpened;
+    this.#isListedAnew = false;
+    this.#refusal = `its watch is refused (${outsideText('server', messageOf(error))})`;
   }
 
   /**
@@ -336,16 +434,17 @@ export class Reflector implements Runnable {
 
   #waitAfter(error: unknown, forbidden: boolean, listing: boolean): number {
     const { backoffMs, backoffCapMs, forbiddenRetryMs } = this.#tuning;
+    const crowdMs = this.#options.crowdRetryMs?.() ?? 0;
     const jitter = 1 + this.#options.random.next();
     // A new API server denies access until it has loaded its roles: retry soon if access was
     // allowed before.
     const isNew = this.#everListed && this.#failures <= startupRefusals;
-    if (forbidden && !isNew)
-      return Math.min(10 * forbiddenRetryMs, forbiddenRetryMs * 2 ** (this.#failures - 1)) * jitter;
+    if (forbidden && !isNew) return Math.max(forbiddenRetryMs, crowdMs) * jitter;
     const told = error instanceof DriftlessError && typeof error.retry === 'object' ? error.retry.afterMs : 0;
     // Only the version is unusable, and the server works: list again at once the first time.
     if (listing && this.#failures === 1 && (isExpired(error) || isTooLargeVersion(error))) return told;
-    return Math.max(told, Math.min(backoffCapMs, backoffMs * 2 ** Math.min(20, this.#failures - 1)) * jitter);
+    const capMs = Math.max(backoffCapMs, crowdMs);
+    return Math.max(told, Math.min(capMs, backoffMs * 2 ** Math.min(20, this.#failures - 1)) * jitter);
   }
 
   #reportTrouble(state: 'degraded' | 'forbidden', message: string): void {

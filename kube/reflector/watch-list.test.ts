@@ -250,7 +250,7 @@ describe('a stream that fails before its bookmark', () => {
       },
     });
     expect(reflector.state()).toMatchObject({ state: 'forbidden', message: 'configmaps is forbidden' });
-    await clock.advance(29_000);
+    await clock.advance(12_900);
     expect([source.lists.length, source.watches.length]).toEqual([1, 1]);
     await clock.advance(40_000);
     expect(reflector.state().state).toBe('synced');

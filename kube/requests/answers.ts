@@ -5,6 +5,7 @@ import {
   JsonSyntaxError,
   JsonTooDeepError,
   messageOf,
+  ownMember,
   outsideText,
   parseJson,
   yieldToLoop,
@@ -398,7 +399,9 @@ function checkListKind(envelope: JsonObject, { group, kind }: ApiResource, reque
 }
 
 function pageOf(envelope: JsonObject, items: readonly KubeObject[], request: string): ListPage {
-  const resourceVersion = textAt(envelope, 'metadata', 'resourceVersion');
+  // Some aggregated APIs have lists without a version: they can be polled, but not watched.
+  const isList = textAt(envelope, 'kind')?.endsWith('List') === true && ownMember(envelope, 'items') !== undefined;
+  const resourceVersion = textAt(envelope, 'metadata', 'resourceVersion') ?? (isList ? '' : undefined);
   if (resourceVersion === undefined)
     throw new KubeProtocolError(request, 'the answer is not a list (it has no metadata.resourceVersion)');
   if (resourceVersion.length > maxVersionLength)

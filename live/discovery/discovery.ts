@@ -18,17 +18,20 @@ export function kindText(gk: GroupKind): string {
  * preferred kind that can be listed and watched and is not excluded. In namespaced mode there is
  * one watch per namespace, and cluster-scoped kinds are watched only if the cluster allows it (Argo
  * CD: gitops-engine/pkg/cache processApi).
+ * @param polled kinds without the verb watch that are listed all the same
  */
 export function planWatches(
   discovery: ApiDiscovery,
   cluster: Pick<Cluster, 'server' | 'namespaces' | 'clusterResources'>,
   settings: Settings,
+  polled: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<string, WatchPlan> {
   const plan = new Map<string, WatchPlan>();
   const seen = new Set<string>();
   for (const resource of discovery.preferred) {
     const kind = kindText(resource);
-    if (seen.has(kind) || !isWatchable(resource) || isExcluded(settings, resource, cluster.server)) continue;
+    const isPlanned = isWatchable(resource) || (polled.has(kind) && isPollable(resource));
+    if (seen.has(kind) || !isPlanned || isExcluded(settings, resource, cluster.server)) continue;
     seen.add(kind);
     for (const namespace of namespacesOf(resource, cluster))
       plan.set(`${kind} ${resource.version} ${resource.resource} ${namespace ?? '*'}`, { resource, namespace });
@@ -43,6 +46,11 @@ function namespacesOf(
   if (cluster.namespaces.length === 0) return [undefined];
   if (resource.namespaced) return [...new Set(cluster.namespaces)];
   return cluster.clusterResources ? [undefined] : [];
+}
+
+/** Without the verb watch. Such a kind is listed only if an Application has objects of it. */
+export function isPollable({ verbs }: ApiResource): boolean {
+  return verbs.includes('list') && !verbs.includes('watch');
 }
 
 function isWatchable(resource: ApiResource): boolean {

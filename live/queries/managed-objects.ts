@@ -10,7 +10,7 @@ import {
 } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
-import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey } from '#model';
+import type { Cluster, KubeObject, NamespacedKind, ObjectName, ResourceKey } from '#model';
 import { ObjectBody } from '../objects/object-body.ts';
 import type { ParsedBodies } from '../objects/object-body.ts';
 import { LiveStateError } from '../errors.ts';
@@ -30,14 +30,12 @@ export interface ManagedSources {
   readonly isFresh: (target: NamespacedKind) => boolean;
   /** Whether the first list has failed, so that absence from the cache proves nothing. */
   readonly isUnlisted: (target: NamespacedKind) => boolean;
+  /** An object of a cached kind that is not fresh was read; undefined: it does not exist. */
+  readonly noteRead: (key: ResourceKey, object: KubeObject | undefined) => void;
   /** The Application that an object is tracked by. */
   readonly appOf: (object: KubeObject) => string | undefined;
   /** Limit of the text of all objects of one Application. */
   readonly limitBytes: number;
-}
-
-export interface NamespacedKind extends GroupKind {
-  readonly namespace: string;
 }
 
 /** The sources, and state of one query. */
@@ -98,6 +96,8 @@ export async function managedObjects(
     else if (!unique.has(node.key)) unique.set(node.key, targetOf(node));
   }
   const lastKnown = unlistedLastKnown(query.lastKnown ?? [], unique, sources);
+  const mustRead = query.readsStale === true ? staleObjects(found, unique, sources) : noObjects;
+  for (const [key, target] of mustRead) unique.set(key, target);
   const taken = new ObjectByteCounter(sources.limitBytes);
   for (const value of found.values()) taken.add(value);
   const unread: UnreadObject[] = [];
@@ -105,7 +105,10 @@ export async function managedObjects(
   await mapLimit([...unique, ...lastKnown], parallelReads, async ([key, target]) => {
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
-      const live = await liveOf(key, target, { ...sources, basis, givenUp: failures.get(kind) }, signal);
+      const context = { ...sources, basis, givenUp: failures.get(kind) };
+      const live = mustRead.has(key)
+        ? await liveNow(key, target, context, signal)
+        : await liveOf(key, target, context, signal);
       if (live === undefined || (lastKnown.has(key) && !isOf(app, live, sources))) found.delete(key);
       else {
         if (found.get(key) !== live) taken.add(live);
@@ -238,6 +241,37 @@ function unlistedLastKnown(
   return new Map(
     [...open].filter(([key, object]) => !targets.has(key) && store.get(key) === undefined && isBlind(refOf(object))),
   );
+}
+
+/** The cached objects of kinds that are not fresh, as targets. */
+function staleObjects(
+  found: ReadonlyMap<ResourceKey, ObjectBody | KubeObject>,
+  targets: ReadonlyMap<ResourceKey, ObjectName>,
+  { store, isFresh }: ManagedSources,
+): ReadonlyMap<ResourceKey, ObjectName> {
+  const known = [...found.keys(), ...targets.keys()].flatMap((key): (readonly [ResourceKey, ObjectName])[] => {
+    const node = store.get(key);
+    return node === undefined || isFresh(node) ? [] : [[key, targets.get(key) ?? targetOf(node)]];
+  });
+  return new Map(known);
+}
+
+const noObjects: ReadonlyMap<ResourceKey, ObjectName> = new Map();
+
+/** Reads a cached object again, and corrects the cache. */
+async function liveNow(
+  key: ResourceKey,
+  target: ObjectName,
+  sources: ReadContext,
+  signal: AbortSignal,
+): Promise<ObjectBody | KubeObject | undefined> {
+  const node = sources.store.get(key);
+  if (node === undefined) return liveOf(key, target, sources, signal);
+  sources.basis.isFromCache = false;
+  const cached = targetOf(node);
+  const live = await readObject(cached, sources, signal);
+  sources.noteRead(key, live);
+  return live === undefined || cached.apiVersion === target.apiVersion ? live : liveOf(key, target, sources, signal);
 }
 
 function isOf(app: string, live: ObjectBody | KubeObject, { appOf }: ManagedSources): boolean {

@@ -68,6 +68,8 @@ async function withSink(
     onAudit: () => undefined,
     onProcessed: () => undefined,
     onState: () => undefined,
+    onPermitted: () => undefined,
+    crowdRetryMs: () => 0,
     onChange: () => undefined,
     onEvent: () => undefined,
     onWentBack: () => undefined,

@@ -55,6 +55,12 @@ export class ClusterCache {
     this.#isSilent = false;
   }
 
+  /** Corrects the cache by what the server has now; undefined: the object does not exist. */
+  noteRead(key: ResourceKey, object: KubeObject | undefined): void {
+    if (object === undefined) this.forget(key);
+    else this.observe(object);
+  }
+
   /** A new list number. */
   nextList(): number {
     this.#lists += 1;
@@ -64,7 +70,7 @@ export class ClusterCache {
   /** The node of this exact version of the object. */
   known(object: KubeObject): StoredNode | undefined {
     const node = this.store.get(keyOf(object));
-    const { uid, resourceVersion } = object.metadata;
+    const { uid, resourceVersion = '' } = object.metadata;
     return node !== undefined && node.uid === uid && node.resourceVersion === resourceVersion ? node : undefined;
   }
 
@@ -115,15 +121,20 @@ export class ClusterCache {
 
   /**
    * Removes rows that a complete list did not include, except for newer own writes made after the
-   * list began.
+   * list began. Reports whether it removed any.
    */
-  commitList(rows: Iterable<StoredNode>, list: number, listVersion: string): void {
+  commitList(rows: Iterable<StoredNode>, list: number, listVersion: string): boolean {
+    let isChanged = false;
     for (const node of [...rows]) {
       const wrote = this.#wroteSince(list, node.key);
-      if (node.lastList !== list && !(wrote && isOlderVersion(listVersion, node.resourceVersion)))
+      // A list without a version may have been read before our own write.
+      const isOlderList = listVersion === '' || isOlderVersion(listVersion, node.resourceVersion);
+      if (node.lastList !== list && !(wrote && isOlderList)) {
         this.forget(node.key);
-      else if (!wrote) this.#ownWrites.delete(node.key);
+        isChanged = true;
+      } else if (!wrote) this.#ownWrites.delete(node.key);
     }
+    return isChanged;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { abortable, withDeadline } from '#base';
+import { abortable, omit, withDeadline } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '#kube';
 import { groupOf, keyOf, resourceKey } from '#model';
@@ -10,7 +10,7 @@ export type ServerFault = number | 'hang' | 'refuse';
 
 /**
  * An API server in memory, in virtual time. Watches deliver events at once. Requests fail by the
- * entries of `faults`: `list pods`, `watch *`, `discover`, and so on.
+ * entries of `faults`: `list pods`, `list pods <namespace>`, `watch *`, `discover`, …
  */
 export class FakeServer {
   readonly kinds: ApiResource[] = [];
@@ -21,6 +21,12 @@ export class FakeServer {
   readonly reviews = new Map<string, boolean>();
   /** Tokens set by `updateCredentials`. */
   readonly credentials: string[] = [];
+  /** Resources whose lists and objects have no resourceVersion. */
+  readonly unversioned = new Set<string>();
+  /** Resources that are served later without the verb watch. */
+  readonly unwatchable = new Set<string>();
+  /** Errors with which opened watches of these resources end at once. */
+  readonly watchErrors = new Map<string, Error>();
   /** Resources whose watches lose all events. */
   readonly silent = new Set<string>();
   /** Lists of these resources have endless pages, each with another invented object. */
@@ -61,7 +67,7 @@ export class FakeServer {
 
   serve(group: string, version: string, kind: string, namespaced = true): void {
     const resource = `${kind.toLowerCase()}s`;
-    const verbs = ['get', 'list', 'watch', 'create'];
+    const verbs = ['get', 'list', 'create', ...(this.unwatchable.has(resource) ? [] : ['watch'])];
     this.kinds.push({ group, version, kind, resource, namespaced, verbs, subresources: [], shortNames: [] });
   }
 
@@ -134,11 +140,11 @@ export class FakeServer {
       server: connection.server,
       get: async (resource, { namespace, name }, { signal }) => {
         const limit = { clock: this.clock, limitMs: 30_000, what: `get ${resource.resource}` };
-        await withDeadline(signal, limit, (child) => this.#act('get', resource.resource, child));
+        await withDeadline(signal, limit, (child) => this.#act('get', resource.resource, child, namespace));
         const found = this.#objects.get(resourceKey(resource.group, resource.kind, namespace, name));
         if (found === undefined) throw apiError(404);
         const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
-        return { ...found, apiVersion };
+        return { ...(this.unversioned.has(resource.resource) ? withoutVersion(found) : found), apiVersion };
       },
       list: (resource, options) => this.#list(resource, options),
       watch: (resource, options) => this.#watch(resource, options),
@@ -173,13 +179,16 @@ export class FakeServer {
     await withDeadline(
       options.signal,
       { clock: this.clock, limitMs: options.deadlineMs ?? 30_000, what: `list ${resource.resource}` },
-      (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal),
+      (signal) => this.#act(options.limit === 1 ? 'look' : 'list', resource.resource, signal, options.namespace),
     );
     if (!this.kinds.some(({ group, kind }) => group === resource.group && kind === resource.kind)) throw apiError(404);
     const found = [...this.#objects.values()].filter((object) => matches(object, resource, options.namespace));
-    const items = options.metadataOnly === true ? found.map(metadataOf) : found;
+    const isUnversioned = this.unversioned.has(resource.resource);
+    const shown = isUnversioned ? found.map(withoutVersion) : found;
+    const items = options.metadataOnly === true ? shown.map(metadataOf) : shown;
     if (options.metadataOnly !== true && options.limit !== 1) this.requests.push(`list ${resource.resource} whole`);
-    const page = { items, resourceVersion: String(this.#version), ...this.#more(resource) };
+    const resourceVersion = isUnversioned ? '' : String(this.#version);
+    const page = { items, resourceVersion, ...this.#more(resource) };
     await abortable(this.listAnswers, options.signal);
     return page;
   }
@@ -217,8 +226,10 @@ export class FakeServer {
 
   async *#watch(resource: ApiResource, options: WatchOptions): AsyncGenerator<WatchEvent> {
     const streams = options.sendInitialEvents === true;
-    await this.#act(streams ? 'stream' : 'watch', resource.resource, options.signal);
+    await this.#act(streams ? 'stream' : 'watch', resource.resource, options.signal, options.namespace);
     options.onOpen?.();
+    const broken = this.watchErrors.get(resource.resource);
+    if (broken !== undefined) throw broken;
     const queue: WatchEvent[] = [];
     let wake = (): void => undefined;
     let end: { error?: Error | undefined } | undefined;
@@ -253,10 +264,14 @@ export class FakeServer {
     }
   }
 
-  async #act(verb: string, resource: string, signal?: AbortSignal): Promise<void> {
+  async #act(verb: string, resource: string, signal?: AbortSignal, namespace = ''): Promise<void> {
     this.requests.push(resource === '*' ? verb : `${verb} ${resource}`);
     await Promise.resolve();
-    const fault = this.faults.get(`${verb} ${resource}`) ?? this.faults.get(`${verb} *`) ?? this.faults.get(verb);
+    const fault =
+      this.faults.get(`${verb} ${resource} ${namespace}`) ??
+      this.faults.get(`${verb} ${resource}`) ??
+      this.faults.get(`${verb} *`) ??
+      this.faults.get(verb);
     if (fault === 'hang')
       await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
     if (fault === 'refuse') throw new KubeConnectionError('https://a', 'connection refused', new Error('ECONNREFUSED'));
@@ -280,6 +295,10 @@ export class FakeServer {
       failedGroups: new Map(this.failedGroups),
     };
   }
+}
+
+function withoutVersion(object: KubeObject): KubeObject {
+  return { ...object, metadata: omit(object.metadata, 'resourceVersion') };
 }
 
 /** The object in a metadata-only list. */

@@ -1,8 +1,8 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
-import { WatchListSupport } from '#kube';
+import { findResource, WatchListSupport } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
-import type { ApiResource, Cluster, KubeObject, Settings } from '#model';
+import type { ApiResource, Cluster, GroupKind, KubeObject, Settings } from '#model';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { groupKindName, groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
@@ -10,7 +10,7 @@ import { ClusterCapabilities } from '../discovery/capabilities.ts';
 import type { ApiVersionLists } from '../discovery/capabilities.ts';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
-import { DiscoveryMemory, failureOf, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
+import { DiscoveryMemory, failureOf, isPollable, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
 import type { WatchPlan } from '../discovery/discovery.ts';
 import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
 import { removalGraceMs, UndiscoveredKinds } from '../discovery/undiscovered-kinds.ts';
@@ -95,6 +95,10 @@ const afterStartMs = 15_000;
 /** Interval of discovery while it may be incomplete. */
 const incompleteRetryMs = 50_000;
 const firstRetryMs = 1000;
+/** A cluster whose kinds fail gets about three retries a second. */
+const crowdShareMs = 250;
+/** All kinds of a namespace are permitted at about the same time: try the others once. */
+const permittedPauseMs = 1000;
 /** Lower bound of `discoveryRetryMs`. */
 const minRetryMs = 100;
 /** Longer than any watch lives: the last kind detects the regression when its watch ends. */
@@ -132,6 +136,10 @@ export class ClusterWatch {
   #incompleteSince: number | undefined;
   /** When a kind last detected that the server's versions went back. */
   #wentBackAt: number | undefined;
+  /** Kinds without the verb watch that Applications use. */
+  readonly #polled = new Set<string>();
+  /** When kinds of a namespace were last tried again because one of them was permitted. */
+  readonly #permittedAt = new Map<string, number>();
   #followUps: number[] = [];
   #shortenPause: ((withinMs: number) => void) | undefined;
 
@@ -239,6 +247,18 @@ export class ClusterWatch {
     return definesKinds;
   }
 
+  /** Begins to poll kinds without the verb watch, of which an Application has objects. */
+  poll(kinds: Iterable<GroupKind>): void {
+    const discovery = this.#discovery;
+    if (discovery === undefined) return;
+    const before = this.#polled.size;
+    for (const kind of kinds) {
+      const resource = this.#table.ofKind(kind).length > 0 ? undefined : findResource(discovery, kind);
+      if (resource !== undefined && isPollable(resource)) this.#polled.add(kindText(resource));
+    }
+    if (this.#polled.size > before) this.#apply(discovery);
+  }
+
   #discoverSoon(): void {
     this.#followUps = [...followUpMs];
     // Keep an earlier due time, or a stream of definition changes would postpone discovery forever.
@@ -251,6 +271,15 @@ export class ClusterWatch {
     if (discovery !== undefined && this.#undiscovered.compare([watch], discovery)) this.#discoverSoon();
     this.#saveCapabilities();
     this.#deps.onState();
+  }
+
+  /** Rights usually change for all kinds of a namespace, or of the cluster, at once. */
+  #retryForbidden({ namespace }: KindWatch): void {
+    const [now, scope] = [this.#deps.clock.monotonic(), namespace ?? ''];
+    if (now - (this.#permittedAt.get(scope) ?? -Infinity) < permittedPauseMs) return;
+    this.#permittedAt.set(scope, now);
+    for (const other of this.#table.unsynced())
+      if (namespace === undefined || other.namespace === namespace) other.retryForbidden();
   }
 
   #saveCapabilities(): void {
@@ -330,7 +359,7 @@ export class ClusterWatch {
   }
 
   #apply(discovery: ApiDiscovery): void {
-    const plan = planWatches(discovery, this.#cluster, this.#settings);
+    const plan = planWatches(discovery, this.#cluster, this.#settings, this.#polled);
     for (const [key, { watch, stop }] of [...this.#running]) {
       if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
       stop();
@@ -375,7 +404,9 @@ export class ClusterWatch {
       lists,
       reflect,
       watchList: this.#watchList,
+      crowdRetryMs: () => crowdShareMs * this.#table.unsynced().size,
       onState: () => this.#onKindState(watch),
+      onPermitted: () => this.#retryForbidden(watch),
       onEvent,
       onChange,
       onProcessed,

@@ -1,6 +1,6 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
 import { isAbort, messageOf, Superseded, withChild } from '#base';
-import { isForbidden, isOlderVersion, KubeReadOnlyError } from '#kube';
+import { isOlderVersion } from '#kube';
 import type {
   KubeClient,
   ListCollector,
@@ -20,6 +20,7 @@ import { KindFaults } from './kind-faults.ts';
 import { hasSameFacts } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { forgetRows } from './forget-rows.ts';
+import { ReviewingClient } from './reviewing-client.ts';
 import { OutdatedItems } from './outdated-items.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
 
@@ -49,8 +50,12 @@ export interface KindWatchDeps {
   readonly watchList: WatchListSupport;
   /** The current setting. */
   readonly respectRBAC: () => Settings['respectRBAC'];
+  /** Lower bound of the delay between retries. */
+  readonly crowdRetryMs: () => number;
   /** State or faults may have changed. */
   readonly onState: () => void;
+  /** The kind may be listed, which was forbidden before. */
+  readonly onPermitted: () => void;
   /** The server's resource versions went back. */
   readonly onWentBack: (found: VersionRegression) => void;
   /** Called for watch events, and for changed objects of later lists. */
@@ -114,7 +119,7 @@ export class KindWatch {
   state(): KindWatchState {
     if (this.#state.state === 'forbidden' && this.#isSkippedByRbac())
       return { state: 'left-out', message: `left out because of resource.respectRBAC: ${this.#state.message}` };
-    if (this.#state.state !== 'synced') return this.#state;
+    if (this.#state.state !== 'synced' && this.#state.state !== 'polled') return this.#state;
     const lost = this.#faults.withoutRow();
     return lost === undefined ? this.#state : { state: 'degraded', message: lost.message, sinceMs: lost.sinceMs };
   }
@@ -175,6 +180,11 @@ export class KindWatch {
     if (this.#mismatchAt !== undefined && now - this.#mismatchAt < minMismatchRelistMs) return;
     this.#mismatchAt = now;
     this.relist(true);
+  }
+
+  /** Tries again now if the kind is forbidden: rights have changed. */
+  retryForbidden(): void {
+    if (this.#state.state === 'forbidden') this.#restart?.(new Superseded('rights have changed'));
   }
 
   isSuspended(): boolean {
@@ -248,6 +258,7 @@ export class KindWatch {
         tuning: { lists, pageSize, pageAttempts },
         ...(mayStream ? { watchList } : {}),
         onWentBack: this.#deps.onWentBack,
+        crowdRetryMs: () => this.#deps.crowdRetryMs() * (this.#isSkippedByRbac() ? leftOutPace : 1),
       });
       await reflector.run(signal);
       signal.throwIfAborted();
@@ -265,40 +276,15 @@ export class KindWatch {
     return this.#syncedAt === undefined && (mode === 'normal' || (mode === 'strict' && this.#isDenied));
   }
 
-  /**
-   * Wraps the client: with `strict`, an access review checks whether a 403 of a first list is
-   * really a denial.
-   */
-  #reviewingClient(client: KubeClient): Pick<KubeClient, 'list' | 'watch' | 'server'> {
-    return {
-      server: client.server,
-      watch: (resource, options) => client.watch(resource, options),
-      list: async (resource, options) => {
-        try {
-          return await client.list(resource, options);
-        } catch (error) {
-          if (isForbidden(error) && this.#syncedAt === undefined && this.#deps.respectRBAC() === 'strict')
-            this.#isDenied = await this.#isListDenied(options.signal);
-          throw error;
-        }
-      },
-    };
-  }
-
-  /**
-   * Returns false if the review fails: the kind is then `forbidden` instead of `left-out`. A
-   * read-only client cannot send reviews, so it believes the 403.
-   */
-  async #isListDenied(signal: AbortSignal): Promise<boolean> {
-    const { client, logger } = this.#deps;
-    try {
-      return !(await client.mayList(this.resource, this.namespace, { signal, deadlineMs: reviewDeadlineMs }));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof KubeReadOnlyError) return true;
-      logger.warn('Cannot check whether a kind may be listed; it is not left out', { error });
-      return false;
-    }
+  #reviewingClient(client: KubeClient): ReflectorOptions['client'] {
+    const { logger, respectRBAC } = this.#deps;
+    return new ReviewingClient({
+      client,
+      logger,
+      namespace: this.namespace,
+      needsReview: () => this.#syncedAt === undefined && respectRBAC() === 'strict',
+      onReview: (isDenied) => (this.#isDenied = isDenied),
+    });
   }
 
   /** Compares the cache with the server periodically; relists on differences. Never rejects. */
@@ -387,6 +373,7 @@ export class KindWatch {
     const unread = new Set<ResourceKey>();
     const outdated = new OutdatedItems(cache);
     let pageVersion = '';
+    let isChanged = false;
     const take = (item: KubeObject, wentBack: boolean): void => {
       // Keep the row even if this state of the object cannot be read: the object exists.
       const key = keyOf(item);
@@ -396,6 +383,7 @@ export class KindWatch {
         const known = readAgain || wentBack ? undefined : cache.known(item);
         const news = this.#newsOf(known, item);
         if (news === undefined) return;
+        isChanged = true;
         if (!isFirst) this.#deps.onEvent(this.resource, item);
         cache.putListed(news, list, known === undefined && !wentBack);
       });
@@ -419,7 +407,7 @@ export class KindWatch {
       commit: (version) => {
         if (this.isSuspended()) return;
         for (const item of outdated.values()) take(item, false);
-        cache.commitList(this.#rows(), list, version);
+        if (cache.commitList(this.#rows(), list, version)) isChanged = true;
         this.#faults.commitList((key) => cache.store.get(key) !== undefined || unread.has(key));
         this.#version = version;
         this.#syncedAt = this.#deps.clock.now();
@@ -430,6 +418,7 @@ export class KindWatch {
         // The objects of a streamed list were compared before its version was known.
         if (pageVersion === '' && this.#noteRegression(version, before)) this.relist(true);
       },
+      isChanged: () => isChanged,
       // Retries of an endless list would add ever more rows, so remove those that this list wrote.
       // Rows that it left unchanged stay.
       abandon: (untrue) => {
@@ -500,8 +489,10 @@ export class KindWatch {
       this.#settled = true;
       this.#isRelisting = false;
     }
-    const recovered = next.state === 'synced' && (before.state === 'degraded' || before.state === 'forbidden');
+    const isCurrent = next.state === 'synced' || next.state === 'polled';
+    const recovered = isCurrent && (before.state === 'degraded' || before.state === 'forbidden');
     if (recovered) this.#deps.cache.announce(this.resource);
+    if (recovered && before.state === 'forbidden') this.#deps.onPermitted();
     const said = this.state();
     if (said.state === 'left-out')
       this.#deps.logger.info(
@@ -520,7 +511,8 @@ export type KindWatchState = ReflectorState | { readonly state: 'left-out'; read
 
 /** How long a kind that takes too much memory stays suspended. */
 const suspensionMs = 600_000;
+/** A kind may be left out for good, so it is tried this many times less often. */
+const leftOutPace = 4;
 const maxLoggedKeys = 10;
 const restartDelayMs = 1000;
 const minMismatchRelistMs = 5000;
-const reviewDeadlineMs = 10_000;

@@ -98,7 +98,8 @@ describe('an outage', () => {
       server.faults.set('list pods', 403);
     });
     expect(w.cluster().info().state).toBe('synced');
-    const { degraded } = await w.cluster().managed({ app: 'shop', targets: [] }, w.signal);
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } };
+    const { degraded } = await w.cluster().managed({ app: 'shop', targets: [pod] }, w.signal);
     expect(degraded.kinds.map(({ kind, state }) => `${kind} ${state}`)).toEqual(['Pod forbidden']);
     expect(await managedNames(w)).toEqual(['a']);
     await w.stop();

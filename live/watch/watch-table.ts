@@ -15,6 +15,12 @@ export class WatchTable<W extends TableWatch = KindWatch> {
   readonly #unsynced = new Set<W>();
   readonly #all = new Set<W>();
   #list: readonly W[] | undefined;
+  #version = 0;
+
+  /** Changes whenever a state may have changed. */
+  get version(): number {
+    return this.#version;
+  }
 
   /** All watches. The list does not change. */
   all(): readonly W[] {
@@ -52,6 +58,7 @@ export class WatchTable<W extends TableWatch = KindWatch> {
   }
 
   delete(watch: W): void {
+    this.#version += 1;
     this.#all.delete(watch);
     this.#list = undefined;
     this.#place(watch, (others) => others.filter((other) => other !== watch));
@@ -62,6 +69,7 @@ export class WatchTable<W extends TableWatch = KindWatch> {
   /** Must be called when the state of a watch may have changed. */
   noteState(watch: W): void {
     if (!this.#all.has(watch)) return;
+    this.#version += 1;
     if (watch.settled()) this.#unsettled.delete(watch);
     else this.#unsettled.add(watch);
     if (watch.state().state === 'synced') this.#unsynced.delete(watch);

@@ -10,6 +10,7 @@ const tones: Readonly<Record<string, Tone>> = {
   OutOfSync: 'warn',
   Suspended: 'warn',
   degraded: 'warn',
+  polled: 'warn',
   waiting: 'warn',
   'left-out': 'none',
   Progressing: 'busy',

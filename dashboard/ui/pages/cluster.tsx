@@ -193,9 +193,10 @@ function Noisiest({ objects }: { objects: readonly NoisyObject[] }): JSX.Element
 const urgency: Readonly<Record<ClusterKind['state'], number>> = {
   degraded: 0,
   forbidden: 1,
-  listing: 2,
-  synced: 3,
-  'left-out': 4,
+  polled: 2,
+  listing: 3,
+  synced: 4,
+  'left-out': 5,
 };
 
 function Kinds({ kinds, replica }: { kinds: readonly ClusterKind[]; replica: string }): JSX.Element {
