@@ -65,6 +65,7 @@ export const slow = [
   'test/acceptance/projects.test.ts',
   'test/acceptance/prune.test.ts',
   'test/acceptance/published.test.ts',
+  'test/acceptance/removal.test.ts',
   'test/acceptance/respect-rbac.test.ts',
   'test/acceptance/scoped-clusters.test.ts',
   'test/acceptance/scrape.test.ts',
