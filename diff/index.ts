@@ -18,11 +18,12 @@
  *   milliQuantity(text)                      thousandths of a Kubernetes quantity
  *   adoptFields(live, managers)              migrates client-side apply fields to server-side apply
  *   clientSideApplyPatch, predictApply       the patch of kubectl's client-side apply, its result
+ *   serverSideTarget, dryRunRequest          what a server-side apply, or its dry run, sends
  *
  * The parts, from below (.dependency-cruiser.mjs has the rules): shared (values, paths) · schema
  * (built-in types) · normalize (canonical values, defaults) · patch (client-side apply) ·
- * field-ownership (server-side apply) · jq (ignore expressions) · ignore (rules) · respect
- * (RespectIgnoreDifferences) · comparison.
+ * field-ownership (server-side apply) · jq (ignore expressions) · applied (what Git drops) ·
+ * ignore (rules) · respect (RespectIgnoreDifferences) · comparison.
  */
 export { adoptFields, clientSideManagers, isMigrated, managersToAdopt } from './field-ownership/adopt.ts';
 export { serverSideTarget } from './applied/server-side-target.ts';
