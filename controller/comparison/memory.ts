@@ -66,6 +66,8 @@ export interface AppMemory {
   deletedObjects?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };
+  /** When its delete hooks were first seen to have failed. */
+  hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */
   operationWrite?: { readonly version: string; readonly at: number };
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */

@@ -7,14 +7,11 @@ import type { LiveCluster, LiveClusters } from '#live';
 import {
   appKeyLogFields,
   appLogFields,
-  annotationOf,
   annotations,
-  asObject,
   csvAnnotation,
   finalizers,
   gkOf,
   instanceName,
-  isTrackable,
   isWorseHealth,
   keyOf,
   refOf,
@@ -23,15 +20,7 @@ import {
 import type { AppKey, Application, HealthStatusCode, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
-import {
-  hasHookFinalizer,
-  isPostDeleteHook,
-  isPreDeleteHook,
-  optionValue,
-  removeHookFinalizer,
-  resourceOption,
-  waveOf,
-} from '#sync';
+import { hasHookFinalizer, isPostDeleteHook, isPreDeleteHook, removeHookFinalizer, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
@@ -45,6 +34,7 @@ import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { GuardedWriter } from '../write/writer.ts';
+import { isDeletable, isNeededByHooks, isRunByDeletion, lacksApproval } from './deletion-rules.ts';
 
 export interface DeleterDeps {
   readonly store: ApplicationStore;
@@ -72,6 +62,8 @@ const stuckDeletionMs = 300_000;
 /** After this time the Application shows why its operation cannot be terminated. */
 const terminationLimitMs = 60_000;
 const operationEnd = 'waiting for the end of the operation';
+/** How long a failed delete hook stays, with its logs, before it is created again. */
+const failedHookMs = 60_000;
 const maxShownObjects = 3;
 const stuckDeletionAdvice =
   'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
@@ -173,8 +165,12 @@ export class Deleter {
     if (hasFinalizer(app, finalizers.preDelete)) {
       return (await this.#runHooks(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
     }
+    const needsHooks = hasFinalizer(app, finalizers.postDelete) || hasFinalizer(app, cleanupFinalizers.PostDelete);
     if (cascadeFinalizer(app) !== undefined) {
-      return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);
+      const isHeld = (object: KubeObject): boolean =>
+        isRunByDeletion(app, object) || (needsHooks && isNeededByHooks(object));
+      const left = await this.#cascade(context, isHeld, signal);
+      if (left !== undefined || !needsHooks) return left ?? this.#without(app, cascadeNames);
     }
     if (hasFinalizer(app, finalizers.postDelete)) {
       return (await this.#runHooks(context, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
@@ -215,7 +211,11 @@ export class Deleter {
   }
 
   /** Deletes one wave of the resources. */
-  async #cascade(context: DeletionContext, signal: AbortSignal): Promise<BlockedOn> {
+  async #cascade(
+    context: DeletionContext,
+    isHeld: (object: KubeObject) => boolean,
+    signal: AbortSignal,
+  ): Promise<BlockedOn> {
     const { writer } = context;
     const { app, gate } = context.bound;
     const log = this.#logOf(context);
@@ -224,14 +224,14 @@ export class Deleter {
     const objects = [...live.values()].filter((object) => gate.permits(object));
     const candidates = this.#unclaimed(
       context,
-      objects.filter((object) => isDeletable(app, object)),
+      objects.filter((object) => isDeletable(app, object) && !isHeld(object)),
     );
     const memory = this.#deps.memories.of(context.bound.key);
     if (candidates.length === 0) {
       log(`Successfully deleted ${memory.deletedObjects ?? 0} resources`);
       return undefined;
     }
-    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
+    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined && !isHeld(object));
     // The sync that created a hook is over, or was lost with a restored etcd: it removes nothing.
     const hooks = going.filter(hasHookFinalizer);
     const { clock } = this.#deps;
@@ -311,15 +311,33 @@ export class Deleter {
     }
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
     const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
-    if (degraded.length > 0) log(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
-    for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
-    if (degraded.length > 0) {
-      const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
-      throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
-    }
+    if (degraded.length > 0) await this.#retryFailed(context, type, degraded, signal);
     const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
     if (running.length > 0) log(`Waiting for ${running.length} ${type} hooks to complete`);
     return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${describeObjects(running)}`;
+  }
+
+  /**
+   * Keeps failed hooks for a while, with their logs, and deletes them for the next attempt. In Argo
+   * CD they are gone as soon as they have failed.
+   * @throws DeletionBlocked
+   */
+  async #retryFailed(
+    context: DeletionContext,
+    type: DeleteHook,
+    degraded: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<never> {
+    const memory = this.#deps.memories.of(context.bound.key);
+    const now = this.#deps.clock.now();
+    memory.hooksFailedAt ??= now;
+    if (now - memory.hooksFailedAt >= failedHookMs) {
+      delete memory.hooksFailedAt;
+      this.#logOf(context)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
+      for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    }
+    const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
+    throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
   }
 
   /** Deletes the hooks of a type according to their delete policy. */
@@ -423,39 +441,6 @@ function ownFinalizers(app: Application): readonly string[] {
 /** The first one in the list decides how resources are deleted. */
 function cascadeFinalizer(app: Application): string | undefined {
   return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
-}
-
-/**
- * False for CRDs (deleting one also deletes instances that belong to other applications), for the
- * Application itself, and for objects marked to keep.
- */
-function isDeletable(app: Application, object: KubeObject): boolean {
-  const { group, kind } = gkOf(object);
-  if (!isTrackable(object)) return false;
-  if (group === 'argoproj.io' && kind === 'Application' && object.metadata.uid === app.metadata.uid) return false;
-  if (deleteOption(app, object) === 'false') return false;
-  return !csvAnnotation(object, annotations.helmResourcePolicy).includes('keep');
-}
-
-function deleteOption(app: Application, object: KubeObject): string | undefined {
-  return resourceOption(object, 'Delete') ?? optionValue(app.spec.syncPolicy?.syncOptions ?? [], 'Delete');
-}
-
-function lacksApproval(app: Application, object: KubeObject): boolean {
-  const { group, kind } = gkOf(object);
-  const { name, namespace } = object.metadata;
-  const needed = app.status?.resources?.some(
-    (r) =>
-      r.requiresDeletionConfirmation === true &&
-      (r.group ?? '') === group &&
-      r.kind === kind &&
-      r.name === name &&
-      (r.namespace ?? '') === (namespace ?? ''),
-  );
-  if (needed !== true) return false;
-  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
-  const since = parseTime(app.metadata.deletionTimestamp);
-  return approved === undefined || (since !== undefined && approved < since);
 }
 
 function hasDeletePolicy(hook: KubeObject, argo: string, helm: string): boolean {
