@@ -66,6 +66,8 @@ export interface AppMemory {
   deletedObjects?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };
+  /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
+  hasPostDeleteBegun?: true;
   /** When its delete hooks were first seen to have failed. */
   hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */

@@ -167,8 +167,10 @@ export class Deleter {
     }
     const needsHooks = hasFinalizer(app, finalizers.postDelete) || hasFinalizer(app, cleanupFinalizers.PostDelete);
     if (cascadeFinalizer(app) !== undefined) {
+      const { hasPostDeleteBegun = false } = this.#deps.memories.of(key);
       const isHeld = (object: KubeObject): boolean =>
-        isRunByDeletion(app, object) || (needsHooks && isNeededByHooks(object));
+        (isRunByDeletion(app, object) && (hasPostDeleteBegun || !isPreDeleteHook(object))) ||
+        (needsHooks && isNeededByHooks(object));
       const left = await this.#cascade(context, isHeld, signal);
       if (left !== undefined || !needsHooks) return left ?? this.#without(app, cascadeNames);
     }
@@ -298,6 +300,7 @@ export class Deleter {
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
     const { misplaced } = context.bound.gate;
     if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
+    if (type === 'PostDelete') this.#deps.memories.of(context.bound.key).hasPostDeleteBegun = true;
     for (const hook of missing) {
       await context.writer.create(hook, signal).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
