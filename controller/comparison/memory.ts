@@ -67,6 +67,10 @@ export interface AppMemory {
   unclaimedSince?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };
+  /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
+  hasPostDeleteBegun?: true;
+  /** When its delete hooks were first seen to have failed. */
+  hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */
   operationWrite?: { readonly version: string; readonly at: number };
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */

@@ -44,7 +44,7 @@ import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { GuardedWriter } from '../write/writer.ts';
 import { groupByMark } from './former-marks.ts';
-import { hasDeletePolicy, isDeletable, lacksApproval } from './deletion-rules.ts';
+import { hasDeletePolicy, isDeletable, isNeededByHooks, isRunByDeletion, lacksApproval } from './deletion-rules.ts';
 import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
 
 export interface DeleterDeps {
@@ -79,6 +79,8 @@ const stuckDeletionMs = 300_000;
 /** After this time the Application shows why its operation cannot be terminated. */
 const terminationLimitMs = 60_000;
 const operationEnd = 'waiting for the end of the operation';
+/** How long a failed delete hook stays, with its logs, before it is created again. */
+const failedHookMs = 60_000;
 const maxShownObjects = 3;
 const stuckDeletionAdvice =
   'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
@@ -191,8 +193,14 @@ export class Deleter {
     if (hasFinalizer(app, finalizers.preDelete)) {
       return (await this.#runHooks(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
     }
+    const needsHooks = hasFinalizer(app, finalizers.postDelete) || hasFinalizer(app, cleanupFinalizers.PostDelete);
     if (cascadeFinalizer(app) !== undefined) {
-      return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);
+      const { hasPostDeleteBegun = false } = this.#deps.memories.of(key);
+      const isHeld = (object: KubeObject): boolean =>
+        (isRunByDeletion(app, object) && (hasPostDeleteBegun || !isPreDeleteHook(object))) ||
+        (needsHooks && isNeededByHooks(object));
+      const left = await this.#cascade(context, isHeld, signal);
+      if (left !== undefined || !needsHooks) return left ?? this.#without(app, cascadeNames);
     }
     if (hasFinalizer(app, finalizers.postDelete)) {
       return (await this.#runHooks(context, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
@@ -243,7 +251,11 @@ export class Deleter {
   }
 
   /** Deletes one wave of the resources. */
-  async #cascade(context: DeletionContext, signal: AbortSignal): Promise<BlockedOn> {
+  async #cascade(
+    context: DeletionContext,
+    isHeld: (object: KubeObject) => boolean,
+    signal: AbortSignal,
+  ): Promise<BlockedOn> {
     const { writer } = context;
     const { app } = context.bound;
     const log = this.#logOf(context);
@@ -251,7 +263,7 @@ export class Deleter {
     const { objects, unmarked, unreachable } = await this.#declared(context, signal);
     const candidates = this.#unclaimed(
       context,
-      objects.filter((object) => isDeletable(app, object)),
+      objects.filter((object) => isDeletable(app, object) && !isHeld(object)),
     );
     const memory = this.#deps.memories.of(context.bound.key);
     if (candidates.length === 0) {
@@ -259,7 +271,7 @@ export class Deleter {
       log(`Successfully deleted ${memory.deletedObjects ?? 0} resources`);
       return undefined;
     }
-    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined);
+    const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined && !isHeld(object));
     // The sync that created a hook is over, or was lost with a restored etcd: it removes nothing.
     const hooks = going.filter(hasHookFinalizer);
     const { clock } = this.#deps;
@@ -350,6 +362,7 @@ export class Deleter {
     const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
     const { misplaced } = context.bound.gate;
     if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
+    if (type === 'PostDelete') this.#deps.memories.of(context.bound.key).hasPostDeleteBegun = true;
     for (const hook of missing) {
       await context.writer.create(hook, signal).catch((error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
@@ -363,15 +376,33 @@ export class Deleter {
     }
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
     const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
-    if (degraded.length > 0) log(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
-    for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
-    if (degraded.length > 0) {
-      const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
-      throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
-    }
+    if (degraded.length > 0) await this.#retryFailed(context, type, degraded, signal);
     const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
     if (running.length > 0) log(`Waiting for ${running.length} ${type} hooks to complete`);
     return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${describeObjects(running)}`;
+  }
+
+  /**
+   * Keeps failed hooks for a while, with their logs, and deletes them for the next attempt. In Argo
+   * CD they are gone as soon as they have failed.
+   * @throws DeletionBlocked
+   */
+  async #retryFailed(
+    context: DeletionContext,
+    type: DeleteHook,
+    degraded: readonly KubeObject[],
+    signal: AbortSignal,
+  ): Promise<never> {
+    const memory = this.#deps.memories.of(context.bound.key);
+    const now = this.#deps.clock.now();
+    memory.hooksFailedAt ??= now;
+    if (now - memory.hooksFailedAt >= failedHookMs) {
+      delete memory.hooksFailedAt;
+      this.#logOf(context)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
+      for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
+    }
+    const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
+    throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
   }
 
   /** Deletes the hooks of a type according to their delete policy. */

@@ -10,10 +10,9 @@ import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
 import { noteWait } from '../comparison/memory.ts';
-import type { AppMemory } from '../comparison/memory.ts';
+import type { AppMemories, AppMemory } from '../comparison/memory.ts';
 import { kubeTime, parseTime } from '../shared/kube-time.ts';
 import type { RefreshConfig, RefreshPass } from './pass.ts';
-import type { RefreshDeps } from './refresh-deps.ts';
 
 /** Between two reads of an unreadable source, changes are compared with the last good rendering. */
 const sourceRetryMs = 29_000;
@@ -154,12 +153,17 @@ export interface OutageTerms {
   readonly end: () => void;
 }
 
+interface OutageDeps {
+  readonly clock: Clock;
+  readonly memories: Pick<AppMemories, 'of'>;
+}
+
 /** Decides what passes do while the sources of an Application cannot be read, or are slow. */
 export class SourceOutages {
-  readonly #deps: Pick<RefreshDeps, 'clock' | 'memories'>;
+  readonly #deps: OutageDeps;
   readonly #limitMs: number;
 
-  constructor(deps: Pick<RefreshDeps, 'clock' | 'memories'>, { lastGoodLimitMs = 0 }: RefreshConfig) {
+  constructor(deps: OutageDeps, { lastGoodLimitMs = 0 }: RefreshConfig) {
     this.#deps = deps;
     this.#limitMs = lastGoodLimitMs;
   }
