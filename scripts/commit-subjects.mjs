@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { root } from './root.mjs';
 
-const last = '74416018e1bf89e6761589c53fec64b145ca5308';
+const last = 'de0c83ca1d27a5866992540ce9a2d40066d7d0d7';
 const maxLength = 60;
 
 /** The lines `HASH SUBJECT` whose subject is too long. */
