@@ -1,4 +1,4 @@
-import { deepEqual, formatPointer, isObject, messageOf, omit } from '#base';
+import { deepEqual, DriftlessError, formatPointer, isObject, messageOf, omit } from '#base';
 import type { Json, JsonObject } from '#base';
 import { findResource, isNotFound, KubeApiError, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
@@ -88,7 +88,8 @@ export class RemovalMatrix {
     try {
       stored = await this.#sync.sync(target, live, method);
     } catch (error) {
-      if (error instanceof KubeApiError && error.message !== '')
+      // A deletion that never ends, with Force and a finalizer, has a reason too.
+      if (error instanceof DriftlessError && !(error instanceof KubeConnectionError) && error.message !== '')
         return { outcome: 'refused with reason', detail: error.message };
       throw error;
     }
