@@ -180,7 +180,8 @@ describe('createSettingsStore', () => {
     const notJson = 'Secret argocd/dest cannot be read: the key "config" is not valid JSON';
     const noServer = 'Secret argocd/dest cannot be read: the key "server" is missing or empty';
     const withoutServer = { name: 'dest', config: '{}' };
-    const twin = (hub: FakeHub): void => hub.put('Secret', 'twin', { ...cluster('other'), name: 'dest' }, { secretType: 'cluster' });
+    const twin = (hub: FakeHub): void =>
+      hub.put('Secret', 'twin', { ...cluster('other'), name: 'dest' }, { secretType: 'cluster' });
     const named = (url: string, name: string, secret: string): string =>
       `the destination may mean cluster "${url}" with the name "${name}" (Secret ${secret})`;
 
@@ -254,7 +255,9 @@ describe('createSettingsStore', () => {
         { former: gone },
       ],
     ])('names what may have it when %s', async (_title, destination, change, expected) => {
-      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }));
+      const { store, hub, clock, stop } = await world((h) =>
+        h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }),
+      );
       store.resolve(destination);
       change(hub);
       await clock.settle();
@@ -266,7 +269,9 @@ describe('createSettingsStore', () => {
     });
 
     it('forgets the claim when the Secret is readable again', async () => {
-      const { store, hub, clock, stop } = await world((h) => h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }));
+      const { store, hub, clock, stop } = await world((h) =>
+        h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }),
+      );
       hub.remove('Secret', 'dest');
       hub.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' });
       await clock.settle();

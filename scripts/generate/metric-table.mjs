@@ -4,7 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-const folders = ['cli', 'controller', 'desired', 'kube', 'live', 'publish', 'queues', 'settings', 'sharding', 'telemetry'];
+const folders = [
+  'cli',
+  'controller',
+  'desired',
+  'kube',
+  'live',
+  'publish',
+  'queues',
+  'settings',
+  'sharding',
+  'telemetry',
+];
 const metricName = /^(?:driftless|argocd|workqueue)_[a-z0-9_]+$/;
 const types = { counter: 'counter', gauge: 'gauge', histogram: 'histogram', family: 'gauge' };
 /**
