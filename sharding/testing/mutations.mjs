@@ -29,7 +29,7 @@ export const mutations = [
   m(
     'an older table is obeyed',
     'protocol/lease-state.ts',
-    '|| table.value.epoch < hub.floor(this.#table)) return',
+    '|| isNewerEpoch(hub.floor(this.#table), table.value.epoch)) return',
     ') return',
     by('protocol/lease-state', 'obeys no table that is older than an acknowledged one'),
   ),
@@ -43,7 +43,7 @@ export const mutations = [
   m(
     'taken up while somebody obeys a newer table',
     'protocol/lease-state.ts',
-    'if (hub.floor(this.#table) > this.#table.epoch) return;',
+    'if (isNewerEpoch(hub.floor(this.#table), this.#table.epoch)) return;',
     '',
     by('protocol/lease-state', 'takes up nothing while another holder obeys a newer table'),
   ),
@@ -64,8 +64,8 @@ export const mutations = [
   m(
     'kept although the next owner does not wait',
     'protocol/lease-state.ts',
-    'slot === record.slot && epoch > record.acked) === true',
-    'slot === record.slot && epoch > record.acked) !== undefined',
+    'slot === record.slot && !hasReached(record.acked, epoch)) === true',
+    'slot === record.slot && !hasReached(record.acked, epoch)) !== undefined',
     by('protocol/lease-state', 'is released at once when its next owner does not wait, whatever else is kept'),
   ),
   m(
@@ -310,14 +310,14 @@ export const mutations = [
   m(
     'an expired holder is waited for',
     'protocol/hub-knowledge.ts',
-    'record.acked >= epoch || this.presence.isExpired(slot)',
-    'record.acked >= epoch',
+    'hasReached(record.acked, epoch) || this.presence.isExpired(slot)',
+    'hasReached(record.acked, epoch)',
     by('protocol/presence', 'and is not waited for any more; a live one is, until it has acknowledged this very table'),
   ),
   m(
     'an acknowledgment of an older table will do',
     'protocol/hub-knowledge.ts',
-    'record.acked >= epoch',
+    'hasReached(record.acked, epoch)',
     'record.acked > 0',
     by('protocol/presence', 'and is not waited for any more; a live one is, until it has acknowledged this very table'),
   ),
@@ -325,15 +325,15 @@ export const mutations = [
   m(
     'a conflict counts as success',
     'ownership/coordinator.ts',
-    'if (isBeaten) return false;',
-    'if (isBeaten) return true;',
+    "if (outcome !== 'done') return false;",
+    "if (outcome !== 'done') return true;",
     by('ownership/coordinator', 'renewals that lose every race renew nothing, and back off'),
   ),
   m(
     'what lost a race is believed',
     'ownership/coordinator.ts',
-    'if (isBeaten) return false;',
-    'if (isBeaten) { member.wrote(intent, sent, this.instant()); return true; }',
+    "if (outcome !== 'done') return false;",
+    "if (outcome !== 'done') { member.wrote(intent, sent, this.instant()); return true; }",
     by('ownership/coordinator', 'renewals that lose every race renew nothing, and back off'),
   ),
   m(
@@ -432,9 +432,9 @@ export const mutations = [
   ),
   m(
     'epochs go back',
-    'protocol/plan.ts',
-    '(Math.floor(before / epochStep) + 1) * epochStep',
-    '(Math.floor(before / epochStep) - 1) * epochStep',
+    'documents/bounds.ts',
+    '(Math.floor(epoch / epochStep) + steps) * epochStep',
+    '(Math.floor(epoch / epochStep) - steps) * epochStep',
     by('protocol/member', 'has a higher epoch than any known one'),
   ),
   // Make before break.
@@ -646,7 +646,7 @@ export const mutations = [
   m(
     'a renewal takes an acknowledgment back',
     'protocol/intents.ts',
-    'acked: Math.max(ours?.acked ?? 0, acked)',
+    'acked: newestEpoch(acked, ours?.acked ?? 0)',
     'acked',
     by('protocol/member', 'a renewal that keeps its acknowledgment: others may have counted on it'),
   ),
@@ -753,15 +753,15 @@ export const mutations = [
   m(
     'all clusters wait for one write',
     'protocol/landing-tracker.ts',
-    'record.acked < everyone && isLater',
-    'record.acked >= 0 && isLater',
+    '!hasReached(record.acked, everyone) && isLater',
+    'isLater',
     by('ownership/ownership', 'hands over all other clusters at once, and that one after the margin'),
   ),
   m(
     'a write under an earlier name counts by server only',
     'protocol/landing-tracker.ts',
-    'record.acked < everyone && isLater',
-    'record.acked < 0 && isLater',
+    '!hasReached(record.acked, everyone) && isLater',
+    'false && isLater',
     by('protocol/landing-tracker', 'to any server, for a holder that had not acknowledged the names'),
   ),
   m(

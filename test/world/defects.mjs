@@ -34,7 +34,7 @@ export const defects = [
   d(
     'a deletion names no version',
     'controller/write/writer.ts',
-    'return named && resourceVersion !== undefined ? { uid, resourceVersion } : { uid };',
+    "return named && resourceVersion !== undefined && resourceVersion !== '' ? { uid, resourceVersion } : { uid };",
     'return { uid };',
   ),
   d(
@@ -45,15 +45,15 @@ export const defects = [
   ),
   d(
     'Delete=false is ignored',
-    'controller/operation/deletion.ts',
+    'controller/operation/deletion-rules.ts',
     "if (deleteOption(app, object) === 'false') return false;",
     '',
   ),
   d(
     'the finalizer is removed before the objects are gone',
     'controller/operation/deletion.ts',
-    'return (await this.#cascade(context, signal)) ?? this.#without(app, cascadeNames);',
-    'return this.#without(app, cascadeNames);',
+    'const left = await this.#cascade(context, isHeld, signal);',
+    'const left = undefined;',
   ),
   // Operations.
   d(
@@ -161,8 +161,8 @@ export const defects = [
   d(
     'an object that vanished during a gap of the watch stays in the cache',
     'live/store/cluster-cache.ts',
-    '        this.forget(node.key);\n      else if',
-    '        continue;\n      else if',
+    'this.forget(node.key);\n        isChanged',
+    'continue;\n        isChanged',
   ),
   d(
     'a refresh that a person asked for is not answered',
@@ -256,8 +256,8 @@ export const defects = [
   d(
     'ignored differences of the settings are ignored',
     'settings/overrides.ts',
-    'if (!isObject(value)) return;\n  override[field]',
-    'if (isObject(value)) return;\n  override[field]',
+    'override[field] = readIgnoreRules(',
+    'readIgnoreRules(',
   ),
   // Reporting.
   d(
