@@ -15,6 +15,7 @@ function isTextPermitted(project: AppProject, text: string): boolean {
 }
 
 /** Entries of sourceRepos, permitted URLs, denied URLs; by section 4.3 of the reference. */
+const longName = 'a'.repeat(600);
 const table: readonly (readonly [
   what: string,
   entries: readonly string[],
@@ -106,6 +107,20 @@ const table: readonly (readonly [
   ],
   ['an entry that is no glob matches nothing', [`${gh}/[a`, '[', `${gh}/[]x`], [], [`${gh}/[a`, '[', `${gh}/a`]],
   ['a deny entry that is no glob denies everything', ['*', `!${gh}/[a`], [], [`${gh}/[a`, `${gh}/b`]],
+  [
+    'a question mark of the entry may stand for the one of a query',
+    ['https://h/f.tgz?sig=*', 'https://h/g?.tgz'],
+    ['https://h/f.tgz?sig=a', 'https://h/g1.tgz', 'https://h/g?.tgz'],
+    ['https://h/f.tgz?x=a', 'https://h/other.tgz?sig=a', 'https://h/f.tgz'],
+  ],
+  [
+    'a query makes no entry match',
+    ['https://h/a/*', 'https://other?*'],
+    ['https://h/a/f.tgz', 'https://h/a/f.tgz?x=1'],
+    ['https://h/b?/a/f', 'https://h?/a/f.tgz', 'https://h/b/f.tgz?x=/a/f'],
+  ],
+  ['an entry with a broken escape is itself only', [`${gh}/%zz/*`, `!${gh}/%zz`], [`${gh}/b`], []],
+  [`an entry of ${longName.length} characters`, [`${gh}/${longName}`], [`${gh}/${longName}`], [`${gh}/a`]],
   ['and allows nothing by itself', [`!${gh}/[a`, '![', '!x[b-a]'], [], [`${gh}/[a`, `${gh}/b`, 'x']],
 ];
 const rows = table.flatMap(([what, entries, yes, no]) => [

@@ -28,6 +28,23 @@ const head = gpg('head', 'K');
 describe('gitIntegrity', () => {
   it.each<[string, Partial<AppProjectSpec>, ReturnType<typeof gitIntegrity>]>([
     ['nothing is demanded', {}, undefined],
+    ['policies without a list', { sourceIntegrity: { git: {} } }, undefined],
+    ['a policy without repositories', { sourceIntegrity: { git: { policies: [{ gpg: head }] } } }, undefined],
+    [
+      'a repository without a pattern',
+      { sourceIntegrity: { git: { policies: [{ repos: [{}], gpg: head }] } } },
+      undefined,
+    ],
+    [
+      'a policy without a mode',
+      { sourceIntegrity: { git: { policies: [{ repos: [{ url: '*' }], gpg: {} }] } } },
+      { error: 'unknown GPG mode "" configured for GIT source integrity' },
+    ],
+    [
+      'a policy without keys allows nobody',
+      { sourceIntegrity: { git: { policies: [{ repos: [{ url: '*' }], gpg: { mode: 'strict' } }] } } },
+      gpg('strict') as never,
+    ],
     ['empty lists', { signatureKeys: [], sourceIntegrity: {} }, undefined],
     ['the old keys', { signatureKeys: [{ keyID: 'A' }, { keyID: 'B' }] }, gpg('head', 'A', 'B') as never],
     ['a key without ID allows nobody', { signatureKeys: [{}] }, gpg('head', '') as never],
