@@ -63,6 +63,7 @@ async function pass(
       },
     },
     deleter: {
+      awaitOperation: () => undefined,
       handle: (_key: unknown, app: Application) => {
         calls.push(app === stored ? 'deletes what is stored' : 'deletes what is cached');
         return error === undefined ? Promise.resolve('done') : Promise.reject(error);

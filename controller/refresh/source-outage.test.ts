@@ -120,6 +120,31 @@ describe('a source that cannot be read', () => {
     expect(conditions('SourceUnavailableWarning')[0]).toContain('Drift is not repaired');
   });
 
+  it('adds nothing to the ComparisonError of an Application that was never rendered', async () => {
+    at.world.git.server = 'refuses';
+    at.world.application(automated);
+    await at.start();
+    await at.pass(600);
+    expect(at.world.app.status?.conditions?.map(({ type }) => type)).toEqual(['ComparisonError']);
+    at.world.git.server = 'answers';
+    await at.pass(200);
+    expect(at.world.app.status?.conditions).toBeUndefined();
+  });
+
+  it('keeps its warning after a restart in which no rendering can be used', async () => {
+    at.world.application({ syncPolicy: {} });
+    await at.start({ config: { lastGoodLimitMs: 300_000 } });
+    await at.pass(3);
+    at.world.git.server = 'refuses';
+    await at.pass(600);
+    const [warning] = conditions('SourceUnavailableWarning');
+    expect(warning).toContain('Drift is not repaired');
+    await at.world.close(at.clock);
+    at.world.replica({ config: { lastGoodLimitMs: 300_000 } });
+    await at.pass(600);
+    expect(conditions('SourceUnavailableWarning')).toEqual([warning]);
+  });
+
   it('is not served if the project has withdrawn the repository meanwhile', async () => {
     await synced();
     at.world.git.server = 'refuses';

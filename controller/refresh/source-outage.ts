@@ -1,4 +1,4 @@
-import { defined } from '#base';
+import { defined, newAbortController } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { equalSourceLists } from '#compare';
 import type { Comparison } from '#compare';
@@ -123,16 +123,28 @@ export interface ShownOutage {
 }
 
 /**
+ * Whether the sources were readable once. Until then there is no drift that an outage could hide,
+ * and the ComparisonError says it all.
+ */
+function wasRendered({ before, memory }: RefreshPass): boolean {
+  const { sync, history = [] } = before.status ?? {};
+  const isCompared = sync !== undefined && sync.status !== 'Unknown';
+  return memory.lastGood !== undefined || isCompared || history.length > 0 || reportedSince(before) !== undefined;
+}
+
+/**
  * What the status shows: nothing while the outage is tolerated; then the error of the source, and
  * since when. Decisions use the comparison with the last good rendering.
  */
-export function shownOutage({ memory, now, refresh }: RefreshPass, compared: ComparedApplication): ShownOutage {
+export function shownOutage(pass: RefreshPass, compared: ComparedApplication): ShownOutage {
+  const { memory, now, refresh } = pass;
   const { comparison, outage, revisions } = compared;
   const isDeep = refresh.level >= compareLevel.latest;
   const error = outage === undefined ? (isDeep ? undefined : memory.sourceError) : memory.sourceError;
   const { sourceFailedAt } = memory;
   const isFailed = comparison.failed && (error !== undefined || memory.sourceRetryAt !== undefined);
   if (sourceFailedAt === undefined || (error === undefined && !isFailed)) return { conditions: [], shown: comparison };
+  if (comparison.failed && !wasRendered(pass)) return { conditions: [], shown: comparison };
   const what = comparison.failed
     ? 'Drift is not repaired, because no commit that was rendered before can be used'
     : `Drift is repaired: live objects are compared with commit ${revisions.join(', ')}`;
@@ -221,7 +233,7 @@ export class SourceOutages {
 class SourcePatience {
   readonly #clock: Clock;
   readonly #since: number;
-  readonly #hurry = new AbortController();
+  readonly #hurry = newAbortController();
   #timer: ClockTimer | undefined;
 
   constructor(clock: Clock) {

@@ -177,7 +177,7 @@ describe('an Application that violates its schema', () => {
     [
       'numbers in its ignore rules',
       { ignoreDifferences: [{ kind: 7, jsonPointers: [7], jqPathExpressions: [7] }] },
-      'UnknownError: this Application cannot be processed',
+      'IgnoreRuleWarning: The value in spec.ignoreDifferences[0] cannot be read: kind is not a text',
     ],
     ['nothing', {}, 'InvalidSpecError: spec.source.repoURL and either'],
   ])('%s disturbs no neighbour, and is not retried forever', async (_name, spec, told) => {

@@ -83,12 +83,14 @@ function beforePair(
 function oneSidedResult(target: KubeObject | null, live: KubeObject | null, rules: DiffRules): DiffResult {
   const prepared = (object: KubeObject, ignored: IgnoredFields): KubeObject =>
     asKube(preparer(rules.settings, ignored)(asJson(object)));
+  const [inLive, inTarget] = [live && ignoredInLive(live, rules), target && ignoredInDiff(target, rules)];
   return {
     modified: live === null,
-    normalizedLive: live === null ? null : prepared(live, ignoredInLive(live, rules)),
-    predictedLive: target === null ? null : prepared(target, ignoredInDiff(target, rules)),
+    // Reported before there is a difference: a rule that cannot be read is one at once.
+    faults: [...(inLive?.faults() ?? []), ...(inTarget?.faults() ?? [])],
+    normalizedLive: live && inLive && prepared(live, inLive),
+    predictedLive: target && inTarget && prepared(target, inTarget),
     paths: [],
-    faults: [],
     undecided: false,
   };
 }

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceIgnoreDifferences, ResourceRef, Settings } from '#model';
 import { annotatedPointers } from './annotated-rules.ts';
-import { kindMatcher } from './rules.ts';
+import { kindMatcher, unreadableMember } from './rules.ts';
 import type { IgnoredNames } from './rule-parts.ts';
 
 /** An ignore rule as it is written. */
@@ -21,7 +21,8 @@ export function applyingRules(
   { overrides }: Pick<Settings, 'overrides'>,
   target?: KubeObject | null,
 ): readonly WrittenRule[] {
-  const own = list.filter(({ group = '', kind, name = '', namespace = '' }) => {
+  const readable = list.filter((rule) => unreadableMember(rule) === undefined);
+  const own = readable.filter(({ group = '', kind, name = '', namespace = '' }) => {
     const isHere = (name === '' || name === ref.name) && (namespace === '' || namespace === ref.namespace);
     return isHere && kindMatcher(group, kind)(ref);
   });

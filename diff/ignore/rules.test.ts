@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultSettings } from '#model';
+import { defaultSettings, refOf } from '#model';
 import type { KubeObject, ResourceIgnoreDifferences, Settings } from '#model';
 import { diffObjects } from '../comparison/diff.ts';
 import { fingerprint } from '../comparison/prepare.ts';
+import { applyingRules } from './applying-rules.ts';
 
 const target = {
   apiVersion: 'v1',
@@ -78,6 +79,28 @@ describe('a faulty ignore rule affects only itself', () => {
     const result = diff(entry);
     expect(result).toMatchObject({ modified: true, undecided: true });
     expect(result.faults.map(({ problem: text }) => text)).toEqual([`cannot be read: ${problem}`]);
+  });
+
+  it.each<[string, KubeObject | null, KubeObject | null]>([
+    ['is not created yet', target, null],
+    ['is no longer in Git', null, live],
+  ])('an entry that cannot be read is reported for an object that %s', (_what, wanted, present) => {
+    const modified = present === null;
+    const ignoreDifferences = [5, { kind: 'ConfigMap' }] as unknown as readonly ResourceIgnoreDifferences[];
+    const result = diffObjects(wanted, present, { settings: defaultSettings, ignoreDifferences });
+    expect(result).toMatchObject({ modified, undecided: false });
+    const where = 'spec.ignoreDifferences[0]';
+    expect(result.faults).toEqual([
+      { where, rule: 'value', problem: 'cannot be read: it is not an object', undecided: true },
+    ]);
+  });
+
+  it('entries that cannot be read are not among the applying rules', () => {
+    const odd = [null, 5, { kind: 5, jsonPointers: [5] }, { kind: 'ConfigMap', jsonPointers: '/data' }];
+    const list = [...odd, { kind: 'ConfigMap', jsonPointers: ['/data/loose'] }] as ResourceIgnoreDifferences[];
+    expect(applyingRules(refOf(live), list, defaultSettings)).toEqual([
+      { origin: 'application', type: 'jsonPointer', rule: '/data/loose' },
+    ]);
   });
 
   it('a malformed pattern has no effect, as in Argo CD, with a warning', () => {

@@ -172,7 +172,7 @@ function unreadableAppRule(rule: ResourceIgnoreDifferences, i: number): readonly
 }
 
 /** What the schema of Applications excludes; a server without it lets it pass. */
-function unreadableMember(rule: unknown): string | undefined {
+export function unreadableMember(rule: unknown): string | undefined {
   const members = rule as JsonObject | undefined;
   if (!isObject(members)) return 'it is not an object';
   const text = ['group', 'kind', 'name', 'namespace'].find((member) => !isTextOrAbsent(ownMember(members, member)));

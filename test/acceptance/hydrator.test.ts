@@ -89,16 +89,24 @@ describe('a hydrated Application', () => {
   );
 
   it(
-    'on the path of another one is refused, with the name of both',
+    'on the path of an older one is refused, with the name of both, and the older one goes on',
     async () => {
-      repo.commit({ 'app/a.yaml': config('a') });
+      const dry = repo.commit({ 'app/a.yaml': config('a') });
       await world.replica(hydration);
-      for (const name of ['one', 'two']) world.application(name, hydrator('same'));
+      // The older one, by at least a second, is not the first by name.
+      world.application('two', hydrator('same'));
+      const created = Date.parse(world.app('two')?.metadata.creationTimestamp ?? '');
       await eventually(() => {
-        expect(phaseOf('one')).toMatchObject({ phase: 'Failed', message: expect.stringContaining('app argocd/two') });
-        expect(phaseOf('two')).toMatchObject({ phase: 'Failed', message: expect.stringContaining('app argocd/one') });
+        expect(phaseOf('two')).toMatchObject({ phase: 'Hydrated', drySHA: dry });
+        expect(Date.now()).toBeGreaterThanOrEqual(created + 1000);
       }, withinMs);
-      expect(git('branch', '--list', 'env/*')).toBe('');
+      world.application('one', hydrator('same'));
+      await eventually(() => {
+        const message = expect.stringMatching(/app argocd\/two .*it is older and goes on, app argocd\/one waits$/);
+        expect(phaseOf('one')).toMatchObject({ phase: 'Failed', message });
+        expect(phaseOf('two')).toMatchObject({ phase: 'Hydrated', drySHA: dry });
+      }, withinMs);
+      expect(git('show', 'env/prod:same/manifest.yaml')).toContain('kind: ConfigMap');
     },
     limitMs,
   );

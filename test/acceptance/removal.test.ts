@@ -97,7 +97,7 @@ describe('what Git drops', () => {
   it('leaves the cluster as a key of stringData', async () => {
     const secret = (data: string): string =>
       `apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: ${data}\n`;
-    repo.commit({ 'app/s.yaml': secret('{ a: x, b: y }') });
+    repo.commit({ 'app/s.yaml': secret('{ a: x, b: z }') });
     await world.replica();
     world.application('demo', { ...repo.source(), ...automated() });
     await world.until('demo', synced, 60_000);

@@ -163,8 +163,11 @@ const generatedLabels = [
   ...['controller-uid', 'job-name', 'batch.kubernetes.io/controller-uid', 'batch.kubernetes.io/job-name'],
 ];
 
+/** The volume of a Pod for its ServiceAccount, whose name is random. */
+const tokenVolume = /"kube-api-access-[a-z0-9]{5}"/g;
+
 function contentOf(object: KubeObject): Json {
-  const whole = jsonOf(object) as JsonObject;
+  const whole = JSON.parse(JSON.stringify(jsonOf(object)).replaceAll(tokenVolume, '"kube-api-access"')) as JsonObject;
   const notes = omit(
     (object.metadata.annotations ?? {}) as Record<string, Json>,
     annotations.lastApplied,
