@@ -110,6 +110,19 @@ const faults: readonly FaultCase[] = [
     { destinationServiceAccounts: [{ [member]: true }] },
     [['unreadable', 'spec.destinationServiceAccounts']],
   ]),
+  [
+    'a window of an unknown kind, or of none, that Argo CD leaves out',
+    { syncWindows: [allow, { ...allow, kind: 'dney' }, { schedule: '0 22 * * *', duration: '8h' }] },
+    [
+      ['meaningless', 'spec.syncWindows[1].kind'],
+      ['meaningless', 'spec.syncWindows[2].kind'],
+    ],
+  ],
+  ...['applications', 'clusters', 'namespaces'].map((list): FaultCase => [
+    `a pattern in ${list} of a window that is no glob`,
+    { syncWindows: [{ ...allow, [list]: ['prod-*', '[a'] }] },
+    [['meaningless', `spec.syncWindows[0].${list}`]],
+  ]),
   ['a window that is no object', { syncWindows: ['deny'] }, [['unreadable', 'spec.syncWindows']]],
   [
     'a window with a number as duration',

@@ -3,18 +3,21 @@ import type { AppProject } from '#model';
 import { maxScheduleLength, nextActivation, parseCron } from './cron.ts';
 import { repositoryPattern } from './git-url.ts';
 import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
-import { isReadableWindow, maxDurationLength } from './windows.ts';
+import { isReadableWindow, maxDurationLength, meaninglessMembers } from './windows.ts';
 
 /**
  * Why Argo CD reads a rule differently:
  * - `denyGlob`: a deny entry that is no glob denies everything; in Argo CD it allows everything.
  * - `denyAddress`: a deny entry that no address matches, because it has no single reading.
  * - `deniedName`: a denied cluster name denies every namespace, whatever its own entry names.
+ * - `meaningless`: an unknown kind of a window, or a pattern that is no glob: no sync; in Argo CD
+ *   such a window has no effect.
  * - `neverOpen`: an allow window without any activation.
  * - `tooLong`: a schedule or duration above our limit.
  * - `unreadable`: a type that the schema excludes.
  */
-export type ProjectFaultReason = 'denyGlob' | 'denyAddress' | 'deniedName' | 'neverOpen' | 'tooLong' | 'unreadable';
+export type ProjectFaultReason =
+  'denyGlob' | 'denyAddress' | 'deniedName' | 'meaningless' | 'neverOpen' | 'tooLong' | 'unreadable';
 
 export interface ProjectFault {
   readonly reason: ProjectFaultReason;
@@ -94,6 +97,9 @@ function windowFaults({ spec }: AppProject): readonly ProjectFault[] {
     if (!isReadableWindow(window)) return [];
     const [schedule, duration] = [window.schedule ?? '', window.duration ?? ''];
     const field = `spec.syncWindows[${i}]`;
+    const meaningless = meaninglessMembers(window);
+    if (meaningless.length > 0)
+      return meaningless.map((member) => ({ reason: 'meaningless', field: `${field}.${member}` }));
     if (schedule.length > maxScheduleLength) return [{ reason: 'tooLong', field: `${field}.schedule` }];
     if (duration.length > maxDurationLength) return [{ reason: 'tooLong', field: `${field}.duration` }];
     return window.kind === 'allow' && neverFires(schedule) ? [{ reason: 'neverOpen', field: `${field}.schedule` }] : [];

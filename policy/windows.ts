@@ -67,7 +67,7 @@ export class WindowError extends Error {}
 /** Reports whether all members of a window have the types of the schema. */
 export function isReadableWindow(window: unknown): window is SyncWindow {
   try {
-    parseWindow(window);
+    checkTypes(window);
     return true;
   } catch (error) {
     if (error instanceof WindowError) return false;
@@ -75,27 +75,39 @@ export function isReadableWindow(window: unknown): window is SyncWindow {
   }
 }
 
+/** Members of a readable window whose words have no meaning: its kind, and lists of patterns. */
+export function meaninglessMembers(window: SyncWindow): readonly ('kind' | (typeof patternLists)[number])[] {
+  // Like a wrong type, a misspelt kind or pattern would lift a deny window.
+  const isBroken = (pattern: unknown): boolean => typeof pattern === 'string' && compileGlob(pattern) === undefined;
+  const lists = patternLists.filter((list) => entriesOrUnreadable(window[list]).some(isBroken));
+  return ['allow', 'deny'].includes(window.kind ?? '') ? lists : ['kind', ...lists];
+}
+
+const patternLists = ['applications', 'clusters', 'namespaces'] as const;
+
 /** @throws WindowError for an invalid window: it is unknown what it selects. */
 function parseWindow(window: unknown): SyncWindow {
+  checkTypes(window);
+  const [member] = meaninglessMembers(window);
+  if (member === 'kind') throw new WindowError('kind of a window is neither allow nor deny');
+  if (member !== undefined) throw new WindowError('a pattern of a window is not a glob');
+  return window;
+}
+
+/** @throws WindowError for a member of another type than in the schema. */
+function checkTypes(window: unknown): asserts window is SyncWindow {
   if (!isObject(window)) throw new WindowError('a window is not an object');
   const check = (names: readonly string[], what: string, fits: (value: unknown) => boolean): void => {
     const wrong = names.find((name) => !fits(window[name] ?? undefined));
     if (wrong !== undefined) throw new WindowError(`${wrong} of a window is not ${what}`);
   };
   check(['kind', 'schedule', 'duration', 'timeZone'], 'a text', (value) => stringOrUndefined(value) !== undefined);
-  check(['applications', 'clusters', 'namespaces'], 'a list of texts', (value) =>
+  check(patternLists, 'a list of texts', (value) =>
     entriesOrUnreadable(value).every((entry) => typeof entry === 'string'),
   );
-  // A misspelt kind or pattern would lift a deny window.
-  const patterns = ['applications', 'clusters', 'namespaces'].flatMap((name) => entriesOrUnreadable(window[name]));
-  if (!['allow', 'deny'].includes(stringOrUndefined(window['kind']) ?? ''))
-    throw new WindowError('kind of a window is neither allow nor deny');
-  if (patterns.some((pattern) => typeof pattern === 'string' && compileGlob(pattern) === undefined))
-    throw new WindowError('a pattern of a window is not a glob');
   check(['andOperator', 'manualSync', 'syncOverrun'], 'true or false', (value) =>
     ['undefined', 'boolean'].includes(typeof value),
   );
-  return window;
 }
 
 function selects(window: SyncWindow, app: WindowFacts): boolean {

@@ -180,7 +180,8 @@ function recording(desired: DesiredSource, namespace: string, failures: Map<AppK
         if (error instanceof SourceFailed && !signal.aborted) {
           const { cause } = error;
           const code = cause instanceof DriftlessError ? cause.code : error.code;
-          const url = request.sources[error.index]?.repository.url ?? '';
+          // As the Application has it, which is what people search for.
+          const url = request.sources[error.index]?.source.repoURL ?? '';
           failures.set(key, { url, code, message: messageOf(cause ?? error) });
         }
         throw error;

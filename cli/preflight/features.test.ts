@@ -270,7 +270,30 @@ const appCases: readonly AppCase[] = [
     {},
     [],
   ],
-  ['server-side apply', application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }), {}, []],
+  [
+    'server-side apply, which takes over fields',
+    application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
+    {},
+    [['info', rows.migration, 'spec.syncPolicy.syncOptions']],
+  ],
+  [
+    'server-side apply that takes over nothing',
+    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
+    {},
+    [],
+  ],
+  [
+    'Replace, which wins over server-side apply',
+    application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'Replace=true'] } }),
+    {},
+    [['info', rows.replace, 'spec.syncPolicy.syncOptions']],
+  ],
+  [
+    'options that are off',
+    application({ syncPolicy: { syncOptions: ['Replace=false', 'ServerSideApply=false'] } }),
+    {},
+    [],
+  ],
   [
     'RespectIgnoreDifferences',
     application({
@@ -406,6 +429,16 @@ const appCases: readonly AppCase[] = [
       ['differs', rows.neverOpen, 'AppProject default: spec.syncWindows[0].schedule'],
       ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[3].schedule'],
       ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[4].duration'],
+    ],
+  ],
+  [
+    'windows that Argo CD leaves out',
+    application(),
+    { project: { syncWindows: [{ kind: 'dney' }, { kind: 'deny', clusters: ['[prod'] }] } },
+    [
+      ['info', rows.windows, 'AppProject default: spec.syncWindows'],
+      ['differs', rows.meaninglessWindow, 'AppProject default: spec.syncWindows[0].kind'],
+      ['differs', rows.meaninglessWindow, 'AppProject default: spec.syncWindows[1].clusters'],
     ],
   ],
   [
@@ -677,9 +710,12 @@ const ownAffair = 'about this controller at work, not about what an installation
 const signed = 'about one revision and its signature: it shows in the comparison, or in an operation';
 const forced = 'about one object at the moment of a forced sync; to the better';
 const hidesMore = 'what is deployed stays the same; less of it is shown';
+const atSync = 'about how a sync sends it; the difference itself shows in the comparison';
+const outage = 'about outages that are still to come; a repository that cannot be read now is reported as such';
 const undetected: Readonly<Record<string, string>> = {
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,
+  'source hydrator: Applications with an error': byHydrator,
   'source hydrator: who commits': byHydrator,
   'source hydrator: refused destinations': byHydrator,
   'source hydrator: files beside the manifests': byHydrator,
@@ -698,6 +734,12 @@ const undetected: Readonly<Record<string, string>> = {
   'Helm: `values.schema.json` with a `$ref` or `$schema` to a file, a relative address or this machine': byComparison,
   "the ServiceAccount's token in sidecars and init containers of the controller's pod":
     'about the pod of this controller, which the chart makes',
+  '`argocd.argoproj.io/ignore-differences` on a manifest': byComparison,
+  'a port whose number was edited in the cluster (`containerPort`, port of a Service)': atSync,
+  '`serviceAccountName` that Git drops': byComparison,
+  'several items of one key in a list that is merged by keys (two `env` entries of one name)': byComparison,
+  '`stringData` of a Secret': byComparison,
+  "three-way comparison with kubectl's last-applied annotation": byComparison,
   'very many ignore rules in one Application': byComparison,
   '`knownTypeFields` of resource customizations': byComparison,
   'a requested refresh whose repository is not reached': harmless,
@@ -752,6 +794,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a branch and a tag of one name': byComparison,
   'a manifest without apiVersion or name, labels that are not text': byComparison,
   'a List inside a List': byComparison,
+  'a kind that cannot be watched, or whose list has no resourceVersion': byComparison,
   'a kind that cannot be listed (broken CRD, webhook, permission)': byComparison,
   'refresh annotation that arrives during a pass': harmless,
   'live changes': harmless,
@@ -763,6 +806,7 @@ const undetected: Readonly<Record<string, string>> = {
   'health of each object in the status': 'about an installation without Redis, and Argo CD has one',
   'a health script or check that fails': 'an Application that it affects in Argo CD shows the ComparisonError',
   '"invalidate cache" of a cluster': harmless,
+  'self-heal while a source cannot be read': outage,
   'self-heal backoff': harmless,
   'an object that another writer changes back again and again': 'told by a condition when it happens; to the better',
   'failed passes': harmless,
@@ -780,6 +824,12 @@ const undetected: Readonly<Record<string, string>> = {
   "a status that is older than its object's spec (`observedGeneration`)": 'about operations that are still to come',
   'a status or the state of an operation above what the API server stores (1.5 MiB)':
     'about operations that are still to come',
+  'a status that the API server refuses (422)': 'only a write shows it, and preflight writes nothing',
+  'an operation that is removed by hand while it runs': 'about operations that are still to come',
+  'a deletion after a change of the tracking method or label key': 'about deletions that are still to come',
+  'deletion of an Application while an operation runs or retries': 'about deletions that are still to come',
+  'a deletion whose cluster cannot be resolved':
+    'about deletions that are still to come; a destination that cannot be resolved now is reported',
   'a deletion that does not finish': 'about deletions that are still to come',
   'cascade deletion, finalizer forms, waves, Delete=false, confirmation': 'about deletions that are still to come',
   'a source that cannot be rendered': byComparison,

@@ -152,13 +152,18 @@ function optionFeatures(app: Application): readonly UsedFeature[] {
       severity: 'info',
       row: rows.serverSideDiff,
     });
+  const info = (feature: string, row: UsedFeature['row']): void => {
+    found.push({ feature, where: 'spec.syncPolicy.syncOptions', severity: 'info', row });
+  };
   if (has('RespectIgnoreDifferences=true'))
-    found.push({
-      feature: 'RespectIgnoreDifferences: lists of custom resources are merged item by item',
-      where: 'spec.syncPolicy.syncOptions',
-      severity: 'info',
-      row: rows.respectIgnore,
-    });
+    info('RespectIgnoreDifferences: lists of custom resources are merged item by item', rows.respectIgnore);
+  if (has('Replace=true'))
+    info('Replace=true: what Git drops is a difference; in Argo CD such an object stays Synced', rows.replace);
+  else if (has('ServerSideApply=true') && !has('ClientSideApplyMigration=false'))
+    info(
+      'ServerSideApply=true: fields of earlier client-side applies are taken over, also of objects that were replaced',
+      rows.migration,
+    );
   return found;
 }
 
@@ -251,6 +256,10 @@ const faultFeatures: Readonly<Record<ProjectFaultReason, Pick<UsedFeature, 'feat
   deniedName: {
     feature: 'a denied name of a cluster: it is denied in every namespace, not only in those of the entry',
     row: rows.deniedName,
+  },
+  meaningless: {
+    feature: 'a window with an unknown kind, or a pattern that is no glob: no sync; in Argo CD it has no effect',
+    row: rows.meaninglessWindow,
   },
   neverOpen: { feature: 'an allow window that never opens; in Argo CD it is always open', row: rows.neverOpen },
   tooLong: { feature: 'a window that is too long to be read: it blocks every sync', row: rows.longWindow },
