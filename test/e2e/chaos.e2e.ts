@@ -276,7 +276,7 @@ describe('real processes that fail in the middle of syncs', () => {
             const message = expect.stringContaining(
               `/${app.name}: the controller cannot write to its cache (--cache-dir): No space left on device. Check the volume and its size`,
             );
-            expect(conditions).toEqual([expect.objectContaining({ type: 'ComparisonError', message })]);
+            expect(conditions).toContainEqual(expect.objectContaining({ type: 'ComparisonError', message }));
           }, limitMs);
         const wrong = noteWrongSynced(affected, commits);
         for (const [i, app] of apps.entries())

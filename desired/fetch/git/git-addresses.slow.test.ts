@@ -337,7 +337,7 @@ const without = existsSync(sshd) ? '' : ' (left out: this machine has no sshd)';
       const { head } = bench();
       expect(await head(at('git.example'))).toBe(sha);
       await expect(head(at('none.example'))).rejects.toThrow('Could not resolve host: none.example');
-      await expect(head(at('git%2eexample%40x'))).rejects.toThrow('Could not resolve host');
+      await expect(head(at('git%2eexample%40x'))).rejects.toThrow('its host is not valid');
     });
   },
 );
