@@ -65,7 +65,7 @@ describe('with impersonation', () => {
   // T-SEC-13
   it.each([
     ['ServerSideApply=true', 'patch'],
-    ['Replace=true', 'update'],
+    ['Replace=true', 'replace'],
     ['ServerSideApply=false', 'patch'],
   ])(
     'makes each call of hooks, diffs, namespaces, syncs, prunes and deletions as the user (%s)',

@@ -1,13 +1,14 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
 import { dryRunRequest } from '#diff';
-import { findResource, KubeApiError } from '#kube';
-import type { ClusterClients, KubeClient } from '#kube';
+import { findResource, isConflict, KubeApiError } from '#kube';
+import type { ClusterClients, KubeClient, WriteOptions } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster, LiveSchemas } from '#live';
 import { fieldManager, gkOf, versionOf } from '#model';
-import type { AppKey, ResourceKey } from '#model';
+import type { ApiResource, AppKey, KubeObject, ResourceKey } from '#model';
 import type { SlotLoan } from '#queues';
+import { needsVersion } from '../write/apply-rules.ts';
 import { dryRunOnly } from '../write/dry-run-client.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
 import type { KnownDryRun, AppMemories } from './memory.ts';
@@ -113,7 +114,7 @@ export class DryRuns {
     const options = { signal, fieldManager, fieldValidation: 'Ignore' } as const;
     try {
       const predicted = await pace.write(signal, () => {
-        if (request.verb === 'replace') return client.replace(resource, request.body, options);
+        if (request.verb === 'replace') return replaceAnyVersion(client, resource, request.body, options);
         const patch = request.verb === 'patch' ? request : ({ type: 'apply', body: request.body } as const);
         return client.patch(resource, named, patch, request.verb === 'patch' ? options : { ...options, force: true });
       });
@@ -121,6 +122,29 @@ export class DryRuns {
     } catch (error) {
       if (signal.aborted || isAbort(error) || error instanceof ClusterNotReady) throw error;
       return { refused: refusalText(messageOf(error)), final: isFinalRefusal(error) };
+    }
+  }
+}
+
+const maxReplaceAttempts = 3;
+
+/** Replaces whatever version is stored; some kinds require the current one. */
+async function replaceAnyVersion(
+  client: KubeClient,
+  resource: ApiResource,
+  body: KubeObject,
+  options: WriteOptions,
+): Promise<KubeObject> {
+  let sent = body;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await client.replace(resource, sent, options);
+    } catch (error) {
+      if (attempt === maxReplaceAttempts || !(isConflict(error) || needsVersion(error))) throw error;
+      const { name = '', namespace = '' } = body.metadata;
+      const { metadata } = await client.get(resource, { name, namespace }, { signal: options.signal });
+      const { resourceVersion = '' } = metadata;
+      sent = { ...body, metadata: { ...body.metadata, resourceVersion } };
     }
   }
 }

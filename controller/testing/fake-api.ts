@@ -223,7 +223,12 @@ export class FakeApi {
     const version = object.metadata.resourceVersion;
     if (version !== undefined && version !== old.metadata.resourceVersion)
       throwStatus(409, 'Conflict', 'object was modified');
-    return dryRun ? object : this.put(this.#fitting(withoutNulls(object)));
+    if (dryRun) {
+      // The API server keeps the managed fields that a replacement does not name.
+      const { managedFields } = old.metadata;
+      return managedFields === undefined ? object : { ...object, metadata: { managedFields, ...object.metadata } };
+    }
+    return this.put(this.#fitting(withoutNulls(object)));
   }
 
   #managedBy(object: KubeObject, manager = 'unknown'): KubeObject {

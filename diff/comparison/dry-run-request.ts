@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { ApplyPatch } from '../applied/client-side-apply.ts';
 import type { KubeObject } from '#model';
 import { clientSideApplyPatch, predictApply } from '../applied/client-side-apply.ts';
@@ -13,7 +14,8 @@ export type DryRunRequest =
 
 /**
  * Undefined when the sync would send nothing. A replacement is predicted with what only other
- * writers own in live: they set it again, so it would differ after every sync.
+ * writers own in live: they set it again, so it would differ after every sync. Like the sync, it
+ * names no version and no managed fields: another writer may have stored a status meanwhile.
  */
 export function dryRunRequest(
   target: KubeObject,
@@ -27,5 +29,6 @@ export function dryRunRequest(
     return patch === undefined ? undefined : { verb: 'patch', ...patch };
   }
   const body = predictApply(target, live, 'replace', published);
-  return body === live ? undefined : { verb: 'replace', body };
+  if (body === live) return undefined;
+  return { verb: 'replace', body: { ...body, metadata: omit(body.metadata, 'managedFields', 'resourceVersion') } };
 }

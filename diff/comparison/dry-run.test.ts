@@ -11,6 +11,7 @@ import { schemaOf } from '../schema/schema.ts';
 import { asKube, withoutMembers } from '../shared/values.ts';
 import { parseMergeExamples } from '../testing/kind-examples.ts';
 import { managedEntry } from '../testing/managed-entry.ts';
+import { dryRunRequest } from './dry-run-request.ts';
 import { diffDryRun, dryRunTarget } from './dry-run.ts';
 import type { DryRunFacts } from './dry-run.ts';
 
@@ -262,5 +263,25 @@ describe('changes of mutating webhooks', () => {
       diff({ target: widget({}), live: present, predicted: answer(1) }, 'excluded', { ...rules, settings }),
     ).toEqual([]);
     expect(diff({ target: widget({}), live: present, predicted: answer(2) })).toEqual(['/spec/items/0/size']);
+  });
+});
+
+describe('the dry run of a replacement', () => {
+  const owned = { managedFields: [entry('argocd-controller', 'Update', { 'f:data': { 'f:a': {}, 'f:b': {} } })] };
+  const configMap = (data: object, metadata: object = {}): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'x', namespace: 'n', ...metadata },
+    data,
+  });
+  const stored = configMap({ a: '1', b: '2' }, { uid: 'u', resourceVersion: '7', ...owned });
+
+  it('sends what the target drops and changes, without version and managed fields of live', () => {
+    const sent = configMap({ a: '2' }, { uid: 'u' });
+    expect(dryRunRequest(configMap({ a: '2' }), stored, 'replace', {})).toEqual({ verb: 'replace', body: sent });
+  });
+
+  it('is not sent if nothing changes', () => {
+    expect(dryRunRequest(configMap({ a: '1', b: '2' }), stored, 'replace', {})).toBeUndefined();
   });
 });
