@@ -233,6 +233,17 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
     await until(async () => expect(await uidOf()).not.toBe(before));
   });
 
+  it('let it keep the settings in force, and their changes', async () => {
+    for (const pointer of ['/spec/a', '/spec/b']) {
+      const rules = { 'resource.customizations.ignoreDifferences.example.com_Thing': `jsonPointers: [${pointer}]` };
+      const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'argocd-cm' }, data: rules };
+      const apply = ['apply', '--server-side', '--force-conflicts', '-n', 'argocd', '-f', '-'];
+      await hub.kubectl(apply, { input: JSON.stringify(settings) });
+      const read = ['get', 'configmap', '-n', 'argocd', 'driftless-settings', '-o', 'json'];
+      await until(async () => expect(await hub.kubectl(read)).toContain(pointer));
+    }
+  });
+
   const ownEvents = (): AuditEvent[] =>
     hub.audit().filter((event) => isBy(event, rendered.namespace, rendered.serviceAccount));
 

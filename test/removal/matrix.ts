@@ -156,7 +156,13 @@ const allocated: Readonly<Record<string, readonly string[]>> = {
   Service: ['clusterIP', 'clusterIPs', 'healthCheckNodePort', 'ipFamilies', 'ipFamilyPolicy'],
   Job: ['selector'],
   Namespace: ['finalizers'],
+  // The server ignores every change of it.
+  CertificateSigningRequest: ['usages', 'request', 'signerName', 'expirationSeconds'],
 };
+
+const generatedAnnotations = ['deprecated.daemonset.template.generation'];
+/** The server adds it to a new Node only. */
+const taintOfNewNodes = 'node.kubernetes.io/not-ready';
 
 const generatedLabels = [
   'kubernetes.io/metadata.name',
@@ -172,6 +178,7 @@ function contentOf(object: KubeObject): Json {
     (object.metadata.annotations ?? {}) as Record<string, Json>,
     annotations.lastApplied,
     annotations.trackingId,
+    ...generatedAnnotations,
   );
   const labels = labelsOf(object.metadata.labels ?? {});
   const metadata = Object.fromEntries(
@@ -189,9 +196,24 @@ function specOf(kind: string, spec: JsonObject): JsonObject {
   const kept = Object.entries(spec).filter(([key]) => allocated[kind]?.includes(key) !== true);
   const ports = kind === 'Service' && Array.isArray(spec['ports']) ? { ports: spec['ports'].map(withoutNodePort) } : {};
   const template = kind === 'Job' && isObject(spec['template']) ? { template: templateOf(spec['template']) } : {};
-  return {
-    spec: { ...Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null])), ...ports, ...template },
-  };
+  const taints =
+    kind === 'Node' && Array.isArray(spec['taints']) ? { taints: spec['taints'].filter(isOfManifest) } : {};
+  const rest = Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null]));
+  const whole = { ...rest, ...ports, ...template, ...taints };
+  return { spec: kind === 'ResourceSlice' ? withoutTimes(whole) : omit(whole, ...emptyTaints(whole)) };
+}
+
+function isOfManifest(taint: Json): boolean {
+  return !isObject(taint) || taint['key'] !== taintOfNewNodes;
+}
+
+function emptyTaints({ taints }: { readonly taints?: Json }): readonly 'taints'[] {
+  return Array.isArray(taints) && taints.length === 0 ? ['taints'] : [];
+}
+
+/** The times when taints of devices were added, which the server fills in. */
+function withoutTimes(spec: Readonly<Record<string, Json>>): Json {
+  return JSON.parse(JSON.stringify(spec), (key, value: Json) => (key === 'timeAdded' ? undefined : value)) as Json;
 }
 
 function templateOf(template: JsonObject): JsonObject {

@@ -13,7 +13,7 @@
 - apiGroups: ['']
   resources: [configmaps]
   resourceNames: [driftless-settings]
-  verbs: [get, list, watch, update]
+  verbs: [get, update]
 - apiGroups: ['']
   resources: [configmaps]
   verbs: [create]
