@@ -58,7 +58,7 @@ function patternOf(name) {
 
 async function lint() {
   await step('format', [bin('prettier', 'bin/prettier.cjs'), '--check', '--log-level', 'warn', '.']);
-  await step('lint', ['--max-old-space-size=4096', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.']);
+  await step('lint', ['--max-old-space-size=10000', bin('eslint', 'bin/eslint.js'), '--max-warnings=0', '.']);
 }
 
 async function tests() {
