@@ -31,6 +31,7 @@ describe('driftless explain names the part that does not work:', () => {
         `BROKEN: ${failing}`,
         'What to do   Check its URL, its credentials and the network; argocd repo get shows what Argo CD sees',
         ...head,
+        'Waits for    its source, which cannot be read, since TIME (AGE), until TIME (in AGE)',
         `Degraded     ${failing}`,
         'Conditions   ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = failed to list refs: repository not found, since TIME (AGE)',
       ];
@@ -62,6 +63,7 @@ describe('driftless explain names the part that does not work:', () => {
         `BROKEN: ${paused}`,
         'What to do   Correct the source and push, or request a hard refresh: both end the pause',
         ...head,
+        'Waits for    its source, which cannot be read, since TIME (AGE), until TIME (in AGE)',
         `Degraded     ${paused}`,
         `Conditions   ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = Manifest generation error (cached): ${failure}, since TIME (AGE)`,
       ];
