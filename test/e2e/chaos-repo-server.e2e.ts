@@ -137,7 +137,10 @@ describe('a repo-server that stops in the middle of a sync', () => {
       const message = expect.stringMatching(new RegExp(reason.replace('ADDRESS', repoServer.address)));
       expect([sync?.status, conditions]).toEqual([
         'Unknown',
-        [expect.objectContaining({ type: 'ComparisonError', message })],
+        [
+          expect.objectContaining({ type: 'ComparisonError', message }),
+          expect.objectContaining({ type: 'SourceUnavailableWarning' }),
+        ],
       ]);
     }, limitMs);
     // One call has its deadline, and three attempts are made; the rest is for a busy machine.
