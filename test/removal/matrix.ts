@@ -156,8 +156,6 @@ const allocated: Readonly<Record<string, readonly string[]>> = {
   Service: ['clusterIP', 'clusterIPs', 'healthCheckNodePort', 'ipFamilies', 'ipFamilyPolicy'],
   Job: ['selector'],
   Namespace: ['finalizers'],
-  // The server ignores every change of it.
-  CertificateSigningRequest: ['usages', 'request', 'signerName', 'expirationSeconds'],
 };
 
 const generatedAnnotations = ['deprecated.daemonset.template.generation'];
