@@ -60,6 +60,7 @@ const rights = {
   owners: { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
   proxy: { apiGroups: [''], resources: ['pods/proxy'], verbs: ['get'] },
   applications: { apiGroups: ['argoproj.io'], resources: ['applications'], verbs: ['get'] },
+  pages: { apiGroups: ['driftless.io'], resources: ['clusters', 'repositories', 'objects'], verbs: ['get'] },
 };
 
 /** Creates a ServiceAccount with these rights in the namespace; returns its kubeconfig. */
