@@ -81,6 +81,27 @@ async function userWith(name: string, rules: readonly object[]): Promise<string>
   return hub.kubeconfigFor(await hub.as('argocd', name), 'argocd');
 }
 
+/** Lets a ServiceAccount read the objects that its pages show. */
+async function mayReadObjects(name: string): Promise<void> {
+  const group = 'rbac.authorization.k8s.io';
+  const metadata = { name: `${name}-objects` };
+  await apply([
+    {
+      apiVersion: `${group}/v1`,
+      kind: 'ClusterRole',
+      metadata,
+      rules: [{ apiGroups: ['', 'apps'], resources: ['configmaps', 'deployments'], verbs: ['get'] }],
+    },
+    {
+      apiVersion: `${group}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata,
+      roleRef: { apiGroup: group, kind: 'ClusterRole', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: 'argocd' }],
+    },
+  ]);
+}
+
 let viewer: string;
 
 /** Runs `driftless explain` through the pod proxy of the API server. */
@@ -133,6 +154,7 @@ beforeAll(async () => {
   double = await startDouble(hub.access);
   await install();
   viewer = await userWith('viewer', Object.values(rights));
+  await mayReadObjects('viewer');
 }, 300_000);
 afterAll(async () => {
   await pods.stop();
