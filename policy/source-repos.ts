@@ -8,8 +8,8 @@ import { stringEntries } from './readable.ts';
  * Reports whether Applications of the project may use this address (Argo CD:
  * AppProject.IsSourcePermitted). Entries are globs with separator `/`. `!entry` denies what it
  * matches and allows the rest, also if it stands alone. Differences: an invalid deny entry denies
- * everything; upstream it allows everything. A deny entry matches all names by which a server may know
- * the repository. User and query of an address never make an entry match.
+ * everything; upstream it allows everything. A deny entry matches all names by which a server may
+ * know the repository. User and query of an address never make an entry match.
  */
 export function isSourcePermitted(project: AppProject, address: SourceAddress): boolean {
   if (!address.isPlain) return false;

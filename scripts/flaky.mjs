@@ -29,12 +29,11 @@ const children = Array.from({ length: load }, () =>
 let failedFiles = 0;
 try {
   for (const file of files) {
-    const failures = [];
-    for (let time = 1; time <= times; time += 1) {
+    const failures = Array.from({ length: times }, (_, i) => {
       const failure = runOnce(file);
       process.stdout.write(failure === undefined ? '.' : 'F');
-      if (failure !== undefined) failures.push(`  run ${time}: ${failure}`);
-    }
+      return failure === undefined ? [] : [`  run ${i + 1}: ${failure}`];
+    }).flat();
     process.stdout.write(`\n${[`${file}: ${failures.length} of ${times} failed`, ...failures].join('\n')}\n`);
     if (failures.length > 0) failedFiles += 1;
   }

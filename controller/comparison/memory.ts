@@ -63,7 +63,7 @@ export interface AppMemory {
   waiting?: { readonly what: string; readonly since: number; readonly until: number };
   /** Objects that this replica has deleted with the Application. */
   deletedObjects?: number;
-  /** Since when nothing has claimed the cluster of a deleted Application, by the monotonic clock. */
+  /** Since when nothing claims the cluster of a deleted Application, by the monotonic clock. */
   unclaimedSince?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: { readonly what: string; readonly since: number };

@@ -1,6 +1,12 @@
-import { annotationOf, annotations, asObject, csvAnnotation, gkOf, isTrackable } from '#model';
-import type { Application, KubeObject } from '#model';
+import { findResource } from '#kube';
+import { failureOf } from '#live';
+import type { KindState, LiveCluster } from '#live';
+import { annotationOf, annotations, asObject, csvAnnotation, gkOf, isTrackable, keyOf } from '#model';
+import type { Application, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import { isPostDeleteHook, optionValue, resourceOption } from '#sync';
+import type { BoundApplication } from '../admission/bound.ts';
+import type { DeleteHook } from '../application/finalizers.ts';
+import { DeletionBlocked } from '../shared/errors.ts';
 import { parseTime } from '../shared/kube-time.ts';
 
 /**
@@ -57,4 +63,69 @@ export function hasDeletePolicy(hook: KubeObject, argo: string, helm: string): b
 export function isRunByDeletion(app: Application, object: KubeObject): boolean {
   const [created, since] = [object.metadata.creationTimestamp, app.metadata.deletionTimestamp].map(parseTime);
   return isPostDeleteHook(object) && created !== undefined && since !== undefined && created >= since;
+}
+
+/**
+ * Gives each hook without a name a stable one for this deletion. Otherwise no pass would find it
+ * again, and each would create another one, which happens in Argo CD with generateName.
+ */
+export function withStableNames(
+  hooks: readonly KubeObject[],
+  type: DeleteHook,
+  { app }: BoundApplication,
+): KubeObject[] {
+  const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
+  const taken = new Set<ResourceKey>();
+  return hooks.map((hook) => {
+    const { generateName, ...metadata } = hook.metadata;
+    if ((metadata.name ?? '') !== '') return hook;
+    const name = `${generateName ?? ''}${type.toLowerCase()}-${since}`;
+    let named: KubeObject = { ...hook, metadata: { ...metadata, name } };
+    for (let n = 2; taken.has(keyOf(named)); n += 1)
+      named = { ...hook, metadata: { ...metadata, name: `${name}-${n}` } };
+    taken.add(keyOf(named));
+    return named;
+  });
+}
+
+/** A resource as Argo CD's log names it: group, kind, namespace and name. */
+export function logName(object: KubeObject): string {
+  const { group, kind } = gkOf(object);
+  return [group, kind, object.metadata.namespace ?? '', object.metadata.name ?? ''].join('/');
+}
+
+/** The objects a user has to look at: `ConfigMap apps/a (finalizers: x/y)`. */
+export function describeObjects(objects: readonly Pick<KubeObject, 'kind' | 'metadata'>[]): string {
+  const names = objects.slice(0, maxShownObjects).map(({ kind, metadata }) => {
+    const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
+    const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
+    return `${kind} ${place}${metadata.name ?? ''}${held.length === 0 ? '' : ` (finalizers: ${held.join(', ')})`}`;
+  });
+  const more = objects.length - names.length;
+  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+const maxShownObjects = 3;
+
+/**
+ * Whether unseen objects of a kind may be left behind. Known objects of a kind that is left out are
+ * read one by one. A kind that is polled must have been listed since the deletion began.
+ */
+export function isBlind(kind: KindState | undefined, deletedAt: number): boolean {
+  if (kind === undefined || kind.state === 'left-out') return false;
+  // Deletion timestamps have whole seconds.
+  return kind.state !== 'polled' || (kind.listedAt ?? 0) <= deletedAt + 1000;
+}
+
+/**
+ * Blocks the deletion while discovery cannot read the kind of a known resource: such a kind is not
+ * watched, and its objects would be left behind.
+ */
+export function refuseUnreadKinds(known: readonly ResourceStatus[], cluster: LiveCluster): void {
+  const discovery = cluster.discovery();
+  for (const { group = '', kind = '' } of known) {
+    const failure = failureOf(discovery, group) ?? cluster.discoveryDoubt();
+    if (failure !== undefined && findResource(discovery, { group, kind }) === undefined)
+      throw new DeletionBlocked(`the live state of ${group}/${kind} cannot be read: ${failure}`);
+  }
 }

@@ -1,14 +1,12 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { Clock } from '#base';
 import { healthOf } from '#health';
-import { findResource, isAlreadyExists, isConflict, isNotFound } from '#kube';
-import { failureOf } from '#live';
-import type { KindState, LiveCluster, LiveClusters } from '#live';
+import { isAlreadyExists, isConflict, isNotFound } from '#kube';
+import type { LiveCluster, LiveClusters } from '#live';
 import {
   appKeyLogFields,
   appLogFields,
   finalizers,
-  gkOf,
   instanceName,
   isWorseHealth,
   keyOf,
@@ -17,15 +15,7 @@ import {
   refOfStatus,
   sourcesOf,
 } from '#model';
-import type {
-  AppKey,
-  Application,
-  HealthStatusCode,
-  KubeObject,
-  ObjectName,
-  ResourceKey,
-  ResourceStatus,
-} from '#model';
+import type { AppKey, Application, HealthStatusCode, KubeObject, ObjectName, ResourceKey } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
 import type { UnresolvedDestination } from '#settings';
@@ -44,7 +34,18 @@ import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { GuardedWriter } from '../write/writer.ts';
 import { groupByMark } from './former-marks.ts';
-import { hasDeletePolicy, isDeletable, isNeededByHooks, isRunByDeletion, lacksApproval } from './deletion-rules.ts';
+import {
+  describeObjects,
+  hasDeletePolicy,
+  isBlind,
+  isDeletable,
+  isNeededByHooks,
+  isRunByDeletion,
+  lacksApproval,
+  logName,
+  refuseUnreadKinds,
+  withStableNames,
+} from './deletion-rules.ts';
 import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
 
 export interface DeleterDeps {
@@ -81,7 +82,6 @@ const terminationLimitMs = 60_000;
 const operationEnd = 'waiting for the end of the operation';
 /** How long a failed delete hook stays, with its logs, before it is created again. */
 const failedHookMs = 60_000;
-const maxShownObjects = 3;
 const stuckDeletionAdvice =
   'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
 const parallelDeletes = 20;
@@ -436,67 +436,8 @@ export class Deleter {
   }
 }
 
-/**
- * Whether unseen objects of a kind may be left behind. Known objects of a kind that is left out are
- * read one by one. A kind that is polled must have been listed since the deletion began.
- */
-function isBlind(kind: KindState | undefined, deletedAt: number): boolean {
-  if (kind === undefined || kind.state === 'left-out') return false;
-  // Deletion timestamps have whole seconds.
-  return kind.state !== 'polled' || (kind.listedAt ?? 0) <= deletedAt + 1000;
-}
-
-/**
- * Blocks the deletion while discovery cannot read the kind of a known resource: such a kind is not
- * watched, and its objects would be left behind.
- */
-function refuseUnreadKinds(known: readonly ResourceStatus[], cluster: LiveCluster): void {
-  const discovery = cluster.discovery();
-  for (const { group = '', kind = '' } of known) {
-    const failure = failureOf(discovery, group) ?? cluster.discoveryDoubt();
-    if (failure !== undefined && findResource(discovery, { group, kind }) === undefined)
-      throw new DeletionBlocked(`the live state of ${group}/${kind} cannot be read: ${failure}`);
-  }
-}
-
-/**
- * Gives each hook without a name a stable one for this deletion. Otherwise no pass would find it
- * again, and each would create another one, which happens in Argo CD with generateName.
- */
-function withStableNames(hooks: readonly KubeObject[], type: DeleteHook, { app }: BoundApplication): KubeObject[] {
-  const since = Math.floor((parseTime(app.metadata.deletionTimestamp) ?? 0) / 1000);
-  const taken = new Set<ResourceKey>();
-  return hooks.map((hook) => {
-    const { generateName, ...metadata } = hook.metadata;
-    if ((metadata.name ?? '') !== '') return hook;
-    const name = `${generateName ?? ''}${type.toLowerCase()}-${since}`;
-    let named: KubeObject = { ...hook, metadata: { ...metadata, name } };
-    for (let n = 2; taken.has(keyOf(named)); n += 1)
-      named = { ...hook, metadata: { ...metadata, name: `${name}-${n}` } };
-    taken.add(keyOf(named));
-    return named;
-  });
-}
-
 /** Never reported as a stuck deletion: a user may take any time to confirm. */
 const awaitingConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
-
-/** A resource as Argo CD's log names it: group, kind, namespace and name. */
-function logName(object: KubeObject): string {
-  const { group, kind } = gkOf(object);
-  return [group, kind, object.metadata.namespace ?? '', object.metadata.name ?? ''].join('/');
-}
-
-/** The objects a user has to look at: `ConfigMap apps/a (finalizers: x/y)`. */
-function describeObjects(objects: readonly Pick<KubeObject, 'kind' | 'metadata'>[]): string {
-  const names = objects.slice(0, maxShownObjects).map(({ kind, metadata }) => {
-    const place = metadata.namespace === undefined ? '' : `${metadata.namespace}/`;
-    const held = metadata.deletionTimestamp === undefined ? [] : (metadata.finalizers ?? []);
-    return `${kind} ${place}${metadata.name ?? ''}${held.length === 0 ? '' : ` (finalizers: ${held.join(', ')})`}`;
-  });
-  const more = objects.length - names.length;
-  return `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
 
 const cascadeNames: readonly string[] = [
   finalizers.resources,
