@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { root } from './root.mjs';
 
-const last = 'de0c83ca1d27a5866992540ce9a2d40066d7d0d7';
+const last = 'b6e111722f03125aae9d06a2d7c5d69cc88acb06';
 const maxLength = 60;
 
 /** The lines `HASH SUBJECT` whose subject is too long. */
