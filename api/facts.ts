@@ -38,7 +38,7 @@ export interface ReplicaFacts {
   /** Clusters that this replica watches. */
   readonly watched: () => readonly ClusterReport[];
   readonly repositories: () => readonly RepositoryReport[];
-  /** What of the settings cannot be read, is missing, or would be forgotten by a restart. */
+  /** Settings that cannot be read, are missing, or would be lost by a restart. */
   readonly settingsProblems?: () => readonly SettingsProblem[];
   readonly process: () => ProcessFacts;
   /** Figures of the last hour; absent: none are kept. */

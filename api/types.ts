@@ -24,7 +24,7 @@ export interface ApiResponse<Kind extends string> {
   readonly replica: string;
   /** Replicas whose part is missing; empty if the answer is complete. */
   readonly incomplete: readonly IncompletePart[];
-  /** What the caller may not see; absent: everything of the page is shown. */
+  /** Counts what was left out for lack of a right; absent: the page is whole. */
   readonly hidden?: readonly HiddenPart[];
 }
 

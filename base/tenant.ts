@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Whose work it is: shared limits take turns by project, and inside it by Application. */
+/** The owner of work: shared limits take turns by project, and inside it by Application. */
 export interface Tenant {
   readonly project: string;
   readonly application: string;
@@ -14,7 +14,7 @@ export function onBehalfOf<T>(tenant: Tenant, body: () => T): T {
   return current.run(tenant, body);
 }
 
-/** Whose work this is. Work that several share runs for the first of them. */
+/** The owner of the running work; for shared work the first caller. */
 export function currentTenant(): Tenant {
   return current.getStore() ?? unnamed;
 }

@@ -1,7 +1,7 @@
 import type { DiffResult } from '#diff';
 import type { ApplicationCondition, KubeObject } from '#model';
 
-/** What a comparison finds besides a difference. */
+/** Findings of a comparison besides a difference. */
 interface ResourceFindings {
   readonly diff: Pick<DiffResult, 'lastAppliedFault'>;
   /** Why the API server refuses the change of a server-side diff. */

@@ -5,7 +5,7 @@ export interface NamespacedKind extends GroupKind {
   readonly namespace: string;
 }
 
-/** What holds for a kind in one namespace, or, without one, in all. */
+/** A fact about a kind in one namespace, or without one in all. */
 export type KindPlace = GroupKind & { readonly namespace?: string };
 
 /** Finds what holds for the kind of an object in its namespace; undefined: nothing. */

@@ -29,7 +29,7 @@ export interface ResourceOverride {
 export interface UnreadableSetting {
   /** The key of argocd-cm; `argocd-cm` if all of it is missing. */
   readonly key: string;
-  /** What is wrong, with the line: the end of a sentence about the key. Never contains a value. */
+  /** The fault and its line, as the end of a sentence about the key. Never contains a value. */
   readonly problem: string;
   /**
    * The customization (`apps/Deployment`, `*\/*`) whose ignored fields it names; absent: the

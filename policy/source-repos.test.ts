@@ -8,7 +8,7 @@ import { invalidLists, projectWith } from './testing/index.ts';
 
 const gh = 'https://github.com';
 
-/** What the spec check does with the text: an address that cannot be read is never permitted. */
+/** As the check of a spec: an address that cannot be read is never permitted. */
 function isTextPermitted(project: AppProject, text: string): boolean {
   const address = readAddress(text, 'any');
   return !isRefused(address) && isSourcePermitted(project, address);

@@ -7,7 +7,7 @@ import { secretText } from './cluster-index.ts';
 export interface UnreadableCluster {
   /** `Secret argocd/cluster-a`. */
   readonly object: string;
-  /** What is wrong with it, with the key. */
+  /** The fault and the key that has it. */
   readonly error: string;
   /** "": unreadable, so it may be any. */
   readonly server: string;

@@ -215,7 +215,7 @@ async function start(hub: FakeHub): Promise<RunningStore> {
 const other: Data = { url: 'https://argocd.example.com' };
 const put = (hub: FakeHub, data: Data): void => hub.put('ConfigMap', 'argocd-cm', data);
 
-/** What happens to argocd-cm. */
+/** Changes of argocd-cm. */
 const events: Readonly<Record<string, (hub: FakeHub, key: string) => void>> = {
   deleted: (hub) => hub.remove('ConfigMap', 'argocd-cm'),
   emptied: (hub) => put(hub, {}),

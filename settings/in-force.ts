@@ -83,7 +83,7 @@ function ownData({ data, binaryKeys }: SettingsSource): SettingsData {
   return Object.fromEntries([...Object.entries(data), ...binary].filter(([key]) => isOwnKey(key)));
 }
 
-/** What cannot be read of one key, if it narrows. */
+/** The unreadable part of one key that narrows. */
 function faultsOf(key: string, text: string): readonly UnreadableSetting[] {
   const { settings } = parseSettings({ [key]: text });
   if (settings.unreadable.length > 0) return settings.unreadable;

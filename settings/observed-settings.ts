@@ -74,7 +74,7 @@ export class ObservedSettings {
     if (this.#seen === undefined) this.observe(undefined);
   }
 
-  /** What is not as in argocd-cm, or would be forgotten by a restart. */
+  /** Settings that differ from argocd-cm, or that a restart would lose. */
   problems(): readonly SettingsProblem[] {
     const kept = this.#kept.problem();
     return [

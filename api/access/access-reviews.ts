@@ -13,7 +13,7 @@ export interface KnownUser {
   /** Hash of `user`: tokens of one user can differ in groups and extra. */
   readonly identity: string;
   readonly name: string;
-  /** Who shares limits with it. */
+  /** The tenant that shares limits with the caller. */
   readonly tenant: string;
 }
 

@@ -12,7 +12,7 @@ export interface ResourceRight {
   readonly name?: string;
 }
 
-/** What a page can contain, each with the rights that show it. */
+/** The contents of pages, each with the rights that show it. */
 export type RightName =
   'control' | 'applications' | 'settings' | 'projects' | 'clusters' | 'repositories' | 'objects' | 'everyObject';
 

@@ -1,11 +1,11 @@
 import { applicationsRight } from './rights.ts';
 import type { ResourceRight } from './rights.ts';
 
-/** What a caller may see. */
+/** The rights of a caller. */
 export interface Viewer {
   /** Its name, for limits; absent: it has none. */
   readonly user?: string;
-  /** Who shares limits with it: the namespace of a ServiceAccount, otherwise the user. */
+  /** Shares limits with the caller: the namespace of a ServiceAccount, otherwise the user. */
   readonly tenant?: string;
   /** It may see everything, and nothing is asked. */
   readonly isFull?: boolean;

@@ -23,7 +23,7 @@ export interface ChangeStreamDeps {
   readonly clock: Clock;
 }
 
-/** What a viewer sees on its stream. */
+/** The contents of a viewer's stream. */
 interface StreamView {
   readonly readable: ReadableNamespaces;
   readonly showsClusters: boolean;
@@ -86,7 +86,7 @@ export class ChangeStream {
     });
   }
 
-  /** What the viewer may see now; undefined: nothing. */
+  /** The viewer's present rights; undefined: none. */
   async #view(viewer: Viewer, signal: AbortSignal): Promise<StreamView | undefined> {
     const { index, facts } = this.#deps;
     const readable = await readableNamespaces(index.namespaces(), viewer, signal);

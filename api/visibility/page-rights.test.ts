@@ -42,7 +42,7 @@ const targets: Readonly<Record<PageName, string>> = {
   'costs/projects': '/costs/projects',
 };
 
-/** What a page shows with each right that it can do without. */
+/** The text that a page shows only to callers with an optional right. */
 const shownBy: Partial<Record<PageName, Partial<Record<RightName, string>>>> = {
   replica: { clusters: remote, repositories: 'https://rep0.example' },
   cluster: { objects: 'n0isy' },

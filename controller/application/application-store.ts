@@ -354,7 +354,7 @@ export class ApplicationStore {
     }
   }
 
-  /** What to store after a failed write of an operation; undefined: the Application is gone. */
+  /** The state to store after a failed write; undefined: the Application is gone. */
   async #afterFailure(app: Application, write: StateWrite, error: unknown): Promise<StateWrite | undefined> {
     if (isNotFound(error)) return undefined;
     if (isTooLarge(error)) return { ...write, state: shrinkState(write.state, error) };

@@ -106,7 +106,7 @@ export function tenantOfApplication(apps: Informer, hasProject: HasProject): (ke
   };
 }
 
-/** Whose work the pass of an Application is. */
+/** The tenant of an Application's pass. */
 export function tenantIn(apps: Informer): (key: AppKey) => Tenant {
   return (key) => {
     const app = applicationIn(apps, key);
@@ -234,7 +234,7 @@ interface PoolWork<K extends string, P extends ReasonedPayload> {
   readonly queue: WorkQueue<K, P>;
   readonly handler: ItemHandler<K, P>;
   readonly workers: number;
-  /** Whose work a key is, for shared limits; absent: nobody's. */
+  /** The tenant of a key, for shared limits. Absent: work of the controller itself. */
   readonly tenantOf?: ((key: K) => Tenant) | undefined;
   /** Gets what fails. */
   readonly activity: Pick<ActivityLog, 'faults'>;

@@ -5,7 +5,7 @@ import type { UnresolvedDestination } from '#settings';
 import { DeletionBlocked } from '../shared/errors.ts';
 import { parseTime } from '../shared/kube-time.ts';
 
-/** What a deletion does whose destination cluster cannot be resolved. */
+/** The next step of a deletion whose destination cluster cannot be resolved. */
 export type UnresolvedVerdict =
   | { readonly do: 'give up' }
   | { readonly do: 'report'; readonly message: string }

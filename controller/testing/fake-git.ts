@@ -47,7 +47,7 @@ export class FakeGit {
     this.head = sha;
   }
 
-  /** What a revision is; asks the server unless the mirror has it. */
+  /** Resolves a revision; asks the server unless the mirror has it. */
   async #resolve(revision: string, signal: AbortSignal): Promise<string> {
     if (!this.#mirror.has(revision)) {
       if (this.server === 'refuses') throw new Error('the Git server refuses connections');

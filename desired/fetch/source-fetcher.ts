@@ -15,7 +15,7 @@ import type { TarballSources } from './tarballs.ts';
 import { checkAppPath, checkRevision } from './shared/input-checks.ts';
 
 export interface SourceLocation extends Pick<RequestedSource, 'source' | 'repository'> {
-  /** What the project permits: elsewhere, files of the source are fetched without credentials. */
+  /** The project's `sourceRepos`: elsewhere, files are fetched without credentials. */
   readonly sourceRepos?: readonly string[];
 }
 

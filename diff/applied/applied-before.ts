@@ -25,9 +25,9 @@ import { readLastApplied } from './read-last-applied.ts';
 /** How an object is sent: three-way merge with last-applied, or as a whole (`Replace=true`). */
 export type MergeMethod = 'client' | 'replace';
 
-/** What we applied before, besides the manifest of the last-applied annotation. */
+/** Fields that we applied before, besides those of the last-applied annotation. */
 export interface AppliedBefore {
-  /** What our managers own in live and the target dropped. Undefined: nothing. */
+  /** Fields that our managers own in live and the target dropped. Undefined: none. */
   readonly dropped: JsonObject | undefined;
   /** The target to merge: {@link DroppedPart.target}. */
   readonly target: JsonObject;

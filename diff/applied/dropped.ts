@@ -10,7 +10,7 @@ import { isList, withoutMembers } from '../shared/values.ts';
 export interface OwnedPosition {
   readonly live: Json;
   readonly target: Json | undefined;
-  /** What the API server makes of the target: its defaults are no removals. */
+  /** The target as the API server would store it: its defaults are no removals. */
   readonly stored: Json | undefined;
   readonly ours: FieldSet;
   readonly others: FieldSet | undefined;

@@ -44,7 +44,7 @@ function groupIn(manifest: JsonObject): string | undefined {
   return apiVersion === '' ? undefined : groupOf(apiVersion);
 }
 
-/** What either side leaves out may be left to the other. */
+/** A name or namespace that only one side has does not contradict the other. */
 function differs(applied: Json | undefined, live: string | undefined): boolean {
   return applied !== undefined && applied !== null && live !== undefined && applied !== live;
 }

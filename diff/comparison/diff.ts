@@ -69,7 +69,7 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   return { ...compareStates(predicted, observed, ignored), ...defined({ lastAppliedFault: fault }) };
 }
 
-/** What we applied before, and the target to merge. */
+/** The manifest that we applied before, and the target to merge. */
 function beforePair(
   { target, live }: SidePair<JsonObject>,
   method: MergeMethod,

@@ -171,7 +171,7 @@ function unreadableAppRule(rule: ResourceIgnoreDifferences, i: number): readonly
   return [{ ...anywhere(() => true), parts: [], managers: [], faults }];
 }
 
-/** What the schema of Applications excludes; a server without it lets it pass. */
+/** Faults that the schema of Applications excludes; a server without it accepts them. */
 export function unreadableMember(rule: unknown): string | undefined {
   const members = rule as JsonObject | undefined;
   if (!isObject(members)) return 'it is not an object';

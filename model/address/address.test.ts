@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { comparableAddress, isRefused, looseNames, readAddress } from './index.ts';
 import type { AddressUse, SourceAddress } from './index.ts';
 
-/** What programs made of an address; "" if they refused it. */
+/** The readings of an address by other programs; "" if they refused it. */
 interface ProgramReading {
   readonly text: string;
   readonly go?: string;

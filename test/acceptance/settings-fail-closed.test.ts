@@ -38,7 +38,7 @@ function remove(): void {
   world.hub.store.delete('', 'ConfigMap', 'argocd', 'argocd-cm');
 }
 
-/** What is kept for a restart. */
+/** The settings that are kept for a restart. */
 const keptSettings = (): unknown => world.hub.store.get('', 'ConfigMap', 'argocd', 'driftless-settings')?.['data'];
 
 /** Self-heal without a backoff. */

@@ -9,7 +9,7 @@ import { ObjectSync } from '../../controller/testing/index.ts';
 import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
 import type { Mutation } from './mutations.ts';
 
-/** What became of a case. The last two are defects. */
+/** The result of a case. The last two are defects. */
 export type Outcome =
   'equal' | 'refused with reason' | 'invalid manifest' | 'synced and different' | 'out of sync for ever';
 
@@ -111,7 +111,7 @@ export class RemovalMatrix {
     return this.#sync.target({ ...manifest, metadata: placed });
   }
 
-  /** What a creation of the manifest would store, elsewhere. */
+  /** Stores the manifest under another namespace, as a fresh creation. */
   async #fresh(resource: ApiResource, target: KubeObject): Promise<KubeObject | KubeApiError> {
     const { signal, namespaces, client } = this.#deps;
     const metadata = resource.namespaced
@@ -151,7 +151,7 @@ const ofTheServer = [
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers'],
 ];
 
-/** What the server allocates, generates or keeps, whatever a manifest drops. */
+/** Fields that the server allocates, generates or keeps, whatever a manifest drops. */
 const allocated: Readonly<Record<string, readonly string[]>> = {
   Service: ['clusterIP', 'clusterIPs', 'healthCheckNodePort', 'ipFamilies', 'ipFamilyPolicy'],
   Job: ['selector'],

@@ -39,7 +39,7 @@ export interface ChartLocation {
   readonly chart: string;
   /** Send credentials also to other servers that the index names (`helm.passCredentials`). */
   readonly passCredentials: boolean;
-  /** What the project permits: credentials of a template are sent nowhere else. */
+  /** The project's `sourceRepos`: credentials of a template are sent nowhere else. */
   readonly sourceRepos?: readonly string[];
 }
 

@@ -84,7 +84,7 @@ export class Submodules {
 }
 
 interface SubmoduleContext {
-  /** What the project permits: only these get the credentials of the repository. */
+  /** The project's `sourceRepos`: only these get the credentials of the repository. */
   readonly sourceRepos: PermittedRepos;
   readonly depth?: number;
   readonly signal: AbortSignal;
