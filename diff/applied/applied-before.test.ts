@@ -257,7 +257,7 @@ describe('an item of ours under another key', () => {
     ],
   ])('is replaced: %s', (_what, target, live) => {
     expect(JSON.stringify(predictApply(target, live)['spec'])).toEqual(JSON.stringify(target['spec']));
-    expect(displacedItemsPatch(target, live)).toBeDefined();
+    expect(JSON.stringify(displacedItemsPatch(target, live))).toContain('81');
     expect(displacedItemsPatch(target, target)).toBeUndefined();
   });
 
