@@ -109,10 +109,7 @@ describe('get-reconcile-results', () => {
       'OutOfSync',
       plain?.sync.revision,
     ]);
-    expect([lost?.sync.status, lost?.conditions?.map(({ type }) => type)]).toEqual([
-      'Unknown',
-      ['ComparisonError', 'SourceUnavailableWarning'],
-    ]);
+    expect([lost?.sync.status, lost?.conditions?.map(({ type }) => type)]).toEqual(['Unknown', ['ComparisonError']]);
     expect(plain?.sync).toEqual(world.app('plain')?.status?.sync);
     expect(requests.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))).toEqual([]);
     expect(world.app('fresh')?.status).toBeUndefined();

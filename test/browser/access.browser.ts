@@ -152,8 +152,18 @@ describe('the page on the listener of a replica', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
 
-  it('shows nothing to a user without rights', async () => {
+  it('shows nothing to a user without rights, until there are some', async () => {
     const { page } = await signedIn('of-nobody');
     await page.getByText('There are no Applications that you may see.').waitFor();
-  });
+    await page.getByText('No rights').waitFor();
+    rights.set('of-nobody', ['team-a']);
+    await page.getByText('2 shown of 2').waitFor({ timeout: 90_000 });
+  }, 120_000);
+
+  it('shows nothing any more when the rights are gone', async () => {
+    const { page } = await signedIn('of-team-a');
+    await page.getByText('2 shown of 2').waitFor();
+    rights.set('of-team-a', []);
+    await page.getByText('There are no Applications that you may see.').waitFor({ timeout: 90_000 });
+  }, 120_000);
 });

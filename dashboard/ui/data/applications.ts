@@ -8,7 +8,7 @@ import { ApiProblem, ask, getPage } from './client.ts';
 import { token } from './storage.ts';
 import { sleep } from './time.ts';
 
-export type Connection = 'connecting' | 'live' | 'lost';
+export type Connection = 'connecting' | 'live' | 'lost' | 'refused';
 
 export const connection = signal<Connection>('connecting');
 /** All Applications that the caller may read, sorted by key. */
@@ -41,18 +41,25 @@ interface StreamChanges {
 export async function followChanges(signal: AbortSignal): Promise<void> {
   let retryMs = firstRetryMs;
   while (!signal.aborted) {
+    let state: Connection = 'lost';
     try {
       await followOnce(signal, () => {
         retryMs = firstRetryMs;
       });
     } catch (error) {
-      if (error instanceof ApiProblem && error.code === 401) {
+      const code = error instanceof ApiProblem ? error.code : 0;
+      if (code === 401 || code === 403) lastEventId = '';
+      if (code === 401) {
         await untilTokenChanges(signal);
-        lastEventId = '';
         continue;
       }
+      if (code === 403) {
+        show(new Map());
+        // Rights may come later.
+        state = 'refused';
+      }
     }
-    connection.value = 'lost';
+    connection.value = state;
     await sleep(retryMs, signal);
     retryMs = Math.min(longestRetryMs, retryMs * 2);
   }

@@ -81,8 +81,8 @@ function Mark(): JSX.Element {
   );
 }
 
-const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost' } as const;
-const connectionTones = { connecting: 'busy', live: 'good', lost: 'bad' } as const;
+const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost', refused: 'No rights' } as const;
+const connectionTones = { connecting: 'busy', live: 'good', lost: 'bad', refused: 'bad' } as const;
 
 function ConnectionState(): JSX.Element {
   const state = connection.value;
