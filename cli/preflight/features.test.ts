@@ -759,6 +759,7 @@ const undetected: Readonly<Record<string, string>> = {
   'certificates of ssh hosts (`@cert-authority`) on another port than 22': byComparison,
   '`git://` over a name': harmless,
   'which repositories a repo-creds Secret covers': byComparison,
+  'the repository Secret of another project, for a chart dependency': byComparison,
   'server-side diff of a CertificateSigningRequest': byComparison,
   'messages of API servers and webhooks about Secrets': hidesMore,
   'the annotation last-applied of a Secret': hidesMore,

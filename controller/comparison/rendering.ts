@@ -332,15 +332,21 @@ export class Renderer {
   }
 }
 
-/** Withholds credentials of repositories that the project may not read (Argo CD: GetRepoObjs). */
+/**
+ * Withholds credentials of repositories that the project may not read (Argo CD: GetRepoObjs), and
+ * those of other projects. The project's own Secrets come first.
+ */
 function permittedRepositories(known: KnownRepositories, project: AppProject): KnownRepositories {
   const permitted = (list: readonly Repository[]): readonly Repository[] =>
     list.filter(({ url }) => {
       const address = readAddress(url, 'any');
       return !isRefused(address) && isSourcePermitted(project, address);
     });
+  const { name: own } = project.metadata;
+  const of = (owner: string): readonly Repository[] =>
+    known.repositories.filter(({ project: wanted = '' }) => wanted === owner);
   return {
-    repositories: permitted(known.repositories),
+    repositories: permitted([...of(own), ...of('')]),
     credentials: permitted(known.credentials),
     sourceRepos: project.spec.sourceRepos ?? [],
   };

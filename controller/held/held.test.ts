@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { KubeObject } from '#model';
+import { defined } from '#base';
+import { bareRepository } from '#model';
+import type { KubeObject, Repository } from '#model';
 import { FakeClock } from '#support';
 import { automated, configMap, FakeWorld } from '../testing/fake-world.ts';
 
@@ -103,5 +105,20 @@ describe('credentials of dependencies', () => {
       expect(repositories.repositories.map(({ url }) => url)).toEqual(given);
       expect(repositories.credentials).toEqual([]);
     }
+  });
+
+  it('never come from the repository Secret of another project', async () => {
+    const chart = (name: string, project?: string): Repository => ({
+      ...bareRepository('https://charts/ours'),
+      ...{ type: 'helm', name, ...defined({ project }) },
+    });
+    world.charts = [chart('of all'), chart('theirs', 'other'), chart('own', 'open')];
+    world.project('open', { sourceRepos: ['*'] });
+    world.application({ ...automated, project: 'open' });
+    world.replica();
+    await clock.advance(2000);
+    expect(world.git.requests.length).toBeGreaterThan(0);
+    for (const { repositories } of world.git.requests)
+      expect(repositories.repositories.map(({ name }) => name)).toEqual(['own', 'of all']);
   });
 });
