@@ -6,8 +6,8 @@ import { aboutSecret } from '#model';
 
 /**
  * Parsers of foreign input, with random malformed texts. Each must parse a text or reject it with
- * one of our error codes: no stack overflow, no TypeError, no prototype pollution. 1,000 inputs each,
- * more with DRIFTLESS_LONG_FACTOR.
+ * one of our error codes: no stack overflow, no TypeError, no prototype pollution. 1,000 inputs
+ * each, more with DRIFTLESS_LONG_FACTOR.
  */
 const factor = Number(env['DRIFTLESS_LONG_FACTOR'] ?? '1');
 /** Compiling a regular expression takes a millisecond, so there are fewer of them. */

@@ -29,7 +29,7 @@ function factsOf(failuresInRow = 0): ReplicaFacts {
 const summary = { server, repositories: [url] } as unknown as ApplicationSummary;
 
 function app(path: string, resources: readonly object[] = [], targetRevision = 'main'): Application {
-  const spec = { destination: {}, project: 'default', source: { repoURL: `${url}`, path, targetRevision } };
+  const spec = { destination: {}, project: 'default', source: { repoURL: url, path, targetRevision } };
   return asApplication({
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',

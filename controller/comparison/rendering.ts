@@ -342,7 +342,7 @@ function permittedRepositories(known: KnownRepositories, project: AppProject): K
       const address = readAddress(url, 'any');
       return !isRefused(address) && isSourcePermitted(project, address);
     });
-  const { name: own } = project.metadata;
+  const { name: own = '' } = project.metadata;
   const of = (owner: string): readonly Repository[] =>
     known.repositories.filter(({ project: wanted = '' }) => wanted === owner);
   return {

@@ -14,7 +14,6 @@ import type {
   KubeObject,
   ObjectName,
   Settings,
-  Repository,
 } from '#model';
 import { createMemoryPublisher } from '#publish';
 import type { Publisher } from '#publish';
@@ -94,7 +93,7 @@ export class FakeWorld {
   /** Why the destination currently hides an object; undefined: it does not. */
   unread: (object: ObjectName) => string | undefined = () => undefined;
   /** The chart repositories that have Secrets. */
-  charts: readonly Repository[] = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
+  charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
   ready = true;
   /** Clusters of `others` whose cache is never filled. */
