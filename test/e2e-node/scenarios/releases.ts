@@ -118,7 +118,10 @@ const ballast =
   'head -c 900000 /dev/zero | tr \'\\0\' x > "$HOME/ballast"\n' +
   'seq 60 | xargs -P 4 -I{} kubectl -n ballast create configmap ballast-{} --from-file="$HOME/ballast" >/dev/null\n';
 
-/** Processes that are each smaller than the controller, and together exceed the limit. */
+/**
+ * Processes that are each smaller than the controller. Together they exceed the limit, also when the
+ * kernel has dropped all pages of programs.
+ */
 const hogs =
   'kubectl -n small exec driftless-0 -c application-controller -- sh -c ' +
-  `'for i in 1 2 3 4 5; do node -e "globalThis.b = Buffer.alloc(20e6, 1); setTimeout(() => {}, 6e4)" & done; wait' || true\n`;
+  `'for i in 1 2 3 4 5 6 7 8 9 10; do node -e "globalThis.b = Buffer.alloc(20e6, 1); setTimeout(() => {}, 6e4)" & done; wait' || true\n`;
