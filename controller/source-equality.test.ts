@@ -147,6 +147,7 @@ function decision(app: Application, several: boolean): string {
     stale: [],
     pruneBlocked: false,
     claimed: new Set(),
+    kept: new Map(),
     contested: new Map(),
     now: 0,
   }).do;

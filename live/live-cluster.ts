@@ -13,6 +13,7 @@ import type {
   NamespacedKind,
   ResourceKey,
   Settings,
+  ObjectName,
 } from '#model';
 import type { Logger } from '#telemetry';
 import type { ClusterConfiguration } from './reconfiguration.ts';
@@ -305,6 +306,10 @@ export class WatchedCluster implements LiveCluster {
     return this.#watch.discoveryDoubt();
   }
 
+  knowKinds(objects: readonly ObjectName[], isFresh: boolean, signal: AbortSignal): Promise<void> {
+    return this.#watch.knowKinds(objects, isFresh, signal);
+  }
+
   async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#managedSources(this.discovery());
     this.#watch.poll(query.targets.map((target) => refOf(target)));
@@ -406,6 +411,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   observe(object: KubeObject): void {
+    this.#watch.noteWritten(object);
     const kind = { group: groupOf(object.apiVersion), kind: object.kind };
     const watch = this.#watch
       .table()

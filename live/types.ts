@@ -306,6 +306,12 @@ export interface LiveCluster {
    */
   discoveryDoubt(): string | undefined;
   /**
+   * Waits until discovery knows all kinds of these objects that have just been defined. A server
+   * takes seconds to serve an accepted definition.
+   * @param isFresh discovers again if a kind is unknown, even without a sign of a change.
+   */
+  knowKinds(objects: readonly ObjectName[], isFresh: boolean, signal: AbortSignal): Promise<void>;
+  /**
    * Roots tracked by `app`, and the objects of the targets in their API versions, tracked or not
    * (gitops-engine pkg/cache GetManagedLiveObjs). Objects that cannot be read are in `unread`.
    * @throws LiveStateError if no object can be read, if one is out of reach in namespaced mode, or

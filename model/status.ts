@@ -67,6 +67,10 @@ export type ConditionType =
   | 'SettingsWarning'
   /** Ours: another writer repeatedly undoes what self-heal writes. */
   | 'ContestedResourceWarning'
+  /** Ours: automated sync leaves objects that a prune would not remove. */
+  | 'KeptResourceWarning'
+  /** Ours: an operation, deletion or refresh has made no progress for minutes. */
+  | 'WaitingWarning'
   /** Ours: no replica owns the cluster, so the status is not updated. */
   | 'UnownedClusterWarning'
   /** Ours: hydration is requested, but no hydrator runs here. */

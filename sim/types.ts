@@ -283,6 +283,8 @@ export interface SimOptions {
    * manifests/crds).
    */
   readonly crds?: readonly KubeObject[];
+  /** How long after its creation an established CustomResourceDefinition is served; default 0. */
+  readonly crdDelayMs?: number;
   /**
    * Workload controllers; on by default. `delayMs`: the duration of one step (a pod becoming
    * ready).

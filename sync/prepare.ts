@@ -49,7 +49,9 @@ export function checkTasks(
   tasks: readonly SyncTask[],
   request: SyncRequest,
 ): { readonly task: SyncTask; readonly message: string }[] {
-  const expectedKinds = kindsDefinedBySync(tasks.flatMap((task) => task.target ?? []));
+  // A partial sync may name only the object of a definition that is applied, but not served yet.
+  const targets = [...tasks, ...request.resources].flatMap(({ target }) => target ?? []);
+  const expectedKinds = kindsDefinedBySync(targets);
   return tasks.flatMap((task) => {
     const message = whyInvalid(task, request, expectedKinds);
     return message === undefined ? [] : [{ task, message }];

@@ -322,6 +322,8 @@ class StepRun {
     try {
       const released = await removeHookFinalizer(task.live, this.#request);
       if (released === null) return 'missing';
+      // Another controller holds it: a second deletion would change nothing.
+      if (isBeingDeleted(released)) return 'deleted';
       return (await deleteLive(released, this.#request)) ? 'deleted' : 'missing';
     } catch (error) {
       rethrowPostponed(error, this.#request);

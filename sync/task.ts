@@ -3,10 +3,10 @@ import { findResource } from '#kube';
 import { groupOf, refOf } from '#model';
 import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
-import { crdGroupKind, objectOf } from './plan.ts';
+import { crdGroupKind, groupKindText, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
-import type { ApplyOptions, SyncRequest } from './types.ts';
+import type { ApplyOptions, ApplyResult, SyncRequest } from './types.ts';
 
 export interface TaskResult {
   readonly status: ResultCode;
@@ -18,6 +18,9 @@ export interface TaskResult {
 /** Maximum wait for a new CustomResourceDefinition to be established, and the poll interval. */
 const crdReadyTimeoutMs = 3000;
 const crdReadyPollMs = 100;
+/** Maximum wait until its kind is served, if the same sync has objects of it; the poll interval. */
+const kindServedTimeoutMs = 15_000;
+const kindServedPollMs = 500;
 
 /**
  * Applies one target with the options of the operation and of the object. Cluster errors become the
@@ -27,7 +30,7 @@ export async function applyTask(task: SyncTask, request: SyncRequest): Promise<T
   const { dryRun } = request.options;
   const target = inNamespace(objectOf(task), request);
   try {
-    const result = await request.writer.apply(target, task.live, applyOptionsOf(task, request), request.signal);
+    const result = await applyWhenServed(target, task, request);
     const isNew = result.object !== task.live || !isEstablished(task.live);
     if (!dryRun && isNew && crdGroupKind(target) !== undefined)
       await request.releaseSlotWhile(waitUntilEstablished(target, request));
@@ -36,6 +39,35 @@ export async function applyTask(task: SyncTask, request: SyncRequest): Promise<T
     rethrowPostponed(error, request);
     return { status: 'SyncFailed', message: messageOf(error) };
   }
+}
+
+/** When a step stops waiting for kinds: once for all of its objects. */
+const servedUntil = new WeakMap<SyncRequest, number>();
+
+/** Applies an object, and again while the server does not serve its kind, which this sync defines. */
+async function applyWhenServed(target: KubeObject, task: SyncTask, request: SyncRequest): Promise<ApplyResult> {
+  const { clock, signal, writer, options } = request;
+  for (;;) {
+    try {
+      return await writer.apply(target, task.live, applyOptionsOf(task, request), signal);
+    } catch (error) {
+      const mayAppear = isUnknownKind(error) && !options.dryRun && isDefinedBySync(target, request);
+      if (!mayAppear) throw error;
+      const until = servedUntil.get(request) ?? clock.monotonic() + kindServedTimeoutMs;
+      servedUntil.set(request, until);
+      if (clock.monotonic() >= until) throw error;
+      await request.releaseSlotWhile(clock.sleep(kindServedPollMs, signal));
+    }
+  }
+}
+
+function isUnknownKind(error: unknown): boolean {
+  return error instanceof DriftlessError && error.code === 'UNKNOWN_KIND';
+}
+
+function isDefinedBySync({ apiVersion, kind }: KubeObject, { resources }: SyncRequest): boolean {
+  const name = groupKindText({ group: groupOf(apiVersion), kind });
+  return resources.some(({ target }) => target !== null && crdGroupKind(target) === name);
 }
 
 /** Dry-run result of an object whose kind is not served yet: the server cannot check it. */

@@ -827,6 +827,11 @@ const undetected: Readonly<Record<string, string>> = {
     'about operations that are still to come',
   'a status that the API server refuses (422)': 'only a write shows it, and preflight writes nothing',
   'an operation that is removed by hand while it runs': 'about operations that are still to come',
+  'an operation, deletion, refresh or comparison that waits': 'fewer surprises: a condition more',
+  'objects that automated sync cannot prune: kept by `Prune=false`, or whose deletion does not end':
+    'fewer syncs, none of which changed anything',
+  'automated sync after a dry run, or after a sync of selected resources': 'about operations that are still to come',
+  'a CustomResourceDefinition and its objects in one commit, or in two Applications': 'fewer failures',
   'a deletion after a change of the tracking method or label key': 'about deletions that are still to come',
   'deletion of an Application while an operation runs or retries': 'about deletions that are still to come',
   'a deletion whose cluster cannot be resolved':

@@ -25,6 +25,7 @@ export interface AutosyncObservation {
   readonly toPrune: number;
   readonly total: number;
   readonly claimed: number;
+  readonly kept: number;
   readonly contested: number;
   readonly revisions: readonly string[];
   readonly last: { readonly phase: OperationPhase; readonly attempts: number } | undefined;
@@ -51,6 +52,7 @@ export function observeAutosync(facts: AutosyncFacts, decision: AutosyncDecision
     toPrune: open.filter(({ requiresPruning }) => requiresPruning === true).length,
     total: resources.length,
     claimed: facts.claimed.size,
+    kept: facts.kept.size,
     contested: facts.contested.size,
     revisions: syncStatus.revisions ?? [syncStatus.revision ?? ''],
     last:
@@ -97,8 +99,8 @@ function stateChecks(seen: AutosyncObservation): readonly AutosyncCheck[] {
 }
 
 function pruneChecks(seen: AutosyncObservation): readonly AutosyncCheck[] {
-  const { open, toPrune, total, prunes, isPruneBlocked, claimed, allowsEmpty } = seen;
-  const mayPrune = prunes && !isPruneBlocked && claimed < toPrune;
+  const { open, toPrune, total, prunes, isPruneBlocked, claimed, kept, allowsEmpty } = seen;
+  const mayPrune = prunes && !isPruneBlocked && claimed + kept < toPrune;
   const isLeft = open > 0 && open === toPrune && !mayPrune;
   const counts = `${open} of ${total} resources differ, ${toPrune} of them need pruning`;
   const wipesOut = prunes && !allowsEmpty && total === toPrune;
@@ -128,9 +130,10 @@ function windowText({ decision }: AutosyncObservation): string {
     : 'sync windows permit automated syncs';
 }
 
-function pruneNotes({ isPruneBlocked, claimed }: AutosyncObservation): string {
+function pruneNotes({ isPruneBlocked, claimed, kept }: AutosyncObservation): string {
   const blocked = isPruneBlocked ? ', but the API versions of the cluster are not fully known' : '';
-  return claimed === 0 ? blocked : `${blocked}; other Applications declare ${claimed} of them`;
+  const left = kept === 0 ? blocked : `${blocked}; a prune would not remove ${kept} of them`;
+  return claimed === 0 ? left : `${left}; other Applications declare ${claimed} of them`;
 }
 
 function attemptText({ decision, last, revisions }: AutosyncObservation): string {

@@ -43,6 +43,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     stale: [],
     pruneBlocked: false,
     claimed: new Set(),
+    kept: new Map(),
     contested: new Map(),
     retryLatestRevision: false,
     now,

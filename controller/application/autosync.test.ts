@@ -1,8 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { keyOfStatus } from '#model';
-import type { Application, ApplicationSpec, OperationState, ResourceKey, ResourceStatus } from '#model';
-import { decideAutosync, selfHealDelayMs } from './autosync.ts';
+import type {
+  Application,
+  ApplicationSpec,
+  Operation,
+  OperationState,
+  ResourceKey,
+  ResourceStatus,
+  RevisionHistory,
+} from '#model';
+import { decideAutosync, onlyKeptLeft, selfHealDelayMs } from './autosync.ts';
 import type { AutosyncFacts } from './autosync.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
@@ -70,6 +78,7 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
     stale: [],
     pruneBlocked: false,
     claimed: new Set(),
+    kept: new Map(),
     contested: new Map(),
     retryLatestRevision: false,
     now,
@@ -266,6 +275,61 @@ describe('decideAutosync', () => {
     expect(wait).toEqual({ do: 'wait', ms: 4000, reason: 'self-heal attempt 1 waits for its backoff' });
     const later = decideAutosync(facts(application(on, ran()), { backoff: linear, now: now + 4000 }));
     expect(later).toMatchObject({ do: 'start', operation: { sync: { autoHealAttemptsCount: 1 } } });
+  });
+
+  describe('after a sync of some resources only', () => {
+    const selected: Operation = { sync: { resources: [{ kind: 'ConfigMap', name: 'c' }] } };
+    const history: readonly RevisionHistory[] = [
+      { id: 0, revision: 'sha1', source, deployedAt: '2026-01-01T00:00:00Z', initiatedBy: {} },
+    ];
+
+    it.each<[string, Operation]>([
+      ['that a user selected', selected],
+      ['as a dry run', { sync: { dryRun: true } }],
+    ])('%s, starts a sync of all without self-heal', (_name, operation) => {
+      for (const phase of ['Succeeded', 'Failed'] as const)
+        expect(decideAutosync(facts(application({}, ran({ operation, phase }))))).toMatchObject({
+          do: 'start',
+          reason: 'new revision [sha1]',
+        });
+    });
+
+    it.each<[string, Partial<ApplicationSpec>, Operation, readonly RevisionHistory[]]>([
+      ['the revision was synced before as a whole', {}, selected, history],
+      ['there is no history', { revisionHistoryLimit: 0 }, selected, []],
+      ['self-heal selected them', {}, { sync: { ...selected.sync, autoHealAttemptsCount: 1 } }, []],
+    ])('starts none if %s', (_name, spec, operation, known) => {
+      const app = application(undefined, ran({ operation }), { syncPolicy: { automated: {} }, ...spec });
+      expect(decideAutosync(facts({ ...app, status: { ...app.status, history: known } }))).toMatchObject({
+        do: 'skip',
+        reason: 'this revision was already synced and self-heal is off',
+      });
+    });
+  });
+
+  describe('with objects that a prune would not remove', () => {
+    const keyOfExtra = keyOfStatus(extra);
+    const ref = { group: '', kind: 'Secret', namespace: 'ns', name: 's' };
+    const kept = (more: object = {}): Partial<AutosyncFacts> => ({
+      resources: [extra, fine],
+      kept: new Map([[keyOfExtra, { ref, finalizers: [], ...more }]]),
+    });
+
+    it('starts no sync for them alone', () => {
+      for (const state of [{}, ran()])
+        expect(decideAutosync(facts(application(on, state), kept()))).toEqual({ do: 'skip', reason: onlyKeptLeft });
+    });
+
+    it('waits a minute for a deletion', () => {
+      const given = facts(application(on, ran()), kept({ deletedAt: now - 20_000 }));
+      expect(decideAutosync(given)).toMatchObject({ do: 'wait', ms: 40_000 });
+      expect(decideAutosync({ ...given, now: now + 40_000 })).toEqual({ do: 'skip', reason: onlyKeptLeft });
+    });
+
+    it('heals the others', () => {
+      const given = facts(application(on, ran()), { ...kept(), resources: [extra, drifted] });
+      expect(decideAutosync(given)).toMatchObject({ do: 'start' });
+    });
   });
 
   describe('with contested objects', () => {

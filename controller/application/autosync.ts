@@ -19,10 +19,13 @@ import type {
   ResourceStatus,
   RetryStrategy,
   SyncOperation,
+  SyncOperationResult,
   SyncStatus,
 } from '#model';
 import { isPrunePostponed } from '#sync';
 import { parseTime } from '../shared/kube-time.ts';
+import { deletionsRestMs } from './kept-objects.ts';
+import type { KeptObjects } from './kept-objects.ts';
 
 /** Delays between self-heal attempts. */
 export interface SelfHealBackoff {
@@ -53,6 +56,8 @@ export interface AutosyncFacts {
   readonly pruneBlocked: boolean;
   /** Resources that require pruning, but that another Application declares too: not pruned. */
   readonly claimed: ReadonlySet<ResourceKey>;
+  /** Resources that require pruning, but that a prune would not remove. */
+  readonly kept: KeptObjects;
   /**
    * Objects that another writer fights over, and how long self-heal leaves them alone (0: it does
    * not). Syncs to new revisions do not wait.
@@ -75,6 +80,8 @@ export type AutosyncDecision =
 /** Reasons for which Argo CD's log has other words. */
 export const onlyPruningLeft = 'only pruning is left, and pruning is off';
 export const alreadySynced = 'this revision was already synced and self-heal is off';
+/** A condition names the objects. */
+export const onlyKeptLeft = 'only pruning is left, and it would not remove the objects';
 /** The beginning of the reason while the next self-heal attempt waits. */
 export const healWaits = 'self-heal attempt ';
 
@@ -88,6 +95,7 @@ export const healWaits = 'self-heal attempt ';
  */
 export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   const refusal = reasonToSkip(facts);
+  if (refusal === onlyKeptLeft) return leaveKept(facts);
   if (refusal !== undefined) return { do: 'skip', reason: refusal };
   const revisions = revisionsOf(facts.syncStatus);
   const last = facts.app.status?.operationState;
@@ -107,6 +115,13 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   if (heal.waitMs > 0)
     return { do: 'wait', ms: heal.waitMs, reason: `${healWaits}${heal.attempt} waits for its backoff` };
   return startOrRefuse(facts, { attempt: heal.attempt, resources: healable });
+}
+
+/** Waits for running deletions before it gives up. */
+function leaveKept({ kept, now }: AutosyncFacts): AutosyncDecision {
+  const ms = deletionsRestMs([...kept.values()], now);
+  if (ms === 0) return { do: 'skip', reason: onlyKeptLeft };
+  return { do: 'wait', ms, reason: 'only pruning is left, and the objects are being deleted' };
 }
 
 function isOpen(resource: ResourceStatus): boolean {
@@ -157,13 +172,16 @@ function reasonToSkip(facts: AutosyncFacts): string | undefined {
 
 /** Why a sync would not change any of these resources. */
 function reasonToLeave(
-  { app, claimed, pruneBlocked }: AutosyncFacts,
+  { app, claimed, kept, pruneBlocked }: AutosyncFacts,
   open: readonly ResourceStatus[],
 ): string | undefined {
   if (app.spec.syncPolicy?.automated?.prune !== true && open.every((resource) => resource.requiresPruning === true))
     return onlyPruningLeft;
   if (open.length > 0 && open.every((resource) => claimed.has(keyOfStatus(resource))))
     return 'only pruning is left, and other applications have the objects too';
+  const hasNoEffect = (resource: ResourceStatus): boolean =>
+    claimed.has(keyOfStatus(resource)) || kept.has(keyOfStatus(resource));
+  if (open.length > 0 && open.every(hasNoEffect)) return onlyKeptLeft;
   if (pruneBlocked && open.length > 0 && open.every((resource) => resource.requiresPruning === true))
     return 'only pruning is left, and the API versions of the cluster are not fully known';
   return undefined;
@@ -180,8 +198,8 @@ export function triedRevisions({ app }: AutosyncFacts, { syncResult }: Operation
 
 /** Whether the last operation already tried the same revisions (where they matter) and sources. */
 function hasAttempted(facts: AutosyncFacts, last: OperationState, revisions: readonly string[]): boolean {
-  const result = last.syncResult;
-  if (result === undefined) return isCompleted(last.phase);
+  const result = wholeResult(facts.app, last);
+  if (result === undefined) return isCompleted(last.phase) && last.syncResult === undefined;
   const { spec } = facts.app;
   const multiple = hasMultipleSources(spec);
   if (facts.revisionsMayHaveChanges) {
@@ -189,6 +207,19 @@ function hasAttempted(facts: AutosyncFacts, last: OperationState, revisions: rea
     if (!deepEqual([...tried], [...revisions])) return false;
   }
   return multiple ? equalSourceLists(spec.sources, result.sources) : equalSources(sourceOf(spec), result.source);
+}
+
+/**
+ * The last sync of all resources. A dry run, or a sync of resources that a user selected, says
+ * nothing about the others; the history has the last successful sync of all.
+ */
+function wholeResult({ spec, status }: Application, last: OperationState): SyncOperationResult | undefined {
+  const { sync } = last.operation;
+  const isPartial = (sync?.resources?.length ?? 0) > 0 && sync?.autoHealAttemptsCount === undefined;
+  const hasHistory = asCount(spec.revisionHistoryLimit, 1) > 0;
+  if (last.syncResult === undefined || !hasHistory || (!isPartial && sync?.dryRun !== true)) return last.syncResult;
+  const whole = status?.history?.at(-1);
+  return whole === undefined ? undefined : { ...whole, revision: whole.revision ?? '' };
 }
 
 /**

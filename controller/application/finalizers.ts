@@ -8,7 +8,12 @@ export const cleanupFinalizers: Readonly<Record<DeleteHook, string>> = {
   PreDelete: `${finalizers.preDelete}/cleanup`,
   PostDelete: `${finalizers.postDelete}/cleanup`,
 };
-export const hookFinalizerNames: readonly string[] = [
+export const cascadeNames: readonly string[] = [
+  finalizers.resources,
+  finalizers.resourcesForeground,
+  finalizers.resourcesBackground,
+];
+const hookFinalizerNames: readonly string[] = [
   finalizers.preDelete,
   finalizers.postDelete,
   cleanupFinalizers.PreDelete,
@@ -51,5 +56,12 @@ export function finalizersOf(app: Application, comparison: Comparison): readonly
     app,
     comparison.hasPreDeleteHooks || has('PreDelete', finalizers.preDelete),
     comparison.hasPostDeleteHooks || has('PostDelete', finalizers.postDelete),
+  );
+}
+
+/** Those of the Application's finalizers that its deletion removes itself. */
+export function ownFinalizers(app: Application): readonly string[] {
+  return (app.metadata.finalizers ?? []).filter(
+    (name) => cascadeNames.includes(name) || hookFinalizerNames.includes(name),
   );
 }

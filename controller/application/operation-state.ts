@@ -1,4 +1,4 @@
-import { asCount, omit, outsideText, parseSecondsOrDuration } from '#base';
+import { asCount, defined, omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
@@ -76,7 +76,14 @@ export function initialOperationState(
   last: OperationState | undefined,
 ): OperationState {
   // Argo CD's structs always include these two, even when empty.
-  const shown = { ...operation, initiatedBy: operation.initiatedBy ?? {}, retry: operation.retry ?? {} };
+  const { sync, ...rest } = operation;
+  // Without the schema of Applications, a null may be stored.
+  const shown = {
+    ...rest,
+    ...defined({ sync: sync ?? undefined }),
+    initiatedBy: operation.initiatedBy ?? {},
+    retry: operation.retry ?? {},
+  };
   return { operation: shown, phase: 'Running', startedAt: kubeTime(startTime(now, last)) };
 }
 

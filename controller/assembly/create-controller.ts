@@ -40,6 +40,7 @@ import {
   makeRefreshQueue,
   makeTriggers,
   noting,
+  ownApplications,
   tenantIn,
   tenantOfApplication,
   warnOfPatterns,
@@ -56,6 +57,7 @@ import { ApplicationStore } from '../application/application-store.ts';
 import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
 import { UnownedWarnings } from '../triggers/unowned.ts';
+import { WaitWatch } from '../triggers/wait-watch.ts';
 import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 
@@ -126,7 +128,12 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     apps,
     projects: projectInformer,
     triggers,
-    watchers: [...hydration.watchers, jqEnd, ...makeWatchers(deps, config, { apps, guard, projects, queues })],
+    watchers: [
+      ...hydration.watchers,
+      jqEnd,
+      ...makeWatchers(deps, config, { apps, guard, projects, queues }),
+      new WaitWatch({ ...deps, mine: ownApplications(triggers, apps), memories, store }),
+    ],
     pools: pools.map(({ pool }) => pool),
     queues: [queues.refresh, queues.operation, queues.project, ...hydration.queues],
     report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools, costs }),

@@ -62,6 +62,8 @@ export interface CompareRequest extends Omit<RenderRequest, 'sources'> {
   readonly changed?: ReadonlySet<ResourceKey>;
   /** A user asked for it: objects of kinds that are not fresh are read from the server. */
   readonly readsStale?: boolean;
+  /** Runs discovery before it calls a kind unknown. */
+  readonly mustKnowKinds?: boolean;
   /** Gets the time of each stage. */
   readonly stages?: StageTimes;
   /** Collects references to what is read. */
@@ -196,6 +198,8 @@ export class Comparer {
     const render = (): Promise<RenderedSources> =>
       this.#reader.read({ ...request, sources }, cluster, noting(tolerate, request.capture), signal);
     const rendered = await work.stage('sources', () => times.measure('git_ms', render), request.stages);
+    const knowing = cluster.knowKinds(rendered.objects, request.mustKnowKinds === true, signal);
+    await times.measure('live_ms', () => new SlotLoan(request.place, this.#deps.clock).during(knowing));
     const normal = times.measureSync('dedup_ms', () =>
       loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
     );

@@ -27,7 +27,7 @@ import type { StepWork, Syncer } from './syncer.ts';
 import { filledCluster, namesOf } from '../comparison/comparer.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from '../shared/errors.ts';
-import { cleanupFinalizers, hookFinalizerNames } from '../application/finalizers.ts';
+import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
 import type { DeleteHook } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
@@ -439,19 +439,8 @@ export class Deleter {
 /** Never reported as a stuck deletion: a user may take any time to confirm. */
 const awaitingConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
 
-const cascadeNames: readonly string[] = [
-  finalizers.resources,
-  finalizers.resourcesForeground,
-  finalizers.resourcesBackground,
-];
 function hasFinalizer(app: Application, name: string): boolean {
   return app.metadata.finalizers?.includes(name) ?? false;
-}
-
-function ownFinalizers(app: Application): readonly string[] {
-  return (app.metadata.finalizers ?? []).filter(
-    (name) => cascadeNames.includes(name) || hookFinalizerNames.includes(name),
-  );
 }
 
 /** The first one in the list decides how resources are deleted. */

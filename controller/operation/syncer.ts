@@ -174,6 +174,7 @@ export class Syncer {
         localManifests: sync.manifests ?? [],
         // Reuse valid rows: a sync of one object in thousands compares that one.
         changed: new Set(),
+        mustKnowKinds: true,
         place,
         ...defined({ capture: tap?.comparison }),
       },

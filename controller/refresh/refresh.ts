@@ -7,9 +7,10 @@ import type { AppKey, Application, ApplicationStatus, ResourceKey } from '#model
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { autosyncLine } from '../application/autosync-log.ts';
-import { decideAutosync } from '../application/autosync.ts';
+import { decideAutosync, onlyKeptLeft } from '../application/autosync.ts';
 import type { AutosyncDecision, AutosyncFacts } from '../application/autosync.ts';
 import { observeAutosync } from '../application/autosync-checks.ts';
+import { keptConditions, keptObjects } from '../application/kept-objects.ts';
 import type { BoundApplication } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
@@ -335,10 +336,13 @@ export class RefreshProcessor {
     const { tracking } = result.bound.settings;
     const contests = noteContests(pass, comparison, { tracking, namespace: this.#config.namespace });
     const { conditions: ofOutage, shown } = result.outage;
-    const fresh = [...comparison.conditions, ...ofOutage, ...contestConditions(contests), ...built.conditions];
+    const decision = this.#decide(pass, comparison, result.bound);
+    const isLeft = decision?.do === 'skip' && decision.reason === onlyKeptLeft;
+    const ofKept = isLeft ? keptConditions(keptObjects(comparison, pass.before)) : [];
+    const found = [...comparison.conditions, ...ofOutage, ...contestConditions(contests), ...ofKept];
+    const fresh = [...found, ...built.conditions];
     const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
     const compared = withConditions(status, fresh, evaluated, pass.time);
-    const decision = this.#decide(pass, comparison, result.bound);
     const decided = decision === undefined ? compared : withSyncError(compared, decision, pass.time);
     return {
       ...nextStatus(pass, decided, { comparison: shown, built, namespace: this.#config.namespace }),
@@ -363,6 +367,7 @@ export class RefreshProcessor {
       stale: comparison.degraded,
       pruneBlocked: comparison.pruneBlocked !== undefined,
       claimed: this.#claimed(pass, comparison, bound),
+      kept: keptObjects(comparison, pass.before),
       contested: contestPauses(pass.memory.contests ?? noContests, pass.startedAt),
       retryLatestRevision: this.#config.retryLatestRevision === true,
       now: pass.now,

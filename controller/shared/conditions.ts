@@ -24,6 +24,7 @@ export const ownedConditions = {
     'LastAppliedWarning',
     'RepeatedItemWarning',
     'ContestedResourceWarning',
+    'KeptResourceWarning',
     'SourceUnavailableWarning',
     'UnownedClusterWarning',
   ],
@@ -31,6 +32,7 @@ export const ownedConditions = {
   autosync: ['SyncError'],
   deletion: ['DeletionError'],
   quarantine: ['QuarantineWarning'],
+  waits: ['WaitingWarning'],
 } as const satisfies Record<string, readonly ConditionType[]>;
 
 /**

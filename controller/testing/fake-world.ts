@@ -404,6 +404,7 @@ export class FakeWorld {
       serverVersion: () => info.serverVersion,
       discovery: () => api.discovered(),
       discoveryDoubt: () => this.unsure,
+      knowKinds: () => Promise.resolve(),
       capabilities: () => api.capabilities(this.unsure),
       managed: ({ app, targets }) => {
         this.liveReads += 1;

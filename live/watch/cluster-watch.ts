@@ -1,8 +1,8 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
-import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
+import { abortable, messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
 import { findResource, WatchListSupport } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
-import type { ApiResource, Cluster, GroupKind, KubeObject, Settings } from '#model';
+import type { ApiResource, Cluster, GroupKind, KubeObject, ObjectName, Settings } from '#model';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { groupKindName, groupOf, jsonOf } from '#model';
 import type { Logger } from '#telemetry';
@@ -10,6 +10,7 @@ import { ClusterCapabilities } from '../discovery/capabilities.ts';
 import type { ApiVersionLists } from '../discovery/capabilities.ts';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
+import { NewKinds } from '../discovery/new-kinds.ts';
 import { DiscoveryMemory, failureOf, isPollable, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
 import type { WatchPlan } from '../discovery/discovery.ts';
 import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
@@ -120,6 +121,7 @@ export class ClusterWatch {
   #settings: Settings;
   readonly #memory = new DiscoveryMemory();
   readonly #undiscovered: UndiscoveredKinds;
+  readonly #newKinds: NewKinds;
   readonly #capabilities: ClusterCapabilities;
   readonly #discoveryVersions: ContentVersions<ApiDiscovery>;
   #discovery: LiveDiscovery | undefined;
@@ -141,6 +143,8 @@ export class ClusterWatch {
   /** When kinds of a namespace were last tried again because one of them was permitted. */
   readonly #permittedAt = new Map<string, number>();
   #followUps: number[] = [];
+  /** Called after each discovery that was requested later. */
+  readonly #awaitingDiscovery = new Set<() => void>();
   #shortenPause: ((withinMs: number) => void) | undefined;
 
   constructor(cluster: Cluster, settings: Settings, deps: ClusterWatchDeps) {
@@ -148,6 +152,11 @@ export class ClusterWatch {
     this.#settings = settings;
     this.#deps = deps;
     this.#undiscovered = new UndiscoveredKinds(deps);
+    this.#newKinds = new NewKinds({
+      clock: deps.clock,
+      discovery: () => this.#discovery,
+      discoverNow: (signal) => this.#discoverNow(signal),
+    });
     this.#capabilities = new ClusterCapabilities({ ...deps, server: cluster.server, lists: deps.apiVersions });
     const { clock, logger } = deps;
     const serverVersion = (): string | undefined => this.#serverVersion;
@@ -213,11 +222,14 @@ export class ClusterWatch {
     let attempt = 0;
     while (!signal.aborted) {
       const isStart = attempt > 0 || this.#discovery === undefined;
+      const awaiting = [...this.#awaitingDiscovery];
       const worked = await this.#discover(signal);
+      for (const resolve of awaiting) resolve();
       if (worked && isStart && this.#followUps.length === 0) this.#followUps = [afterStartMs];
       attempt = worked ? 0 : attempt + 1;
       await this.#pause(worked ? this.#nextDelay() : this.#retryDelay(attempt), signal);
     }
+    for (const resolve of this.#awaitingDiscovery) resolve();
     for (const { stop } of this.#running.values()) stop();
     await Promise.all(this.#ended);
   }
@@ -243,8 +255,21 @@ export class ClusterWatch {
     const definesKinds =
       (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
       (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
-    if (definesKinds) this.#discoverSoon();
+    if (definesKinds) {
+      this.#newKinds.noteDefinition(object);
+      this.#discoverSoon();
+    }
     return definesKinds;
+  }
+
+  /** Must be called for every object that a write returned. */
+  noteWritten(object: KubeObject): void {
+    if (!this.noteObject(object)) this.#newKinds.noteWritten(object);
+  }
+
+  /** See `knowKinds` of LiveCluster. */
+  knowKinds(objects: readonly ObjectName[], isFresh: boolean, signal: AbortSignal): Promise<void> {
+    return this.#newKinds.known(objects, isFresh, signal);
   }
 
   /** Begins to poll kinds without the verb watch, of which an Application has objects. */
@@ -263,6 +288,16 @@ export class ClusterWatch {
     this.#followUps = [...followUpMs];
     // Keep an earlier due time, or a stream of definition changes would postpone discovery forever.
     if (this.#shortenPause !== undefined) this.#shortenPause(this.#followUps.shift() ?? 0);
+  }
+
+  async #discoverNow(signal: AbortSignal): Promise<void> {
+    if (this.#signal === undefined || this.#signal.aborted) return;
+    let done = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (done = resolve));
+    this.#awaitingDiscovery.add(done);
+    if (this.#shortenPause === undefined) this.#followUps.unshift(0);
+    else this.#shortenPause(0);
+    await abortable(ended, signal).finally(() => this.#awaitingDiscovery.delete(done));
   }
 
   #onKindState(watch: KindWatch): void {
@@ -312,6 +347,7 @@ export class ClusterWatch {
       this.#serverVersion = plainVersion(serverVersion);
       this.#failure = undefined;
       this.#undiscovered.discovered(askedAt);
+      this.#newKinds.discovered(askedAt, discovery);
       const version = this.#discoveryVersions.of(discovery);
       // Keep the value if nothing changed, because callers cache indexes of it.
       if (this.#discovery?.version !== version) this.#discovery = { ...discovery, version };

@@ -26,7 +26,7 @@ import { defaultRateLimiterConfig, QueueMetrics } from '#queues';
 import { createSettingsStore, createSettingsWriter } from '#settings';
 import { createOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
-import type { SimCluster } from '#sim';
+import type { SimCluster, SimOptions } from '#sim';
 import { eventually, openProject } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
 
@@ -161,10 +161,10 @@ export class World {
     this.cluster = cluster;
   }
 
-  static async start(): Promise<World> {
+  static async start(options: Pick<SimOptions, 'crdDelayMs'> = {}): Promise<World> {
     const common = { clock: systemClock, random: seededRandom(2), workloads: { enabled: true, delayMs: 5 } };
     const hub = await startSimCluster({ ...common, name: 'hub', crds: argoCrds() });
-    const cluster = await startSimCluster({ ...common, name: 'dest' });
+    const cluster = await startSimCluster({ ...common, ...options, name: 'dest' });
     const world = new World(hub, cluster);
     world.#prepare();
     return world;

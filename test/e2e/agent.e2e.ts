@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually, Program } from '#support';
+import { eventually, Program, widgetCrd } from '#support';
 import { startDouble, startServers } from './support/index.ts';
 import type { Server, Servers } from './support/index.ts';
 
@@ -77,6 +77,19 @@ describe('driftless agent on a real API server', () => {
       `agent: ${objects} objects applied and Synced ${Math.round(performance.now() - startedAt)} ms after the start of its process\n`,
     );
   });
+
+  it('applies a CRD and its object without a failed operation', async () => {
+    const seen = agent?.stdout.length ?? 0;
+    const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one', namespace: 'shop' } };
+    for (const object of [widgetCrd(), widget])
+      writeFileSync(join(folder, `${object.kind}.json`), JSON.stringify(object));
+    await eventually(async () => {
+      expect(await target.api.get('/apis/example.com/v1/namespaces/shop/widgets/one')).toMatchObject(widget);
+      expect(isSettled()).toBe(true);
+    }, 60_000);
+    await quiet();
+    expect(agent?.stdout.slice(seen)).not.toMatch(/"operation":"(?:Failed|Error)/);
+  }, 120_000);
 
   it('repairs each of 30 drifts, measured from the request that causes it', async () => {
     const controller = new AbortController();

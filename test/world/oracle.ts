@@ -23,6 +23,29 @@ export function unfinished(world: World): string | undefined {
   return unfinishedFleet(world);
 }
 
+/** Waits of Applications by their work, and when each was seen first. */
+export type SeenWaits = Map<string, number>;
+
+/** An Application that has waited for longer than `limitMs` since `seen`, without a condition. */
+export function silentWait(world: World, seen: SeenWaits, limitMs: number): string | undefined {
+  for (const name of world.appNames) {
+    const { metadata, operation, status } = world.app(name) ?? {};
+    const state = status?.operationState;
+    const isRunning = operation !== undefined || (state !== undefined && !isCompleted(state.phase));
+    const refresh = metadata?.annotations?.['argocd.argoproj.io/refresh'];
+    const done = (state?.syncResult?.resources ?? []).filter(({ hookPhase }) => hookPhase !== 'Running').length;
+    const work =
+      metadata?.deletionTimestamp ?? (isRunning ? `${state?.startedAt ?? ''} ${done}` : undefined) ?? refresh;
+    if (work === undefined) continue;
+    const key = `${name} ${work}`;
+    const since = seen.get(key) ?? world.elapsedMs;
+    seen.set(key, since);
+    if (world.elapsedMs - since > limitMs && (status?.conditions ?? []).length === 0)
+      return `${name} waits silently: ${state?.message ?? work}`;
+  }
+  return undefined;
+}
+
 /** Each Application is shown by exactly one replica, and none that is deleted. */
 function unfinishedFleet(world: World): string | undefined {
   const missing = world.expected().filter((index) => world.replica(index) === undefined);
@@ -49,7 +72,8 @@ function wrongWith(world: World, name: string): string | undefined {
   if (isSynced !== (differences.length === 0))
     return `its status is ${status?.sync?.status ?? 'missing'}, and differing: ${differences.join(', ')}`;
   if (status?.sync?.revision !== world.target(name)?.sha) return `it was compared with ${status?.sync?.revision ?? ''}`;
-  const expected = ['OrphanedResourceWarning', 'SyncError'];
+  const hasKept = differences.some((difference) => difference.startsWith('kept'));
+  const expected = ['OrphanedResourceWarning', 'SyncError', ...(hasKept ? ['KeptResourceWarning'] : [])];
   const condition = (status?.conditions ?? []).find(({ type }) => !expected.includes(type));
   if (condition !== undefined) return `it has the condition ${condition.type}: ${condition.message}`;
   const unpublished = wronglyPublished(world, name);

@@ -1,4 +1,5 @@
-import { checkEnd, unfinished } from './oracle.ts';
+import { checkEnd, silentWait, unfinished } from './oracle.ts';
+import type { SeenWaits } from './oracle.ts';
 import { createApps, perform } from './people.ts';
 import type { FaultCounts } from './faults.ts';
 import type { WorldPlan } from './plan.ts';
@@ -7,6 +8,8 @@ import { World } from './world.ts';
 
 /** How long everything may take to settle once faults have ceased. */
 const settleMs = 600_000;
+/** How long something may wait without a condition. */
+const silentMs = 360_000;
 const quietMs = 20_000;
 /** How long a change of a person may stay unseen by the status. */
 const reactionMs = 5000;
@@ -35,9 +38,12 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   const lastActAt = Math.max(0, ...plan.acts.map(({ at }) => at));
   await world.playTo(Math.max(calmAt, lastActAt + reactionMs));
   let wrong = unfinished(world);
+  const waits: SeenWaits = new Map();
   while (world.violation === undefined && wrong !== undefined && world.elapsedMs < calmAt + settleMs) {
     await world.playTo(world.elapsedMs + 3000);
     wrong = unfinished(world);
+    const silent = silentWait(world, waits, silentMs);
+    if (silent !== undefined) world.break(silent);
   }
   if (wrong !== undefined) world.break(`not settled after ${settleMs} ms: ${wrong}`);
   const settledInMs = world.elapsedMs - calmAt;
@@ -46,9 +52,7 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   await world.playTo(world.elapsedMs + quietMs);
   const later = world.rules.clusterWrites - clusterWrites;
   if (later > 0) world.break(`${later} writes to clusters although everything was settled`);
-  // An Application with an object that may not be pruned stays OutOfSync; self-heal retries it.
-  const isSynced = (name: string): boolean => world.app(name)?.status?.sync?.status === 'Synced';
-  const appLater = world.rules.appWrites.slice(appWrites).filter(isSynced);
+  const appLater = world.rules.appWrites.slice(appWrites);
   if (appLater.length > 0) world.break(`writes to ${appLater.join()} although everything was settled`);
   if (world.violation === undefined) await checkCalm(world);
   if (world.violation === undefined) await checkEnd(world);

@@ -1,5 +1,5 @@
 import { deepEqual } from '#base';
-import type { JsonObject } from '#base';
+import type { ClockTimer, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { servedKindsOf } from '../discovery/crd-kinds.ts';
 import { fieldAt, itemsAt, stringOrEmpty, stringAt, timestamp, withField, withMeta } from '../fields.ts';
@@ -15,14 +15,33 @@ const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
  * before the definition is deleted (apiextensions-apiserver: controllers establish, status/naming
  * and finalizer).
  */
-export function startCrds(deps: SimControllerDeps): () => void {
-  return deps.storage.subscribe((change) => {
-    if (change.kind === crdStorageKey) reconcileCrd(deps, change);
+export function startCrds(deps: SimControllerDeps, delayMs = 0): () => void {
+  const timers = new Set<ClockTimer>();
+  const serve: Serve = (crd) => {
+    const setKinds = (): void => {
+      const now = deps.storage.get(crdStorageKey, '', crd.metadata.name ?? '');
+      if (now !== undefined && now.metadata.uid === crd.metadata.uid)
+        deps.registry.setCrd(crd.metadata.name ?? '', servedKindsOf(now));
+    };
+    const bornAt = Date.parse(crd.metadata.creationTimestamp ?? '');
+    const restMs = delayMs === 0 ? 0 : bornAt + delayMs - deps.clock.now();
+    if (restMs <= 0) setKinds();
+    else timers.add(deps.clock.timer(restMs, setKinds));
+  };
+  const stop = deps.storage.subscribe((change) => {
+    if (change.kind === crdStorageKey) reconcileCrd(deps, serve, change);
     else if (change.type === 'DELETED') releaseOwner(deps, change.kind);
   });
+  return () => {
+    stop();
+    for (const timer of timers) timer.cancel();
+  };
 }
 
-function reconcileCrd(deps: SimControllerDeps, change: StorageChange): void {
+/** Serves the kinds of an established definition, at once or after the delay. */
+type Serve = (crd: KubeObject) => void;
+
+function reconcileCrd(deps: SimControllerDeps, serve: Serve, change: StorageChange): void {
   const crd = change.object;
   const name = crd.metadata.name ?? '';
   if (change.type === 'DELETED') {
@@ -39,8 +58,7 @@ function reconcileCrd(deps: SimControllerDeps, change: StorageChange): void {
   const settled = withDesiredStatus(deps, now);
   const spec = fieldAt(now, 'spec');
   const served = change.old !== undefined && deepEqual(fieldAt(change.old, 'spec'), spec);
-  if (isEstablished(settled) && (!served || !isEstablished(change.old)))
-    deps.registry.setCrd(name, servedKindsOf(settled));
+  if (isEstablished(settled) && (!served || !isEstablished(change.old))) serve(settled);
   if (settled !== now) writeCrd(deps, settled);
 }
 

@@ -1,0 +1,63 @@
+import { defined } from '#base';
+import type { Comparison } from '#compare';
+import { keyOfRef, refOf } from '#model';
+import type { Application, ApplicationCondition, KubeObject, ResourceKey, ResourceRef } from '#model';
+import { optionValue, resourceOption } from '#sync';
+import { parseTime } from '../shared/kube-time.ts';
+
+/** An object without a target that another prune would not remove. */
+export interface KeptObject {
+  readonly ref: ResourceRef;
+  /** Milliseconds since the epoch. Undefined: `Prune=false` keeps it. */
+  readonly deletedAt?: number;
+  readonly finalizers: readonly string[];
+}
+
+export type KeptObjects = ReadonlyMap<ResourceKey, KeptObject>;
+
+/** A deletion takes this long before a condition names it. */
+export const deletionGraceMs = 60_000;
+const maxShown = 5;
+
+/** The objects whose prune has no effect: by an option, or because their deletion already runs. */
+export function keptObjects({ pairs }: Pick<Comparison, 'pairs'>, { spec }: Pick<Application, 'spec'>): KeptObjects {
+  const fallback = optionValue(spec.syncPolicy?.syncOptions ?? [], 'Prune');
+  const kept = new Map<ResourceKey, KeptObject>();
+  for (const { target, live } of pairs) {
+    if (target !== null || live === null) continue;
+    const deletedAt = deletionOf(live);
+    if (deletedAt === undefined && (resourceOption(live, 'Prune') ?? fallback) !== 'false') continue;
+    const ref = refOf(live);
+    kept.set(keyOfRef(ref), { ref, ...defined({ deletedAt }), finalizers: live.metadata.finalizers ?? [] });
+  }
+  return kept;
+}
+
+function deletionOf({ metadata }: KubeObject): number | undefined {
+  return metadata.deletionTimestamp === undefined ? undefined : (parseTime(metadata.deletionTimestamp) ?? 0);
+}
+
+/** How long the newest deletion may still take; 0: none is that young. */
+export function deletionsRestMs(kept: readonly KeptObject[], now: number): number {
+  const rests = kept.map(({ deletedAt }) => (deletedAt === undefined ? 0 : deletedAt + deletionGraceMs - now));
+  return Math.min(deletionGraceMs, Math.max(0, ...rests));
+}
+
+/** Names what automated sync leaves alone, and why. */
+export function keptConditions(kept: KeptObjects): readonly ApplicationCondition[] {
+  if (kept.size === 0) return [];
+  const objects = [...kept.values()];
+  const shown = objects.slice(0, maxShown).map(describe).sort();
+  const more = objects.length > maxShown ? `, and ${objects.length - maxShown} more` : '';
+  const message =
+    `Not pruned, although the sources no longer have them: ${shown.join(', ')}${more}. Automated sync does not start ` +
+    'for these objects: delete them, or remove Prune=false or the finalizers that hold them';
+  return [{ type: 'KeptResourceWarning', message }];
+}
+
+function describe({ ref: { kind, namespace, name }, deletedAt, finalizers }: KeptObject): string {
+  const what = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+  if (deletedAt === undefined) return `${what} (Prune=false)`;
+  const holders = finalizers.length === 0 ? '' : `, held by ${finalizers.join(', ')}`;
+  return `${what} (being deleted since ${new Date(deletedAt).toISOString()}${holders})`;
+}
