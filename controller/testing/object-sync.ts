@@ -13,7 +13,7 @@ import { WriteSlots } from '../write/write-slots.ts';
 import { uncheckedCall, unpaced } from './pace.ts';
 
 /** How an Application sends its objects. */
-export type SyncMethod = 'client' | 'server' | 'replace' | 'force';
+export type SyncMethod = 'client' | 'server' | 'replace' | 'force' | 'force replace';
 
 /** How an Application compares its objects. */
 export type ComparisonKind = 'local' | 'server';
@@ -35,6 +35,7 @@ const syncOptions: Readonly<Record<SyncMethod, readonly string[]>> = {
   force: [],
   server: ['ServerSideApply=true'],
   replace: ['Replace=true'],
+  'force replace': ['Replace=true'],
 };
 
 /**
@@ -95,8 +96,8 @@ export class ObjectSync {
   async sync(target: KubeObject, live: KubeObject | null, method: SyncMethod): Promise<KubeObject> {
     const how = {
       serverSide: method === 'server',
-      replace: method === 'replace',
-      force: method === 'force',
+      replace: method === 'replace' || method === 'force replace',
+      force: method === 'force' || method === 'force replace',
       validate: true,
       adoptFrom: 'kubectl-client-side-apply',
     };
