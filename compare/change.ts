@@ -4,6 +4,7 @@ import type { KubeObject, ResourceKey } from '#model';
 import { maxJqSteps, rulesOf } from './comparison.ts';
 import { refoldRows } from './fold.ts';
 import type { ComparedRow, FoldedComparison, ReplacedRow } from './fold.ts';
+import { managesNamespaceMetadata } from './namespaces.ts';
 import { compareResource } from './row.ts';
 import type { CompareFacts } from './types.ts';
 
@@ -66,7 +67,7 @@ function isPlain({ app, rendered, live, serverSideDiff }: CompareFacts): boolean
     live.degraded.every(({ state }) => state === 'left-out') &&
     (live.unread ?? []).length === 0 &&
     serverSideDiff === undefined &&
-    app.spec.syncPolicy?.managedNamespaceMetadata === undefined
+    !managesNamespaceMetadata(app)
   );
 }
 

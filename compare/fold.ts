@@ -13,7 +13,7 @@ import type {
 } from '#model';
 import { applicationHealth } from './app-health.ts';
 import type { CompareFacts, Comparison, ManagedPair } from './types.ts';
-import { managedNamespaceMetadataChanged } from './namespaces.ts';
+import { managedNamespaceMetadataChanged, sharedNamespaceWarnings } from './namespaces.ts';
 import type { ComparisonFrame } from './pairing.ts';
 import { liveOrTarget } from './row.ts';
 import type { ResourceComparison, RowFacts } from './row.ts';
@@ -86,6 +86,7 @@ export function foldRows(
       ...conditionsOf(rows, 'ComparisonError'),
       ...rowWarnings.flatMap((type) => conditionsOf(rows, type)),
       ...conditionsOf(rows, 'SharedResourceWarning'),
+      ...sharedNamespaceWarnings(facts.app, facts.namespaceSharers ?? []),
       ...conditionsOf(rows, 'InvalidSpecError'),
       ...degradedConditions(facts, rows),
     ],

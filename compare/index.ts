@@ -36,7 +36,13 @@ export type {
   ServerSideDiff,
 } from './types.ts';
 export { managedResources, managedResourceSteps, treeRoots } from './managed.ts';
-export { isManagedNamespace, managedNamespace, managedNamespaceMetadataChanged } from './namespaces.ts';
+export {
+  isManagedNamespace,
+  managedNamespace,
+  managedNamespaceMetadataChanged,
+  writesNamespaceMetadata,
+} from './namespaces.ts';
+export type { NamespaceSharer } from './namespaces.ts';
 export { reasonNotApplied } from './rule-faults.ts';
 export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 export { comparedToOf } from './sources.ts';

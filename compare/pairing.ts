@@ -1,11 +1,11 @@
 import { runSteps, omit } from '#base';
 import type { SlicedWork } from '#base';
 import type { KindState } from '#live';
-import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf } from '#model';
+import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf, trackedApp } from '#model';
 import type { Application, KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
-import { isManagedNamespace, managedNamespace } from './namespaces.ts';
+import { isManagedNamespace, lacksMetadata, managedNamespace, managesNamespaceMetadata } from './namespaces.ts';
 import { afterTargets, isAnyHook, isDeleteHook, liveOrTarget } from './row.ts';
 import type { RowFacts } from './row.ts';
 
@@ -102,20 +102,24 @@ function partitionDeleteHooks(targets: readonly KubeObject[]): {
  * Keeps a live Namespace whose metadata the Application manages even if no manifest names it. Then
  * only the metadata is desired: fields of a manifest that has left Git must not count as a
  * difference that no sync can remove (server-side apply leaves them), so drop the last-applied
- * annotation.
+ * annotation. One that the Application does not track is a resource only while its metadata drifts.
  */
 function withManagedNamespace(
-  { app, rendered }: CompareFacts,
+  { app, rendered, settings, instance, namespaceSharers }: CompareFacts,
   targets: readonly KubeObject[],
   live: Map<ResourceKey, KubeObject>,
 ): readonly KubeObject[] {
-  if (!managesNamespace(app)) return targets;
+  if (!managesNamespaceMetadata(app)) return targets;
   const isWanted = (object: KubeObject): boolean => isManagedNamespace(app, object);
-  const found = [...live.values()].find(isWanted);
-  if (found === undefined || rendered.targets.some(isWanted)) return targets;
-  const wanted = managedNamespace(app, found);
-  if (wanted === null) return targets;
-  live.set(keyOf(found), withoutNote(found));
+  const present = [...live.values()].find(isWanted);
+  if (present === undefined || rendered.targets.some(isWanted)) return targets;
+  const wanted = managedNamespace(app, present, namespaceSharers);
+  const isTracked = trackedApp(present, settings.tracking) === instance;
+  if (wanted === null || (!isTracked && !lacksMetadata(present, wanted))) {
+    if (!isTracked) live.delete(keyOf(present));
+    return targets;
+  }
+  live.set(keyOf(present), withoutNote(present));
   return [...targets, wanted];
 }
 
@@ -123,8 +127,4 @@ function withoutNote(object: KubeObject): KubeObject {
   const { annotations: given, ...metadata } = object.metadata;
   if (given === undefined) return object;
   return { ...object, metadata: { ...metadata, annotations: omit(given, annotations.lastApplied) } };
-}
-
-function managesNamespace({ spec }: Application): boolean {
-  return spec.syncPolicy?.managedNamespaceMetadata !== undefined;
 }

@@ -13,6 +13,7 @@ import type {
   Settings,
   SyncStatus,
 } from '#model';
+import type { NamespaceSharer } from './namespaces.ts';
 
 /** One managed resource of a comparison. At least one of `target` and `live` is set. */
 export interface ManagedPair {
@@ -108,6 +109,8 @@ export interface CompareFacts {
   /** Published schemas of the kinds that are sent by server-side apply. */
   readonly schemas?: LiveSchemas;
   readonly serverSideDiff?: ServerSideDiff;
+  /** Other Applications that manage metadata of the destination Namespace, by key. */
+  readonly namespaceSharers?: readonly NamespaceSharer[];
   /**
    * Answers of jq programs that only jq can run. Open questions are answered after the comparison,
    * which then runs again.

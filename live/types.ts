@@ -171,8 +171,8 @@ export interface LiveChange {
    */
   readonly apps: ReadonlyMap<string, { readonly managed: boolean }>;
   /**
-   * Set for namespaced objects that no Application tracks: orphan monitoring of the namespace may
-   * need them.
+   * Set for namespaced objects that no Application tracks, and for a Namespace itself: orphan
+   * monitoring, and Applications that manage its metadata, may need them.
    */
   readonly orphanNamespace?: string;
 }
@@ -283,6 +283,8 @@ export interface ManagedQuery {
   readonly since?: ReadonlyMap<ResourceKey, KubeObject> | undefined;
   /** Reads the objects of kinds that are not fresh from the server, one by one. */
   readonly readsStale?: boolean;
+  /** A Namespace to look up, tracked or not. Left out if it is out of reach or unreadable. */
+  readonly destination?: ObjectName;
 }
 
 /**

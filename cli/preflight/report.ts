@@ -44,6 +44,8 @@ export interface ReportSummary {
   /** Skipped by both controllers (skip-reconcile). */
   readonly leftAlone: number;
   readonly writes: number;
+  /** Objects with fields that Git dropped earlier. Absent: none. */
+  readonly droppedObjects?: number;
   /** Number of features by severity, including those of Applications. */
   readonly refused: number;
   readonly differing: number;
@@ -62,6 +64,8 @@ export interface ApplicationReport {
   readonly ours: ShadowVerdict['ours'] | null;
   readonly differences: readonly StatusDisagreement[];
   readonly writes: readonly PlannedWrite[];
+  /** Fields that Git dropped earlier and Argo CD left: the first sync removes them. */
+  readonly dropped?: NonNullable<ShadowVerdict['dropped']>;
   readonly conditions: ShadowVerdict['conditions'];
   readonly features: readonly UsedFeature[];
 }
@@ -101,6 +105,7 @@ export function reportOf(findings: PreflightFindings): PreflightReport {
     version: version ?? null,
     missing: path === undefined,
   }));
+  const droppedObjects = applications.reduce((sum, { dropped = [] }) => sum + dropped.length, 0);
   const all = [...features, ...applications.flatMap((each) => each.features)];
   const count = (state: ApplicationReport['state']): number =>
     applications.filter((each) => each.state === state).length;
@@ -115,6 +120,7 @@ export function reportOf(findings: PreflightFindings): PreflightReport {
       notCompared: count('notCompared'),
       leftAlone: count('leftAlone'),
       writes: applications.reduce((sum, { writes }) => sum + writes.length, 0),
+      ...(droppedObjects === 0 ? {} : { droppedObjects }),
       refused: all.filter(({ severity }) => severity === 'refused').length,
       differing: all.filter(({ severity }) => severity === 'differs').length,
       missingTools: listed.filter(({ missing }) => missing).length,
@@ -170,8 +176,8 @@ function stateOf(
 /** Removes parts of a verdict that error texts may have leaked into. */
 function shown(
   verdict: ShadowVerdict,
-): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'conditions'> {
-  const { theirs, ours, disagreements, writes, conditions } = verdict;
+): Pick<ApplicationReport, 'theirs' | 'ours' | 'differences' | 'writes' | 'dropped' | 'conditions'> {
+  const { theirs, ours, disagreements, writes, dropped, conditions } = verdict;
   return {
     theirs,
     ours,
@@ -181,6 +187,7 @@ function shown(
       ours: outsideText('field', each.ours),
     })),
     writes,
+    ...(dropped === undefined ? {} : { dropped }),
     conditions: conditions.map(({ type, message }) => ({ type, message: outsideText('field', message) })),
   };
 }

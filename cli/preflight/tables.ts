@@ -96,6 +96,12 @@ function detailLines(app: ApplicationReport): readonly string[] {
     ...truncateLines(
       app.writes.map(({ what, target, reason }) => `first-day write: ${what} ${shownTarget(target)}: ${reason}`),
     ),
+    ...truncateLines(
+      (app.dropped ?? []).map(
+        ({ resource, paths }) =>
+          `dropped from Git earlier, removed by the first sync: ${shownTarget(resource)}: ${paths.join(', ')}`,
+      ),
+    ),
     ...app.features.map(featureLine),
   ];
 }
@@ -130,6 +136,7 @@ function featureLine({ severity, feature, where, row }: UsedFeature): string {
 function summaryLine(report: PreflightReport, output: CommandOutput): string {
   const { applications, same, differ, notCompared, leftAlone, writes, refused, differing, missingTools } =
     report.summary;
+  const { droppedObjects = 0 } = report.summary;
   const total = counted(applications, 'Application');
   if (exitCodeOf(report) === 0)
     return paint(
@@ -143,6 +150,7 @@ function summaryLine(report: PreflightReport, output: CommandOutput): string {
     ...(notCompared > 0 ? [`${notCompared} not compared`] : []),
     ...(leftAlone > 0 ? [`${leftAlone} left alone`] : []),
     counted(writes, 'first-day write'),
+    ...(droppedObjects > 0 ? [`${counted(droppedObjects, 'object')} with fields that Git dropped earlier`] : []),
     ...(refused > 0 ? [`${counted(refused, 'use')} of features that are refused`] : []),
     ...(differing > 0 ? [`${differing} that work differently`] : []),
     ...(missingTools > 0 ? [counted(missingTools, 'missing program')] : []),

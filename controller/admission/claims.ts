@@ -1,5 +1,6 @@
-import type { Comparison } from '#compare';
-import { appKeyOf, keyOfRef, refOf, refOfStatus } from '#model';
+import { writesNamespaceMetadata } from '#compare';
+import type { Comparison, NamespaceSharer } from '#compare';
+import { appKeyOf, destinationNamespaceOf, keyOfRef, refOf, refOfStatus } from '#model';
 import type { AppKey, Application, ResourceKey, ResourceRef } from '#model';
 import { ProjectUnusable } from '../shared/errors.ts';
 
@@ -52,6 +53,21 @@ export class ManifestClaims {
       }
     }
     return found;
+  }
+
+  /** Other Applications that manage metadata of the destination Namespace, by key. */
+  namespaceSharers(app: Application, server: string): readonly NamespaceSharer[] {
+    const name = destinationNamespaceOf(app);
+    const ref = { group: '', kind: 'Namespace', namespace: '', name };
+    const sharers: NamespaceSharer[] = [];
+    for (const other of writesNamespaceMetadata(app) ? this.#deps.apps() : []) {
+      const metadata = other.spec.syncPolicy?.managedNamespaceMetadata;
+      const key = appKeyOf(other);
+      if (metadata === undefined || !writesNamespaceMetadata(other) || key === appKeyOf(app)) continue;
+      if (destinationNamespaceOf(other) !== name || other.metadata.deletionTimestamp !== undefined) continue;
+      if (this.#deps.serverOf(other) === server && this.#permits(other, ref)) sharers.push({ key, metadata });
+    }
+    return sharers.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
   #permits(app: Application, ref: ResourceRef): boolean {

@@ -35,6 +35,13 @@ export interface PlannedWrite {
 }
 
 /** The result of a shadow comparison of one Application. */
+/** Fields of an object that the other controller calls Synced, and that a sync would remove. */
+export interface DroppedFields {
+  readonly resource: ResourceKey;
+  /** JSON pointers; of a list that would lose items, the list. */
+  readonly paths: readonly string[];
+}
+
 export interface ShadowVerdict {
   readonly key: AppKey;
   /** The Application as read. */
@@ -43,6 +50,8 @@ export interface ShadowVerdict {
   readonly ours: { readonly sync: SyncStatusCode; readonly health: HealthStatusCode };
   readonly disagreements: readonly StatusDisagreement[];
   readonly writes: readonly PlannedWrite[];
+  /** What Git dropped earlier, and the first sync removes. Absent: nothing. */
+  readonly dropped?: readonly DroppedFields[];
   /** The status that this controller would write. */
   readonly status: Pick<ApplicationStatus, 'sync' | 'health' | 'conditions'>;
   /** Conditions of our comparison, errors and warnings. */

@@ -295,7 +295,15 @@ function makeHandlers(
   const { clock, random, logger, tracer, live, clients } = deps;
   const slots = new WriteSlots(clock, config.kubectlParallelism);
   const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, { loop, rows: memories.rows, dryRuns, jq, work, reads: memories.reads });
+  const comparer = makeComparer(deps, config, {
+    loop,
+    rows: memories.rows,
+    dryRuns,
+    jq,
+    work,
+    reads: memories.reads,
+    claims,
+  });
   const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger, tracer };
   const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
   const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });

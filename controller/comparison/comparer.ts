@@ -1,6 +1,6 @@
 import { DeadlineExceeded, defined, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { normalizeTargets, RowStore, schemaApiVersions, toDryRun } from '#compare';
+import { normalizeTargets, RowStore, schemaApiVersions, toDryRun, writesNamespaceMetadata } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, StoredComparison } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
@@ -19,6 +19,7 @@ import type {
 } from '#model';
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
+import type { ManifestClaims } from '../admission/claims.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
@@ -45,6 +46,8 @@ export interface ComparerDeps extends RendererDeps {
   readonly dryRuns?: Pick<DryRuns, 'outcomes'>;
   /** Runs jq programs beyond path expressions; absent: they are refused. */
   readonly jq?: Pick<JqRunner, 'answer'>;
+  /** Finds Applications that share a Namespace; absent: none do. */
+  readonly claims?: Pick<ManifestClaims, 'namespaceSharers'>;
   /** Counts rows and measures stages. */
   readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
 }
@@ -248,6 +251,7 @@ export class Comparer {
       ...policyVersionOf(cluster, gate.version),
       persistResourceHealth: this.#config.persistResourceHealth,
       ...defined({ schemas }),
+      ...this.#sharers(app, cluster),
     };
     const complete = await times.measure('diff_ms', () => this.#withDryRuns(facts, request, cluster, signal));
     Object.assign(request.capture ?? {}, { facts: complete, rendered });
@@ -342,6 +346,11 @@ export class Comparer {
     return { ...facts, serverSideDiff: { ...wanted, user, outcomes } };
   }
 
+  #sharers(app: Application, { server }: LiveCluster): Pick<CompareFacts, 'namespaceSharers'> {
+    const namespaceSharers = this.#deps.claims?.namespaceSharers(app, server) ?? [];
+    return namespaceSharers.length === 0 ? {} : { namespaceSharers };
+  }
+
   #instance(key: AppKey): string {
     return instanceName(key, this.#config.namespace);
   }
@@ -369,7 +378,8 @@ export class Comparer {
     // Hooks are not looked up one by one: a finished one may be gone.
     const resources = app.status?.resources ?? noResources;
     const lastKnown = this.#had.of(resources, [], () => namesOf(resources.filter(({ hook }) => hook !== true)));
-    return { app: this.#instance(key), targets, lastKnown, since: this.#deps.rows?.lastObjects(key) };
+    const since = this.#deps.rows?.lastObjects(key);
+    return { app: this.#instance(key), targets, lastKnown, since, ...destinationOf(app) };
   }
 
   async #live(app: Application, cluster: LiveCluster, query: ManagedQuery, signal: AbortSignal): Promise<LiveState> {
@@ -386,6 +396,12 @@ export class Comparer {
       return { objects: new Map(), unread: [], degraded: [], conditions, failed: true };
     }
   }
+}
+
+/** The Namespace whose metadata the Application writes. */
+function destinationOf(app: Application): Pick<ManagedQuery, 'destination'> {
+  if (!writesNamespaceMetadata(app)) return {};
+  return { destination: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: destinationNamespaceOf(app) } } };
 }
 
 function sightOf({ cluster, normal, evidence }: DesiredSide): LiveSight | undefined {

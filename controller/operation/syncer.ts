@@ -67,7 +67,7 @@ export interface SyncDeps {
   /** The cluster currently cached for this URL. */
   readonly peek: (server: string) => LiveCluster | undefined;
   readonly toCluster: OwnershipGuard['toCluster'];
-  readonly claims: Pick<ManifestClaims, 'claimants'>;
+  readonly claims: Pick<ManifestClaims, 'claimants' | 'namespaceSharers'>;
   /** Shared by all writes of syncs and deletions, and by dry runs. */
   readonly slots: WriteSlots;
   readonly jq: Pick<JqRunner, 'answer'>;
@@ -217,7 +217,8 @@ export class Syncer {
         (kindFinder(comparison.degraded)(ref)?.state ?? 'polled') === 'polled',
       ...defined({ pruneBlocked: comparison.pruneBlocked }),
       otherApplication: this.#claimant(bound, compared, tap),
-      namespaceModifier: (live) => managedNamespace(app, live),
+      namespaceModifier: (live) =>
+        managedNamespace(app, live, this.#deps.claims.namespaceSharers(app, compared.cluster.server)),
       writer: tap === undefined ? writer : tap.writer(writer),
       waveAppliedAt: (wave) => this.#waveAppliedAt(bound.key, wave),
       releaseSlotWhile: (work) => context.loan.during(work),

@@ -166,6 +166,7 @@ export class RecordingEncoder {
       requested: facts.requested,
       namespaced: namespacedKinds(facts, sources.objects),
       persistResourceHealth: facts.persistResourceHealth,
+      ...(facts.namespaceSharers === undefined ? {} : { namespaceSharers: jsonOf(facts.namespaceSharers) }),
       ...(facts.serverSideDiff === undefined ? {} : { serverSideDiff: this.#dryRuns(facts.serverSideDiff, lines) }),
     };
   }

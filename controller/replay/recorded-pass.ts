@@ -1,7 +1,7 @@
 import { DriftlessError, defined, isObject, sleepOn } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import { compareState, normalizeTargets } from '#compare';
-import type { CompareFacts, Comparison, LiveState, TreeRows } from '#compare';
+import type { CompareFacts, Comparison, LiveState, NamespaceSharer, TreeRows } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
@@ -254,6 +254,9 @@ export class RecordedWorld {
       permitted: (object) => gate.permits(object),
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       persistResourceHealth: recorded['persistResourceHealth'] === true,
+      ...(Array.isArray(recorded['namespaceSharers'])
+        ? { namespaceSharers: recorded['namespaceSharers'] as unknown as readonly NamespaceSharer[] }
+        : {}),
       ...(isObject(recorded['serverSideDiff']) ? { serverSideDiff: this.#dryRuns(recorded['serverSideDiff']) } : {}),
     };
   }

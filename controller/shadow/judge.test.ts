@@ -326,3 +326,22 @@ describe('planned writes', () => {
     expect(verdict.conditions).toEqual([{ type: 'SyncError', message: 'auto-sync will wipe out all resources' }]);
   });
 });
+
+describe('fields that Git dropped earlier', () => {
+  it('are those of an object that the other controller calls Synced', () => {
+    const live = { ...object, data: { key: 'old', kept: 'x' } };
+    const target = { ...object, data: { kept: 'x' } };
+    const status = { resources: [drifted], sync: { status: 'OutOfSync', revision: 'a' } } as const;
+    const verdict = judge(key, application(calm), assessment({ status, live, target }));
+    expect(verdict.dropped).toEqual([{ resource: configMap, paths: ['/data/key'] }]);
+  });
+
+  it('are not values that change, nor those of an object that is OutOfSync for both', () => {
+    const live = { ...object, data: { key: 'old' } };
+    const status = { resources: [drifted], sync: { status: 'OutOfSync', revision: 'a' } } as const;
+    const changed = assessment({ status, live, target: { ...object, data: { key: 'new' } } });
+    expect(judge(key, application(calm), changed).dropped).toBeUndefined();
+    const both = { ...calm, ...status };
+    expect(judge(key, application(both), assessment({ status, live }, both)).dropped).toBeUndefined();
+  });
+});

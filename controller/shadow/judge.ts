@@ -1,11 +1,11 @@
-import { deepEqual, defined } from '#base';
+import { deepEqual, defined, parsePointer, valueAt } from '#base';
 import type { Json } from '#base';
 import type { ManagedPair } from '#compare';
-import { isErrorCondition, keyOfStatus } from '#model';
+import { isErrorCondition, jsonOf, keyOfStatus } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceStatus } from '#model';
 import type { PassAssessment, Decisions } from '../refresh/pass.ts';
 import { normalizationPatch } from '../application/status-patch.ts';
-import type { StatusDisagreement, PlannedWrite, ShadowVerdict } from '../application/verdict.ts';
+import type { DroppedFields, StatusDisagreement, PlannedWrite, ShadowVerdict } from '../application/verdict.ts';
 
 /**
  * Compares the status in an Application with the result of a pass, and lists the writes that would
@@ -38,6 +38,7 @@ export function judge(key: AppKey, app: Application, assessment: PassAssessment)
         : []),
     ],
     writes: plannedWrites(key, app, assessment),
+    ...(decisions !== undefined && hasSameBasis(app.status, status) ? droppedIn(app.status, decisions) : {}),
     status: { ...defined({ sync: status.sync, health: status.health, conditions: status.conditions }) },
     conditions: verdictConditions(assessment),
   };
@@ -122,6 +123,26 @@ function codeOf({ status, requiresPruning }: ResourceStatus): string {
 function listedCode(resource: ResourceStatus | undefined): string {
   const code = resource === undefined ? '' : codeOf(resource);
   return code === '' ? 'listed' : code;
+}
+
+/** Removals in objects that the other controller calls Synced. */
+function droppedIn(theirs: ApplicationStatus | undefined, { comparison }: Decisions): Pick<ShadowVerdict, 'dropped'> {
+  const synced = (theirs?.resources ?? []).filter(({ status }) => status === 'Synced');
+  const calm = new Set(synced.map(keyOfStatus));
+  const dropped = comparison.pairs.flatMap((pair): DroppedFields[] => {
+    const paths = calm.has(pair.key) ? pathsOf(pair).filter((path) => isRemoval(pair.diff, path)) : [];
+    return paths.length === 0 ? [] : [{ resource: pair.key, paths }];
+  });
+  return dropped.length === 0 ? {} : { dropped };
+}
+
+/** Whether a value, or an item of a list, is not there after the sync. */
+function isRemoval({ normalizedLive, predictedLive }: ManagedPair['diff'], path: string): boolean {
+  if (normalizedLive === null || predictedLive === null) return false;
+  const steps = parsePointer(path) ?? [];
+  const [before, after] = [normalizedLive, predictedLive].map((object) => valueAt(jsonOf(object), ...steps));
+  if (before === undefined) return false;
+  return after === undefined || (Array.isArray(before) && Array.isArray(after) && after.length < before.length);
 }
 
 function pathsOf(pair: ManagedPair | undefined): readonly string[] {

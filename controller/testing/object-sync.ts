@@ -1,4 +1,5 @@
 import { systemClock } from '#base';
+import type { Clock } from '#base';
 import { compareState, normalizeTargets, toDryRun } from '#compare';
 import type { CompareFacts, Comparison } from '#compare';
 import type { ApiDiscovery, KubeClient } from '#kube';
@@ -12,7 +13,7 @@ import { WriteSlots } from '../write/write-slots.ts';
 import { uncheckedCall, unpaced } from './pace.ts';
 
 /** How an Application sends its objects. */
-export type SyncMethod = 'client' | 'server' | 'replace' | 'force';
+export type SyncMethod = 'client' | 'server' | 'replace' | 'force' | 'force replace';
 
 /** How an Application compares its objects. */
 export type ComparisonKind = 'local' | 'server';
@@ -24,6 +25,9 @@ export interface ObjectSyncDeps {
   readonly signal: AbortSignal;
 }
 
+/** A busy machine may pause this process: that is no stalled cluster. */
+const timeless = Object.assign(Object.create(systemClock) as Clock, { monotonic: () => 0 });
+
 const appKey = 'argocd/matrix' as AppKey;
 const server = 'https://matrix';
 const syncOptions: Readonly<Record<SyncMethod, readonly string[]>> = {
@@ -31,6 +35,7 @@ const syncOptions: Readonly<Record<SyncMethod, readonly string[]>> = {
   force: [],
   server: ['ServerSideApply=true'],
   replace: ['Replace=true'],
+  'force replace': ['Replace=true'],
 };
 
 /**
@@ -57,7 +62,7 @@ export class ObjectSync {
       pace: unpaced,
       clock: systemClock,
     });
-    const slots = new WriteSlots(systemClock, 0);
+    const slots = new WriteSlots(timeless, 0);
     this.#dryRuns = new DryRuns({ clients: { of: () => client }, known: new Map(), slots });
   }
 
@@ -91,8 +96,8 @@ export class ObjectSync {
   async sync(target: KubeObject, live: KubeObject | null, method: SyncMethod): Promise<KubeObject> {
     const how = {
       serverSide: method === 'server',
-      replace: method === 'replace',
-      force: method === 'force',
+      replace: method === 'replace' || method === 'force replace',
+      force: method === 'force' || method === 'force replace',
       validate: true,
       adoptFrom: 'kubectl-client-side-apply',
     };

@@ -1,6 +1,6 @@
 import { untilAborted, deepEqual } from '#base';
 import type { Clock, Runnable, ClockTimer } from '#base';
-import { equalLoosely } from '#compare';
+import { equalLoosely, writesNamespaceMetadata } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
 import type { LiveChange, LiveClusters } from '#live';
 import {
@@ -13,6 +13,7 @@ import {
   jsonOf,
   parseResourceKey,
   projectOf,
+  resourceKey,
 } from '#model';
 import type { AppKey, Application, ConditionType } from '#model';
 import type { Priority, WorkQueue } from '#queues';
@@ -263,6 +264,10 @@ export class EventTriggers implements Runnable {
       this.#enqueueLive(app, { level, reason, cause: 'object', resources: new Set([change.key]) });
     }
     if (change.orphanNamespace === undefined) return;
+    if (change.key === resourceKey('', 'Namespace', '', change.orphanNamespace)) {
+      this.#onNamespace(change, change.orphanNamespace);
+      return;
+    }
     for (const key of this.#watchersOf(change.orphanNamespace)) {
       const app = this.#app(key);
       const reason = 'an orphaned resource changed';
@@ -273,6 +278,17 @@ export class EventTriggers implements Runnable {
           cause: 'object',
           resources: new Set([change.key]),
         });
+    }
+  }
+
+  /** Applications that manage the metadata of a Namespace do not track it. */
+  #onNamespace(change: LiveChange, name: string): void {
+    for (const key of this.#mine) {
+      const app = this.#app(key);
+      if (app === undefined || !writesNamespaceMetadata(app) || destinationNamespaceOf(app) !== name) continue;
+      if (this.#deps.serverOf(app) !== change.server) continue;
+      const reason = `Namespace ${name} changed`;
+      this.#enqueueLive(app, { level: compareLevel.recent, reason, cause: 'object', resources: new Set([change.key]) });
     }
   }
 

@@ -131,8 +131,8 @@ function withoutServerFields(object: JsonObject): JsonObject {
 }
 
 /**
- * The paths of `whole` that are neither in `owned` nor above a path in it. For a list with several
- * keys, the key fields of a remaining item are left out: without them the item has no identity.
+ * The paths of `whole` that are neither in `owned` nor above a path in it. The key fields of a
+ * remaining item are left out: without them the item has no identity.
  */
 function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: OwnershipShape): FieldSet {
   const result: FieldSet = { member: whole.member && owned === undefined, children: new Map() };
@@ -147,7 +147,7 @@ function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: Owner
       owned?.children.get(step),
       name === undefined ? shape.items() : shape.member(name),
     );
-    if (keys.length > 1 && !rest.member) for (const key of keys) rest.children.delete(fieldStep(key));
+    if (!rest.member) for (const key of keys) rest.children.delete(fieldStep(key));
     if (rest.member || rest.children.size > 0) result.children.set(step, rest);
   }
   return result;

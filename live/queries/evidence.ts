@@ -25,7 +25,7 @@ export function evidenceOf(query: ManagedQuery, sources: EvidenceSources): strin
   const { store, degradedVersion } = sources;
   const reader = new EvidenceReader(sources);
   const roots = new Set<ResourceKey>();
-  for (const target of [...query.targets, ...(query.lastKnown ?? [])]) {
+  for (const target of [...query.targets, ...(query.lastKnown ?? []), ...watchedDestination(query, sources)]) {
     const key = namedKey(target);
     if (key === undefined || roots.has(key)) continue;
     roots.add(key);
@@ -47,6 +47,11 @@ export function evidenceOf(query: ManagedQuery, sources: EvidenceSources): strin
   if (reader.isInDoubt) return undefined;
   const machines = pods.length === 0 ? '' : hashText(JSON.stringify(machinesOf(store, pods)));
   return [degradedVersion, reader.kinds(), reader.nodes(), machines].join(' ');
+}
+
+/** A Namespace out of reach is no part of an answer. */
+function watchedDestination({ destination }: ManagedQuery, { trustOf }: EvidenceSources): readonly ObjectName[] {
+  return destination === undefined || trustOf(refOf(destination), '') === undefined ? [] : [destination];
 }
 
 /** The answer contains the object; it must be in the cache. An object that is absent is whole. */

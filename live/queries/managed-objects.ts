@@ -86,7 +86,9 @@ export async function managedObjects(
   const { app, targets } = query;
   for (const target of targets) checkReach(target, sources.cluster);
   const found = new Map<ResourceKey, ObjectBody | KubeObject>();
-  const basis: AnswerBasis = { app, targets, ...basisOf(sources), named: namedOf(targets), isFromCache: true };
+  const beside = destinationIn(query, sources.cluster);
+  const named = namedOf([...beside, ...targets]);
+  const basis: AnswerBasis = { app, targets, ...basisOf(sources), named, isFromCache: true };
   const unique = new Map(basis.named);
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
@@ -119,6 +121,7 @@ export async function managedObjects(
       if (error instanceof LiveStateError || isServerFailure(error)) throw readFailure(error);
       failures.note(kind, error);
       found.delete(key);
+      if (beside.includes(target)) return;
       unread.push({
         ...refOf(target),
         key,
@@ -181,6 +184,14 @@ function basisOf({
 
 function isSameCache(before: AnswerBasis, now: ReturnType<typeof basisOf>): boolean {
   return before.store === now.store && before.cluster === now.cluster && before.discovery === now.discovery;
+}
+
+/** Empty if the cluster is limited to namespaces. */
+function destinationIn(
+  { destination }: ManagedQuery,
+  { namespaces, clusterResources }: ManagedSources['cluster'],
+): readonly ObjectName[] {
+  return destination === undefined || (namespaces.length > 0 && !clusterResources) ? [] : [destination];
 }
 
 /** Targets without a name (generateName, for example) cannot be looked up. */

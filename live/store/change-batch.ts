@@ -65,7 +65,7 @@ export class ChangeBatch {
     const now = clock.monotonic();
     const current = store.get(node.key);
     const batchedAt = now + this.#gatherMs(current, before, now);
-    const pending = this.#pending.get(node.key) ?? { apps: new Map(), namespace: node.namespace, dueAt: batchedAt };
+    const pending = this.#pending.get(node.key) ?? { apps: new Map(), namespace: placeOf(node), dueAt: batchedAt };
     if (current === undefined) {
       this.#limiter.forget(node.key);
       pending.dueAt = Math.min(pending.dueAt, batchedAt);
@@ -141,6 +141,11 @@ export class ChangeBatch {
       if (apps.size > 0 || namespace !== '') this.#deps.emit({ server: this.#deps.server, key, apps, ...orphan });
     }
   }
+}
+
+/** The namespace of an object, and of a Namespace itself. */
+function placeOf({ group, kind, namespace, name }: StoredNode): string {
+  return kind === 'Namespace' && group === '' ? name : namespace;
 }
 
 function merge(

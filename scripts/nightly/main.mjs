@@ -68,6 +68,8 @@ function allUnits() {
     ...properties,
     { name: 'Node version of the image', isSeeded: false, cores: 2, args: [script('node-lts.mjs')] },
     ...mutations,
+    { name: 'removal matrix', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs')] },
+    { name: 'removal matrix, real', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs'), '--real'] },
     { name: 'defects', isSeeded: false, cores: 2, args: [script('world-gate.mjs')] },
     { name: 'guided fuzzing', isSeeded: true, cores: 2, args: [script('fuzz', 'main.mjs'), '--seconds', fuzzSeconds] },
   ];

@@ -1,7 +1,9 @@
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findResource } from '#kube';
+import { messageOf } from '#base';
+import { findResource, isNotFound } from '#kube';
 import type { KubeClient } from '#kube';
+import { gkOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { ObjectSync } from '../../controller/testing/index.ts';
 import { runMatrix } from '../removal/world.ts';
@@ -44,6 +46,65 @@ const deployment = (pod: object): KubeObject => {
 };
 const containers = (ports: readonly object[]): object => ({ containers: [{ name: 'a', image: 'a:1', ports }] });
 const http = (containerPort: number): object => ({ name: 'http', containerPort });
+
+const labels = { app: 'a' };
+const pods = (more: object = {}): object => ({
+  metadata: { labels },
+  spec: { restartPolicy: 'Always', containers: [{ name: 'a', image: 'a:1' }], ...more },
+});
+const placed = (apiVersion: string, kind: string, rest: object): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name: 'fixed', namespace: 'cases' },
+  ...rest,
+});
+const claimSpec = (storage: string): object => ({
+  accessModes: ['ReadWriteOnce'],
+  resources: { requests: { storage } },
+});
+function claim(storage: string): KubeObject {
+  return placed('v1', 'PersistentVolumeClaim', { spec: claimSpec(storage) });
+}
+function service(clusterIP: string): KubeObject {
+  return placed('v1', 'Service', { spec: { clusterIP, selector: labels, ports: [{ port: 80 }] } });
+}
+function binding(name: string): KubeObject {
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
+  const subjects = [{ kind: 'ServiceAccount', name: 'default', namespace: 'cases' }];
+  return placed('rbac.authorization.k8s.io/v1', 'RoleBinding', { roleRef, subjects });
+}
+function statefulSet(storage: string): KubeObject {
+  const volumeClaimTemplates = [{ metadata: { name: 'data' }, spec: claimSpec(storage) }];
+  const spec = {
+    replicas: 0,
+    serviceName: 'a',
+    selector: { matchLabels: labels },
+    template: pods(),
+    volumeClaimTemplates,
+  };
+  return placed('apps/v1', 'StatefulSet', { spec });
+}
+function selecting(tier: string): KubeObject {
+  const both = { ...labels, tier };
+  const template = { ...pods(), metadata: { labels: both } };
+  return placed('apps/v1', 'Deployment', { spec: { replicas: 0, selector: { matchLabels: both }, template } });
+}
+function job(command: string): KubeObject {
+  const container = { name: 'a', image: 'a:1', command: [command] };
+  const template = pods({ restartPolicy: 'Never', containers: [container] });
+  return placed('batch/v1', 'Job', { spec: { suspend: true, template } });
+}
+
+/** Deletes an object at once, also one whose finalizer waits for a controller. */
+async function removed(resource: ApiResource, { metadata }: KubeObject): Promise<void> {
+  const name = { name: metadata.name ?? '', namespace: metadata.namespace ?? '' };
+  await client.delete(resource, name, { signal, propagationPolicy: 'Background' });
+  await client
+    .patch(resource, name, { type: 'merge', body: { metadata: { finalizers: null } } }, { signal })
+    .catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+}
 
 describe.each(['client', 'server', 'replace'] as const)('on a real API server, applied with %s', (method) => {
   /** Syncs the manifest, and expects a difference before it and none after it. */
@@ -103,6 +164,61 @@ describe.each(['client', 'server', 'replace'] as const)('on a real API server, a
     const stored = await synced(sync, deployment(containers([http(8080)])), live);
     expect(stored['spec']).toMatchObject({ template: { spec: { containers: [{ ports: [http(8080)] }] } } });
     expect(JSON.stringify(stored['spec'])).not.toContain('8081');
+  });
+});
+
+const reasons = /immutable|forbidden|cannot change|may not change/i;
+const refused: readonly (readonly [what: string, before: KubeObject, after: KubeObject])[] = [
+  ['the size of a PersistentVolumeClaim', claim('2Gi'), claim('1Gi')],
+  ['the clusterIP of a Service', service('10.96.7.40'), service('10.96.7.41')],
+  ['the roleRef of a RoleBinding', binding('view'), binding('edit')],
+  ['the volumeClaimTemplates of a StatefulSet', statefulSet('1Gi'), statefulSet('2Gi')],
+  ['the selector of a Deployment', selecting('a'), selecting('b')],
+  ['the template of a Job', job('first'), job('second')],
+];
+
+describe('a change that a real API server refuses', () => {
+  const begin = async (): Promise<ObjectSync> =>
+    new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
+  const resourceOf = async ({ apiVersion, kind }: KubeObject): Promise<ApiResource> => {
+    const resource = findResource(await client.discover({ signal }), gkOf({ apiVersion, kind }));
+    if (resource === undefined) throw new Error(`${kind} is not served`);
+    return resource;
+  };
+
+  it.each(refused)(
+    'is OutOfSync with the reason, and refuses only its own object: %s',
+    async (_what, before, after) => {
+      const sync = await begin();
+      const [first, second] = [sync.target(before), sync.target(after)];
+      for (const method of ['client', 'server', 'replace'] as const) {
+        const live = await sync.sync(first, null, method);
+        const compared = await sync.compare(second, live, { method, kind: 'server' });
+        expect(compared.syncStatus.status).toBe('OutOfSync');
+        expect(compared.conditions.map(({ type }) => type)).toEqual(['RefusedChangeWarning']);
+        expect(compared.conditions[0]?.message).toMatch(reasons);
+        expect(compared.conditions[0]?.message).not.toMatch(/\w\.\w+\{|\w+\(nil\)|0x[0-9a-f]{6}/);
+        // As `kubectl auth reconcile` does, a client-side apply recreates a RoleBinding with another role.
+        const outcome = await sync.sync(second, live, method).catch((error: unknown) => messageOf(error));
+        if (typeof outcome === 'string') expect(outcome).toMatch(reasons);
+        else expect([live.kind, outcome.metadata.uid === live.metadata.uid]).toEqual(['RoleBinding', false]);
+        await removed(await resourceOf(live), live);
+      }
+    },
+  );
+
+  // Without a controller, the finalizer of a PersistentVolumeClaim keeps it.
+  it.each(refused.slice(1))('is made by Force, alone and with Replace: %s', async (_what, before, after) => {
+    const sync = await begin();
+    const [first, second] = [sync.target(before), sync.target(after)];
+    for (const method of ['force', 'force replace'] as const) {
+      const live = await sync.sync(first, null, method);
+      const stored = await sync.sync(second, live, method);
+      expect(stored.metadata.uid).not.toBe(live.metadata.uid);
+      const compared = await sync.compare(second, stored, { method, kind: 'server' });
+      expect(compared.syncStatus.status).toBe('Synced');
+      await removed(await resourceOf(stored), stored);
+    }
   });
 });
 

@@ -1,11 +1,18 @@
 import { seededRandom } from '#base';
 import type { KubeObject } from '#model';
 import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
+import { otherTools } from './first-sync.ts';
+import type { FirstSync } from './first-sync.ts';
 import type { MatrixCase } from './matrix.ts';
 import { mutationsOf } from './mutations.ts';
 
-const methods: readonly SyncMethod[] = ['client', 'server', 'replace', 'force'];
+const methods: readonly SyncMethod[] = ['client', 'server', 'replace', 'force', 'force replace'];
+/** Half of the cases begin with our own sync, half with another tool's. */
+const firstSyncs: readonly FirstSync[] = [...methods, ...otherTools];
 const kinds: readonly ComparisonKind[] = ['local', 'server'];
+
+/** Cases whose object names its method itself; for the others the Application does. */
+const annotatedShare = 0.25;
 
 /** The name of these says what they are, so no two cases can have one. */
 const named = ['CustomResourceDefinition', 'APIService', 'StorageVersion', 'IPAddress'];
@@ -28,9 +35,10 @@ export function matrixCases(
       Array.from({ length: modes }, (): MatrixCase => ({
         manifest,
         mutation,
-        before: pick(methods),
+        before: pick(firstSyncs),
         method: pick(methods),
         kind: pick(kinds),
+        isAnnotated: random.next() < annotatedShare,
       })),
     ),
   );

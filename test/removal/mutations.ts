@@ -9,7 +9,8 @@ import type { ValuePath } from '../e2e/kinds/index.ts';
 export interface Mutation {
   readonly what: 'field removed' | 'part removed' | 'value changed' | 'list reordered' | 'item renamed';
   readonly path: string;
-  readonly after: KubeObject;
+  /** The changed manifest. */
+  after(): KubeObject;
 }
 
 /** Every single removal, change, reorder and rename of a manifest. */
@@ -20,7 +21,7 @@ export function mutationsOf(manifest: KubeObject): readonly Mutation[] {
   const at = (what: Mutation['what'], path: ValuePath, value: Json | undefined): Mutation => ({
     what,
     path: path.join('.'),
-    after: changedAt(whole, path, value) as KubeObject & Json,
+    after: () => changedAt(whole, path, value) as KubeObject & Json,
   });
   return [
     ...leaves.map((path) => at('field removed', path, undefined)),

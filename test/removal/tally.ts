@@ -2,6 +2,7 @@ import type { MatrixCase, Outcome, Verdict } from './matrix.ts';
 
 const outcomes: readonly Outcome[] = [
   'equal',
+  'equal after a second sync',
   'refused with reason',
   'invalid manifest',
   'synced and different',
@@ -13,14 +14,14 @@ export class MatrixTally {
   readonly wrong: string[] = [];
   readonly #rows = new Map<string, Map<Outcome, number>>();
 
-  add({ manifest, mutation, before, method, kind }: MatrixCase, { outcome, detail }: Verdict): void {
+  add({ manifest, mutation, before, method, kind, isAnnotated }: MatrixCase, { outcome, detail }: Verdict): void {
     const row = `${before === method ? method : `${before} → ${method}`}, ${kind === 'server' ? 'server-side' : 'local'} diff`;
     const counts = this.#rows.get(row) ?? new Map<Outcome, number>();
     this.#rows.set(row, counts);
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     if (outcome === 'synced and different' || outcome === 'out of sync for ever')
       this.wrong.push(
-        `${outcome}: ${row}: ${manifest.apiVersion} ${manifest.kind}/${manifest.metadata.name ?? ''}: ${mutation.what} ${mutation.path}: ${detail}`,
+        `${outcome}: ${row}${isAnnotated ? ' (annotated)' : ''}: ${manifest.apiVersion} ${manifest.kind}/${manifest.metadata.name ?? ''}: ${mutation.what} ${mutation.path}: ${detail}`,
       );
   }
 

@@ -1,10 +1,14 @@
 import { readOpenApi } from '#diff';
 import type { KindSchema } from '#diff';
-import type { KubeClient } from '#kube';
+import { findResource } from '#kube';
+import type { ApiDiscovery, KubeClient } from '#kube';
+import { gkOf } from '#model';
 import type { LiveSchemas } from '#live';
 import { mapLimit } from '#base';
+import { eventually } from '#support';
 import { kindsCorpus } from '../e2e/kinds/index.ts';
 import { matrixCases } from './cases.ts';
+import { customDefinitions, customManifests } from './custom.ts';
 import { RemovalMatrix } from './matrix.ts';
 import { MatrixTally } from './tally.ts';
 
@@ -18,27 +22,57 @@ export interface MatrixRun {
 }
 
 const parallelCases = 4;
-const casesPerLine = 500;
+const casesPerLine = 200;
+const modesPerMutation = 3;
 
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
   client: KubeClient,
   { limit, seed, authority, signal }: MatrixRun,
 ): Promise<MatrixTally> {
-  const discovery = await client.discover({ signal });
-  const corpus = kindsCorpus('cases', authority);
+  const discovery = await discoveryWithCustomKinds(client, signal);
+  const corpus = [...kindsCorpus('cases', authority), ...customManifests('cases')];
   const schemas = await publishedSchemas(client, new Set(corpus.map(({ apiVersion }) => apiVersion)), signal);
   const namespaces = { cases: 'cases', fresh: 'fresh' };
   const matrix = new RemovalMatrix({ client, discovery, schemas, signal, namespaces });
   const tally = new MatrixTally();
-  const cases = matrixCases(corpus, { limit, modes: 2, seed });
+  const cases = matrixCases(corpus, { limit, modes: modesPerMutation, seed });
+  const begin = performance.now();
   let done = 0;
   await mapLimit(cases, parallelCases, async (one) => {
-    tally.add(one, await matrix.run(one));
+    const verdict = await matrix.run(one);
+    const known = tally.wrong.length;
+    tally.add(one, verdict);
+    for (const line of tally.wrong.slice(known)) process.stdout.write(`removal matrix: WRONG: ${line}\n`);
     done += 1;
-    if (done % casesPerLine === 0) process.stdout.write(`removal matrix: ${done} of ${cases.length} cases\n`);
+    if (done % casesPerLine === 0) process.stdout.write(progressText(done, cases.length, tally.wrong, begin));
   });
   return tally;
+}
+
+function progressText(done: number, all: number, wrong: readonly string[], begin: number): string {
+  const width = 20;
+  const full = Math.floor((width * done) / all);
+  const bar = `${'#'.repeat(full)}${'.'.repeat(width - full)}`;
+  const left = Math.round((((performance.now() - begin) / done) * (all - done)) / 60_000);
+  return `removal matrix [${bar}] ${done} of ${all} cases, ${wrong.length} wrong, ${left} min left\n`;
+}
+
+/** Creates the CustomResourceDefinitions, and waits until the server serves and describes them. */
+async function discoveryWithCustomKinds(client: KubeClient, signal: AbortSignal): Promise<ApiDiscovery> {
+  const definitions = customDefinitions();
+  const resource = findResource(await client.discover({ signal }), gkOf(definitions[0]!));
+  if (resource === undefined) throw new Error('CustomResourceDefinitions are not served');
+  for (const definition of definitions) await client.create(resource, definition, { signal });
+  return eventually(async () => {
+    const discovery = await client.discover({ signal });
+    const index = await client.openApiIndex({ signal });
+    for (const { apiVersion, kind } of customManifests('cases')) {
+      const isServed = findResource(discovery, gkOf({ apiVersion, kind })) !== undefined;
+      if (!isServed || !index.has(`apis/${apiVersion}`)) throw new Error(`${kind} is not served`);
+    }
+    return discovery;
+  });
 }
 
 async function publishedSchemas(

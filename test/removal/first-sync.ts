@@ -1,0 +1,104 @@
+import { deepEqual, isObject } from '#base';
+import type { Json } from '#base';
+import { withLastApplied } from '#diff';
+import type { KubeClient } from '#kube';
+import type { ApiResource, KubeObject } from '#model';
+import { isList } from '../e2e/kinds/index.ts';
+import type { SyncMethod } from '../../controller/testing/index.ts';
+
+/** The tool that created an object before Driftless synced it. */
+export type OtherTool = 'kubectl apply' | 'kubectl apply --server-side' | 'Argo CD' | 'Argo CD Replace' | 'Helm';
+
+/** How an object is synced first. */
+export type FirstSync = SyncMethod | OtherTool;
+
+export const otherTools: readonly OtherTool[] = [
+  'kubectl apply',
+  'kubectl apply --server-side',
+  'Argo CD',
+  'Argo CD Replace',
+  'Helm',
+];
+
+/** Fields of these stay: neither an annotation nor a manager of ours says that we applied them. */
+const foreign: ReadonlySet<FirstSync> = new Set(['kubectl apply --server-side', 'Helm']);
+
+const managers: Readonly<Record<OtherTool, string>> = {
+  'kubectl apply': 'kubectl-client-side-apply',
+  'kubectl apply --server-side': 'kubectl',
+  'Argo CD': 'argocd-controller',
+  'Argo CD Replace': 'argocd-application-controller',
+  Helm: 'helm',
+};
+
+export function isOtherTool(first: FirstSync): first is OtherTool {
+  return Object.hasOwn(managers, first);
+}
+
+/** Creates the object as the tool does. */
+export async function createWith(
+  client: KubeClient,
+  tool: OtherTool,
+  {
+    resource,
+    object,
+    signal,
+  }: { readonly resource: ApiResource; readonly object: KubeObject; readonly signal: AbortSignal },
+): Promise<KubeObject> {
+  const options = { signal, fieldManager: managers[tool] };
+  if (tool === 'kubectl apply --server-side') {
+    const { name = '', namespace = '' } = object.metadata;
+    return client.patch(resource, { name, namespace }, { type: 'apply', body: object }, options);
+  }
+  const isAnnotated = tool === 'kubectl apply' || tool === 'Argo CD';
+  return client.create(resource, isAnnotated ? withLastApplied(object) : object, options);
+}
+
+/** The content of live, of a creation of the manifest, of live before the sync, and of the manifest. */
+export interface JudgedStates {
+  readonly live: Json;
+  readonly fresh: Json;
+  readonly before: Json;
+  readonly target: Json;
+}
+
+/**
+ * Whether live is what a creation makes; after a first sync by another manager, also with what only
+ * that one set and the manifest has not.
+ */
+export function isAsCreated(first: FirstSync, states: JudgedStates): boolean {
+  return foreign.has(first) ? isWithin(states) : deepEqual(states.live, states.fresh);
+}
+
+type StatesInside = { readonly [K in keyof JudgedStates]: Json | undefined };
+
+function isWithin({ live, fresh, before, target }: StatesInside): boolean {
+  if (deepEqual(live ?? null, fresh ?? null)) return true;
+  if (live === undefined) return false;
+  if ((target ?? null) === null && before !== undefined && isPart(live, before)) return true;
+  if (isObject(live) && isObject(fresh)) {
+    const inside = (value: Json | undefined, key: string): Json | undefined =>
+      isObject(value) ? value[key] : undefined;
+    return Object.keys({ ...live, ...fresh }).every((key) =>
+      isWithin({ live: live[key], fresh: fresh[key], before: inside(before, key), target: inside(target, key) }),
+    );
+  }
+  if (!isList(live) || !isList(fresh)) return false;
+  const [old, wanted] = [before, target].map((list) => (isList(list) ? list : []));
+  const isOneOf = (item: Json, one: Json): boolean =>
+    [undefined, ...(old ?? [])].some((was) =>
+      (wanted ?? []).some((want) => isWithin({ live: item, fresh: one, before: was, target: want })),
+    );
+  return (
+    live.every((item) => fresh.some((one) => isOneOf(item, one)) || (old ?? []).some((was) => isPart(item, was))) &&
+    fresh.every((one) => live.some((item) => isOneOf(item, one)))
+  );
+}
+
+/** Live may have lost fields that we removed. */
+function isPart(live: Json, before: Json): boolean {
+  if (isObject(live) && isObject(before))
+    return Object.keys(live).every((key) => before[key] !== undefined && isPart(live[key] ?? null, before[key]));
+  if (isList(live) && isList(before)) return live.every((item) => before.some((was) => isPart(item, was)));
+  return deepEqual(live, before);
+}
