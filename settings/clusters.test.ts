@@ -156,7 +156,7 @@ describe('parseClusterSecret', () => {
     [{ insecure: true, caData: ca }, `${where} has both "insecure" and "caData"; remove one of them`],
   ])('refuses the TLS settings %j, and names the key', (tlsClientConfig, error) => {
     const config = JSON.stringify({ tlsClientConfig });
-    const refused = { error, server: 'https://x', name: 'dest' };
+    const refused = { error, server: 'https://x', name: 'dest', id: 'u1', createdAt: '', project: undefined };
     expect(parseClusterSecret(secret({ server: 'https://x', name: 'dest', config }))).toEqual(refused);
   });
 

@@ -99,7 +99,7 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
       message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
     };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true) return { do: 'skip', reason: alreadySynced };
-  const drifted = facts.resources.filter(isOpen);
+  const drifted = facts.resources.filter(isDrifted);
   const healable = drifted.filter((resource) => pauseMs(facts, resource) === 0);
   const leaves = healable.length === 0 || reasonToLeave(facts, healable) !== undefined;
   if (drifted.length > healable.length && leaves) return afterContestPause(facts, drifted);
@@ -107,6 +107,14 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   if (heal.waitMs > 0)
     return { do: 'wait', ms: heal.waitMs, reason: `${healWaits}${heal.attempt} waits for its backoff` };
   return startOrRefuse(facts, { attempt: heal.attempt, resources: healable });
+}
+
+/**
+ * Difference: Argo CD also names Unknown resources. Such a resource may have an ignore rule that
+ * cannot be read, and once the rule is repaired the operation would overwrite what it ignores.
+ */
+function isDrifted({ status }: ResourceStatus): boolean {
+  return status === 'OutOfSync';
 }
 
 function isOpen(resource: ResourceStatus): boolean {
