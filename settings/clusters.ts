@@ -7,11 +7,13 @@ import type { ClusterFault, ClusterIndex } from './cluster-index.ts';
 import { formerClaim, hiddenCluster, unreadableClaim } from './cluster-claims.ts';
 import type { ClusterClaims } from './cluster-claims.ts';
 import { splitCommaList, stringItems } from './values.ts';
-import { secretData } from './secret-data.ts';
+import { secretData, unreadableKeys } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
 
 /** `problem`: the Secret is usable, but part of it is ignored. */
 export type ParsedCluster = Cluster & { readonly problem?: string };
+
+const clusterKeys = ['server', 'name', 'config', 'namespaces', 'clusterResources', 'shard', 'project'];
 
 /**
  * Parses a cluster Secret, or returns why it cannot be read (Argo CD: util/db/cluster.go).
@@ -20,7 +22,9 @@ export type ParsedCluster = Cluster & { readonly problem?: string };
  * part of the cluster's name, which appears in labels, keys and messages.
  */
 export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnection): ParsedCluster | ClusterFault {
-  const data = secretData(secret);
+  const unreadable = unreadableKeys(secret, clusterKeys);
+  const readable = Object.entries(secretData(secret)).filter(([key]) => !unreadable.includes(key));
+  const data: Readonly<Record<string, string>> = Object.fromEntries(readable);
   const given = (data['server'] ?? '').trim();
   const server = serverName(given);
   const name = (data['name'] ?? '').trim();
@@ -28,6 +32,7 @@ export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnec
   const createdAt = secret.metadata.creationTimestamp ?? '';
   const id = secret.metadata.uid ?? '';
   const fault = (error: string): ClusterFault => ({ error, server, name, id, createdAt, project });
+  if (unreadable.length > 0) return fault(`the key "${unreadable[0] ?? ''}" is not base64 of UTF-8 text`);
   if (server === '') return fault('the key "server" is missing or empty');
   const config = parseConfig(data['config']);
   if ('error' in config) return fault(config.error);
