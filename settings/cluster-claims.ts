@@ -1,7 +1,7 @@
 import { inClusterName, inClusterServer, labels } from '#model';
 import type { Cluster } from '#model';
-import type { ClusterIndex } from './cluster-index.ts';
-import { secretText } from './cluster-index.ts';
+import { mayBeInCluster, secretText } from './cluster-index.ts';
+import type { ClusterFault, ClusterIndex } from './cluster-index.ts';
 
 /** A cluster Secret that cannot be used, with what is readable of its cluster. */
 export interface UnreadableCluster {
@@ -11,7 +11,8 @@ export interface UnreadableCluster {
   readonly error: string;
   /** "": unreadable, so it may be any. */
   readonly server: string;
-  readonly name: string;
+  /** Names of its cluster; "": unreadable, so it may be any. */
+  readonly names: readonly string[];
 }
 
 /** The server and name that a cluster Secret had before it was changed or deleted. */
@@ -37,11 +38,21 @@ export interface NamedDestination {
 /** The unreadable Secrets that may be those of the destination; undefined if there are none. */
 export function unreadableClaim({ name, server }: NamedDestination, { unreadable }: ClusterClaims): string | undefined {
   const isPossible = (own: string, wanted: string): boolean => wanted !== '' && (own === '' || own === wanted);
-  const found = unreadable.filter((one) => isPossible(one.server, server) || isPossible(one.name, name));
+  const found = unreadable.filter(
+    (one) => isPossible(one.server, server) || one.names.some((own) => isPossible(own, name)),
+  );
   if (found.length === 0) return undefined;
   const shown = found.slice(0, maxShownSecrets).map(({ object, error }) => `${object} cannot be read: ${error}`);
   const more = found.length - shown.length;
   return `${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+/** The names that are lost while a Secret is unreadable: its own, and those of its URL. */
+export function unreadableNames(fault: ClusterFault, readable: readonly Cluster[]): readonly string[] {
+  const own = fault.server === '' ? fault.lastServer : fault.server;
+  const others = readable.filter(({ server }) => server === own).map(({ name }) => name);
+  const names = [fault.name, ...others.filter((name) => name !== '')];
+  return mayBeInCluster(fault) ? [...names, inClusterName] : names;
 }
 
 /** A setting or a mistake in the destination that hides a cluster; undefined if there is none. */

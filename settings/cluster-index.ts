@@ -1,3 +1,4 @@
+import { inClusterServer } from '#model';
 import type { Cluster } from '#model';
 
 /**
@@ -8,6 +9,47 @@ export interface ClusterIndex {
   readonly list: readonly Cluster[];
   readonly byServer: ReadonlyMap<string, Cluster>;
   readonly byName: ReadonlyMap<string, readonly Cluster[]>;
+}
+
+/** Why a cluster Secret cannot be used, and what is readable of its cluster ("": nothing). */
+export interface ClusterFault {
+  readonly error: string;
+  readonly server: string;
+  readonly name: string;
+  /** With an unreadable `server`: the last readable one; "": it never had one; undefined: unknown. */
+  readonly lastServer?: string;
+  readonly id: string;
+  readonly createdAt: string | undefined;
+  readonly project: string | undefined;
+}
+
+/** Whether an unreadable Secret may be that of the in-cluster for all projects. */
+export function mayBeInCluster({ server, lastServer, project }: ClusterFault): boolean {
+  return !isScoped({ project }) && (server === '' ? (lastServer ?? inClusterServer) : server) === inClusterServer;
+}
+
+/**
+ * Leaves out the clusters that an unreadable Secret with the same URL precedes: if it were
+ * readable, none of them would be used.
+ */
+export function withoutStopped(list: readonly Cluster[], faults: readonly ClusterFault[]): readonly Cluster[] {
+  const first = new Map<string, Precedence>();
+  for (const fault of faults) {
+    const server = fault.server === '' ? fault.lastServer : fault.server;
+    if (server === undefined) continue;
+    const own = { ...fault, server };
+    const other = first.get(server);
+    if (other === undefined || byPrecedence(own, other) < 0) first.set(server, own);
+  }
+  const readable = new Map<string, Cluster>();
+  for (const cluster of list) {
+    const other = readable.get(cluster.server);
+    if (other === undefined || byPrecedence(cluster, other) < 0) readable.set(cluster.server, cluster);
+  }
+  return list.filter(({ server }) => {
+    const [fault, cluster] = [first.get(server), readable.get(server)];
+    return fault === undefined || cluster === undefined || byPrecedence(cluster, fault) < 0;
+  });
 }
 
 export function indexClusters(listed: readonly Cluster[]): ClusterIndex {
@@ -47,7 +89,7 @@ export function chooseClusters(listed: readonly Cluster[]): readonly Cluster[] {
   });
 }
 
-export function isScoped({ project = '' }: Pick<Cluster, 'project'>): boolean {
+export function isScoped({ project = '' }: { readonly project?: string | undefined }): boolean {
   return project !== '';
 }
 
@@ -56,12 +98,19 @@ export function secretText({ secretName }: Pick<Cluster, 'secretName'>): string 
   return secretName === undefined ? 'the controller itself' : `Secret ${secretName}`;
 }
 
-export function byId(a: Cluster, b: Cluster): number {
+export function byId(a: Pick<Cluster, 'id' | 'server'>, b: Pick<Cluster, 'id' | 'server'>): number {
   return compareText(a.id, b.id) || compareText(a.server, b.server);
 }
 
+interface Precedence {
+  readonly id: string;
+  readonly server: string;
+  readonly createdAt?: string | undefined;
+  readonly project?: string | undefined;
+}
+
 /** The implicit cluster has no creation time, so it precedes every scoped Secret. */
-function byPrecedence(a: Cluster, b: Cluster): number {
+function byPrecedence(a: Precedence, b: Precedence): number {
   return Number(isScoped(a)) - Number(isScoped(b)) || compareText(a.createdAt ?? '', b.createdAt ?? '') || byId(a, b);
 }
 

@@ -156,8 +156,36 @@ describe('parseClusterSecret', () => {
     [{ insecure: true, caData: ca }, `${where} has both "insecure" and "caData"; remove one of them`],
   ])('refuses the TLS settings %j, and names the key', (tlsClientConfig, error) => {
     const config = JSON.stringify({ tlsClientConfig });
-    const refused = { error, server: 'https://x', name: 'dest' };
+    const refused = { error, server: 'https://x', name: 'dest', id: 'u1', createdAt: '', project: undefined };
     expect(parseClusterSecret(secret({ server: 'https://x', name: 'dest', config }))).toEqual(refused);
+  });
+
+  const keys = ['server', 'name', 'config', 'namespaces', 'clusterResources', 'shard', 'project'];
+  const strange = [5, true, [], { a: 'YQ==' }, '/w==', Buffer.alloc(1 << 20, 0xff).toString('base64')];
+  it.each(keys.flatMap((key) => strange.map((value) => [key, value] as const)))(
+    'refuses the whole Secret if the value of %s is no text',
+    (key, value) => {
+      const one = secret({ server: 'https://x', name: 'dest', namespaces: 'a', project: 'p' });
+      const data = { ...(one['data'] as object), [key]: value };
+      const expected = { server: 'https://x', name: 'dest', project: 'p', [key]: key === 'project' ? undefined : '' };
+      expect(parseClusterSecret({ ...one, data } as KubeObject)).toMatchObject({
+        error: `the key "${key}" is not base64 of UTF-8 text`,
+        server: expected.server,
+        name: expected.name,
+        project: expected.project,
+      });
+    },
+  );
+
+  it.each([
+    ['config', '['.repeat(1 << 20)],
+    ['config', '{"a":'.repeat(200_000)],
+    ['shard', '1'.repeat(1 << 20)],
+  ])('reports a value of 1 MiB in %s without showing it', (key, text) => {
+    const cluster = parseClusterSecret(secret({ server: 'https://x', [key]: text }));
+    const message = 'error' in cluster ? cluster.error : (cluster.problem ?? '');
+    expect(message).toContain(`the key "${key}" is not `);
+    expect(message.length).toBeLessThan(200);
   });
 
   it('accepts half a client certificate beside a token, as client-go does', () => {

@@ -2,23 +2,18 @@ import { defined, isObject, outsideText, ownMember, parseJson, SecretValue, spli
 import type { JsonObject } from '#base';
 import { annotations, inClusterName, inClusterServer, labels, withoutUserInfo } from '#model';
 import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
-import { byId, isScoped, secretText } from './cluster-index.ts';
-import type { ClusterIndex } from './cluster-index.ts';
+import { byId, isScoped, mayBeInCluster, secretText, withoutStopped } from './cluster-index.ts';
+import type { ClusterFault, ClusterIndex } from './cluster-index.ts';
 import { formerClaim, hiddenCluster, unreadableClaim } from './cluster-claims.ts';
 import type { ClusterClaims } from './cluster-claims.ts';
 import { splitCommaList, stringItems } from './values.ts';
-import { secretData } from './secret-data.ts';
+import { secretData, unreadableKeys } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
 
 /** `problem`: the Secret is usable, but part of it is ignored. */
 export type ParsedCluster = Cluster & { readonly problem?: string };
 
-/** Why a cluster Secret cannot be used, and what is readable of its cluster ("": nothing). */
-export interface ClusterFault {
-  readonly error: string;
-  readonly server: string;
-  readonly name: string;
-}
+const clusterKeys = ['server', 'name', 'config', 'namespaces', 'clusterResources', 'shard', 'project'];
 
 /**
  * Parses a cluster Secret, or returns why it cannot be read (Argo CD: util/db/cluster.go).
@@ -27,11 +22,17 @@ export interface ClusterFault {
  * part of the cluster's name, which appears in labels, keys and messages.
  */
 export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnection): ParsedCluster | ClusterFault {
-  const data = secretData(secret);
+  const unreadable = unreadableKeys(secret, clusterKeys);
+  const readable = Object.entries(secretData(secret)).filter(([key]) => !unreadable.includes(key));
+  const data: Readonly<Record<string, string>> = Object.fromEntries(readable);
   const given = (data['server'] ?? '').trim();
   const server = serverName(given);
   const name = (data['name'] ?? '').trim();
-  const fault = (error: string): ClusterFault => ({ error, server, name });
+  const project = data['project'] === '' ? undefined : data['project'];
+  const createdAt = secret.metadata.creationTimestamp ?? '';
+  const id = secret.metadata.uid ?? '';
+  const fault = (error: string): ClusterFault => ({ error, server, name, id, createdAt, project });
+  if (unreadable.length > 0) return fault(`the key "${unreadable[0] ?? ''}" is not base64 of UTF-8 text`);
   if (server === '') return fault('the key "server" is missing or empty');
   const config = parseConfig(data['config']);
   if ('error' in config) return fault(config.error);
@@ -44,15 +45,14 @@ export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnec
   Reflect.deleteProperty(clusterAnnotations, annotations.lastApplied);
   Reflect.deleteProperty(clusterAnnotations, annotations.managedBy);
   return {
-    id: secret.metadata.uid ?? '',
+    id,
     server,
     name,
     namespaces: splitCommaList(data['namespaces']),
     clusterResources: data['clusterResources'] === 'true',
     ...(typeof shard === 'number' ? { shard } : {}),
-    ...(data['project'] === undefined || data['project'] === '' ? {} : { project: data['project'] }),
-    ...defined({ secretName: secret.metadata.name }),
-    createdAt: secret.metadata.creationTimestamp ?? '',
+    ...defined({ project, secretName: secret.metadata.name }),
+    createdAt,
     labels: clusterLabels,
     annotations: clusterAnnotations,
     connection: { ...withoutUserInfo({ ...connection, server: given }), server: connection.server },
@@ -78,17 +78,20 @@ export function implicitCluster(inCluster?: ClusterConnection): Cluster {
  * All listed clusters, several of which may share a URL: those of Secrets, and the implicit
  * in-cluster one if it is enabled and no unscoped Secret has its URL (a scoped Secret must not take
  * the in-cluster away from all other projects). If the in-cluster is disabled, none with that URL.
- * Sorted by id, then server.
+ * An unreadable Secret keeps its URL from those that it precedes. Sorted by id, then server.
  */
 export function clusterList(
-  fromSecrets: readonly Cluster[],
+  fromSecrets: readonly (Cluster | ClusterFault)[],
   inClusterEnabled: boolean,
   inCluster?: ClusterConnection,
 ): readonly Cluster[] {
-  const list = fromSecrets.filter((cluster) => inClusterEnabled || cluster.server !== inClusterServer);
-  if (inClusterEnabled && !list.some((cluster) => cluster.server === inClusterServer && !isScoped(cluster)))
-    list.push(implicitCluster(inCluster));
-  return list.sort(byId);
+  const faults = fromSecrets.flatMap((entry) => ('error' in entry ? [entry] : []));
+  const list = fromSecrets
+    .flatMap((entry) => ('error' in entry ? [] : [entry]))
+    .filter(({ server }) => inClusterEnabled || server !== inClusterServer);
+  const isShared = list.some((cluster) => cluster.server === inClusterServer && !isScoped(cluster));
+  if (inClusterEnabled && !isShared && !faults.some(mayBeInCluster)) list.push(implicitCluster(inCluster));
+  return [...withoutStopped(list, faults)].sort(byId);
 }
 
 /**

@@ -5,7 +5,14 @@ import type { ObservedSettings } from './observed-settings.ts';
 export function registerMetrics(
   metrics: MetricRegistry,
   observed: Pick<ObservedSettings, 'unreadable' | 'vanishedSeconds' | 'isForgetful'>,
+  unreadableSecrets: () => readonly string[],
 ): void {
+  metrics.family({
+    name: 'driftless_secret_unreadable',
+    help: '1 for each cluster or repository Secret that cannot be used, and for one of the in-cluster while its deletion may be a passing one.',
+    type: 'gauge',
+    collect: () => unreadableSecrets().map((secret) => ({ labels: { secret }, value: 1 })),
+  });
   metrics.family({
     name: 'driftless_setting_unreadable',
     help: '1 for each key of argocd-cm that narrows what is written and cannot be read; kept: whether its last readable value is in force.',

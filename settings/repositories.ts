@@ -1,7 +1,7 @@
 import { parseGoBool, SecretValue } from '#base';
 import { bareRepository, comparableAddress, credentialPrefix, isRefused, normalizeGitUrl, readAddress } from '#model';
 import type { KubeObject, Repository } from '#model';
-import { secretData } from './secret-data.ts';
+import { secretData, unreadableKeys } from './secret-data.ts';
 
 /** A parsed repository or credential Secret. */
 export interface RepositoryEntry {
@@ -35,6 +35,8 @@ const credentialKeys = [
  */
 export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { readonly error: string } {
   const data = secretData(secret);
+  const [unreadable] = unreadableKeys(secret, ['url', 'type', 'name', 'project', 'proxy', ...booleanKeys]);
+  if (unreadable !== undefined) return { error: `the key "${unreadable}" is not base64 of UTF-8 text` };
   const url = data['url'] ?? '';
   if (url === '') return { error: 'the key "url" is missing or empty' };
   const type = data['type'] === undefined || data['type'] === '' ? 'git' : data['type'];

@@ -1,4 +1,5 @@
-import { isObject } from '#base';
+import { isUtf8 } from 'node:buffer';
+import { isObject, ownMember } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 
@@ -10,6 +11,17 @@ export function secretData(secret: KubeObject): Readonly<Record<string, string>>
   for (const [key, value] of Object.entries(data))
     if (typeof value === 'string') decoded[key] = Buffer.from(value, 'base64').toString('utf8');
   return decoded;
+}
+
+/** The keys whose values are neither absent nor base64 of UTF-8 text. */
+export function unreadableKeys(secret: KubeObject, keys: readonly string[]): readonly string[] {
+  const data = secret['data'] as Json | undefined;
+  if (!isObject(data)) return [];
+  return keys.filter((key) => {
+    const value = ownMember(data, key);
+    if (value === undefined || value === null) return false;
+    return typeof value !== 'string' || !isUtf8(Buffer.from(value, 'base64'));
+  });
 }
 
 /** "Secret argocd/cluster-x", for messages. */

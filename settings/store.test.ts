@@ -1,57 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { seededRandom, Shutdown } from '#base';
 import { inClusterServer } from '#model';
-import { FakeClock } from '#support';
-import { silentLogger } from '#telemetry';
-import { FakeHub } from './testing/fake-hub.ts';
-import { createSettingsStore } from './store.ts';
-import type { SettingsStoreDeps } from './store.ts';
+import type { FakeHub } from './testing/fake-hub.ts';
+import { cluster, settingsWorld, suspending } from './testing/settings-world.ts';
+import type { CompileScripts } from './testing/settings-world.ts';
 import type { SettingsStore, UnresolvedDestination } from './types.ts';
 
 type Change = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
-type CompileScripts = NonNullable<SettingsStoreDeps['healthScripts']>;
-
-const suspending: CompileScripts = (overrides) => ({
-  run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
-});
-
-async function world(prepare: (hub: FakeHub) => void = () => undefined, healthScripts: CompileScripts = suspending) {
-  const hub = new FakeHub();
-  prepare(hub);
-  const clock = new FakeClock();
-  const store = createSettingsStore({
-    client: hub.client(),
-    namespace: 'argocd',
-    clock,
-    random: seededRandom(1),
-    logger: silentLogger,
-    inClusterConnection: { server: 'https://10.0.0.1', insecure: false, credentials: {} },
-    healthScripts,
-  });
-  const changes: Change[] = [];
-  store.onChange((change) => changes.push(change));
-  const controller = new AbortController();
-  const running = store.run(controller.signal);
-  await store.ready?.(controller.signal);
-  await clock.settle();
-  const stop = async (): Promise<void> => {
-    controller.abort(new Shutdown());
-    await running;
-    expect(clock.pending).toBe(0);
-  };
-  return { hub, clock, store, changes, stop };
-}
-
-const cluster = (name: string, token = 't'): Record<string, string> => ({
-  server: `https://${name}`,
-  name,
-  config: JSON.stringify({ bearerToken: token }),
-});
-
 describe('createSettingsStore', () => {
   it('works without any configuration: defaults and the in-cluster destination', async () => {
-    const { store, hub, changes, stop } = await world();
+    const { store, hub, changes, stop } = await settingsWorld();
     expect(store.settings().version).toBe('default');
     expect(store.clusters().map(({ server, connection }) => [server, connection.server])).toEqual([
       [inClusterServer, 'https://10.0.0.1'],
@@ -67,7 +25,7 @@ describe('createSettingsStore', () => {
   });
 
   it('has read all objects when it is ready, and notifies once', async () => {
-    const { store, changes, stop } = await world((hub) => {
+    const { store, changes, stop } = await settingsWorld((hub) => {
       hub.put('ConfigMap', 'argocd-cm', { installationID: 'x' });
       for (let i = 0; i < 50; i += 1) hub.put('Secret', `c${i}`, cluster(`c${i}`), { secretType: 'cluster' });
       hub.put('Secret', 'r', { url: 'https://git/x', username: 'u' }, { secretType: 'repository' });
@@ -81,7 +39,7 @@ describe('createSettingsStore', () => {
   });
 
   it('follows changes, and notifies only about those', async () => {
-    const { store, hub, clock, changes, stop } = await world((h) =>
+    const { store, hub, clock, changes, stop } = await settingsWorld((h) =>
       h.put('Secret', 'c', cluster('c'), { secretType: 'cluster' }),
     );
     const expectChange = async (act: () => void, expected: Partial<Change> | undefined): Promise<void> => {
@@ -116,7 +74,7 @@ describe('createSettingsStore', () => {
   });
 
   it('writes with Secrets for writing only, and reads with the others only', async () => {
-    const { store, hub, clock, stop } = await world(() => undefined);
+    const { store, hub, clock, stop } = await settingsWorld(() => undefined);
     hub.put('Secret', 'read', { url: 'https://git/a', password: 'reads' }, { secretType: 'repository' });
     hub.put(
       'Secret',
@@ -135,7 +93,7 @@ describe('createSettingsStore', () => {
   });
 
   it('finds the same value of a repository until a Secret changes', async () => {
-    const { store, hub, clock, stop } = await world((h) =>
+    const { store, hub, clock, stop } = await settingsWorld((h) =>
       h.put('Secret', 'r', { url: 'https://git/a' }, { secretType: 'repository' }),
     );
     const first = store.repository('https://git/a', 'p');
@@ -150,7 +108,7 @@ describe('createSettingsStore', () => {
   });
 
   it('skips a malformed Secret, names it, and keeps the others', async () => {
-    const { store, hub, clock, stop } = await world((h) => {
+    const { store, hub, clock, stop } = await settingsWorld((h) => {
       h.put('Secret', 'good', cluster('good'), { secretType: 'cluster' });
       h.put('Secret', 'bad', { server: 'https://bad', config: '{"bearerToken":"hunter2' }, { secretType: 'cluster' });
       h.put('Secret', 'odd', { ...cluster('odd'), shard: 'x' }, { secretType: 'cluster' });
@@ -255,7 +213,7 @@ describe('createSettingsStore', () => {
         { former: gone },
       ],
     ])('names what may have it when %s', async (_title, destination, change, expected) => {
-      const { store, hub, clock, stop } = await world((h) =>
+      const { store, hub, clock, stop } = await settingsWorld((h) =>
         h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }),
       );
       store.resolve(destination);
@@ -269,7 +227,7 @@ describe('createSettingsStore', () => {
     });
 
     it('forgets the claim when the Secret is readable again', async () => {
-      const { store, hub, clock, stop } = await world((h) =>
+      const { store, hub, clock, stop } = await settingsWorld((h) =>
         h.put('Secret', 'dest', cluster('dest'), { secretType: 'cluster' }),
       );
       hub.remove('Secret', 'dest');
@@ -281,7 +239,7 @@ describe('createSettingsStore', () => {
   });
 
   it('provides settings with the health scripts of the same overrides', async () => {
-    const { store, hub, clock, stop } = await world();
+    const { store, hub, clock, stop } = await settingsWorld();
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: {} };
     expect(store.settings().healthScripts?.run('', pod)).toBeUndefined();
     hub.put('ConfigMap', 'argocd-cm', { 'resource.customizations.health.Pod': 'return nil' });
@@ -313,7 +271,7 @@ describe('createSettingsStore', () => {
     it('is not ready before the scripts can run', async () => {
       const { compile, finish, asked } = slowEngine();
       let isReady = false;
-      const starting = world((hub) => hub.put('ConfigMap', 'argocd-cm', withScript), compile);
+      const starting = settingsWorld((hub) => hub.put('ConfigMap', 'argocd-cm', withScript), compile);
       void starting.then(() => (isReady = true));
       await asked;
       await new Promise((done) => setImmediate(done));
@@ -326,7 +284,7 @@ describe('createSettingsStore', () => {
 
     it('keeps the settings in effect, then uses and announces the new ones', async () => {
       const { compile, finish } = slowEngine();
-      const { store, hub, clock, changes, stop } = await world(() => undefined, compile);
+      const { store, hub, clock, changes, stop } = await settingsWorld(() => undefined, compile);
       hub.put('ConfigMap', 'argocd-cm', withScript);
       await clock.settle();
       expect([store.settings().version, changes]).toEqual(['default', []]);
@@ -339,7 +297,7 @@ describe('createSettingsStore', () => {
 
     it('uses the last of several changes', async () => {
       const { compile, finish } = slowEngine();
-      const { store, hub, clock, stop } = await world(() => undefined, compile);
+      const { store, hub, clock, stop } = await settingsWorld(() => undefined, compile);
       hub.put('ConfigMap', 'argocd-cm', withScript);
       await clock.settle();
       hub.put('ConfigMap', 'argocd-cm', { installationID: 'last' });
@@ -352,7 +310,7 @@ describe('createSettingsStore', () => {
 
     it('uses settings without scripts if the engine cannot be loaded', async () => {
       const { compile, fail } = slowEngine();
-      const { store, hub, clock, stop } = await world(() => undefined, compile);
+      const { store, hub, clock, stop } = await settingsWorld(() => undefined, compile);
       hub.put('ConfigMap', 'argocd-cm', withScript);
       await clock.settle();
       fail();
@@ -364,7 +322,7 @@ describe('createSettingsStore', () => {
   });
 
   it('isolates listeners from each other', async () => {
-    const { store, hub, clock, stop } = await world();
+    const { store, hub, clock, stop } = await settingsWorld();
     let heard = 0;
     store.onChange(() => {
       throw new Error('a bug');
@@ -380,7 +338,7 @@ describe('createSettingsStore', () => {
   });
 
   it('reads the keys of argocd-gpg-keys-cm, and notifies when they change', async () => {
-    const { hub, store, clock, changes, stop } = await world((h) =>
+    const { hub, store, clock, changes, stop } = await settingsWorld((h) =>
       h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' }),
     );
     const signal = new AbortController().signal;
@@ -400,7 +358,7 @@ describe('createSettingsStore', () => {
   });
 
   it('blocks only callers that need GPG keys if these cannot be read', async () => {
-    const { hub, store, clock, stop } = await world((h) => {
+    const { hub, store, clock, stop } = await settingsWorld((h) => {
       h.forbidden = 'argocd-gpg-keys-cm';
       h.put('ConfigMap', 'argocd-gpg-keys-cm', { A: 'a' });
     });

@@ -1,4 +1,4 @@
-import { abortable, defined, SecretValue } from '#base';
+import { abortable, defined } from '#base';
 import type { Clock, ClockTimer, RandomSource } from '#base';
 import { apiResource, createInformer } from '#kube';
 import type { Informer, KubeClient } from '#kube';
@@ -13,17 +13,17 @@ import type {
   Settings,
 } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
-import { indexClusters } from './cluster-index.ts';
-import type { ClusterIndex } from './cluster-index.ts';
-import type { ClusterClaims, FormerCluster } from './cluster-claims.ts';
-import { clusterList, parseClusterSecret, resolveDestination, withClaims } from './clusters.ts';
-import type { ClusterFault, ParsedCluster } from './clusters.ts';
+import type { ClusterFault } from './cluster-index.ts';
+import { ClusterSecrets } from './cluster-secrets.ts';
+import { parseClusterSecret } from './clusters.ts';
+import type { ParsedCluster } from './clusters.ts';
 import { registerMetrics } from './metrics.ts';
 import { ObservedSettings, textData } from './observed-settings.ts';
 import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
 import type { RepositoryEntry } from './repositories.ts';
 import { nameOfSecret } from './secret-data.ts';
 import type { SettingsStore, SettingsWriter, UnresolvedDestination } from './types.ts';
+import { isSameValue } from './values.ts';
 import type { SettingsProblem } from './values.ts';
 
 export interface SettingsStoreDeps {
@@ -85,12 +85,7 @@ class WatchedSettings implements SettingsStore {
   #nextSettingsAt = 0;
   #settingsTimer: ClockTimer | undefined;
   #heldChange: SettingsChange | undefined;
-  /** Built on first use: a start with 1,000 Secrets builds it once. */
-  #clusters: ClusterIndex | undefined;
-  /** Derived from the entries and `#former` on first use. */
-  #unusable: ClusterClaims | undefined;
-  /** The last cluster of each Secret that has another one now, or none. */
-  readonly #former = new Map<string, FormerCluster>();
+  readonly #clusters: ClusterSecrets;
   #readable: RepositoryIndex | undefined;
   #writable: RepositoryIndex | undefined;
   #pending: SettingsChange | undefined;
@@ -104,7 +99,11 @@ class WatchedSettings implements SettingsStore {
       writer: deps.writer,
       use: (settings) => this.#useWithScripts(settings),
     });
-    if (deps.metrics !== undefined) registerMetrics(deps.metrics, this.#observed);
+    this.#clusters = new ClusterSecrets({
+      ...deps,
+      onChange: () => this.#changed({ settings: false, clusters: true, repositories: false }),
+    });
+    if (deps.metrics !== undefined) registerMetrics(deps.metrics, this.#observed, () => this.#unreadableSecrets());
     this.#useWithScripts(defaultSettings);
   }
 
@@ -119,6 +118,7 @@ class WatchedSettings implements SettingsStore {
       await Promise.all([configMap.run(signal), secrets.run(signal), gpgKeys.run(signal), this.#observed.run(signal)]);
     } finally {
       this.#settingsTimer?.cancel();
+      this.#clusters.close();
       for (const unsubscribe of stop) unsubscribe();
     }
   }
@@ -126,6 +126,7 @@ class WatchedSettings implements SettingsStore {
   async ready(signal: AbortSignal): Promise<void> {
     const { configMap, secrets } = this.#informers;
     await abortable(Promise.all([configMap.ready?.(signal), secrets.ready?.(signal)]), signal);
+    this.#clusters.listed();
     this.#observed.listed();
     await abortable(this.#observed.decided(), signal);
     await abortable(this.#loading ?? Promise.resolve(), signal);
@@ -136,25 +137,11 @@ class WatchedSettings implements SettingsStore {
   }
 
   clusters(): readonly Cluster[] {
-    return this.#index().list;
+    return this.#clusters.index(this.#settings.inClusterEnabled).list;
   }
 
   resolve(destination: ApplicationDestination, project?: string): Cluster | UnresolvedDestination {
-    const { inClusterEnabled } = this.#settings;
-    const index = this.#index();
-    const found = resolveDestination(destination, index, inClusterEnabled, project);
-    return 'error' in found
-      ? withClaims(found, destination, { index, claims: this.#claims(), inClusterEnabled })
-      : found;
-  }
-
-  #claims(): ClusterClaims {
-    if (this.#unusable !== undefined) return this.#unusable;
-    const unreadable = [...this.#entries].flatMap(([object, { kind, value }]) =>
-      kind === 'cluster' && 'error' in value ? [{ object, ...value }] : [],
-    );
-    this.#unusable = { unreadable, former: new Map(this.#former) };
-    return this.#unusable;
+    return this.#clusters.resolve(destination, this.#settings.inClusterEnabled, project);
   }
 
   repository(url: string, project: string): Repository {
@@ -191,13 +178,18 @@ class WatchedSettings implements SettingsStore {
 
   problems(): readonly SettingsProblem[] {
     const found: SettingsProblem[] = [...this.#observed.problems()];
-    for (const [object, { value }] of this.#entries) {
-      if ('error' in value) found.push({ object, message: value.error });
-      else if ('problem' in value) found.push({ object, message: value.problem });
-    }
-    for (const { server, conflict } of this.#index().list)
-      if (conflict !== undefined) found.push({ object: `cluster ${server}`, message: conflict });
+    for (const [object, { kind, value }] of this.#entries)
+      if (kind !== 'cluster' && 'error' in value) found.push({ object, message: value.error });
+    found.push(...this.#clusters.problems(this.#settings.inClusterEnabled));
     return found;
+  }
+
+  /** For metrics: `Secret NAMESPACE/NAME` without the first word. */
+  #unreadableSecrets(): readonly string[] {
+    const ofRepositories = [...this.#entries].flatMap(([object, { kind, value }]) =>
+      kind !== 'cluster' && 'error' in value ? [object] : [],
+    );
+    return [...ofRepositories, ...this.#clusters.unreadable()].map((object) => object.replace(/^Secret /, ''));
   }
 
   /** The present settings stay in effect until the scripts of the new ones are loaded. */
@@ -237,22 +229,11 @@ class WatchedSettings implements SettingsStore {
     if (entry !== undefined && 'error' in entry.value)
       this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
     if (isSameEntry(before, entry)) return;
-    this.#noteFormer(name, before, entry);
+    if (before?.kind === 'cluster' || entry?.kind === 'cluster')
+      this.#clusters.observe(name, entry?.kind === 'cluster' ? entry.value : undefined);
     const kinds = new Set([before?.kind, entry?.kind]);
     const repositories = [...kinds].some((kind) => kind !== undefined && kind !== 'cluster');
     this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
-  }
-
-  /** Remembers the cluster that a Secret had, for messages about destinations that it named. */
-  #noteFormer(object: string, before: SecretEntry | undefined, now: SecretEntry | undefined): void {
-    if (before?.kind !== 'cluster') return;
-    const isThere = now?.kind === 'cluster';
-    const { server, name } = before.value;
-    if (isThere && now.value.server === server && now.value.name === name) return;
-    this.#former.delete(object);
-    this.#former.set(object, { server, name, isThere });
-    const [oldest] = this.#former.keys();
-    if (this.#former.size > maxFormerClusters && oldest !== undefined) this.#former.delete(oldest);
   }
 
   /**
@@ -284,18 +265,6 @@ class WatchedSettings implements SettingsStore {
     }
   }
 
-  #index(): ClusterIndex {
-    if (this.#clusters !== undefined) return this.#clusters;
-    const parsed: Cluster[] = [];
-    for (const entry of this.#entries.values())
-      if (entry.kind === 'cluster' && !('error' in entry.value)) parsed.push(entry.value);
-    const { inClusterEnabled } = this.#settings;
-    this.#clusters = indexClusters(clusterList(parsed, inClusterEnabled, this.#deps.inClusterConnection));
-    for (const { server, conflict } of this.#clusters.list)
-      if (conflict !== undefined) this.#deps.logger.warn('Several cluster Secrets have one URL', { server, conflict });
-    return this.#clusters;
-  }
-
   #repositories(kind: RepositoryKind): readonly RepositoryEntry[] {
     const found: RepositoryEntry[] = [];
     for (const entry of this.#entries.values())
@@ -305,7 +274,6 @@ class WatchedSettings implements SettingsStore {
 
   /** Readers see a change at once; listeners get all changes of one event-loop turn together. */
   #changed(change: SettingsChange): void {
-    if (change.clusters) [this.#clusters, this.#unusable] = [undefined, undefined];
     if (change.repositories) [this.#readable, this.#writable] = [undefined, undefined];
     const waitMs = change.settings ? this.#nextSettingsAt - this.#deps.clock.monotonic() : 0;
     if (waitMs <= 0) {
@@ -340,8 +308,6 @@ class WatchedSettings implements SettingsStore {
   }
 }
 
-const maxFormerClusters = 1000;
-
 function both(a: SettingsChange | undefined, b: SettingsChange): SettingsChange {
   return {
     settings: a?.settings === true || b.settings,
@@ -352,18 +318,6 @@ function both(a: SettingsChange | undefined, b: SettingsChange): SettingsChange 
 
 function isSameEntry(a: SecretEntry | undefined, b: SecretEntry | undefined): boolean {
   return a?.kind === b?.kind && isSameValue(a?.value, b?.value);
-}
-
-/** Deep equality of parsed values, Secret values included: a rotated token is a change. */
-function isSameValue(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (a instanceof SecretValue || b instanceof SecretValue)
-    return a instanceof SecretValue && b instanceof SecretValue && a.reveal() === b.reveal();
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
-  return (
-    left.length === right.size && left.every(([key, value]) => right.has(key) && isSameValue(value, right.get(key)))
-  );
 }
 
 const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');

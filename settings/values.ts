@@ -1,4 +1,4 @@
-import { messageOf, ownMember, parseYamlDocuments } from '#base';
+import { messageOf, ownMember, parseYamlDocuments, SecretValue } from '#base';
 import type { Json, JsonObject } from '#base';
 
 /**
@@ -67,4 +67,16 @@ export function textList(object: JsonObject, name: string, report: (message: str
 export function lineOf(text: string, member: string): string {
   const line = text.split('\n').findIndex((content) => content.replace(/^[\s"'{-]+/, '').startsWith(member));
   return line < 0 ? '' : `line ${line + 1}: `;
+}
+
+/** Deep equality of parsed values, Secret values included: a rotated token is a change. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (a instanceof SecretValue || b instanceof SecretValue)
+    return a instanceof SecretValue && b instanceof SecretValue && a.reveal() === b.reveal();
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return (
+    left.length === right.size && left.every(([key, value]) => right.has(key) && isSameValue(value, right.get(key)))
+  );
 }

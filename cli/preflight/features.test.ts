@@ -809,6 +809,8 @@ const undetected: Readonly<Record<string, string>> = {
   '"invalidate cache" of a cluster': harmless,
   'self-heal while a source cannot be read': outage,
   'self-heal backoff': harmless,
+  'self-heal of an Unknown resource': 'about rules that cannot be read, which are reported as such',
+  'an unreadable cluster Secret': 'a Secret that cannot be read now is reported as such',
   'an object that another writer changes back again and again': 'told by a condition when it happens; to the better',
   'failed passes': harmless,
   'changes of a project or of repository Secrets': harmless,

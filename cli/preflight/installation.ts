@@ -129,8 +129,7 @@ class InstallationReader {
     const { hub } = this.#query;
     const parsed = found
       .filter((secret) => typeOf(secret) === 'cluster')
-      .map((secret) => parseClusterSecret(secret, hub))
-      .flatMap((cluster) => ('error' in cluster ? [] : [cluster]));
+      .map((secret) => parseClusterSecret(secret, hub));
     return clusterList(parsed, inClusterEnabled, hub);
   }
 

@@ -9,7 +9,7 @@ import {
 } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { asApplication, labels } from '#model';
-import type { ApiResource, Application, Cluster, KubeObject } from '#model';
+import type { ApiResource, Application, KubeObject } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { chooseClusters, clusterList, parseClusterSecret, parseSettings } from '#settings';
 import {
@@ -202,15 +202,12 @@ class HubReader {
     inClusterEnabled: boolean,
     published: TableDocument | undefined,
   ): readonly ListedCluster[] {
-    const parsed = secrets.flatMap((secret): Cluster[] => {
+    const parsed = secrets.map((secret) => {
       const cluster = parseClusterSecret(secret);
       const name = `Secret ${this.#namespace}/${secret.metadata.name ?? ''}`;
-      if ('error' in cluster) {
-        this.#notes.push(`${name} is ignored, as by the controller: ${cluster.error}`);
-        return [];
-      }
-      if (cluster.problem !== undefined) this.#notes.push(`${name}: ${cluster.problem}`);
-      return [cluster];
+      if ('error' in cluster) this.#notes.push(`${name} is ignored, as by the controller: ${cluster.error}`);
+      else if (cluster.problem !== undefined) this.#notes.push(`${name}: ${cluster.problem}`);
+      return cluster;
     });
     const listed = clusterList(parsed, inClusterEnabled);
     const chosen = new Map(chooseClusters(listed).map((cluster) => [cluster.server, cluster]));

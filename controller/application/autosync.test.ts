@@ -209,6 +209,16 @@ describe('decideAutosync', () => {
     expect(healed.do === 'start' && healed.operation.retry).toEqual(retry);
   });
 
+  it('does not heal a resource that is Unknown: its ignore rules may be unreadable', () => {
+    const unknown = { kind: 'ConfigMap', name: 'a', namespace: 'n', status: 'Unknown' } as const;
+    const decision = decideAutosync(facts(application(on, ran()), { resources: [drifted, unknown, fine] }));
+    expect(decision.do === 'start' && decision.operation.sync?.resources).toEqual([
+      { group: 'apps', kind: 'Deployment', name: 'web' },
+    ]);
+    const alone = decideAutosync(facts(application(on, ran()), { resources: [unknown, fine] }));
+    expect(alone).toEqual({ do: 'skip', reason: 'it is unknown whether the other resources differ' });
+  });
+
   it('heals with a partial operation without namespaces, at once the first time', () => {
     expect(decideAutosync(facts(application(on, ran())))).toEqual({
       do: 'start',

@@ -82,6 +82,7 @@ export const onlyPruningLeft = 'only pruning is left, and pruning is off';
 export const alreadySynced = 'this revision was already synced and self-heal is off';
 /** A condition names the objects. */
 export const onlyKeptLeft = 'only pruning is left, and it would not remove the objects';
+export const onlyUnknownLeft = 'it is unknown whether the other resources differ';
 /** The beginning of the reason while the next self-heal attempt waits. */
 export const healWaits = 'self-heal attempt ';
 
@@ -107,7 +108,9 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
       message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
     };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true) return { do: 'skip', reason: alreadySynced };
-  const drifted = facts.resources.filter(isOpen);
+  const drifted = facts.resources.filter(isDrifted);
+  // An operation without names would sync everything.
+  if (drifted.length === 0 && facts.resources.some(isOpen)) return { do: 'skip', reason: onlyUnknownLeft };
   const healable = drifted.filter((resource) => pauseMs(facts, resource) === 0);
   const leaves = healable.length === 0 || reasonToLeave(facts, healable) !== undefined;
   if (drifted.length > healable.length && leaves) return afterContestPause(facts, drifted);
@@ -122,6 +125,14 @@ function leaveKept({ kept, now }: AutosyncFacts): AutosyncDecision {
   const ms = deletionsRestMs([...kept.values()], now);
   if (ms === 0) return { do: 'skip', reason: onlyKeptLeft };
   return { do: 'wait', ms, reason: 'only pruning is left, and the objects are being deleted' };
+}
+
+/**
+ * Difference: Argo CD also names Unknown resources. Such a resource may have an ignore rule that
+ * cannot be read, and once the rule is repaired the operation would overwrite what it ignores.
+ */
+function isDrifted({ status }: ResourceStatus): boolean {
+  return status === 'OutOfSync';
 }
 
 function isOpen(resource: ResourceStatus): boolean {

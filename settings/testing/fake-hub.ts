@@ -10,6 +10,7 @@ interface WatchedWith {
 
 interface PutOptions {
   readonly secretType?: string;
+  readonly createdAt?: string;
   readonly more?: object;
 }
 
@@ -30,7 +31,7 @@ export class FakeHub {
     kind: 'ConfigMap' | 'Secret',
     name: string,
     data: Readonly<Record<string, string>>,
-    { secretType, more = {} }: PutOptions = {},
+    { secretType, createdAt, more = {} }: PutOptions = {},
   ): void {
     this.#version += 1;
     const labels = secretType === undefined ? {} : { labels: { 'argocd.argoproj.io/secret-type': secretType } };
@@ -39,6 +40,7 @@ export class FakeHub {
       namespace: 'argocd',
       uid: `uid-${name}`,
       resourceVersion: String(this.#version),
+      ...(createdAt === undefined ? {} : { creationTimestamp: createdAt }),
       ...labels,
     };
     const encode = (text: string): string => (kind === 'Secret' ? Buffer.from(text).toString('base64') : text);

@@ -179,13 +179,14 @@ describe('at a first start', () => {
     expect(keptSettings()).toBeUndefined();
   });
 
-  it('a rule that cannot be read leaves resources of its kind alone', async () => {
-    repo.commit({ 'app/a.yaml': config('a'), 'app/web.yaml': deployment() });
+  it('a rule that cannot be read leaves resources of its kind alone, and creates missing ones', async () => {
+    repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b'), 'app/web.yaml': deployment() });
     const first = await world.replica(atOnce);
     world.application('demo', { ...repo.source(), ...automated });
     await world.until('demo', synced);
     await first.stop();
     world.tamper('', 'ConfigMap', 'a', { data: { key: 'set by an operator' } });
+    world.cluster.store.delete('', 'ConfigMap', 'apps', 'b');
     create({ [ignoreKey]: 'jsonPointers: /data/key' });
     await world.replica(atOnce);
     const named = `argocd-cm ${ignoreKey} cannot be read: line 1: jsonPointers must be a list of texts`;
@@ -193,6 +194,8 @@ describe('at a first start', () => {
       warned('IgnoreRuleWarning', named)(app);
       expect(app.status?.sync?.status).toBe('Unknown');
     });
+    // No ignore rule prevents that a missing resource is created.
+    await eventually(() => expect(world.live('', 'ConfigMap', 'b')).toMatchObject({ data: { key: '1' } }), 20_000);
     expect(liveKey()).toBe('set by an operator');
     update(ignored);
     await world.until('demo', synced);

@@ -4,7 +4,17 @@ import type { GitFault } from './servers/git.ts';
 import type { RedisFault } from './servers/redis.ts';
 
 /** Temporary changes of the Secret of a cluster. */
-export type SecretChange = 'url of another cluster' | 'url with a slash' | 'renamed' | 'deleted';
+export type SecretChange =
+  | 'url of another cluster'
+  | 'url with a slash'
+  | 'renamed'
+  | 'deleted'
+  | 'without its type'
+  | 'config truncated'
+  | 'server emptied';
+
+/** Temporary changes of argocd-cm that must not widen what is written. */
+export type SettingsChange = 'deleted' | 'emptied' | 'text instead of a list' | 'bad YAML';
 
 /** How an Application is synced. */
 export type SyncManner = 'automated' | 'automated without prune' | 'manual';
@@ -45,6 +55,19 @@ export type Act = { readonly at: number } & (
   | { readonly do: 'git'; readonly fault: GitFault; readonly ms: number }
   | { readonly do: 'redis'; readonly fault: RedisFault; readonly ms: number }
   | { readonly do: 'secret'; readonly cluster: number; readonly change: SecretChange; readonly ms: number }
+  | { readonly do: 'settings'; readonly change: SettingsChange; readonly ms: number }
+  /** A kind may not be read, in one namespace if given, or lists work while watches are refused. */
+  | {
+      readonly do: 'unread';
+      readonly cluster: number;
+      readonly resource: string;
+      readonly verbs: 'list and watch' | 'watch';
+      readonly code: number;
+      readonly namespace?: string;
+      readonly ms: number;
+    }
+  /** An operator sets the field that an ignore rule leaves to it. */
+  | { readonly do: 'own'; readonly app: number }
   | { readonly do: 'split'; readonly cluster: number; readonly parts: number }
   | { readonly do: 'scale'; readonly replicas: number }
   | {
@@ -78,6 +101,8 @@ export interface WorldPlan {
   readonly others?: number;
   /** The clusters are watched in two namespaces only, and stream lists. */
   readonly scoped?: boolean;
+  /** A field of each Application belongs to an operator, by an ignore rule of argocd-cm. */
+  readonly owned?: boolean;
   readonly acts: readonly Act[];
 }
 

@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { KubeObject } from '#model';
 
 /** Part of every secret value of this world: no output may contain it, plain or in base64. */
@@ -11,8 +12,9 @@ export function hasCanary(text: string): boolean {
 export const namespace = 'apps';
 
 /** The objects that an Application has in Git at first. */
-export function firstObjects(app: string): readonly KubeObject[] {
+export function firstObjects(app: string, isOwned: boolean): readonly KubeObject[] {
   return [
+    ...(isOwned ? [ownedMap(app)] : []),
     configMap(`${app}-c0`, 'v0', { 'argocd.argoproj.io/sync-wave': '0' }),
     configMap(`${app}-c1`, 'v0', { 'argocd.argoproj.io/sync-wave': '1' }),
     configMap(`${app}-k0`, 'v0', { 'argocd.argoproj.io/sync-options': 'Prune=false' }),
@@ -29,6 +31,29 @@ export function firstObjects(app: string): readonly KubeObject[] {
 export function configMap(name: string, value: string, annotations: Readonly<Record<string, string>> = {}): KubeObject {
   const metadata = Object.keys(annotations).length === 0 ? { name } : { name, annotations };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: value } };
+}
+
+/** A ConfigMap with a field that an ignore rule leaves to an operator. */
+function ownedMap(app: string): KubeObject {
+  return { ...configMap(`${app}-i0`, 'v0'), data: { [ownedKey]: 'git', key: 'v0' } };
+}
+
+const ownedKey = 'owned';
+export const ownedRule = { 'resource.customizations.ignoreDifferences.all': `jsonPointers:\n- /data/${ownedKey}\n` };
+
+/** The field that belongs to an operator; undefined: the object has none. */
+export function ownedOf(object: KubeObject | undefined): unknown {
+  return (object?.['data'] as Readonly<Record<string, unknown>> | undefined)?.[ownedKey];
+}
+
+function ownedMember(object: KubeObject): Readonly<Record<string, string>> {
+  const value = ownedOf(object);
+  return typeof value === 'string' ? { [ownedKey]: value } : {};
+}
+
+/** As an operator writes it. */
+export function withOwned(object: KubeObject, value: string): KubeObject {
+  return { ...object, data: { ...(object['data'] as object | undefined), [ownedKey]: value } };
 }
 
 function secret(name: string, value: string): KubeObject {
@@ -52,7 +77,7 @@ function secretValue(name: string, value: string): string {
 
 /** The object with another value. */
 export function withValue(object: KubeObject, value: string): KubeObject {
-  if (object.kind === 'ConfigMap') return { ...object, data: { key: value } };
+  if (object.kind === 'ConfigMap') return { ...object, data: { ...ownedMember(object), key: value } };
   if (object.kind === 'Secret') return { ...object, data: { key: secretValue(object.metadata.name ?? '', value) } };
   return object;
 }
@@ -89,9 +114,10 @@ export function trackedBy(object: KubeObject): string | undefined {
   return object.metadata.annotations?.['argocd.argoproj.io/tracking-id']?.split(':')[0];
 }
 
-/** The values of an object, as text. */
-export function valuesOf(object: KubeObject): string {
-  return JSON.stringify(object['data'] ?? {});
+/** The values of an object that Git decides, as text. */
+export function valuesOf(object: object): string {
+  const { data = {} } = object as { readonly data?: Readonly<Record<string, unknown>> };
+  return JSON.stringify(omit(data, ownedKey));
 }
 
 export const resourceOf: Readonly<Record<string, string>> = {

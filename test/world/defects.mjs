@@ -254,6 +254,18 @@ export const defects = [
     '        listener.toString();',
   ),
   d(
+    'the defaults hold while argocd-cm is deleted',
+    'settings/in-force.ts',
+    "if (known !== undefined) return { data: known, kept: [], vanished: 'deleted' };",
+    '',
+  ),
+  d(
+    'a deletion gives up at once while its cluster cannot be resolved',
+    'controller/operation/unresolved-deletion.ts',
+    "if (leavesResources(app)) return { do: 'give up' };",
+    "return { do: 'give up' };",
+  ),
+  d(
     'ignored differences of the settings are ignored',
     'settings/overrides.ts',
     'override[field] = readIgnoreRules(',

@@ -60,11 +60,13 @@ export type WatchFault =
 /** The requests that a fault hits. */
 export interface FaultTarget {
   readonly to: string;
-  readonly verbs: 'read' | 'write' | 'any';
+  readonly verbs: 'read' | 'write' | 'any' | 'list and watch' | 'watch';
   /** Index of the replica; undefined: any. */
   readonly by?: number | undefined;
   /** Only requests for this resource. */
   readonly resource?: string | undefined;
+  /** Only requests in this namespace. */
+  readonly namespace?: string | undefined;
 }
 
 export interface ArmedFault extends FaultTarget {

@@ -143,10 +143,7 @@ function hasOptionsOf(wanted: KubeObject, live: KubeObject): boolean {
 
 /** Objects of a deleted Application that its cascade should have deleted. */
 function leftBehind(world: World, name: string): string | undefined {
-  const { acts, apps } = world.plan;
-  const plan = apps[Number(name.slice(1))];
-  // Without a resolvable destination an Application is deleted, and its objects stay.
-  if (acts.some((act) => act.do === 'secret' && act.cluster === plan?.cluster)) return undefined;
+  const plan = world.plan.apps[Number(name.slice(1))];
   if (plan?.cascades !== true || world.rules.mayHaveReturned(name)) return undefined;
   const left = world.objectsOf(name).filter((o) => trackedBy(o) === name && !hasSyncOption(o, 'Delete=false'));
   return left.length === 0 ? undefined : `its deletion left ${left.map(nameOf).join(', ')}`;

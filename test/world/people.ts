@@ -1,5 +1,6 @@
+import { defined } from '#base';
 import type { KubeObject } from '#model';
-import { configMap, firstObjects, isHook, namespace, resourceOf, withValue } from './content.ts';
+import { configMap, firstObjects, isHook, namespace, resourceOf, withOwned, withValue } from './content.ts';
 import { nameOf } from './servers/git.ts';
 import type { Act } from './plan.ts';
 import type { World } from './world.ts';
@@ -11,7 +12,7 @@ const cascade = 'resources-finalizer.argocd.argoproj.io';
 export function createApps(world: World): void {
   world.plan.apps.forEach((plan, i) => {
     const name = `a${i}`;
-    world.git.commit(name, firstObjects(name));
+    world.git.commit(name, firstObjects(name, world.plan.owned === true));
     world.hub.store.put('applications', {
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'Application',
@@ -71,6 +72,20 @@ export function perform(world: World, act: Act): void {
       world.counts.add(`cluster Secret: ${act.change}`);
       world.changeSecret(act.cluster, act.change, act.ms);
       return;
+    case 'settings':
+      world.counts.add(`argocd-cm: ${act.change}`);
+      world.changeSettings(act.change, act.ms);
+      return;
+    case 'unread': {
+      const { cluster, resource, verbs, code, namespace: where, ms } = act;
+      world.counts.add(verbs === 'watch' ? 'kind unwatchable' : 'kind forbidden');
+      const fault = { is: 'status', code } as const;
+      const until = world.time.now + ms;
+      const to = urlOf(world, cluster);
+      world.network.armed.push({ to, verbs, resource, namespace: where, fault, left: forEver, until });
+      world.network.disturb(to, 'closed', undefined);
+      return;
+    }
     case 'split':
       world.counts.add('cluster split');
       world.split(act.cluster, act.parts);
@@ -92,6 +107,7 @@ export function perform(world: World, act: Act): void {
     case 'pin':
     case 'manner':
     case 'delete':
+    case 'own':
     default:
       world.counts.add(`people: ${act.do}`);
       meddle(world, act);
@@ -122,7 +138,10 @@ function restore(world: World, { cluster, agoMs }: Extract<Act, { do: 'restore' 
 
 type PersonAct = Extract<
   Act,
-  { do: 'push' | 'edit' | 'abandon' | 'foreign' | 'sync' | 'terminate' | 'refresh' | 'pin' | 'manner' | 'delete' }
+  {
+    do:
+      'own' | 'push' | 'edit' | 'abandon' | 'foreign' | 'sync' | 'terminate' | 'refresh' | 'pin' | 'manner' | 'delete';
+  }
 >;
 
 function meddle(world: World, act: PersonAct): void {
@@ -133,7 +152,8 @@ function meddle(world: World, act: PersonAct): void {
   }
   const name = `a${act.app}`;
   if (world.app(name) === undefined) return;
-  if (act.do === 'push') push(world, name, act);
+  if (act.do === 'own') own(world, name);
+  else if (act.do === 'push') push(world, name, act);
   else if (act.do === 'edit') edit(world, name, act);
   else if (act.do === 'abandon') abandon(world, name, act.item);
   else if (act.do === 'sync') askForSync(world, name, act.prune);
@@ -176,6 +196,11 @@ function edit(world: World, app: string, { change, item }: Extract<Act, { do: 'e
   else store.put(resource, withValue(object, `drift-${world.elapsedMs}`));
 }
 
+function own(world: World, app: string): void {
+  const live = world.live(app, configMap(`${app}-i0`, ''));
+  if (live !== undefined) world.clusterOf(app).store.put('configmaps', withOwned(live, `operator-${world.elapsedMs}`));
+}
+
 /** Forbids the pruning of an object right before Git loses it. */
 function abandon(world: World, app: string, item: number): void {
   const objects = new Map(world.git.head(app).objects);
@@ -209,7 +234,9 @@ export function askForSync(world: World, app: string, prune: boolean): void {
     limit: world.asked.size % 2 === 0 ? 0 : -1,
     backoff: { duration: '1s', factor: 2, maxDuration: '8s' },
   };
-  const sync = { revision: spec?.source?.targetRevision ?? 'main', prune };
+  // Argo CD's API server copies the options of the spec into the operations of people.
+  const { syncOptions } = spec?.syncPolicy ?? {};
+  const sync = { revision: spec?.source?.targetRevision ?? 'main', prune, ...defined({ syncOptions }) };
   world.editApp(app, () => ({ operation: { sync, initiatedBy: { username }, retry } }));
 }
 

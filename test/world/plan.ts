@@ -1,6 +1,6 @@
 import { seededRandom } from '#base';
 import { Draw, firstOther } from './acts.ts';
-import type { Act, AppPlan, PlanWorld, SecretChange, WorldPlan } from './acts.ts';
+import type { Act, AppPlan, PlanWorld, SecretChange, SettingsChange, WorldPlan } from './acts.ts';
 import { companionsOf } from './companions.ts';
 import type { RequestFault, WatchFault } from './faults.ts';
 import type { RedisFault } from './servers/redis.ts';
@@ -32,6 +32,7 @@ export function planOf(seed: number): WorldPlan {
   acts.sort((a, b) => a.at - b.at);
   const plan = { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
   if (seed % 16 === 15) return withOtherRelease(plan);
+  if (seed % 32 > 24 && seed % 32 < 31) return withLostSettings(plan);
   return seed % 16 === 7 ? { ...plan, scoped: true } : plan;
 }
 
@@ -44,6 +45,48 @@ function withOtherRelease(plan: WorldPlan): WorldPlan {
   );
   return { ...plan, others, acts };
 }
+
+/**
+ * Settings vanish and become unreadable, cluster Secrets too, and kinds may not be read, while an
+ * operator owns a field of each Application.
+ */
+function withLostSettings(plan: WorldPlan): WorldPlan {
+  const draw = new Draw(seededRandom(plan.seed ^ 0x5e77));
+  const acts: Act[] = [...plan.acts];
+  for (let n = 3 + draw.below(4); n > 0; n -= 1) {
+    const at = 4000 + draw.below(plan.troubleMs - 5000);
+    const app = draw.below(plan.apps.length);
+    const act = someLoss(at, plan, draw);
+    const restart = { at: at + 1000, do: 'restart', by: draw.below(plan.replicas), how: 'kill', downMs: 500 } as const;
+    acts.push({ at: at - 3000, do: 'own', app }, act, { at: at + 500, do: 'own', app });
+    acts.push({ at: at + 2000 + draw.below(5000), do: 'edit', app, change: 'set', item: draw.below(8) });
+    if (draw.below(2) === 0) acts.push(restart);
+    if (act.do === 'secret' && draw.below(2) === 0) acts.push({ at: at + 1000, do: 'delete', app });
+  }
+  acts.sort((a, b) => a.at - b.at);
+  return { ...plan, owned: true, ...(draw.below(2) === 0 ? { scoped: true } : {}), acts };
+}
+
+function someLoss(at: number, { clusters, troubleMs }: WorldPlan, draw: Draw): Act {
+  const ms = 300 + draw.below(troubleMs - at);
+  const cluster = draw.below(clusters);
+  const resource = draw.pick(['configmaps', 'secrets', 'persistentvolumeclaims']);
+  switch (draw.below(6)) {
+    case 0:
+      return { at, do: 'secret', cluster, change: draw.pick(secretLosses), ms };
+    case 1: {
+      const where = draw.pick([{}, { namespace: 'apps' }, { namespace: 'elsewhere' }]);
+      return { at, do: 'unread', cluster, resource, verbs: 'list and watch', code: 403, ...where, ms };
+    }
+    case 2:
+      return { at, do: 'unread', cluster, resource, verbs: 'watch', code: draw.pick([403, 500, 501, 503]), ms };
+    default:
+      return { at, do: 'settings', change: draw.pick(settingsChanges), ms };
+  }
+}
+
+const secretLosses: readonly SecretChange[] = ['deleted', 'without its type', 'config truncated', 'server emptied'];
+const settingsChanges: readonly SettingsChange[] = ['deleted', 'emptied', 'text instead of a list', 'bad YAML'];
 
 function someFault(at: number, { draw, replicas, clusters }: PlanWorld): Act {
   const by = draw.below(replicas);

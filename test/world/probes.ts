@@ -207,8 +207,7 @@ function changeProject(world: World, spec: Readonly<Record<string, unknown>>): v
 
 function changeSettings(world: World, data: Readonly<Record<string, string>>): void {
   const found = world.hub.store.get('configmaps', 'argocd', 'argocd-cm');
-  if (found !== undefined)
-    world.hub.store.put('configmaps', { ...found, data: { 'cluster.inClusterEnabled': 'false', ...data } });
+  if (found !== undefined) world.hub.store.put('configmaps', { ...found, data: { ...world.settingsData, ...data } });
 }
 
 function endsOf(world: World, app: string): number {

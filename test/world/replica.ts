@@ -7,7 +7,7 @@ import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterConnection } from '#model';
 import { defaultRateLimiterConfig } from '#queues';
-import { createSettingsStore } from '#settings';
+import { createSettingsStore, createSettingsWriter } from '#settings';
 import { createOwnership, HubTime } from '#sharding';
 import type { Ownership } from '#sharding';
 import { createLogger, PromMetrics } from '#telemetry';
@@ -55,6 +55,8 @@ export interface ReplicaDeps {
   readonly birth: number;
   readonly seed: number;
   readonly clusterQps: number;
+  /** Keeps the settings in force for a restart. */
+  readonly keepsSettings: boolean;
   /** Each text that leaves the process by a log line. */
   readonly onOutput: (where: string, text: string) => void;
   readonly onGone: () => void;
@@ -102,7 +104,8 @@ export class WorldReplica implements NetworkProcess {
         ...(connection.server === hubUrl ? { onRequest: hubTimeListener(hubTime, clock) } : {}),
       });
     const hub = connect({ server: hubUrl, insecure: false, credentials: {} });
-    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd' });
+    const writer = deps.keepsSettings ? createSettingsWriter(hub) : undefined;
+    const settings = createSettingsStore({ ...common, client: hub, namespace: 'argocd', writer });
     this.ownership = createOwnership({
       ...common,
       client: hub,

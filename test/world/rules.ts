@@ -8,6 +8,7 @@ import {
   hasSyncOption,
   isHook,
   isReady,
+  ownedOf,
   resourceOf,
   trackedBy,
   valuesOf,
@@ -170,11 +171,14 @@ export class JournalRules {
     }
   }
 
-  #value(process: NetworkProcess, app: string, { request }: ServedRequest, { object }: StoreEvent): void {
+  #value(process: NetworkProcess, app: string, { request }: ServedRequest, { object, before }: StoreEvent): void {
+    if (before !== undefined && ownedOf(before) !== ownedOf(object))
+      this.#world.break(`${process.name} overwrites the ignored field of ${nameOf(object)}`);
     if (trackedBy(object) !== app) this.#world.break(`${process.name} leaves ${nameOf(object)} without its tracking`);
     const body = JSON.parse(request.body ?? '{}') as { data?: Record<string, unknown> };
     if (body.data === undefined) return;
-    const text = JSON.stringify(body.data);
+    const text = valuesOf(body);
+    if (text === '{}') return;
     const known = this.#world.git.branch(app).some(({ objects }) => {
       const wanted = objects.get(nameOf(object));
       return wanted !== undefined && valuesOf(wanted) === text;

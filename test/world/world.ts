@@ -5,8 +5,9 @@ import { openProject } from '#support';
 import { VirtualTime } from '../../sharding/testing/index.ts';
 import { WorldApiServer } from './servers/api-server.ts';
 import type { ServedKind } from './servers/api-server.ts';
-import { canary, configMap, hasCanary, isReady, namespace, resourceOf } from './content.ts';
+import { canary, configMap, hasCanary, isReady, namespace, ownedRule, resourceOf } from './content.ts';
 import { firstOther } from './acts.ts';
+import type { SettingsChange } from './acts.ts';
 import { FaultCounts } from './faults.ts';
 import { WorldGit } from './servers/git.ts';
 import type { Commit } from './servers/git.ts';
@@ -44,6 +45,13 @@ const beginMs = 1_000_000_000;
 /** How long a process that ended by itself is missing. */
 const restartMs = 2000;
 const bindMs = 1500;
+
+/** Changes that make a cluster Secret unreadable. */
+const damages: Readonly<Record<string, Partial<KubeObject>>> = {
+  'config truncated': { data: { config: Buffer.from('{"bearer').toString('base64') } },
+  'server emptied': { data: { server: '' } },
+  'without its type': { metadata: { labels: {} } },
+};
 
 /** The simulated world: one hub, clusters, Git, replicas and their network, in virtual time. */
 export class World implements ObservedWorld {
@@ -156,6 +164,7 @@ export class World implements ObservedWorld {
         birth: this.replicas.length,
         seed: this.plan.seed,
         clusterQps: this.plan.clusterQps,
+        keepsSettings: this.plan.owned === true,
         onOutput: (where, text) => {
           if (hasCanary(text)) this.break(`${where} of replica ${index} contains a secret value: ${text}`);
         },
@@ -235,7 +244,8 @@ export class World implements ObservedWorld {
 
   setManner(app: string, manner: SyncManner): void {
     this.manners.set(app, [...(this.manners.get(app) ?? []), { at: this.time.now, value: manner }]);
-    this.editApp(app, ({ spec }) => ({ spec: { ...spec, syncPolicy: syncPolicyOf(manner) } }));
+    const more = this.plan.owned === true ? { syncOptions: ['RespectIgnoreDifferences=true'] } : {};
+    this.editApp(app, ({ spec }) => ({ spec: { ...spec, syncPolicy: { ...syncPolicyOf(manner), ...more } } }));
   }
 
   writeWorkload(): void {
@@ -256,9 +266,39 @@ export class World implements ObservedWorld {
     const found = this.hub.store.get('secrets', 'argocd', `cluster-c${cluster}`);
     if (change === 'deleted') {
       if (found !== undefined) this.hub.store.delete('secrets', found);
+    } else if (change in damages) {
+      this.#writeSecret(cluster);
+      this.#damageSecret(cluster, damages[change]);
     } else if (change === 'renamed') this.#writeSecret(cluster, { name: `renamed-${this.elapsedMs}` });
     else this.#writeSecret(cluster, { server: change === 'url with a slash' ? `${url}/` : other });
     this.time.at(this.time.now + ms, () => this.#writeSecret(cluster));
+  }
+
+  #damageSecret(cluster: number, damage: Partial<KubeObject> | undefined): void {
+    const secret = this.hub.store.get('secrets', 'argocd', `cluster-c${cluster}`);
+    if (secret === undefined) return;
+    const data = { ...(secret['data'] as object), ...(damage?.['data'] as object | undefined) };
+    this.hub.store.put('secrets', { ...secret, data, metadata: { ...secret.metadata, ...damage?.metadata } });
+  }
+
+  /** The content of argocd-cm. */
+  get settingsData(): Readonly<Record<string, string>> {
+    return { 'cluster.inClusterEnabled': 'false', ...(this.plan.owned === true ? ownedRule : {}) };
+  }
+
+  /** Changes argocd-cm for a while. */
+  changeSettings(change: SettingsChange, ms: number): void {
+    const [rule = ''] = Object.keys(ownedRule);
+    const bad = change === 'bad YAML' ? 'jsonPointers: ["/data/owned' : 'jsonPointers: /data/owned';
+    const known = this.hub.store.get('configmaps', 'argocd', 'argocd-cm');
+    if (change !== 'deleted') this.#writeSettings(change === 'emptied' ? {} : { ...this.settingsData, [rule]: bad });
+    else if (known !== undefined) this.hub.store.delete('configmaps', known);
+    this.time.at(this.time.now + ms, () => this.#writeSettings(this.settingsData));
+  }
+
+  #writeSettings(data: Readonly<Record<string, string>>): void {
+    const metadata = { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } };
+    this.hub.store.put('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
   }
 
   split(cluster: number, parts: number): void {
@@ -297,12 +337,7 @@ export class World implements ObservedWorld {
   #prepareHub(): void {
     const { store } = this.hub;
     this.writeWorkload();
-    store.put('configmaps', {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } },
-      data: { 'cluster.inClusterEnabled': 'false' },
-    });
+    this.#writeSettings(this.settingsData);
     store.put('appprojects', openProject());
     this.clusters.forEach((_, i) => this.#writeSecret(i));
   }

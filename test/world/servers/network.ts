@@ -309,13 +309,14 @@ export class WorldNetwork {
     const { verb, kind } = target;
     const isRead = verb === 'get' || verb === 'list' || verb === 'watch' || verb === 'discover' || verb === 'other';
     const found = this.armed.find(
-      ({ to, verbs, by, resource, left, until, fault }) =>
+      ({ to, verbs, by, resource, namespace, left, until, fault }) =>
         left > 0 &&
         until > this.#deps.time.now &&
         to === url &&
-        (verbs === 'any' || (verbs === 'read') === isRead) &&
+        isMeant(verbs, verb, isRead) &&
         (by ?? process.index) === process.index &&
         (resource ?? kind?.resource) === kind?.resource &&
+        (namespace ?? target.namespace) === target.namespace &&
         suits(fault, target),
     );
     if (found === undefined) return undefined;
@@ -335,6 +336,12 @@ export class WorldNetwork {
   #latency(): number {
     return 1 + Math.floor(this.#deps.random.next() * 8);
   }
+}
+
+function isMeant(verbs: ArmedFault['verbs'], verb: RequestTarget['verb'], isRead: boolean): boolean {
+  if (verbs === 'watch') return verb === 'watch';
+  if (verbs === 'list and watch') return verb === 'watch' || verb === 'list';
+  return verbs === 'any' || (verbs === 'read') === isRead;
 }
 
 /** Whether a fault can happen to a request: a watch, for one, has no body that could be cut. */
