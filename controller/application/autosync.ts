@@ -82,7 +82,7 @@ export const onlyPruningLeft = 'only pruning is left, and pruning is off';
 export const alreadySynced = 'this revision was already synced and self-heal is off';
 /** A condition names the objects. */
 export const onlyKeptLeft = 'only pruning is left, and it would not remove the objects';
-export const onlyUnknownLeft = 'it is unknown whether the other resources differ';
+const onlyUnknownLeft = 'it is unknown whether the other resources differ';
 /** The beginning of the reason while the next self-heal attempt waits. */
 export const healWaits = 'self-heal attempt ';
 
