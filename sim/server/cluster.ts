@@ -45,7 +45,12 @@ export async function startCluster(options: SimOptions, parts: SimParts): Promis
   const store = createSimStore({ storage, registry, objects, deletion, book });
   const deps = { storage, registry, objects, deletion, clock };
   const delayMs = options.workloads?.delayMs ?? 0;
-  const stops = [startCrds(deps, options.crdDelayMs), startNamespaces(deps), startGarbageCollector(deps), startKubelet(deps, delayMs)];
+  const stops = [
+    startCrds(deps, options.crdDelayMs),
+    startNamespaces(deps),
+    startGarbageCollector(deps),
+    startKubelet(deps, delayMs),
+  ];
   createBootstrapObjects(store);
   for (const crd of options.crds ?? []) store.create(crd, 'sim');
   if (options.workloads?.enabled !== false && parts.startWorkloads !== undefined) {
