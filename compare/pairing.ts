@@ -2,7 +2,7 @@ import { runSteps, omit } from '#base';
 import type { SlicedWork } from '#base';
 import type { KindState } from '#live';
 import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf, trackedApp } from '#model';
-import type { Application, KubeObject, ResourceKey } from '#model';
+import type { KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
 import { isManagedNamespace, lacksMetadata, managedNamespace, managesNamespaceMetadata } from './namespaces.ts';

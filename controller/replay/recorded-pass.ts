@@ -137,9 +137,14 @@ export class RecordedWorld {
     return this.#cluster;
   }
 
-  claims(): { readonly claimants: () => CapturedClaims } {
+  claims(): { readonly claimants: () => CapturedClaims; readonly namespaceSharers: () => readonly NamespaceSharer[] } {
     const claims = new Map(entriesOf(this.#pass.inputs, 'claims')) as unknown as CapturedClaims;
-    return { claimants: () => claims };
+    return { claimants: () => claims, namespaceSharers: () => this.#sharers() };
+  }
+
+  #sharers(): readonly NamespaceSharer[] {
+    const recorded = objectOf(this.#pass.inputs, 'comparison')['namespaceSharers'];
+    return Array.isArray(recorded) ? (recorded as unknown as readonly NamespaceSharer[]) : [];
   }
 
   tree(): TreeRows | undefined {
@@ -254,9 +259,7 @@ export class RecordedWorld {
       permitted: (object) => gate.permits(object),
       permittedKind: (object, namespaced) => gate.permitsKind(object, namespaced),
       persistResourceHealth: recorded['persistResourceHealth'] === true,
-      ...(Array.isArray(recorded['namespaceSharers'])
-        ? { namespaceSharers: recorded['namespaceSharers'] as unknown as readonly NamespaceSharer[] }
-        : {}),
+      namespaceSharers: this.#sharers(),
       ...(isObject(recorded['serverSideDiff']) ? { serverSideDiff: this.#dryRuns(recorded['serverSideDiff']) } : {}),
     };
   }

@@ -172,7 +172,7 @@ function makeRefresher(
       logger,
       tracer,
       lookup: (key) => effects.lookup(key),
-      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work }),
+      comparer: makeComparer(deps, config, { loop, rows: memories.rows, jq, work, claims }),
       work,
       metrics,
       costs,
