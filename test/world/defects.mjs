@@ -257,7 +257,7 @@ export const defects = [
     'the defaults hold while argocd-cm is deleted',
     'settings/in-force.ts',
     "if (known !== undefined) return { data: known, kept: [], vanished: 'deleted' };",
-    '',
+    'return { data: {}, kept: [] };',
   ),
   d(
     'a deletion gives up at once while its cluster cannot be resolved',

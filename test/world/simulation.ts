@@ -33,6 +33,8 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   world.network.calm();
   world.git.calm();
   world.redis.calm();
+  // A silent watch of the hub would show settings of the trouble a minute after the calm.
+  if (plan.owned === true) world.network.reviveWatches();
   const calmAt = world.elapsedMs;
   // People go on for a while.
   const lastActAt = Math.max(0, ...plan.acts.map(({ at }) => at));
