@@ -13,7 +13,6 @@ import type {
   NamespacedKind,
   ResourceKey,
   Settings,
-  ObjectName,
 } from '#model';
 import type { Logger } from '#telemetry';
 import type { ClusterConfiguration } from './reconfiguration.ts';
@@ -302,13 +301,9 @@ export class WatchedCluster implements LiveCluster {
     return this.#watch.capabilities(this.discovery());
   }
 
-  discoveryDoubt(): string | undefined {
-    return this.#watch.discoveryDoubt();
-  }
+  readonly discoveryDoubt: LiveCluster['discoveryDoubt'] = () => this.#watch.discoveryDoubt();
 
-  knowKinds(objects: readonly ObjectName[], isFresh: boolean, signal: AbortSignal): Promise<void> {
-    return this.#watch.knowKinds(objects, isFresh, signal);
-  }
+  readonly knowKinds: LiveCluster['knowKinds'] = (...given) => this.#watch.knowKinds(...given);
 
   async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#managedSources(this.discovery());
@@ -316,6 +311,7 @@ export class WatchedCluster implements LiveCluster {
     const before = this.#staleKinds();
     signal.throwIfAborted();
     const relevant = staleKindsOf(query, before, this.#store);
+    for (const kind of relevant) this.#cache.noteStale(kind, query.app);
     const changed = relevant.length > 0 ? undefined : changedObjects(query, sources);
     if (changed !== undefined)
       return { ...changed, unread: [], degraded: { version: this.#degraded.of(before), kinds: relevant } };
@@ -403,12 +399,10 @@ export class WatchedCluster implements LiveCluster {
 
   isNamespaced(gk: GroupKind): boolean | undefined {
     const discovery = this.#watch.discovery();
-    return discovery === undefined ? undefined : findResource(discovery, gk)?.namespaced;
+    return discovery && findResource(discovery, gk)?.namespaced;
   }
 
-  foreignEditSeconds(key: ResourceKey): number | undefined {
-    return this.#store.get(key)?.foreignEditSeconds;
-  }
+  readonly foreignEditSeconds: LiveCluster['foreignEditSeconds'] = (key) => this.#store.get(key)?.foreignEditSeconds;
 
   observe(object: KubeObject): void {
     this.#watch.noteWritten(object);

@@ -161,7 +161,10 @@ export interface DegradedKinds {
   readonly kinds: readonly KindState[];
 }
 
-/** A change of a live object, without its body. Emitted once per object and batch. */
+/**
+ * A change of a live object, without its body. Emitted once per object and batch. If the key has no
+ * name, a kind is fresh again.
+ */
 export interface LiveChange {
   readonly server: string;
   readonly key: ResourceKey;

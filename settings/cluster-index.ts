@@ -16,7 +16,7 @@ export interface ClusterFault {
   readonly error: string;
   readonly server: string;
   readonly name: string;
-  /** With an unreadable `server`: the last readable one; "": it never had one; undefined: unknown. */
+  /** With an unreadable `server`: the last readable one; "": it never had one; absent: unknown. */
   readonly lastServer?: string;
   readonly id: string;
   readonly createdAt: string | undefined;

@@ -168,7 +168,7 @@ describe('parseClusterSecret', () => {
       const one = secret({ server: 'https://x', name: 'dest', namespaces: 'a', project: 'p' });
       const data = { ...(one['data'] as object), [key]: value };
       const expected = { server: 'https://x', name: 'dest', project: 'p', [key]: key === 'project' ? undefined : '' };
-      expect(parseClusterSecret({ ...one, data } as KubeObject)).toMatchObject({
+      expect(parseClusterSecret({ ...one, data })).toMatchObject({
         error: `the key "${key}" is not base64 of UTF-8 text`,
         server: expected.server,
         name: expected.name,

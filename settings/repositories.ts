@@ -39,13 +39,10 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
   if (unreadable !== undefined) return { error: `the key "${unreadable}" is not base64 of UTF-8 text` };
   const url = data['url'] ?? '';
   if (url === '') return { error: 'the key "url" is missing or empty' };
-  const type = data['type'] === undefined || data['type'] === '' ? 'git' : data['type'];
+  const type = (data['type'] ?? '') || 'git';
   if (type !== 'git' && type !== 'helm' && type !== 'oci') return { error: 'the key "type" must be git, helm or oci' };
-  for (const key of booleanKeys) {
-    const value = data[key];
-    if (value !== undefined && value !== '' && parseGoBool(value) === undefined)
-      return { error: `the key "${key}" must be true or false` };
-  }
+  const noSwitch = booleanKeys.find((key) => (data[key] ?? '') !== '' && parseGoBool(data[key] ?? '') === undefined);
+  if (noSwitch !== undefined) return { error: `the key "${noSwitch}" must be true or false` };
   const isOn = (key: string): boolean => parseGoBool(data[key] ?? '') === true;
   const repository: Repository = {
     url,

@@ -44,7 +44,7 @@ export async function applyTask(task: SyncTask, request: SyncRequest): Promise<T
 /** When a step stops waiting for kinds: once for all of its objects. */
 const servedUntil = new WeakMap<SyncRequest, number>();
 
-/** Applies an object, and again while the server does not serve its kind, which this sync defines. */
+/** Applies an object, and again while the server does not serve a kind that this sync defines. */
 async function applyWhenServed(target: KubeObject, task: SyncTask, request: SyncRequest): Promise<ApplyResult> {
   const { clock, signal, writer, options } = request;
   for (;;) {

@@ -108,6 +108,10 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
       message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
     };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true) return { do: 'skip', reason: alreadySynced };
+  return decideSelfHeal(facts, last);
+}
+
+function decideSelfHeal(facts: AutosyncFacts, last: OperationState): AutosyncDecision {
   const drifted = facts.resources.filter(isDrifted);
   // An operation without names would sync everything.
   if (drifted.length === 0 && facts.resources.some(isOpen)) return { do: 'skip', reason: onlyUnknownLeft };

@@ -294,16 +294,9 @@ function makeHandlers(
   const { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs } = shared;
   const { clock, random, logger, tracer, live, clients } = deps;
   const slots = new WriteSlots(clock, config.kubectlParallelism);
-  const dryRuns = new DryRuns({ clients, slots, known: memories.dryRuns });
-  const comparer = makeComparer(deps, config, {
-    loop,
-    rows: memories.rows,
-    dryRuns,
-    jq,
-    work,
-    reads: memories.reads,
-    claims,
-  });
+  const { rows, reads, dryRuns: known } = memories;
+  const dryRuns = new DryRuns({ clients, slots, known });
+  const comparer = makeComparer(deps, config, { loop, rows, dryRuns, jq, work, reads, claims });
   const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger, tracer };
   const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
   const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });

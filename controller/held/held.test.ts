@@ -110,7 +110,9 @@ describe('credentials of dependencies', () => {
   it('never come from the repository Secret of another project', async () => {
     const chart = (name: string, project?: string): Repository => ({
       ...bareRepository('https://charts/ours'),
-      ...{ type: 'helm', name, ...defined({ project }) },
+      type: 'helm',
+      name,
+      ...defined({ project }),
     });
     world.charts = [chart('of all'), chart('theirs', 'other'), chart('own', 'open')];
     world.project('open', { sourceRepos: ['*'] });

@@ -177,7 +177,7 @@ describe('an operation', () => {
     at.world.edit(() => ({ operation }));
     await at.pass(60);
     const isOver = isCompleted(at.world.app.status?.operationState?.phase ?? 'Running');
-    expect([isOver || conditions().some((text) => /Error: /.test(text)), conditions(), phase()]).toEqual([
+    expect([isOver || conditions().some((text) => text.includes('Error: ')), conditions(), phase()]).toEqual([
       true,
       conditions(),
       phase(),

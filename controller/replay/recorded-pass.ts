@@ -144,7 +144,7 @@ export class RecordedWorld {
 
   #sharers(): readonly NamespaceSharer[] {
     const recorded = objectOf(this.#pass.inputs, 'comparison')['namespaceSharers'];
-    return Array.isArray(recorded) ? (recorded as unknown as readonly NamespaceSharer[]) : [];
+    return Array.isArray(recorded) ? (recorded as readonly NamespaceSharer[]) : [];
   }
 
   tree(): TreeRows | undefined {

@@ -306,12 +306,10 @@ export class FakeWorld {
       clusters: () => [...(this.known ? [server] : []), ...this.others.keys()].map((url) => this.#cluster(url)),
       resolve: (destination) => {
         if (this.others.has(destination.server ?? '')) return this.#cluster(destination.server ?? '');
+        const error = `error getting cluster by server "${destination.server ?? ''}"`;
         return this.known && (destination.server === server || destination.name === 'dest')
           ? this.#cluster(server)
-          : {
-              error: `error getting cluster by server "${destination.server ?? ''}"`,
-              ...defined({ claim: this.claim }),
-            };
+          : { error, ...defined({ claim: this.claim }) };
       },
       repository: (url) => bareRepository(url),
       writeRepository: (url) => bareRepository(url),

@@ -259,9 +259,12 @@ export class EventTriggers implements Runnable {
       if (app === undefined || isItself(app, change) || !this.#deps.isMine(app)) continue;
       this.#deps.changed?.(appKeyOf(app), managed);
       const { kind, namespace, name } = parseResourceKey(change.key);
-      const reason = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
+      const isKind = name === '';
+      const changed = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name} changed`;
+      const reason = isKind ? `the live state of ${kind} is up to date` : changed;
       const level = managed ? compareLevel.recent : compareLevel.nothing;
-      this.#enqueueLive(app, { level, reason, cause: 'object', resources: new Set([change.key]) });
+      const resources = isKind ? {} : { resources: new Set([change.key]) };
+      this.#enqueueLive(app, { level, reason, cause: 'object', ...resources });
     }
     if (change.orphanNamespace === undefined) return;
     if (change.key === resourceKey('', 'Namespace', '', change.orphanNamespace)) {

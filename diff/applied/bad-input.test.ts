@@ -19,7 +19,7 @@ function config(data: object, metadata: object = {}): KubeObject {
     kind: 'ConfigMap',
     metadata: { name: 'a', namespace: 'x', ...metadata },
     data,
-  } as KubeObject;
+  };
 }
 function widget(spec: object, metadata: object = {}): KubeObject {
   return {
@@ -27,7 +27,7 @@ function widget(spec: object, metadata: object = {}): KubeObject {
     kind: 'Widget',
     metadata: { name: 'a', namespace: 'x', ...metadata },
     spec,
-  } as KubeObject;
+  };
 }
 const dataFields = (...names: string[]): object => ({
   'f:data': Object.fromEntries(names.map((name) => [`f:${name}`, {}])),

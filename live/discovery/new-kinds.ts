@@ -1,5 +1,5 @@
-import { valueAt } from '#base';
-import type { Clock } from '#base';
+import { abortable, valueAt } from '#base';
+import type { Clock, Json } from '#base';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { gkOf, groupOf, jsonOf, versionOf } from '#model';
@@ -94,6 +94,32 @@ export class NewKinds {
   }
 }
 
+/** Lets callers wait for a discovery that begins after they have asked for it. */
+export class DiscoveryRounds {
+  readonly #waiting = new Set<() => void>();
+
+  async run<T>(discover: () => Promise<T>): Promise<T> {
+    const waiting = [...this.#waiting];
+    try {
+      return await discover();
+    } finally {
+      for (const resume of waiting) resume();
+    }
+  }
+
+  async next(signal: AbortSignal): Promise<void> {
+    let resume = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (resume = resolve));
+    this.#waiting.add(resume);
+    await abortable(ended, signal).finally(() => this.#waiting.delete(resume));
+  }
+
+  /** There will be no discovery any more. */
+  end(): void {
+    for (const resume of this.#waiting) resume();
+  }
+}
+
 type KindName = Pick<ObjectName, 'apiVersion' | 'kind'>;
 
 function textOf({ apiVersion, kind }: KindName): string {
@@ -110,7 +136,7 @@ function kindsOf(definition: KubeObject): readonly KindName[] {
   const [group, kind] = [valueAt(spec, 'group'), valueAt(spec, 'names', 'kind')];
   const versions = valueAt(spec, 'versions');
   if (typeof group !== 'string' || typeof kind !== 'string' || !Array.isArray(versions)) return [];
-  return versions.flatMap((version) => {
+  return (versions as readonly Json[]).flatMap((version) => {
     const name = valueAt(version, 'name');
     return typeof name === 'string' && valueAt(version, 'served') === true
       ? [{ apiVersion: `${group}/${name}`, kind }]

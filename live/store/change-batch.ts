@@ -79,6 +79,12 @@ export class ChangeBatch {
     this.#wake(pending.dueAt);
   }
 
+  /** Emits at once a change of no object: the kind in the key is fresh again. */
+  emitKind(key: ResourceKey, apps: Iterable<string>): void {
+    const { emit, server } = this.#deps;
+    emit({ server, key, apps: new Map([...apps].map((app) => [app, { managed: true }])) });
+  }
+
   /** How long a change is collected: not at all if one of its Applications was quiet. */
   #gatherMs(node: StoredNode | undefined, before: ReadonlyMap<string, unknown>, now: number): number {
     const after = node === undefined ? [] : this.#deps.store.appsOf(node);

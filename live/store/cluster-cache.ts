@@ -1,5 +1,5 @@
 import { isOlderVersion } from '#kube';
-import { keyOf } from '#model';
+import { keyOf, resourceKey } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import type { ChangeBatch } from './change-batch.ts';
 import { hasSameContent, isRepeated, isNoopForApps, isSameVersion } from '../objects/stored-node.ts';
@@ -19,6 +19,8 @@ import type { RowChange } from '../types.ts';
 export class ClusterCache {
   readonly store: NodeStore;
   readonly #changes: ChangeBatch;
+  /** By the key of a stale kind. */
+  readonly #toldStale = new Map<ResourceKey, Set<string>>();
   #readNode: NodeReader;
   /** UIDs of recently deleted objects, oldest first. */
   readonly #deleted = new Set<string>();
@@ -186,10 +188,23 @@ export class ClusterCache {
     this.#record(before, concerned);
   }
 
+  /** An answer for the Application was not fresh, because this kind is stale. */
+  noteStale(gk: GroupKind, app: string): void {
+    const key = resourceKey(gk.group, gk.kind, '', '');
+    const apps = this.#toldStale.get(key) ?? new Set();
+    if (apps.size < maxToldStale) this.#toldStale.set(key, apps.add(app));
+  }
+
   /**
-   * Emits a change for every tracked object of a kind, for example when it recovers from an outage.
+   * Emits a change for every tracked object of a kind, for example when it recovers from an outage,
+   * and for the Applications whose answers were not fresh: they may have no object of it.
    */
   announce(gk: GroupKind): void {
+    if (this.#isSilent) return;
+    const key = resourceKey(gk.group, gk.kind, '', '');
+    const apps = this.#toldStale.get(key);
+    this.#toldStale.delete(key);
+    if (apps !== undefined) this.#changes.emitKind(key, apps);
     for (const node of this.store.ofKind(gk.group, gk.kind))
       if (node.app !== undefined) this.#record(node, this.#affectedApps(node));
   }
@@ -248,6 +263,8 @@ export class ClusterCache {
 }
 
 const maxRememberedDeletions = 1000;
+/** Further Applications wait for their next resync. */
+const maxToldStale = 10_000;
 
 function isOlder(a: StoredNode, b: StoredNode): boolean {
   return isOlderVersion(a.resourceVersion, b.resourceVersion);

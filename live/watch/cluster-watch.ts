@@ -1,5 +1,5 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
-import { abortable, messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
+import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
 import { findResource, WatchListSupport } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
 import type { ApiResource, Cluster, GroupKind, KubeObject, ObjectName, Settings } from '#model';
@@ -10,7 +10,7 @@ import { ClusterCapabilities } from '../discovery/capabilities.ts';
 import type { ApiVersionLists } from '../discovery/capabilities.ts';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
-import { NewKinds } from '../discovery/new-kinds.ts';
+import { DiscoveryRounds, NewKinds } from '../discovery/new-kinds.ts';
 import { DiscoveryMemory, failureOf, isPollable, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
 import type { WatchPlan } from '../discovery/discovery.ts';
 import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
@@ -143,8 +143,7 @@ export class ClusterWatch {
   /** When kinds of a namespace were last tried again because one of them was permitted. */
   readonly #permittedAt = new Map<string, number>();
   #followUps: number[] = [];
-  /** Called after each discovery that was requested later. */
-  readonly #awaitingDiscovery = new Set<() => void>();
+  readonly #rounds = new DiscoveryRounds();
   #shortenPause: ((withinMs: number) => void) | undefined;
 
   constructor(cluster: Cluster, settings: Settings, deps: ClusterWatchDeps) {
@@ -152,11 +151,8 @@ export class ClusterWatch {
     this.#settings = settings;
     this.#deps = deps;
     this.#undiscovered = new UndiscoveredKinds(deps);
-    this.#newKinds = new NewKinds({
-      clock: deps.clock,
-      discovery: () => this.#discovery,
-      discoverNow: (signal) => this.#discoverNow(signal),
-    });
+    const discoverNow = (signal: AbortSignal): Promise<void> => this.#discoverNow(signal);
+    this.#newKinds = new NewKinds({ clock: deps.clock, discovery: () => this.#discovery, discoverNow });
     this.#capabilities = new ClusterCapabilities({ ...deps, server: cluster.server, lists: deps.apiVersions });
     const { clock, logger } = deps;
     const serverVersion = (): string | undefined => this.#serverVersion;
@@ -222,14 +218,12 @@ export class ClusterWatch {
     let attempt = 0;
     while (!signal.aborted) {
       const isStart = attempt > 0 || this.#discovery === undefined;
-      const awaiting = [...this.#awaitingDiscovery];
-      const worked = await this.#discover(signal);
-      for (const resolve of awaiting) resolve();
+      const worked = await this.#rounds.run(() => this.#discover(signal));
       if (worked && isStart && this.#followUps.length === 0) this.#followUps = [afterStartMs];
       attempt = worked ? 0 : attempt + 1;
       await this.#pause(worked ? this.#nextDelay() : this.#retryDelay(attempt), signal);
     }
-    for (const resolve of this.#awaitingDiscovery) resolve();
+    this.#rounds.end();
     for (const { stop } of this.#running.values()) stop();
     await Promise.all(this.#ended);
   }
@@ -255,11 +249,10 @@ export class ClusterWatch {
     const definesKinds =
       (object.kind === 'CustomResourceDefinition' && groupOf(object.apiVersion) === 'apiextensions.k8s.io') ||
       (object.kind === 'APIService' && groupOf(object.apiVersion) === 'apiregistration.k8s.io');
-    if (definesKinds) {
-      this.#newKinds.noteDefinition(object);
-      this.#discoverSoon();
-    }
-    return definesKinds;
+    if (!definesKinds) return false;
+    this.#newKinds.noteDefinition(object);
+    this.#discoverSoon();
+    return true;
   }
 
   /** Must be called for every object that a write returned. */
@@ -292,12 +285,10 @@ export class ClusterWatch {
 
   async #discoverNow(signal: AbortSignal): Promise<void> {
     if (this.#signal === undefined || this.#signal.aborted) return;
-    let done = (): void => undefined;
-    const ended = new Promise<void>((resolve) => (done = resolve));
-    this.#awaitingDiscovery.add(done);
+    const next = this.#rounds.next(signal);
     if (this.#shortenPause === undefined) this.#followUps.unshift(0);
     else this.#shortenPause(0);
-    await abortable(ended, signal).finally(() => this.#awaitingDiscovery.delete(done));
+    await next;
   }
 
   #onKindState(watch: KindWatch): void {

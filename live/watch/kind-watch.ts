@@ -482,7 +482,7 @@ export class KindWatch {
   #onState(next: ReflectorState): void {
     this.#history = nextHistory(this.#history, next, this.#deps.clock.now());
     if (next.state === 'listing' && this.#isRelisting) return;
-    const before = this.#state;
+    const [before, wasSettled] = [this.#state, this.#settled];
     this.#state = next;
     if (next.state === 'synced' && before.state !== 'synced') this.#generation += 1;
     if (next.state !== 'listing') {
@@ -490,9 +490,10 @@ export class KindWatch {
       this.#isRelisting = false;
     }
     const isCurrent = next.state === 'synced' || next.state === 'polled';
-    const recovered = isCurrent && (before.state === 'degraded' || before.state === 'forbidden');
-    if (recovered) this.#deps.cache.announce(this.resource);
-    if (recovered && before.state === 'forbidden') this.#deps.onPermitted();
+    // Until then comparisons called the kind stale, also during its first list.
+    const wasStale = !wasSettled || before.state === 'degraded' || before.state === 'forbidden';
+    if (isCurrent && wasStale) this.#deps.cache.announce(this.resource);
+    if (isCurrent && before.state === 'forbidden') this.#deps.onPermitted();
     const said = this.state();
     if (said.state === 'left-out')
       this.#deps.logger.info(

@@ -15,11 +15,20 @@ export const suspending: CompileScripts = (overrides) => ({
   run: (_group, { kind }) => (overrides[kind]?.healthLua === undefined ? undefined : { status: 'Suspended' }),
 });
 
+export interface SettingsWorld {
+  readonly hub: FakeHub;
+  readonly clock: FakeClock;
+  readonly store: SettingsStore;
+  readonly metrics: PromMetrics;
+  readonly changes: Change[];
+  readonly stop: () => Promise<void>;
+}
+
 /** A settings store on a hub in memory. */
 export async function settingsWorld(
   prepare: (hub: FakeHub) => void = () => undefined,
   healthScripts: CompileScripts = suspending,
-) {
+): Promise<SettingsWorld> {
   const hub = new FakeHub();
   prepare(hub);
   const clock = new FakeClock();

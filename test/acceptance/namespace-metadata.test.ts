@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { omit } from '#base';
 import type { Application } from '#model';
 import { config, synced } from './objects.ts';
 import { World } from './world.ts';
@@ -29,7 +30,7 @@ function label(name: string, value: string | undefined): void {
   const live = world.cluster.store.get('', 'Namespace', '', 'apps');
   if (live === undefined) throw new Error('no Namespace');
   const labelled = structuredClone(live);
-  const { [name]: _, ...rest } = labelled.metadata.labels ?? {};
+  const rest = omit(labelled.metadata.labels ?? {}, name);
   const metadata = { ...labelled.metadata, labels: { ...rest, ...(value === undefined ? {} : { [name]: value }) } };
   world.cluster.store.update({ ...labelled, metadata });
 }

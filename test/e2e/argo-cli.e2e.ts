@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import { FakeClock } from '#support';
-import { differences } from './argo-cli/differences.ts';
+import { differences, everywhere } from './argo-cli/differences.ts';
 import { acts, play } from './argo-cli/scenario.ts';
 import { Lockstep } from './argo-cli/lockstep.ts';
 import type { ControllerUnderTest, Readings } from './argo-cli/lockstep.ts';
@@ -14,7 +14,8 @@ import { repository } from './rendered-controller.ts';
 
 /** What is expected of our controller at a step. */
 function expectedOf(step: string, theirs: string): string {
-  return differences[step]?.becomes(theirs) ?? theirs;
+  const text = differences[step]?.becomes(theirs) ?? theirs;
+  return everywhere.reduce((converted, { becomes }) => becomes(converted), text);
 }
 
 function agree(step: string, readings: Readings): boolean {
@@ -74,6 +75,11 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
     for (const [step, { row, becomes }] of Object.entries(differences)) {
       const text = theirs.said.get(step) ?? '';
       expect([step, becomes(text)]).not.toEqual([step, text]);
+      expect(page).toContain(`| ${row} | differs |`);
+    }
+    const all = [...theirs.said.values()].join('\n');
+    for (const { row, becomes } of everywhere) {
+      expect([row, becomes(all)]).not.toEqual([row, all]);
       expect(page).toContain(`| ${row} | differs |`);
     }
   });

@@ -198,7 +198,7 @@ describe('a change that a real API server refuses', () => {
         expect(compared.conditions.map(({ type }) => type)).toEqual(['RefusedChangeWarning']);
         expect(compared.conditions[0]?.message).toMatch(reasons);
         expect(compared.conditions[0]?.message).not.toMatch(/\w\.\w+\{|\w+\(nil\)|0x[0-9a-f]{6}/);
-        // As `kubectl auth reconcile` does, a client-side apply recreates a RoleBinding with another role.
+        // As `kubectl auth reconcile`, a client-side apply recreates a RoleBinding of another role.
         const outcome = await sync.sync(second, live, method).catch((error: unknown) => messageOf(error));
         if (typeof outcome === 'string') expect(outcome).toMatch(reasons);
         else expect([live.kind, outcome.metadata.uid === live.metadata.uid]).toEqual(['RoleBinding', false]);

@@ -54,7 +54,7 @@ export async function createWith(
   return client.create(resource, isAnnotated ? withLastApplied(object) : object, options);
 }
 
-/** The content of live, of a creation of the manifest, of live before the sync, and of the manifest. */
+/** Contents: live now and before the sync, after a creation of the manifest, and the manifest. */
 export interface JudgedStates {
   readonly live: Json;
   readonly fresh: Json;

@@ -81,7 +81,12 @@ function Mark(): JSX.Element {
   );
 }
 
-const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost', refused: 'No rights' } as const;
+const connectionWords = {
+  connecting: 'Connecting',
+  live: 'Live',
+  lost: 'Connection lost',
+  refused: 'No rights',
+} as const;
 const connectionTones = { connecting: 'busy', live: 'good', lost: 'bad', refused: 'bad' } as const;
 
 function ConnectionState(): JSX.Element {

@@ -119,8 +119,8 @@ const ballast =
   'seq 60 | xargs -P 4 -I{} kubectl -n ballast create configmap ballast-{} --from-file="$HOME/ballast" >/dev/null\n';
 
 /**
- * Processes that are each smaller than the controller. Together they exceed the limit, also when the
- * kernel has dropped all pages of programs.
+ * Processes that are each smaller than the controller. Together they exceed the limit, also when
+ * the kernel has dropped all pages of programs.
  */
 const hogs =
   'kubectl -n small exec driftless-0 -c application-controller -- sh -c ' +
