@@ -325,9 +325,16 @@ describe('decideAutosync', () => {
       kept: new Map([[keyOfExtra, { ref, finalizers: [], ...more }]]),
     });
 
-    it('starts no sync for them alone', () => {
+    it('starts no sync for them alone, with or without a finished hook', () => {
+      const hook = { kind: 'Job', name: 'done', namespace: 'ns', hook: true, requiresPruning: true } as const;
       for (const state of [{}, ran()])
-        expect(decideAutosync(facts(application(on, state), kept()))).toEqual({ do: 'skip', reason: onlyKeptLeft });
+        for (const resources of [
+          [extra, fine],
+          [extra, fine, hook],
+        ]) {
+          const given = facts(application(on, state), { ...kept(), resources });
+          expect(decideAutosync(given)).toEqual({ do: 'skip', reason: onlyKeptLeft });
+        }
     });
 
     it('waits a minute for a deletion', () => {

@@ -139,8 +139,9 @@ function isDrifted({ status }: ResourceStatus): boolean {
   return status === 'OutOfSync';
 }
 
-function isOpen(resource: ResourceStatus): boolean {
-  return resource.status !== 'Synced';
+/** A finished hook has no sync status, and no sync would change that. */
+function isOpen({ hook, status }: ResourceStatus): boolean {
+  return hook !== true && status !== 'Synced';
 }
 
 function pauseMs({ contested }: AutosyncFacts, resource: ResourceStatus): number {

@@ -14,8 +14,8 @@ import { repository } from './rendered-controller.ts';
 
 /** What is expected of our controller at a step. */
 function expectedOf(step: string, theirs: string): string {
-  const text = differences[step]?.becomes(theirs) ?? theirs;
-  return everywhere.reduce((converted, { becomes }) => becomes(converted), text);
+  const own = differences[step];
+  return own === undefined ? everywhere.reduce((text, { becomes }) => becomes(text), theirs) : own.becomes(theirs);
 }
 
 function agree(step: string, readings: Readings): boolean {

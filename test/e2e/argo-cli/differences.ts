@@ -6,7 +6,7 @@ export interface CliDifference {
   readonly becomes: (text: string) => string;
 }
 
-/** In all steps. */
+/** In all steps but those with a difference of their own. */
 export const everywhere: readonly CliDifference[] = [
   {
     row: '`stringData` of a Secret',
