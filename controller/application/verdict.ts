@@ -50,7 +50,7 @@ export interface ShadowVerdict {
   readonly ours: { readonly sync: SyncStatusCode; readonly health: HealthStatusCode };
   readonly disagreements: readonly StatusDisagreement[];
   readonly writes: readonly PlannedWrite[];
-  /** What Git dropped earlier, and the first sync removes. Absent: nothing. */
+  /** Fields that Git dropped earlier and the first sync removes. Absent: none. */
   readonly dropped?: readonly DroppedFields[];
   /** The status that this controller would write. */
   readonly status: Pick<ApplicationStatus, 'sync' | 'health' | 'conditions'>;

@@ -1,5 +1,6 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { Clock } from '#base';
+import { isManagedNamespace } from '#compare';
 import { healthOf } from '#health';
 import { isAlreadyExists, isConflict, isNotFound } from '#kube';
 import type { LiveCluster, LiveClusters } from '#live';
@@ -305,7 +306,8 @@ export class Deleter {
     const instance = instanceName(key, this.#config.namespace);
     const syncedAt = lastSyncOf(app);
     const labelKeys = [...this.#deps.labelKeys()].flatMap(([label, until]) => (syncedAt <= until ? [label] : []));
-    const marks = { app: instance, tracking: settings.tracking, labelKeys };
+    const isNamespace = (object: KubeObject): boolean => isManagedNamespace(app, object);
+    const marks = { app: instance, tracking: settings.tracking, labelKeys, isManagedNamespace: isNamespace };
     const { own, former, none } = groupByMark(
       [...live.values()].filter((object) => gate.permits(object)),
       marks,

@@ -99,7 +99,8 @@ it('a cascade of an Application that was never synced leaves objects of others w
 
 describe('the mark of an object', () => {
   const bare: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'apps' } };
-  const context = { app: 'shop', tracking: tracking('annotation'), labelKeys: [] };
+  const isManagedNamespace = ({ kind }: KubeObject): boolean => kind === 'Namespace';
+  const context = { app: 'shop', tracking: tracking('annotation'), labelKeys: [], isManagedNamespace };
   const marked = (by: TrackingSettings, app = 'shop'): KubeObject => withTracking(bare, app, 'apps', by);
   const setBy = (manager: string, key: string, object: KubeObject): KubeObject => {
     const managedFields = [{ manager, fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${key}`]: {} } } } }];
@@ -140,6 +141,11 @@ describe('the mark of an object', () => {
         metadata: { ...bare.metadata, annotations: { 'argocd.argoproj.io/tracking-id': 'shop:/ConfigMap:apps/b' } },
       },
       'own',
+    ],
+    [
+      'a label on a Namespace of which only the metadata is managed',
+      setBy('argocd-controller', key, { ...marked(tracking('label')), kind: 'Namespace' }),
+      'exempt',
     ],
     ['a CRD', { ...bare, apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' }, 'exempt'],
   ])('with %s', (_title, object, mark) => {

@@ -32,6 +32,8 @@ export interface MarkContext {
   readonly tracking: TrackingSettings;
   /** Label keys that tracked this Application's objects at its last sync, as far as is known. */
   readonly labelKeys: readonly string[];
+  /** A Namespace whose metadata the Application writes, with any label, without tracking it. */
+  readonly isManagedNamespace: (object: KubeObject) => boolean;
 }
 
 /**
@@ -39,7 +41,8 @@ export interface MarkContext {
  * next sync, objects carry the former mark. A label counts only if its key was in force at the last
  * sync, or if this controller's field manager set it: charts set the same labels.
  */
-export function markOf(object: KubeObject, { app, tracking, labelKeys }: MarkContext): ObjectMark {
+export function markOf(object: KubeObject, context: MarkContext): ObjectMark {
+  const { app, tracking, labelKeys } = context;
   if ((object.metadata.ownerReferences ?? []).length > 0) return 'exempt';
   const present = trackedApp(object, tracking);
   if (present === app) return 'own';
@@ -49,6 +52,7 @@ export function markOf(object: KubeObject, { app, tracking, labelKeys }: MarkCon
   const isOtherInstallation = tracking.installationId !== '' && installation !== tracking.installationId;
   if (id !== undefined && isOfObject(id, object)) return id.app === app && !isOtherInstallation ? 'former' : 'foreign';
   if (present !== undefined) return 'foreign';
+  if (context.isManagedNamespace(object)) return 'exempt';
   const isOurs = (key: string): boolean => labelOf(object, key) === app;
   const maybe = [...usualKeys, tracking.labelKey];
   const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isSetByUs(object, key));

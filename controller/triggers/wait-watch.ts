@@ -23,7 +23,7 @@ export interface WaitWatchDeps {
 
 export type WaitType = 'operation' | 'deletion' | 'refresh' | 'comparison';
 
-/** What an Application waits for. */
+/** The event or work that an Application waits for. */
 export interface Wait {
   readonly type: WaitType;
   readonly what: string;

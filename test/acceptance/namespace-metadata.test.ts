@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { omit } from '#base';
 import type { Application } from '#model';
+import { eventually } from '#support';
 import { config, synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
@@ -62,6 +63,21 @@ describe('managedNamespaceMetadata', () => {
       const rows = app.status?.resources?.map(({ kind, status, requiresPruning }) => [kind, status, requiresPruning]);
       expect(rows).toContainEqual(['Namespace', 'OutOfSync', undefined]);
     });
+  });
+
+  it('leaves the Namespace behind, and ends, when the Application is deleted while a label differs', async () => {
+    repo.commit({ 'app/a.yaml': config('a') });
+    await world.replica();
+    const instance = { team: 'a', 'app.kubernetes.io/instance': 'demo' };
+    const finalizers = ['resources-finalizer.argocd.argoproj.io'];
+    world.application('demo', { ...repo.source(), ...managing(instance, false) }, { finalizers });
+    await world.until('demo', synced);
+    label('team', undefined);
+    await world.until('demo', (app) => expect(app.status?.resources?.map(({ kind }) => kind)).toContain('Namespace'));
+    world.hub.store.delete('argoproj.io', 'Application', 'argocd', 'demo');
+    await eventually(() => expect(world.app('demo')).toBeUndefined(), 60_000);
+    expect(world.live('', 'ConfigMap', 'a')).toBeUndefined();
+    expect(labels()).toMatchObject({ 'app.kubernetes.io/instance': 'demo' });
   });
 
   it('of two Applications stays, each with its own keys', async () => {
