@@ -108,58 +108,13 @@ export class HostileServer {
   /** Renders one source of a project, as a comparison does. */
   async render(source: ApplicationSource, spec: Partial<AppProjectSpec>): Promise<HostileResult> {
     const from = this.#asked.length;
-    const text = await this.#rendered(source, spec).catch((error: unknown) => (error as Error).message);
+    const text = await renderAsTenant(this.index, source, spec);
     const asked = this.#asked.slice(from);
     return {
       text,
       dialled: [...new Set(asked.map(({ path }) => path))],
       withToken: [...new Set(asked.filter(({ hasToken }) => hasToken).map(({ path }) => path))],
     };
-  }
-
-  async #rendered(source: ApplicationSource, spec: Partial<AppProjectSpec>): Promise<string> {
-    const cacheDir = mkdtempSync(join(tmpdir(), 'hostile-cache-'));
-    const desired = createDesiredSource({
-      clock: systemClock,
-      random: systemRandom,
-      logger: createLogger({ level: 'error', format: 'json' }),
-      cacheDir,
-      commands: createInProcessRunner({ clock: systemClock, env }),
-      reach: { allowLocal: true },
-      renderer: noPrograms,
-    });
-    const apiVersion = 'argoproj.io/v1alpha1';
-    const project: AppProject = { apiVersion, kind: 'AppProject', metadata: { name: 'team-a' }, spec };
-    const app: Application = {
-      apiVersion,
-      kind: 'Application',
-      metadata: { name: 'app', namespace: 'argocd' },
-      spec: { project: 'team-a', source, destination: { server: 'https://c', namespace: 'a' } },
-    };
-    const renderer = new Renderer(
-      {
-        desired,
-        clock: systemClock,
-        repository: (url, name) => this.index.find(url, name),
-        chartRepositories: () => ({ repositories: [], credentials: [] }),
-      },
-      { namespace: 'argocd' },
-    );
-    try {
-      const { objects } = await renderer.dry(
-        {
-          bound: { app, key: appKeyOf(app), project, settings: defaultSettings },
-          sources: [source],
-          revisions: [source.targetRevision ?? ''],
-          cache: { revision: 'current', manifests: 'rerender' },
-          localManifests: [],
-        },
-        never,
-      );
-      return objects.map(({ metadata }) => metadata.name).join(' ');
-    } finally {
-      rmSync(cacheDir, { recursive: true, force: true });
-    }
   }
 
   /** The platform's token for the whole server. */
@@ -173,5 +128,66 @@ export class HostileServer {
       inheritedCreds: false,
     };
     return new RepositoryIndex([], [{ repository: lender, hasCredentials: true }]);
+  }
+}
+
+/**
+ * Renders one source of a project with the credentials of this index, as a comparison does. Returns
+ * the names of the rendered objects, or the error.
+ */
+export function renderAsTenant(
+  index: RepositoryIndex,
+  source: ApplicationSource,
+  spec: Partial<AppProjectSpec>,
+): Promise<string> {
+  return rendered(index, source, spec).catch((error: unknown) => (error as Error).message);
+}
+
+async function rendered(
+  index: RepositoryIndex,
+  source: ApplicationSource,
+  spec: Partial<AppProjectSpec>,
+): Promise<string> {
+  const cacheDir = mkdtempSync(join(tmpdir(), 'hostile-cache-'));
+  const desired = createDesiredSource({
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger({ level: 'error', format: 'json' }),
+    cacheDir,
+    commands: createInProcessRunner({ clock: systemClock, env }),
+    reach: { allowLocal: true },
+    renderer: noPrograms,
+  });
+  const apiVersion = 'argoproj.io/v1alpha1';
+  const project: AppProject = { apiVersion, kind: 'AppProject', metadata: { name: 'team-a' }, spec };
+  const app: Application = {
+    apiVersion,
+    kind: 'Application',
+    metadata: { name: 'app', namespace: 'argocd' },
+    spec: { project: 'team-a', source, destination: { server: 'https://c', namespace: 'a' } },
+  };
+  const renderer = new Renderer(
+    {
+      desired,
+      clock: systemClock,
+      repository: (url, name) => index.find(url, name),
+      chartRepositories: () => ({ repositories: [], credentials: [] }),
+    },
+    { namespace: 'argocd' },
+  );
+  try {
+    const { objects } = await renderer.dry(
+      {
+        bound: { app, key: appKeyOf(app), project, settings: defaultSettings },
+        sources: [source],
+        revisions: [source.targetRevision ?? ''],
+        cache: { revision: 'current', manifests: 'rerender' },
+        localManifests: [],
+      },
+      never,
+    );
+    return objects.map(({ metadata }) => metadata.name).join(' ');
+  } finally {
+    rmSync(cacheDir, { recursive: true, force: true });
   }
 }
