@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
 import { changedFiles } from './changed-files.mjs';
+import { jestProgram } from './jest/program.mjs';
 import { root, testsBelow } from './root.mjs';
 
 const folders = process.argv.slice(2).map((name) => name.replace(/\/+$/, ''));
@@ -42,10 +43,10 @@ async function checkProgram() {
   // Files with a second suffix (x.slow.test.ts) take long or need tools.
   const quick = ['/node_modules/', '/dist/', String.raw`\.[a-z]+\.test\.ts$`];
   const ignored = quick.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
-  const jest = ['--experimental-vm-modules', '--no-warnings', bin('jest', 'bin/jest.js'), '--passWithNoTests'];
   // The ignored patterns come last: jest would take the folders for more of them.
   await step('tests (quick ones; npm test -- FOLDER runs all)', [
-    ...jest,
+    ...jestProgram,
+    '--passWithNoTests',
     ...(folders.length > 0 ? [...folders, 'test/docs'] : []).map(testsBelow),
     ...ignored,
   ]);

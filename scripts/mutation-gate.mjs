@@ -10,6 +10,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mutations } from '../sharding/testing/mutations.mjs';
+import { jestProgram } from './jest/program.mjs';
 import { itemsOfPart } from './parts.mjs';
 import { root } from './root.mjs';
 import { wallMutations } from './wall-mutations.mjs';
@@ -120,8 +121,7 @@ async function passes(copy, files, test) {
  * leaves no children behind.
  */
 function jest(cwd, rest) {
-  const program = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
-  const line = ['--experimental-vm-modules', '--no-warnings', program, '--ci', '--runInBand', ...rest];
+  const line = [...jestProgram, '--ci', '--runInBand', ...rest];
   // Without the long run's factor: the simulation tries its default number of schedules.
   const env = { ...process.env, DRIFTLESS_LONG_FACTOR: '1' };
   return new Promise((resolve) => {

@@ -21,11 +21,6 @@ export function quickOnly() {
   return ['/node_modules/', '/dist/', otherTests].map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
-/** The test files of `npm test`. */
-export function quickTests() {
-  return testFiles(root).filter((path) => !new RegExp(otherTests).test(path));
-}
-
 /** Test files with tests that are left out where helm, kustomize or jsonnet is missing. */
 export function testsWithTools() {
   return testFiles(root).filter(

@@ -6,11 +6,10 @@ import { spawn } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beside, layers } from '../.dependency-cruiser.mjs';
-import { jestProgram } from './jest/program.mjs';
+import { jestProgram, jestWithCoverage } from './jest/program.mjs';
 import { runWithRetry } from './jest/retry.mjs';
-import { writeSuites } from './jest/suites.mjs';
 import { root, testsBelow } from './root.mjs';
-import { quickTests, testsOfKind, testsWithTools } from './test-files.mjs';
+import { quickOnly, testsOfKind, testsWithTools } from './test-files.mjs';
 
 const names = process.argv.slice(2);
 const bin = (name, path) => join(root, 'node_modules', name, path);
@@ -62,14 +61,11 @@ async function lint() {
 }
 
 async function tests() {
-  const files = quickTests().filter((path) => !path.startsWith(join(root, 'policy/')));
-  const config = ['--config', join(root, 'jest.suites.config.mjs')];
-  await step('tests', [...jestProgram, ...config, '--runTestsByPath', ...writeSuites(files)]);
+  await step('tests', [...jestProgram, ...quickOnly(), `--testPathIgnorePatterns=${testsBelow('policy')}`]);
   // policy/ decides what tenants may do: its tests run separately, with a threshold for coverage.
   await step('tests of policy, and what they reach', [
-    ...jestProgram,
+    ...jestWithCoverage,
     `--testPathPatterns=${testsBelow('policy')}`,
-    '--coverage',
     '--collectCoverageFrom=policy/*.ts',
     '--coverageReporters=text-summary',
     `--coverageThreshold=${JSON.stringify({ global: { branches: 95, functions: 98, lines: 98 } })}`,

@@ -113,7 +113,7 @@ function below({ type: above, whole }: TypePosition, step: string | number): Typ
   };
 }
 
-/** Adds a second item that differs from the first in all of its keys. */
+/** Adds a second item that differs from the first in all of its keys, and in its name. */
 function withAnother(value: Json, type: TypeSchema & { readonly items: TypeSchema }, keys: readonly string[]): Json {
   if (!Array.isArray(value)) return { ...(value as JsonObject), other: Object.values(value as JsonObject)[0] ?? null };
   const first = value[0] as Json;
@@ -121,7 +121,7 @@ function withAnother(value: Json, type: TypeSchema & { readonly items: TypeSchem
   if (first === null || typeof first !== 'object') return [first];
   const named = Object.entries(first as JsonObject).map(([key, member]) => {
     const field = fieldOf(type.items, key)?.type;
-    const isKey = keys.includes(key) && field?.form === 'scalar';
+    const isKey = (keys.includes(key) || key === 'name') && field?.form === 'scalar';
     return [key, isKey ? scalarSamples[field.kind][1] : member];
   });
   return [first, Object.fromEntries(named) as JsonObject];

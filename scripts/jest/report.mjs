@@ -25,9 +25,7 @@ export default class Report {
 }
 
 function lineOf({ duration, file, fullName }) {
-  // The titles of a suite begin with the file.
-  const title = file.endsWith('.suite.mjs') ? fullName : `${file}: ${fullName}`;
-  return `${(duration / 1000).toFixed(1).padStart(7)} s  ${title}\n`;
+  return `${(duration / 1000).toFixed(1).padStart(7)} s  ${file}: ${fullName}\n`;
 }
 
 /** A failed file, the groups of its failed tests, and the first line of its first failure. */

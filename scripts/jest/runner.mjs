@@ -1,0 +1,67 @@
+// The test runner of jest.config.mjs: jest-circus as it is, with test files that Node's own loader
+// reads (loader.mjs).
+import { createRequire, register } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { globalsKey } from './globals.mjs';
+
+register('./loader.mjs', import.meta.url);
+process.setSourceMapsEnabled(true);
+
+const ofJest = createRequire(createRequire(import.meta.url).resolve('jest'));
+const load = createRequire(ofJest.resolve('jest-circus/runner'));
+const { default: runFile } = load('./runner.js');
+const timeoutKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
+const handlersKey = Symbol.for('EVENT_HANDLERS');
+const ran = new Set();
+
+/** Runs one test file. @throws if it runs again in this process: its modules are loaded already */
+export default async function run(...[globalConfig, config, environment, , testPath, sendMessageToJest]) {
+  if (ran.has(testPath)) throw new Error(`${testPath} ran in this process before: start jest again`);
+  ran.add(testPath);
+  delete globalThis[timeoutKey];
+  delete globalThis[handlersKey];
+  const { moduleMocker } = environment;
+  const runtime = {
+    requireInternalModule: loadAnew,
+    requireModule: load,
+    setGlobalsForRuntime: (globals) => {
+      globalThis[globalsKey] = { ...globals, jest: jestOf(environment) };
+    },
+    unstable_shouldLoadAsEsm: () => true,
+    unstable_importModule: (path) => import(pathToFileURL(path)),
+    restoreAllMocks: () => moduleMocker.restoreAllMocks(),
+    resetAllMocks: () => moduleMocker.resetAllMocks(),
+    clearAllMocks: () => moduleMocker.clearAllMocks(),
+    resetModules: () => undefined,
+    enterTestCode: () => undefined,
+    leaveTestCode: () => undefined,
+  };
+  return runFile(globalConfig, config, environment, runtime, testPath, sendMessageToJest);
+}
+
+/** jest-circus keeps the tests of a file in its module and a global: the next file needs new ones. */
+function loadAnew(path) {
+  for (const name of Object.getOwnPropertySymbols(globalThis))
+    if (name.description === 'JEST_STATE_SYMBOL') delete globalThis[name];
+  const { [path]: last } = load.cache;
+  delete load.cache[path];
+  const siblings = last?.parent?.children ?? [];
+  if (siblings.includes(last)) siblings.splice(siblings.indexOf(last), 1);
+  return load(path);
+}
+
+/** The members of `jest` that need no module registry. */
+function jestOf({ moduleMocker, fakeTimersModern: timers }) {
+  return {
+    fn: (implementation) => moduleMocker.fn(implementation),
+    spyOn: (object, name, access) => moduleMocker.spyOn(object, name, access),
+    restoreAllMocks: () => moduleMocker.restoreAllMocks(),
+    setTimeout: (ms) => {
+      globalThis[timeoutKey] = ms;
+    },
+    useFakeTimers: (options) => timers.useFakeTimers(options),
+    useRealTimers: () => timers.useRealTimers(),
+    advanceTimersByTime: (ms) => timers.advanceTimersByTime(ms),
+    getTimerCount: () => timers.getTimerCount(),
+  };
+}
