@@ -175,7 +175,8 @@ export class SourceOutages {
     const { memory, refresh } = pass;
     const since = memory.sourceFailedAt ?? reportedSince(pass.before) ?? pass.now;
     memory.sourceFailedAt = since;
-    memory.sourceRetryAt = pass.startedAt + sourceRetryMs;
+    // Counts from now: a source that hangs may have taken longer than the pause.
+    memory.sourceRetryAt = this.#deps.clock.monotonic() + sourceRetryMs;
     if (refresh.level === compareLevel.forceResolve) memory.owesResolution = isUnreachable(error);
     const tolerated = refresh.level !== compareLevel.forceResolve && pass.now - since <= this.#graceMs;
     if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
