@@ -18,6 +18,7 @@ export type { PairedResources } from './reconcile.ts';
 export { removeHookFinalizer } from './release.ts';
 export { hasHookFinalizer } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';
+export type { WaitedFor } from './waiting-message.ts';
 export { syncStep, terminateSync } from './run.ts';
 export type {
   ApplyOptions,

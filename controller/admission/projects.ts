@@ -132,7 +132,7 @@ export class ProjectPolicies {
       project = this.of(app);
     } catch (error) {
       if (error instanceof SettingsUnreadable)
-        throw new ClusterNotReady('', error, { message: error.message, afterMs: heldRecheckMs });
+        throw new ClusterNotReady('', error, { cause: 'settings', what: error.message, afterMs: heldRecheckMs });
       throw new DriftlessError('PROJECT', `Failed to load application project: ${(error as Error).message}`, {
         cause: error,
       });

@@ -1,6 +1,6 @@
 import { defined, newAbortController } from '#base';
 import type { Informer } from '#kube';
-import { appKeyOf, asApplication, instanceName, isReconcileSkipped } from '#model';
+import { appKeyOf, asApplication, instanceName } from '#model';
 import type { AppKey, Application, Settings } from '#model';
 import { createWorkQueue } from '#queues';
 import type { ItemHandler, WorkQueue } from '#queues';
@@ -56,8 +56,7 @@ import { DryRuns } from '../comparison/server-side-diff.ts';
 import { ApplicationStore } from '../application/application-store.ts';
 import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
-import { UnownedWarnings } from '../triggers/unowned.ts';
-import { WaitWatch } from '../triggers/wait-watch.ts';
+import { makeWaitWatchers } from './wait-watchers.ts';
 import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 
@@ -132,7 +131,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       ...hydration.watchers,
       jqEnd,
       ...makeWatchers(deps, config, { apps, guard, projects, queues }),
-      new WaitWatch({ ...deps, mine: ownApplications(triggers, apps), memories, store }),
+      ...makeWaitWatchers(deps, config, { apps, guard, store, memories, mine: ownApplications(triggers, apps) }),
     ],
     pools: pools.map(({ pool }) => pool),
     queues: [queues.refresh, queues.operation, queues.project, ...hydration.queues],
@@ -149,7 +148,6 @@ function makeWatchers(
   return [
     recompareLostPublications(deps, config, queues.refresh),
     makeClusterReports(deps, config, { apps, guard, projects }),
-    makeUnownedWarnings(deps, config, { apps, guard }),
   ];
 }
 
@@ -182,19 +180,6 @@ function makeStore(
     clock,
     logger,
     signal,
-  });
-}
-
-function makeUnownedWarnings(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  { apps, guard }: { readonly apps: Informer; readonly guard: OwnershipGuard },
-): UnownedWarnings {
-  return new UnownedWarnings({
-    ...deps,
-    apps,
-    clusterOf: (app) => guard.clusterOf(app),
-    isWanted: (app) => isWatched(config, app.metadata.namespace ?? '') && !isReconcileSkipped(app.metadata.annotations),
   });
 }
 

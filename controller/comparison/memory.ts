@@ -7,6 +7,7 @@ import type { AutosyncObservation } from '../application/autosync-checks.ts';
 import { PassLog } from '../recorder/pass-log.ts';
 import { ActivityLog } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
+import type { WaitReason } from '../shared/waits.ts';
 import type { LiveSight, RestingPass } from './basis.ts';
 import type { ContestMemory } from './contest.ts';
 import { OwnedReads } from './owned-reads.ts';
@@ -60,13 +61,13 @@ export interface AppMemory {
   /** Inputs of the last decision about automated sync. */
   autosync?: AutosyncObservation;
   /** The reason it waits, and until when (0: unknown). */
-  waiting?: { readonly what: string; readonly since: number; readonly until: number };
+  waiting?: WaitReason & { readonly since: number; readonly until: number };
   /** Objects that this replica has deleted with the Application. */
   deletedObjects?: number;
   /** Since when nothing claims the cluster of a deleted Application, by the monotonic clock. */
   unclaimedSince?: number;
   /** The reason its deletion is blocked, and since when. */
-  deletionBlockedBy?: { readonly what: string; readonly since: number };
+  deletionBlockedBy?: WaitReason & { readonly since: number };
   /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
   hasPostDeleteBegun?: true;
   /** When its delete hooks were first seen to have failed. */
@@ -88,10 +89,15 @@ export function noteOperationWrite(memory: AppMemory, { metadata }: Application,
   else memory.operationWrite = { version, at };
 }
 
-/** Records a wait. One for the same thing goes on: `since` stays. */
-export function noteWait(memory: AppMemory, what: string, now: number, ms: number): void {
-  const since = memory.waiting?.what === what ? memory.waiting.since : now;
-  memory.waiting = { what, since, until: now + ms };
+/** Records a wait. One for the same thing goes on: `since` stays, unless its begin is known. */
+export function noteWait(
+  memory: AppMemory,
+  { cause, what, since }: WaitReason & { readonly since?: number | undefined },
+  now: number,
+  ms: number,
+): void {
+  const begin = since ?? (memory.waiting?.what === what ? memory.waiting.since : now);
+  memory.waiting = { cause, what, since: begin, until: now + ms };
 }
 
 /** The result of a dry run, and the hash of its inputs. */

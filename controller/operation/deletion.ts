@@ -28,6 +28,7 @@ import type { StepWork, Syncer } from './syncer.ts';
 import { filledCluster, namesOf } from '../comparison/comparer.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from '../shared/errors.ts';
+import type { WaitReason } from '../shared/waits.ts';
 import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
 import type { DeleteHook } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
@@ -80,7 +81,7 @@ const conflictRetryMs = 500;
 const stuckDeletionMs = 300_000;
 /** After this time the Application shows why its operation cannot be terminated. */
 const terminationLimitMs = 60_000;
-const operationEnd = 'waiting for the end of the operation';
+const operationEnd: WaitReason = { cause: 'running operation', what: 'waiting for the end of the operation' };
 /** How long a failed delete hook stays, with its logs, before it is created again. */
 const failedHookMs = 60_000;
 const stuckDeletionAdvice =
@@ -92,8 +93,8 @@ const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = 
   PostDelete: isPostDeleteHook,
 };
 
-/** Why this step is blocked: a description, `''` to continue now, `undefined` when finished. */
-type BlockedOn = string | undefined;
+/** Why this step is blocked; `'continue'`: it is not, `undefined`: it is finished. */
+type BlockedOn = WaitReason | 'continue' | undefined;
 
 /** The application, cluster and writer of a deletion step. */
 interface DeletionContext {
@@ -151,16 +152,18 @@ export class Deleter {
   }
 
   /** Records what blocks a deletion. After five minutes a condition shows it, with advice. */
-  async recordBlocked(key: AppKey, app: Application, what: string): Promise<void> {
+  async recordBlocked(key: AppKey, app: Application, reason: WaitReason | 'continue'): Promise<void> {
     const memory = this.#deps.memories.of(key);
-    if (what === '') {
+    if (reason === 'continue') {
       delete memory.deletionBlockedBy;
       return;
     }
     const now = this.#deps.clock.now();
+    const { what } = reason;
     const since = memory.deletionBlockedBy?.what === what ? memory.deletionBlockedBy.since : now;
-    memory.deletionBlockedBy = { what, since };
-    if (now - since >= stuckDeletionMs && what !== awaitingConfirmation)
+    memory.deletionBlockedBy = { ...reason, since };
+    // A user may take any time to confirm.
+    if (now - since >= stuckDeletionMs && reason.cause !== 'confirmation')
       await this.#deps.store.persistDeletionError(app, `${what} for more than five minutes. ${stuckDeletionAdvice}`);
   }
 
@@ -168,14 +171,14 @@ export class Deleter {
   awaitOperation(key: AppKey, app: Application): void {
     if (app.metadata.deletionTimestamp === undefined) return;
     const memory = this.#deps.memories.of(key);
-    if (memory.deletionBlockedBy?.what === operationEnd) return;
-    memory.deletionBlockedBy = { what: operationEnd, since: this.#deps.clock.now() };
+    if (memory.deletionBlockedBy?.cause === operationEnd.cause) return;
+    memory.deletionBlockedBy = { ...operationEnd, since: this.#deps.clock.now() };
   }
 
   /** Shows why the operation has not been terminated for a minute. */
   async recordUnterminated(key: AppKey, app: Application, reason: string): Promise<void> {
     const blocked = this.#deps.memories.of(key).deletionBlockedBy;
-    if (app.metadata.deletionTimestamp === undefined || blocked?.what !== operationEnd) return;
+    if (app.metadata.deletionTimestamp === undefined || blocked?.cause !== operationEnd.cause) return;
     if (this.#deps.clock.now() - blocked.since < terminationLimitMs) return;
     const message = `the operation that runs cannot be terminated for more than a minute: ${reason}. It will be retried.`;
     await this.#deps.store.persistDeletionError(app, `${message} ${stuckDeletionAdvice}`);
@@ -230,7 +233,7 @@ export class Deleter {
     const { unclaimedMs: graceMs = defaultUnclaimedMs } = this.#config;
     const verdict = judgeUnresolved(app, unresolved, { unclaimedMs, graceMs });
     if (verdict.do === 'report') throw new DeletionBlocked(verdict.message);
-    return verdict.do === 'wait' ? verdict.what : this.#giveUp(app);
+    return verdict.do === 'wait' ? { cause: 'settings', what: verdict.what } : this.#giveUp(app);
   }
 
   /** The finalizers are removed and the resources stay, as in Argo CD; an Event reports it. */
@@ -248,7 +251,7 @@ export class Deleter {
   async #without(app: Application, names: readonly string[]): Promise<BlockedOn> {
     const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
     const stored = await this.#deps.store.setFinalizers(app, left);
-    return stored === undefined || left.length === 0 ? undefined : '';
+    return stored === undefined || left.length === 0 ? undefined : 'continue';
   }
 
   /** Deletes one wave of the resources. */
@@ -279,7 +282,7 @@ export class Deleter {
     await mapLimit(hooks, parallelDeletes, (hook) => removeHookFinalizer(hook, { writer, clock, signal }));
     if (going.length > 0) {
       log(`${objects.length} objects remaining for deletion`);
-      return `waiting for the deletion of ${describeObjects(going)}`;
+      return { cause: 'object deletion', what: `waiting for the deletion of ${describeObjects(going)}` };
     }
     const unapproved = candidates.find((object) => lacksApproval(app, object));
     if (unapproved !== undefined) {
@@ -292,7 +295,7 @@ export class Deleter {
     log(`Deleting application's resources with ${policy} propagation policy`);
     await mapLimit(doomed, parallelDeletes, (object) => ignoreGone(writer.delete(object, policy, signal)));
     memory.deletedObjects = (memory.deletedObjects ?? 0) + doomed.length;
-    return '';
+    return 'continue';
   }
 
   async #declared(context: DeletionContext, signal: AbortSignal): Promise<DeclaredObjects> {
@@ -374,14 +377,14 @@ export class Deleter {
     for (const hook of missing) log(`Creating ${type} hook resource: ${logName(hook)}`);
     if (missing.length > 0) {
       log(`Created ${missing.length} ${type} hooks`);
-      return '';
+      return 'continue';
     }
     const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
     const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
     if (degraded.length > 0) await this.#retryFailed(context, type, degraded, signal);
     const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
     if (running.length > 0) log(`Waiting for ${running.length} ${type} hooks to complete`);
-    return running.length === 0 ? undefined : `waiting for the end of ${type} hook(s) ${describeObjects(running)}`;
+    return running.length === 0 ? undefined : hookWait('end', type, running);
   }
 
   /**
@@ -423,7 +426,7 @@ export class Deleter {
       await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
     }
     if (doomed.length > 0) log(`Waiting for ${doomed.length} ${type} hooks to be deleted`);
-    return doomed.length === 0 ? undefined : `waiting for the deletion of ${type} hook(s) ${describeObjects(doomed)}`;
+    return doomed.length === 0 ? undefined : hookWait('deletion', type, doomed);
   }
 
   #targets({ bound, cluster }: DeletionContext, signal: AbortSignal): Promise<readonly KubeObject[]> {
@@ -438,8 +441,14 @@ export class Deleter {
   }
 }
 
-/** Never reported as a stuck deletion: a user may take any time to confirm. */
-const awaitingConfirmation = 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)';
+const awaitingConfirmation: WaitReason = {
+  cause: 'confirmation',
+  what: 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)',
+};
+
+function hookWait(event: 'end' | 'deletion', type: DeleteHook, hooks: readonly KubeObject[]): WaitReason {
+  return { cause: 'delete hook', what: `waiting for the ${event} of ${type} hook(s) ${describeObjects(hooks)}` };
+}
 
 function hasFinalizer(app: Application, name: string): boolean {
   return app.metadata.finalizers?.includes(name) ?? false;

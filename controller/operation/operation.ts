@@ -36,6 +36,8 @@ import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
 import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
+import { stepWait } from '../report/waits.ts';
+import type { WaitReason } from '../shared/waits.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
 export interface OperationDeps {
@@ -186,7 +188,7 @@ export class OperationProcessor {
   ): Promise<HandlerResult<OperationPayload>> {
     const { start } = capture;
     if (start.do === 'wait') {
-      this.#remember(pass.key, start.reason, start.ms);
+      this.#remember(pass.key, { cause: 'retry', what: start.reason }, start.ms);
       return { requeueAfterMs: start.ms };
     }
     if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
@@ -250,7 +252,7 @@ export class OperationProcessor {
     const { syncTimeoutMs, syncWaveDelayMs } = this.#config;
     if (state?.phase !== 'Running' || startPass(app, this.#now(), syncTimeoutMs).do !== 'resume') return 0;
     if (this.#deps.isStalled(app)) {
-      this.#remember(key, 'its cluster, which does not answer writes', stalledRecheckMs);
+      this.#remember(key, { cause: 'cluster', what: 'its cluster, which does not answer writes' }, stalledRecheckMs);
       return stalledRecheckMs;
     }
     const wave = this.#deps.memories.peek(key)?.wave;
@@ -302,7 +304,7 @@ export class OperationProcessor {
     const quiet = moved ? progressRecheckMs : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
     const restMs = this.#restMs(pass.key, stored);
     const ms = waiting.do === 'wait' ? waiting.ms : restMs > 0 ? restMs : quiet;
-    this.#remember(pass.key, state.message ?? 'the next step of the operation', ms);
+    this.#remember(pass.key, stepWait(state), ms);
     return { requeueAfterMs: ms };
   }
 
@@ -375,12 +377,12 @@ export class OperationProcessor {
   async #await(
     pass: OperationPass,
     app: Application,
-    { message, afterMs }: ClusterNotReady,
+    { message, reason, afterMs }: ClusterNotReady,
     signal: AbortSignal,
   ): Promise<HandlerResult<OperationPayload>> {
     const { key } = pass;
-    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, message, afterMs);
-    else await this.#deps.deleter.recordBlocked(key, app, message);
+    if (app.metadata.deletionTimestamp === undefined) this.#remember(key, reason, afterMs);
+    else await this.#deps.deleter.recordBlocked(key, app, reason);
     const memory = this.#deps.memories.of(key);
     // The operation may have timed out, and become Terminating, in this pass.
     const fresh = this.#deps.store.get(key) ?? app;
@@ -397,8 +399,8 @@ export class OperationProcessor {
     return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
   }
 
-  #remember(key: AppKey, what: string, ms: number): void {
-    noteWait(this.#deps.memories.of(key), what, this.#now(), ms);
+  #remember(key: AppKey, reason: WaitReason, ms: number): void {
+    noteWait(this.#deps.memories.of(key), reason, this.#now(), ms);
   }
 
   #now(): number {

@@ -113,7 +113,8 @@ export class AskedRefreshes {
     const memory = this.#deps.memories.of(key);
     if (memory.asks === undefined || memory.asks.isDelayed) return;
     memory.asks = { ...memory.asks, isDelayed: true };
-    noteWait(memory, 'the rate limit of requested refreshes', this.#deps.clock.now(), ms);
+    const reason = { cause: 'rate limit', what: 'the rate limit of requested refreshes' } as const;
+    noteWait(memory, reason, this.#deps.clock.now(), ms);
     const labels = this.#labelsOf(app);
     const series = seriesOf(labels);
     this.#delayedBy.set(series, (this.#delayedBy.get(series) ?? new Set()).add(key));

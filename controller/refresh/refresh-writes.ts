@@ -113,7 +113,7 @@ export class RefreshWrites implements RefreshEffects {
     if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
     const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {
-      noteWait(pass.memory, decision.reason, pass.now, decision.ms);
+      noteWait(pass.memory, { cause: 'automated sync', what: decision.reason }, pass.now, decision.ms);
       const payload = { level: compareLevel.latest, reason: decision.reason, cause: 'retry' } as const;
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }

@@ -16,7 +16,7 @@ import { pruneCandidates } from '../admission/claims.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
 import { contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
 import { boundConditions, ownedConditions } from '../shared/conditions.ts';
-import { ClusterNotReady, SourceUnavailable } from '../shared/errors.ts';
+import { ClusterNotReady, SourceUnavailable, unreadableRetryMs } from '../shared/errors.ts';
 import { finalizersOf } from '../application/finalizers.ts';
 import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshness.ts';
 import type { FreshnessFacts, DueRefresh, RefreshRequest } from '../application/freshness.ts';
@@ -39,14 +39,13 @@ import { invalidAssessment, nextStatus, revisionsToCompare, withSyncError } from
 import { isOldNews } from './old-news.ts';
 import { noteComparison, noteRest, recheckRequest, resourcesToCompare, rest, restingBefore } from './resync.ts';
 import { traceRefresh } from './refresh-span.ts';
-import { noteSources, shownOutage, SourceOutages, toleratesOutage } from './source-outage.ts';
+import { noteSources, shownOutage, SourceOutages } from './source-outage.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { BegunComparison, ComparisonResult, PassRun, RefreshDeps } from './refresh-deps.ts';
 import type { RefreshConfig, PassAssessment, PassResult, RefreshPass } from './pass.ts';
 
 /** Retry delays that are shorter than the resync period. */
 const completionRecheckMs = 1000;
-const unreadableRetryMs = 30_000;
 
 /**
  * Refreshes one Application: decides whether it is stale, at which level and why; compares it;
@@ -96,9 +95,10 @@ export class RefreshProcessor {
       record.end(isAbort(error) ? 'waiting' : 'failed', messageOf(error));
       if (!(error instanceof ClusterNotReady || error instanceof SourceUnavailable)) throw error;
       record.end('waiting', error.message);
-      const ms = error instanceof ClusterNotReady ? error.afterMs : unreadableRetryMs;
-      noteWait(memory, recordedText(error.message), this.#now(), ms);
-      return { requeueAfterMs: ms, payload: again };
+      const since = error instanceof SourceUnavailable ? memory.sourceFailedAt : undefined;
+      const reason = { cause: error.reason.cause, what: recordedText(error.message), since };
+      noteWait(memory, reason, this.#now(), error.afterMs);
+      return { requeueAfterMs: error.afterMs, payload: again };
     }
     return this.#afterPass(app, settled, again);
   }
@@ -311,7 +311,7 @@ export class RefreshProcessor {
           times: pass.times,
           capture: pass.capture.comparison,
         },
-        (error) => toleratesOutage(pass, error, this.#config.repoErrorGraceMs),
+        (error) => this.#outage.tolerates(pass, error),
         signal,
       );
     const compared = await pass.times.measure('compare_app_state_ms', compare).finally(away.end);

@@ -38,6 +38,21 @@ describe.each(['refuses', 'hangs'] as const)('while the Git server %s', (server)
     }
   });
 
+  it('repairs drift that waits for its backoff once a requested refresh has failed', async () => {
+    await synced();
+    at.world.git.server = server;
+    // The next self-heal waits for 18 s.
+    for (let n = 0; n < 3; n += 1) {
+      drift('one');
+      await at.pass(8);
+    }
+    at.world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    drift('one');
+    // The refresh may wait for a minute, but not the next pass as well.
+    await at.pass(85);
+    expect(valueOf('one')).toBe('1');
+  });
+
   it('repairs drift after a restart', async () => {
     await synced();
     at.world.git.server = server;

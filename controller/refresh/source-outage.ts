@@ -21,22 +21,6 @@ const sourcePatienceMs = 1000;
 /** The same for the first comparison of this process. */
 const startPatienceMs = 10_000;
 
-/**
- * During the grace period an unreadable source keeps the last comparison. Level 3 (a user request,
- * a changed source or a manual sync) reports the error at once, and its retries do not accept an
- * older answer of the repository.
- */
-export function toleratesOutage(pass: RefreshPass, error: unknown, graceMs: number): boolean {
-  const { memory, refresh } = pass;
-  const since = memory.sourceFailedAt ?? reportedSince(pass.before) ?? pass.now;
-  memory.sourceFailedAt = since;
-  memory.sourceRetryAt = pass.startedAt + sourceRetryMs;
-  if (refresh.level === compareLevel.forceResolve) memory.owesResolution = isUnreachable(error);
-  const tolerated = refresh.level !== compareLevel.forceResolve && pass.now - since <= graceMs;
-  if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
-  return tolerated;
-}
-
 /** The begin of an outage that a replica reported before. */
 function reportedSince({ status }: Application): number | undefined {
   const reported = status?.conditions?.find(({ type }) => type === 'SourceUnavailableWarning');
@@ -174,10 +158,29 @@ interface OutageDeps {
 export class SourceOutages {
   readonly #deps: OutageDeps;
   readonly #limitMs: number;
+  readonly #graceMs: number;
 
-  constructor(deps: OutageDeps, { lastGoodLimitMs = 0 }: RefreshConfig) {
+  constructor(deps: OutageDeps, { lastGoodLimitMs = 0, repoErrorGraceMs }: RefreshConfig) {
     this.#deps = deps;
     this.#limitMs = lastGoodLimitMs;
+    this.#graceMs = repoErrorGraceMs;
+  }
+
+  /**
+   * During the grace period an unreadable source keeps the last comparison. Level 3 (a user
+   * request, a changed source or a manual sync) reports the error at once, and its retries do not
+   * accept an older answer of the repository.
+   */
+  tolerates(pass: RefreshPass, error: unknown): boolean {
+    const { memory, refresh } = pass;
+    const since = memory.sourceFailedAt ?? reportedSince(pass.before) ?? pass.now;
+    memory.sourceFailedAt = since;
+    // Counts from now: a source that hangs may have taken longer than the pause.
+    memory.sourceRetryAt = this.#deps.clock.monotonic() + sourceRetryMs;
+    if (refresh.level === compareLevel.forceResolve) memory.owesResolution = isUnreachable(error);
+    const tolerated = refresh.level !== compareLevel.forceResolve && pass.now - since <= this.#graceMs;
+    if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
+    return tolerated;
   }
 
   /** The pass for a due refresh: while its sources are away, with the last good rendering. */
@@ -219,7 +222,8 @@ export class SourceOutages {
     const { clock } = this.#deps;
     if (memory.sourceRetryAt === undefined) return undefined;
     const ms = Math.max(0, memory.sourceRetryAt - clock.monotonic()) + 1;
-    noteWait(memory, 'its source, which cannot be read', clock.now(), ms);
+    const reason = { cause: 'source', what: 'its source, which cannot be read', since: memory.sourceFailedAt } as const;
+    noteWait(memory, reason, clock.now(), ms);
     // One that owes a resolution makes it deeper.
     return { requeueAfterMs: ms, priority: 'resync', payload: { ...payload, level: compareLevel.latest } };
   }

@@ -9,6 +9,7 @@ import type { Priority } from '#queues';
 import type { AutosyncCheck } from '../application/autosync-checks.ts';
 import type { CompareLevel, RefreshCause } from '../application/freshness.ts';
 import type { FieldWriter as ObjectWriter } from '../comparison/last-writer.ts';
+import type { BlockerType } from '../shared/waits.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
 export interface ApplicationReport {
@@ -181,8 +182,7 @@ export interface ApplicationOperation {
 }
 
 export interface OperationBlocker {
-  readonly type:
-    'hook' | 'health' | 'retry' | 'window' | 'source' | 'quota' | 'cluster' | 'finalizer' | 'wave' | 'other';
+  readonly type: BlockerType;
   readonly message: string;
   readonly object?: ResourceRef;
   /** The object below it that is to blame, such as a Pod of a hook. */

@@ -25,6 +25,8 @@ import { isoTime, isoTimeOf } from './iso-time.ts';
 import { reportOperation } from './operation-report.ts';
 import { reportSources } from './source-report.ts';
 import type { CommitLookup } from './source-report.ts';
+import { waitOf } from './waits.ts';
+import type { Wait } from './waits.ts';
 import { describeDifference, isDifferent } from './resource-differences.ts';
 
 export interface ApplicationReportDeps {
@@ -67,8 +69,9 @@ export async function reportApplication(
   const rivals = contestRivals(memory?.contests ?? new Map());
   const waves = new Map((app.status?.resources ?? []).map((row) => [keyOfStatus(row), asCount(row.syncWave, 0)]));
   const hold = deps.syncHold(app);
+  const wait = waitOf(app, memory, deps.clock.now());
   const lastOperation = reportOperation(app, {
-    memory,
+    wait,
     window: hold === undefined ? undefined : { message: holdMessage(hold), until: hold.until },
     syncTimeoutMs: deps.syncTimeoutMs,
     waveOf: ({ group, kind, namespace, name }) => waves.get(keyOfStatus({ group, kind, namespace, name })),
@@ -80,7 +83,7 @@ export async function reportApplication(
     withCulprit(health.decidedBy, health.decidedBy, { app, deps }, signal),
   ]);
   return {
-    ...remembered(key, memory, deps),
+    ...remembered(key, { memory, wait }, deps),
     ...defined({
       lastOperation: lastOperation === undefined ? undefined : { ...lastOperation, ...defined({ blockedBy }) },
     }),
@@ -96,7 +99,7 @@ export async function reportApplication(
 
 function remembered(
   key: AppKey,
-  memory: AppMemory | undefined,
+  { memory, wait }: { readonly memory: AppMemory | undefined; readonly wait: Wait | undefined },
   { startedAt, clock, fullQueue }: ApplicationReportDeps,
 ): Pick<ApplicationReport, 'since' | 'reason' | 'lastPass' | 'waiting'> {
   const { owned, lastPass } = memory ?? {};
@@ -105,7 +108,7 @@ function remembered(
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
       lastPass: lastPass === undefined ? undefined : reportedPass(lastPass, clock.now()),
-      waiting: queuedWait(fullQueue(key)) ?? waitingOf(memory),
+      waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait),
     }),
   };
 }
@@ -155,12 +158,10 @@ function queuedWait(found: ReturnType<ApplicationReportDeps['fullQueue']>): Wait
   return { what, since: isoTime(since) ?? '', queue };
 }
 
-function waitingOf(memory: AppMemory | undefined): Waiting | undefined {
-  const deletion = memory?.deletionBlockedBy;
-  const waiting = deletion === undefined ? memory?.waiting : { ...deletion, until: 0 };
-  if (waiting === undefined) return undefined;
-  const until = waiting.until > 0 ? isoTime(waiting.until) : undefined;
-  return { what: waiting.what, since: isoTime(waiting.since) ?? '', ...defined({ until }) };
+function waitingOf(wait: Wait | undefined): Waiting | undefined {
+  if (wait?.since === undefined) return undefined;
+  const { what, since, until } = wait;
+  return { what, since: isoTime(since) ?? '', ...defined({ until: until === undefined ? undefined : isoTime(until) }) };
 }
 
 function countResources(resources: readonly Pick<ResourceStatus, 'status'>[]): ResourceCounts {

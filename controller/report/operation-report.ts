@@ -1,17 +1,19 @@
 import { asCount, defined } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, ResourceRef, ResourceResult } from '#model';
-import { parseWaitingMessage } from '#sync';
-import type { AppMemory } from '../comparison/memory.ts';
 import { nextRetryAt, retriesBefore } from '../application/operation-state.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { ApplicationOperation, OperationBlocker, OperationResource } from './application-facts.ts';
+import { waitCauses } from '../shared/waits.ts';
 import { isoTime, isoTimeOf } from './iso-time.ts';
+import { refOfResult, runningHooks } from './waits.ts';
+import type { Wait } from './waits.ts';
 
 const maxResults = 100;
 
 export interface OperationFacts {
-  readonly memory: Pick<AppMemory, 'waiting' | 'deletionBlockedBy' | 'wave'> | undefined;
+  /** What the Application waits for. */
+  readonly wait: Wait | undefined;
   /** The sync windows that block the operation, and until when. */
   readonly window: { readonly message: string; readonly until: number | undefined } | undefined;
   /** --sync-timeout; 0: none. */
@@ -33,7 +35,7 @@ function reportSync(state: OperationState, facts: OperationFacts): ApplicationOp
   const isOver = isCompleted(state.phase);
   const blockedBy = isOver ? undefined : blockerOf(state, facts);
   const results = state.syncResult?.resources ?? [];
-  const subject = blockedBy?.object ?? runningResults(results)[0];
+  const subject = blockedBy?.object ?? runningHooks(results)[0];
   return {
     type: 'sync',
     phase: state.phase,
@@ -63,9 +65,8 @@ function revisionsOf({ syncResult }: OperationState): readonly string[] {
   return syncResult.revisions ?? [syncResult.revision];
 }
 
-function reportDeletion(startedAt: string, { memory }: OperationFacts): ApplicationOperation {
-  const blocked = memory?.deletionBlockedBy;
-  const since = blocked === undefined ? undefined : isoTime(blocked.since);
+function reportDeletion(startedAt: string, { wait }: OperationFacts): ApplicationOperation {
+  const blocked = wait?.type === 'deletion' && wait.cause !== 'turn' ? wait : undefined;
   return {
     type: 'deletion',
     phase: 'Running',
@@ -74,43 +75,33 @@ function reportDeletion(startedAt: string, { memory }: OperationFacts): Applicat
     initiatedBy: '',
     revisions: [],
     retries: 0,
-    ...(blocked === undefined
-      ? {}
-      : { blockedBy: { type: 'finalizer', message: blocked.what, ...defined({ since }) } as const }),
+    ...(blocked === undefined ? {} : { blockedBy: deletionBlocker(blocked) }),
     resources: [],
   };
+}
+
+function deletionBlocker({ cause, what, since }: Wait): OperationBlocker {
+  const { blocker } = waitCauses[cause];
+  // Whatever else holds the Application does so by its finalizer.
+  const type = blocker === 'other' ? 'finalizer' : blocker;
+  return { type, message: what, ...defined({ since: optionalTime(since) }) };
 }
 
 /** The blocker of a running operation; undefined while it makes progress. */
 function blockerOf(
   state: OperationState,
-  { memory, window, syncTimeoutMs }: OperationFacts,
+  { wait, window, syncTimeoutMs }: OperationFacts,
 ): OperationBlocker | undefined {
-  const { waiting } = memory ?? {};
-  const since = waiting === undefined ? isoTimeOf(state.startedAt) : isoTime(waiting.since);
+  const since = optionalTime(wait?.since);
   if (state.finishedAt !== undefined) return retryBlocker(state);
   if (window !== undefined)
     return { type: 'window', message: window.message, ...defined({ since, until: optionalTime(window.until) }) };
-  const named = namedBlocker(state);
+  if (wait?.type !== 'operation' || (wait.cause === 'turn' && wait.until === undefined)) return undefined;
   // The time of the next look is no end of the wait.
   const timesOutAt = syncTimeoutMs > 0 ? (parseTime(state.startedAt) ?? Number.NaN) + syncTimeoutMs : undefined;
-  if (named !== undefined) return { ...named, ...defined({ since, until: optionalTime(timesOutAt) }) };
-  if (waiting === undefined) return undefined;
-  const until = waiting.until > 0 ? isoTime(waiting.until) : undefined;
-  return { type: 'other', message: waiting.what, ...defined({ since, until }) };
-}
-
-/** The hook that runs, or the object that the message of the operation names. */
-function namedBlocker({ message = '', syncResult }: OperationState): OperationBlocker | undefined {
-  const results = syncResult?.resources ?? [];
-  const [hook] = runningResults(results);
-  if (hook !== undefined) return { type: 'hook', message, object: refOfResult(hook) };
-  if (message.includes('delay between sync waves')) return { type: 'wave', message };
-  const subject = parseWaitingMessage(message);
-  if (subject === undefined) return undefined;
-  const { what, group, kind, name } = subject;
-  const namespace = results.find((result) => result.kind === kind && result.name === name)?.namespace ?? '';
-  return { type: what, message, object: { group, kind, namespace, name } };
+  const until = optionalTime(wait.until ?? timesOutAt);
+  const { object, what } = wait;
+  return { type: waitCauses[wait.cause].blocker, message: what, ...defined({ object, since, until }) };
 }
 
 function retryBlocker(state: OperationState): OperationBlocker {
@@ -122,16 +113,8 @@ function retryBlocker(state: OperationState): OperationBlocker {
   return { type: 'retry', message, ...defined({ since, until }) };
 }
 
-function runningResults(results: readonly ResourceResult[]): readonly ResourceResult[] {
-  return results.filter(({ hookType, hookPhase }) => hookType !== undefined && hookPhase === 'Running');
-}
-
 function isNotable({ status, hookPhase }: ResourceResult): boolean {
   return status === 'SyncFailed' || status === 'PruneSkipped' || (hookPhase !== undefined && hookPhase !== 'Succeeded');
-}
-
-function refOfResult({ group, kind, namespace, name }: ResourceResult): ResourceRef {
-  return { group, kind, namespace, name };
 }
 
 function resultOf(result: ResourceResult): OperationResource {

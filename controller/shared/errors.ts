@@ -1,5 +1,9 @@
 import { DriftlessError } from '#base';
 import type { ApplicationCondition } from '#model';
+import type { WaitReason } from './waits.ts';
+
+/** When a source or setting that cannot be read is read again. */
+export const unreadableRetryMs = 30_000;
 
 /**
  * The Application's project does not allow a write to a managed cluster; the project must change.
@@ -31,8 +35,13 @@ export class ApplicationChanged extends DriftlessError {
  * The source could not be read; its last comparison is recent enough to keep until the next retry.
  */
 export class SourceUnavailable extends DriftlessError {
-  constructor(cause: unknown, message: string) {
-    super('SOURCE_UNAVAILABLE', message, { cause, retry: { afterMs: 15_000 } });
+  /** Delay before the retry. */
+  readonly afterMs = unreadableRetryMs;
+  readonly reason: WaitReason;
+
+  constructor(cause: unknown, what: string) {
+    super('SOURCE_UNAVAILABLE', what, { cause, retry: { afterMs: unreadableRetryMs } });
+    this.reason = { cause: 'source', what };
   }
 }
 
@@ -97,22 +106,21 @@ export class DeletionBlocked extends DriftlessError {
 export class ClusterNotReady extends DriftlessError {
   /** Delay before the retry. */
   readonly afterMs: number;
+  readonly reason: WaitReason;
 
-  constructor(
-    server: string,
-    cause: unknown,
-    { message = `waiting for the cache of cluster ${server} to fill`, afterMs = 1000 } = {},
-  ) {
-    super('CLUSTER_NOT_READY', message, { cause, retry: { afterMs }, fields: { server } });
+  constructor(server: string, cause: unknown, terms: Partial<WaitReason> & { readonly afterMs?: number } = {}) {
+    const { what = `waiting for the cache of cluster ${server} to fill`, afterMs = 1000 } = terms;
+    super('CLUSTER_NOT_READY', what, { cause, retry: { afterMs }, fields: { server } });
     this.afterMs = afterMs;
+    this.reason = { cause: terms.cause ?? 'cluster', what };
   }
 }
 
 /** The cluster does not answer writes: the pass is requeued and holds no slot while it waits. */
 export class ClusterStalled extends ClusterNotReady {
   constructor(server: string) {
-    const message = `waiting for cluster ${server}, which does not answer writes`;
-    super(server, undefined, { message, afterMs: 5000 });
+    const what = `waiting for cluster ${server}, which does not answer writes`;
+    super(server, undefined, { what, afterMs: 5000 });
   }
 }
 

@@ -33,6 +33,7 @@ interface UnownedWorld {
   readonly clock: FakeClock;
   readonly unowned: Map<string, number>;
   readonly patched: PatchCall[];
+  readonly warnings: UnownedWarnings;
   readonly stop: () => Promise<void>;
 }
 
@@ -62,11 +63,25 @@ function world(objects: readonly KubeObject[], onPatch: (name: string) => void =
     end.abort();
     return run;
   };
-  return { clock, unowned, patched, stop };
+  return { clock, unowned, patched, warnings, stop };
 }
 
 // T-SHARD-3
 describe('UnownedWarnings', () => {
+  it('knows for how long a hand-over lasts, also by the mark of another replica', async () => {
+    const w = world([app('told', 'https://a', { conditions: [marked] })]);
+    expect(w.warnings.unownedMs()).toBe(0);
+    w.unowned.set('https://a', 70_000);
+    expect(w.warnings.unownedMs()).toBe(70_000);
+    await w.clock.advance(900_000);
+    // The mark is as old as the clock.
+    expect(w.warnings.unownedMs()).toBe(900_000);
+    w.unowned.clear();
+    await w.clock.advance(15_000);
+    expect(w.warnings.unownedMs()).toBe(0);
+    await w.stop();
+  });
+
   it('marks the Applications of a cluster without an owner once, with a version check, and no others', async () => {
     const w = world([
       app('lost', 'https://a/', { conditions: [other] }),

@@ -2,13 +2,13 @@ import type { Clock, Runnable } from '#base';
 import { isConflict, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
 import { appLogFields, appNameOf, asApplication, jsonOf } from '#model';
-import type { Application, Cluster } from '#model';
+import type { Application, ApplicationCondition, Cluster } from '#model';
 import { clusterKey } from '#sharding';
 import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
 import { setConditions } from '../shared/conditions.ts';
 import { applicationResource } from '../shared/resources.ts';
-import { kubeTime } from '../shared/kube-time.ts';
+import { kubeTime, parseTime } from '../shared/kube-time.ts';
 
 export interface UnownedWarningsDeps {
   readonly hub: Pick<KubeClient, 'patch'>;
@@ -34,6 +34,8 @@ const unownedCondition = 'UnownedClusterWarning';
 export class UnownedWarnings implements Runnable {
   readonly name = 'warnings about clusters without an owner';
   readonly #deps: UnownedWarningsDeps;
+  /** When the oldest mark of a cluster without an owner was written (wall time). */
+  #markedAt = Number.POSITIVE_INFINITY;
 
   constructor(deps: UnownedWarningsDeps) {
     this.#deps = deps;
@@ -50,19 +52,25 @@ export class UnownedWarnings implements Runnable {
     }
   }
 
+  /** For how long the cluster that waits longest has had no owner; marks outlive replicas. */
+  unownedMs(): number {
+    const unowned = this.#deps.ownership.unowned();
+    return unowned.size === 0 ? 0 : Math.max(0, ...unowned.values(), this.#deps.clock.now() - this.#markedAt);
+  }
+
   async #warn(unowned: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+    this.#markedAt = Number.POSITIVE_INFINITY;
     if (unowned.size === 0) return;
     for (const object of this.#deps.apps.list()) {
       signal.throwIfAborted();
       const app = asApplication(object);
       const server = this.#deps.clusterOf(app)?.server;
-      if (
-        server === undefined ||
-        !unowned.has(clusterKey(server)) ||
-        hasUnownedCondition(app) ||
-        !this.#deps.isWanted(app)
-      )
+      if (server === undefined || !unowned.has(clusterKey(server)) || !this.#deps.isWanted(app)) continue;
+      const mark = unownedMark(app);
+      if (mark !== undefined) {
+        this.#markedAt = Math.min(this.#markedAt, parseTime(mark.lastTransitionTime) ?? Number.POSITIVE_INFINITY);
         continue;
+      }
       // The cluster may have got an owner in the meantime.
       if (this.#deps.ownership.unowned().has(clusterKey(server))) await this.#mark(app, server, signal);
     }
@@ -88,6 +96,6 @@ export class UnownedWarnings implements Runnable {
   }
 }
 
-function hasUnownedCondition({ status }: Application): boolean {
-  return status?.conditions?.some(({ type }) => type === unownedCondition) ?? false;
+function unownedMark({ status }: Application): ApplicationCondition | undefined {
+  return status?.conditions?.find(({ type }) => type === unownedCondition);
 }

@@ -1,67 +1,43 @@
 import { isAbort } from '#base';
 import type { Clock, Runnable } from '#base';
-import { appKeyOf, appLogFields, isCompleted } from '#model';
-import type { AppKey, Application, ConditionType, ResourceResult } from '#model';
+import { appKeyOf, appLogFields } from '#model';
+import type { AppKey, Application, ApplicationCondition } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
 import type { ApplicationStore } from '../application/application-store.ts';
-import { ownFinalizers } from '../application/finalizers.ts';
-import { refreshAnnotation } from '../application/refresh-annotation.ts';
 import { withConditions } from '../application/status-patch.ts';
-import type { AppMemories, AppMemory } from '../comparison/memory.ts';
+import type { AppMemories } from '../comparison/memory.ts';
+import { waitOf } from '../report/waits.ts';
+import type { Wait } from '../report/waits.ts';
 import { ownedConditions } from '../shared/conditions.ts';
-import { kubeTime } from '../shared/kube-time.ts';
+import { kubeTime, parseTime } from '../shared/kube-time.ts';
+import { waitCauses, waitTypes } from '../shared/waits.ts';
+import type { WaitType } from '../shared/waits.ts';
 
 export interface WaitWatchDeps {
   /** The Applications of this replica. */
   readonly mine: () => Iterable<Application>;
   readonly memories: Pick<AppMemories, 'peek'>;
   readonly store: Pick<ApplicationStore, 'persistStatus'>;
+  /** For how long the cluster that waits longest has had no owner. */
+  readonly unownedMs: () => number;
   readonly metrics: Pick<MetricRegistry, 'family'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-export type WaitType = 'operation' | 'deletion' | 'refresh' | 'comparison';
-
-/** The event or work that an Application waits for. */
-export interface Wait {
-  readonly type: WaitType;
-  readonly what: string;
-  /** Names the work that waits. A wait for other work is a new one. */
-  readonly work: string;
-  /** Grows as the work goes on. Attempts that repeat the same steps do not count. */
-  readonly progress: number;
-}
-
-/** A wait, and when its work last made progress. */
+/** A wait, and when its work last made progress, by the monotonic clock. */
 interface WatchedWait {
   readonly wait: Wait;
   readonly since: number;
+  /** When this process saw it first. */
+  readonly seenAt: number;
 }
 
 const checkMs = 15_000;
 /** A wait without progress for this long is shown by a condition. */
 export const silentWaitMs = 300_000;
-const waitTypes: readonly WaitType[] = ['operation', 'deletion', 'refresh', 'comparison'];
-const subjects: Readonly<Record<WaitType, string>> = {
-  operation: 'The operation',
-  deletion: 'The deletion',
-  refresh: 'The requested refresh',
-  comparison: 'The comparison',
-};
-/** Conditions that already say what work of this type waits for. */
-const sayingSo: Readonly<Record<WaitType, readonly ConditionType[]>> = {
-  operation: ['UnownedClusterWarning'],
-  deletion: ['UnownedClusterWarning', 'DeletionError'],
-  refresh: ['UnownedClusterWarning', 'SourceUnavailableWarning', 'QuarantineWarning'],
-  comparison: [
-    'UnownedClusterWarning',
-    'SourceUnavailableWarning',
-    'QuarantineWarning',
-    'ComparisonError',
-    'ContestedResourceWarning',
-  ],
-};
+/** A process watches a wait that began before it for this long, because it may make progress. */
+const firstLookMs = 60_000;
 
 /**
  * Shows what waits for long: looks at all Applications of this replica from outside, so that a wait
@@ -74,11 +50,12 @@ export class WaitWatch implements Runnable {
 
   constructor(deps: WaitWatchDeps) {
     this.#deps = deps;
+    const types = Object.keys(waitTypes) as WaitType[];
     deps.metrics.family({
       name: 'driftless_oldest_wait_seconds',
-      help: 'Time without progress of the operation, deletion, refresh or comparison that waits longest.',
+      help: 'Time without progress of the operation, deletion, refresh, comparison or hand-over that waits longest.',
       type: 'gauge',
-      collect: () => waitTypes.map((type) => ({ labels: { type }, value: this.#oldestMs(type) / 1000 })),
+      collect: () => types.map((type) => ({ labels: { type }, value: this.#oldestMs(type) / 1000 })),
     });
   }
 
@@ -110,25 +87,29 @@ export class WaitWatch implements Runnable {
     const now = this.#deps.clock.monotonic();
     const known = this.#waits.get(key);
     const isSame = known?.wait.type === wait.type && known.wait.work === wait.work;
-    // The replica before this one has shown it.
-    const wasShown = known === undefined && shownMessage(app) === messageOf(wait);
-    const began = wasShown ? now - silentWaitMs : now;
+    const { since, seenAt } = isSame ? known : { since: now - this.#storedMs(app, wait), seenAt: now };
     const watched =
-      isSame && wait.progress <= known.wait.progress
-        ? { wait: { ...wait, progress: known.wait.progress }, since: known.since }
-        : { wait, since: began };
+      isSame && wait.progress > known.wait.progress
+        ? { wait, since: now, seenAt }
+        : { wait: { ...wait, progress: isSame ? known.wait.progress : wait.progress }, since, seenAt };
     this.#waits.set(key, watched);
     return watched;
   }
 
+  /** For how long it has waited by its status, which outlives a replica. */
+  #storedMs(app: Application, wait: Wait): number {
+    const now = this.#deps.clock.now();
+    const { message, lastTransitionTime } = shownWait(app) ?? {};
+    const shownAt = message === messageOf(wait) ? parseTime(lastTransitionTime) : undefined;
+    const ages = [wait.storedSince, shownAt === undefined ? undefined : shownAt - silentWaitMs];
+    return Math.max(0, ...ages.map((at) => now - (at ?? now)));
+  }
+
   async #show(app: Application, watched: WatchedWait | undefined): Promise<void> {
     const { store, clock, logger } = this.#deps;
-    const isLong = watched !== undefined && clock.monotonic() - watched.since >= silentWaitMs;
-    const isShown = app.status?.conditions?.some(({ type }) =>
-      sayingSo[watched?.wait.type ?? 'operation'].includes(type),
-    );
-    const message = isLong && isShown !== true ? messageOf(watched.wait) : undefined;
-    if (message === shownMessage(app)) return;
+    const shown = shownWait(app)?.message;
+    const message = watched === undefined ? undefined : this.#textOf(app, watched, shown);
+    if (message === shown) return;
     const fresh = message === undefined ? [] : [{ type: 'WaitingWarning', message } as const];
     const time = kubeTime(clock.now());
     try {
@@ -139,63 +120,28 @@ export class WaitWatch implements Runnable {
     }
   }
 
+  #textOf(app: Application, { wait, since, seenAt }: WatchedWait, shown: string | undefined): string | undefined {
+    const now = this.#deps.clock.monotonic();
+    const said = [...waitTypes[wait.type].shownBy, ...waitCauses[wait.cause].shownBy];
+    const isSaid = app.status?.conditions?.some(({ type }) => said.includes(type)) === true;
+    if (isSaid || now - since < silentWaitMs) return undefined;
+    const text = messageOf(wait);
+    // The replica before this one may have known more.
+    return now - seenAt >= firstLookMs || shown === text ? text : shown;
+  }
+
   #oldestMs(type: WaitType): number {
+    if (type === 'hand-over') return this.#deps.unownedMs();
     const now = this.#deps.clock.monotonic();
     const ages = [...this.#waits.values()].filter(({ wait }) => wait.type === type).map(({ since }) => now - since);
     return Math.max(0, ...ages);
   }
 }
 
-function shownMessage({ status }: Application): string | undefined {
-  return status?.conditions?.find(({ type }) => type === 'WaitingWarning')?.message;
+function shownWait({ status }: Application): ApplicationCondition | undefined {
+  return status?.conditions?.find(({ type }) => type === 'WaitingWarning');
 }
 
 function messageOf({ type, what }: Wait): string {
-  return `${subjects[type]} has made no progress for five minutes: ${what}`;
-}
-
-/** Undefined: it waits for nothing. */
-export function waitOf(app: Application, memory: AppMemory | undefined, now: number): Wait | undefined {
-  return deletionWait(app, memory) ?? operationWait(app, memory) ?? refreshWait(app, memory, now);
-}
-
-function deletionWait(app: Application, memory: AppMemory | undefined): Wait | undefined {
-  const { deletionTimestamp, finalizers = [] } = app.metadata;
-  if (deletionTimestamp === undefined) return undefined;
-  const isOurs = ownFinalizers(app).length > 0;
-  const others = `waiting for finalizers of other controllers: ${finalizers.join(', ')}`;
-  const what = memory?.deletionBlockedBy?.what ?? 'waiting for its next step';
-  return {
-    type: 'deletion',
-    what: isOurs ? what : others,
-    work: deletionTimestamp,
-    progress: (memory?.deletedObjects ?? 0) - finalizers.length,
-  };
-}
-
-function operationWait({ operation, status }: Application, memory: AppMemory | undefined): Wait | undefined {
-  const state = status?.operationState;
-  const isRunning = state !== undefined && !isCompleted(state.phase);
-  if (!isRunning && operation === undefined) return undefined;
-  const text = state?.finishedAt === undefined ? memory?.waiting?.what : state.message;
-  return {
-    type: 'operation',
-    what: isRunning ? (text ?? state.message ?? 'waiting for its next step') : 'waiting for its first step',
-    work: isRunning ? state.startedAt : 'not begun',
-    progress: (state?.syncResult?.resources ?? []).filter(isDone).length,
-  };
-}
-
-function isDone({ status, hookPhase }: ResourceResult): boolean {
-  return hookPhase === 'Succeeded' || (hookPhase === undefined && status !== undefined);
-}
-
-function refreshWait(app: Application, memory: AppMemory | undefined, now: number): Wait | undefined {
-  const asked = refreshAnnotation(app);
-  const { what, since, until = 0 } = memory?.waiting ?? {};
-  if (asked !== undefined)
-    return { type: 'refresh', what: what ?? 'waiting for its comparison', work: JSON.stringify(asked), progress: 0 };
-  // A wait that nothing has renewed is over.
-  if (what === undefined || until < now - 2 * checkMs) return undefined;
-  return { type: 'comparison', what, work: String(since), progress: 0 };
+  return `${waitTypes[type].subject} has made no progress for five minutes: ${what}`;
 }

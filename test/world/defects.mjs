@@ -309,6 +309,19 @@ export const defects = [
     'const delayMs = isWaiting ? Infinity :',
     'const delayMs = !isWaiting ? Infinity :',
   ),
+  // Waits.
+  d(
+    'drift waits for Git',
+    'controller/refresh/source-outage.ts',
+    'return known.find(isUsable)?.revisions;',
+    'return undefined;',
+  ),
+  d(
+    'a long wait has no condition',
+    'controller/triggers/wait-watch.ts',
+    'if (message === shown) return;',
+    'if (message !== undefined || shown === undefined) return;',
+  ),
 ];
 
 function d(name, file, from, to) {

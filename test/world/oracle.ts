@@ -23,6 +23,9 @@ export function unfinished(world: World): string | undefined {
   return unfinishedFleet(world);
 }
 
+/** How long something may wait without a condition. */
+export const silentMs = 360_000;
+
 /** Waits of Applications by their work, and when each was seen first. */
 export type SeenWaits = Map<string, number>;
 

@@ -1,7 +1,8 @@
 import { seededRandom } from '#base';
 import { openProject } from '#support';
 import { configMap, isHook, namespace, valuesOf, withValue } from './content.ts';
-import { unfinished } from './oracle.ts';
+import { silentMs, silentWait, unfinished } from './oracle.ts';
+import type { SeenWaits } from './oracle.ts';
 import { askForSync } from './people.ts';
 import { Draw } from './plan.ts';
 import type { World } from './world.ts';
@@ -21,7 +22,7 @@ const healedMs = 90_000;
 
 const probes: Readonly<Record<string, Probe>> = {
   'a change of the spec during a pass is seen after it': async (world, app) => {
-    // Both steps of a pass that read Git take three seconds.
+    // A step of a pass that asks Git takes three seconds.
     world.git.disturb('slow', 4000);
     refresh(world, app);
     await world.playTo(world.elapsedMs + 1500);
@@ -131,9 +132,52 @@ const probes: Readonly<Record<string, Probe>> = {
   },
 };
 
-/** Checks one promise, chosen by the seed, with an Application that is synced automatically. */
+/** Promises about long times, which a quarter of the schedules check as well. */
+const longProbes: Readonly<Record<string, Probe>> = {
+  'drift is repaired while Git is away': async (world, app) => {
+    world.git.disturb(world.plan.seed % 16 < 8 ? 'fails' : 'hangs', 20 * healedMs);
+    for (let n = 0; n < 4; n += 1) {
+      // A new process knows the commit by the status and by its disk only.
+      if (n === 1) world.restart(0, 'kill', 1000);
+      if (n === 2) refresh(world, app);
+      drift(world, app);
+      const left = await waitUntil(world, healedMs, () => driftOf(world, app));
+      if (left !== undefined) return left;
+      await world.playTo(world.elapsedMs + seenMs);
+    }
+    world.git.calm();
+    refresh(world, app);
+    return settled(world);
+  },
+  'nothing waits silently': async (world, app) => {
+    const window = { kind: 'deny', schedule: '* * * * *', duration: '1h', applications: ['*'] };
+    changeProject(world, { syncWindows: [window] });
+    await world.playTo(world.elapsedMs + seenMs);
+    askForSync(world, app, false);
+    const waits: SeenWaits = new Map();
+    const end = world.elapsedMs + silentMs + seenMs;
+    while (world.elapsedMs < end && world.violation === undefined) {
+      await world.playTo(world.elapsedMs + 3000);
+      const silent = silentWait(world, waits, silentMs);
+      if (silent !== undefined) return silent;
+    }
+    if (world.app(app)?.operation === undefined) return 'a sync runs in a deny window';
+    changeProject(world, {});
+    return settled(world);
+  },
+};
+/** So the other schedules stay as they are. */
+const firstLong = 4;
+
+/** Checks promises, chosen by the seed, with an Application that is synced automatically. */
 export async function checkCalm(world: World): Promise<void> {
-  const name = new Draw(seededRandom(world.plan.seed ^ 0x9a0b)).pick(Object.keys(probes));
+  const { seed } = world.plan;
+  await check(world, new Draw(seededRandom(seed ^ 0x9a0b)).pick(Object.keys(probes)), probes);
+  const long = Object.keys(longProbes)[(seed % 8) - firstLong];
+  if (long !== undefined && world.violation === undefined) await check(world, long, longProbes);
+}
+
+async function check(world: World, name: string, from: Readonly<Record<string, Probe>>): Promise<void> {
   const app = world.appNames.find((each) => isUsable(world, each));
   world.network.reviveWatches();
   // Before anything is measured, the replicas see the events that a silent watch has hidden.
@@ -141,7 +185,7 @@ export async function checkCalm(world: World): Promise<void> {
   world.counts.add('promise checked in the calm');
   world.note(`checks with ${app}: ${name}`);
   world.setManner(app, 'automated');
-  const failure = (await settled(world)) ?? (await probes[name]?.(world, app)) ?? (await settled(world));
+  const failure = (await settled(world)) ?? (await from[name]?.(world, app)) ?? (await settled(world));
   if (failure !== undefined) world.break(`${name}: ${failure}`);
 }
 

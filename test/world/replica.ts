@@ -130,7 +130,7 @@ export class WorldReplica implements NetworkProcess {
       logger,
       metrics,
     });
-    const desired = git.source(clock);
+    const desired = git.source(clock, index);
     const own = { hub, settings, ownership: this.ownership, live, clients, desired, publisher, metrics };
     this.controller = createController({ ...common, ...own }, config);
     const groups: (readonly Runnable[])[] = [

@@ -1,4 +1,4 @@
-import { checkEnd, silentWait, unfinished } from './oracle.ts';
+import { checkEnd, silentMs, silentWait, unfinished } from './oracle.ts';
 import type { SeenWaits } from './oracle.ts';
 import { createApps, perform } from './people.ts';
 import type { FaultCounts } from './faults.ts';
@@ -8,8 +8,6 @@ import { World } from './world.ts';
 
 /** How long everything may take to settle once faults have ceased. */
 const settleMs = 600_000;
-/** How long something may wait without a condition. */
-const silentMs = 360_000;
 const quietMs = 20_000;
 /** How long a change of a person may stay unseen by the status. */
 const reactionMs = 5000;

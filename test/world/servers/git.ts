@@ -20,6 +20,8 @@ export class WorldGit {
   readonly #counts: FaultCounts;
   readonly #commits = new Map<string, Commit>();
   readonly #branches = new Map<string, Commit[]>();
+  /** Commits that replicas have rendered, by index: on their disks, which outlive processes. */
+  readonly #mirrors = new Map<number, Set<string>>();
   #fault: { readonly what: GitFault; readonly until: number } | undefined;
 
   constructor(now: () => number, counts: FaultCounts) {
@@ -60,21 +62,24 @@ export class WorldGit {
     this.#fault = undefined;
   }
 
-  /** The repositories as one process reads them. */
-  source(clock: Clock): DesiredSource {
+  /** The repositories as a process of this replica reads them. */
+  source(clock: Clock, replica: number): DesiredSource {
+    const mirror = this.#mirrors.get(replica) ?? new Set<string>();
+    this.#mirrors.set(replica, mirror);
     const resolve = (url: string, revision: string): Commit =>
       this.#commits.get(revision) ?? this.head(url.slice(url.lastIndexOf('/') + 1));
     return {
       name: 'desired',
       run: (signal) => untilAborted(signal),
       resolve: async ({ source, revision }, _policy, signal) => {
-        await this.#suffer(clock, signal);
+        if (!mirror.has(revision)) await this.#suffer(clock, signal);
         return resolve(source.repoURL, revision).sha;
       },
       manifests: async (request, signal) => {
-        await this.#suffer(clock, signal);
+        if (!request.sources.every(({ revision }) => mirror.has(revision))) await this.#suffer(clock, signal);
         const sources = request.sources.map(({ source, revision }): SourceManifests => {
           const { sha, objects } = resolve(source.repoURL, revision);
+          mirror.add(sha);
           return { objects: [...objects.values()], revision: sha, sourceType: 'Directory' };
         });
         return { sources };
