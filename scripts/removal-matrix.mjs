@@ -1,6 +1,7 @@
-// `npm run removal [-- --real] [--cases 20000] [--seed 1]`: what Git drops leaves the cluster, in
-// every apply and compare mode and after every switch between them. On the simulator, or with --real
-// on a real API server (`npm run e2e:setup`). Prints the progress, each defect and a table.
+// `npm run removal [-- --real] [--cases 20000] [--seed 1] [--only REGEXP]`: what Git drops leaves the
+// cluster, in every apply and compare mode and after every switch between them. On the simulator, or
+// with --real on a real API server (`npm run e2e:setup`). Prints the progress, each defect and a table.
+// `--only` runs the cases whose description, as in the line of a defect, matches.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -8,12 +9,22 @@ import { jestProgram } from './jest/program.mjs';
 import { root } from './root.mjs';
 
 const { values } = parseArgs({
-  options: { real: { type: 'boolean', default: false }, cases: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    real: { type: 'boolean', default: false },
+    cases: { type: 'string' },
+    seed: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
 });
 const cases = values.cases ?? (values.real ? '3000' : '20000');
 const args = values.real
   ? [join(root, 'scripts', 'e2e', 'run.mjs'), 'e2e/removal', '-i', '-t', 'what Git drops']
   : [...jestProgram, '-i', '--runTestsByPath', 'test/removal/matrix.test.ts'];
 const seed = values.seed ?? process.env['DRIFTLESS_SEED'] ?? '1';
-const env = { ...process.env, DRIFTLESS_REMOVAL_CASES: cases, DRIFTLESS_SEED: seed };
+const env = {
+  ...process.env,
+  DRIFTLESS_REMOVAL_CASES: cases,
+  DRIFTLESS_SEED: seed,
+  DRIFTLESS_REMOVAL_ONLY: values.only,
+};
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1);

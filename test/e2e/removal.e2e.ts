@@ -14,6 +14,8 @@ import type { Servers } from './support/index.ts';
 const wanted = env['DRIFTLESS_REMOVAL_CASES'] ?? '400';
 const limit = wanted === 'all' ? Number.MAX_SAFE_INTEGER : Number(wanted);
 const seed = Number(env['DRIFTLESS_SEED'] ?? 1);
+/** Runs only the cases whose description matches: `npm run removal -- --only REGEXP`. */
+const only = env['DRIFTLESS_REMOVAL_ONLY'] ?? '';
 const { signal } = new AbortController();
 
 let world: Servers<'real'>;
@@ -232,7 +234,7 @@ const openDefects: readonly string[] = [
 describe('what Git drops, on a real API server', () => {
   it('is gone after the sync, in every apply and compare mode and after every switch between them', async () => {
     const authority = world.servers.real.access.ca ?? '';
-    const tally = await runMatrix(client, { limit, seed, authority, signal });
+    const tally = await runMatrix(client, { limit, seed, only, authority, signal });
     process.stdout.write(`removal matrix on a real API server\n${tally.text()}`);
     const wrong = tally.wrong.filter((text) => !openDefects.some((defect) => text.includes(defect)));
     expect(wrong).toEqual([]);

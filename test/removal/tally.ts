@@ -9,20 +9,29 @@ const outcomes: readonly Outcome[] = [
   'out of sync for ever',
 ];
 
+function modeOf({ before, method, kind }: MatrixCase): string {
+  return `${before === method ? method : `${before} → ${method}`}, ${kind === 'server' ? 'server-side' : 'local'} diff`;
+}
+
+/** The mode, the manifest and the mutation of a case. */
+export function describeCase(one: MatrixCase): string {
+  const { manifest, mutation, isAnnotated } = one;
+  const object = `${manifest.apiVersion} ${manifest.kind}/${manifest.metadata.name ?? ''}`;
+  return `${modeOf(one)}${isAnnotated ? ' (annotated)' : ''}: ${object}: ${mutation.what} ${mutation.path}`;
+}
+
 /** Counts the outcomes of a matrix, and lists the defects. */
 export class MatrixTally {
   readonly wrong: string[] = [];
   readonly #rows = new Map<string, Map<Outcome, number>>();
 
-  add({ manifest, mutation, before, method, kind, isAnnotated }: MatrixCase, { outcome, detail }: Verdict): void {
-    const row = `${before === method ? method : `${before} → ${method}`}, ${kind === 'server' ? 'server-side' : 'local'} diff`;
+  add(one: MatrixCase, { outcome, detail }: Verdict): void {
+    const row = modeOf(one);
     const counts = this.#rows.get(row) ?? new Map<Outcome, number>();
     this.#rows.set(row, counts);
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     if (outcome === 'synced and different' || outcome === 'out of sync for ever')
-      this.wrong.push(
-        `${outcome}: ${row}${isAnnotated ? ' (annotated)' : ''}: ${manifest.apiVersion} ${manifest.kind}/${manifest.metadata.name ?? ''}: ${mutation.what} ${mutation.path}: ${detail}`,
-      );
+      this.wrong.push(`${outcome}: ${describeCase(one)}: ${detail}`);
   }
 
   /** The number of cases whose manifest the server accepts. */

@@ -10,12 +10,14 @@ import { kindsCorpus } from '../e2e/kinds/index.ts';
 import { matrixCases } from './cases.ts';
 import { customDefinitions, customManifests } from './custom.ts';
 import { RemovalMatrix } from './matrix.ts';
-import { MatrixTally } from './tally.ts';
+import { describeCase, MatrixTally } from './tally.ts';
 
 /** The sample of a run. */
 export interface MatrixRun {
   readonly limit: number;
   readonly seed: number;
+  /** A regular expression of the descriptions of cases to run; the others are left out. */
+  readonly only?: string;
   /** PEM of any CA, for webhooks of the corpus. */
   readonly authority: string;
   readonly signal: AbortSignal;
@@ -28,7 +30,7 @@ const modesPerMutation = 3;
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
   client: KubeClient,
-  { limit, seed, authority, signal }: MatrixRun,
+  { limit, seed, only = '', authority, signal }: MatrixRun,
 ): Promise<MatrixTally> {
   const discovery = await discoveryWithCustomKinds(client, signal);
   const corpus = [...kindsCorpus('cases', authority), ...customManifests('cases')];
@@ -36,7 +38,8 @@ export async function runMatrix(
   const namespaces = { cases: 'cases', fresh: 'fresh' };
   const matrix = new RemovalMatrix({ client, discovery, schemas, signal, namespaces });
   const tally = new MatrixTally();
-  const cases = matrixCases(corpus, { limit, modes: modesPerMutation, seed });
+  const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed });
+  const cases = all.filter((one) => new RegExp(only, 'u').test(describeCase(one)));
   const begin = performance.now();
   let done = 0;
   await mapLimit(cases, parallelCases, async (one) => {
@@ -45,7 +48,8 @@ export async function runMatrix(
     tally.add(one, verdict);
     for (const line of tally.wrong.slice(known)) process.stdout.write(`removal matrix: WRONG: ${line}\n`);
     done += 1;
-    if (done % casesPerLine === 0) process.stdout.write(progressText(done, cases.length, tally.wrong, begin));
+    if (done % casesPerLine === 0 || done === cases.length)
+      process.stdout.write(progressText(done, cases.length, tally.wrong, begin));
   });
   return tally;
 }
