@@ -46,8 +46,7 @@ export function appliedBefore(
   published: PublishedSchemas,
 ): AppliedBefore {
   const sent = foldStringData(asJson(target));
-  const withUpdates = method === 'replace' || lastAppliedText(live) === undefined;
-  const ours = ownFields(target, asJson(live), withUpdates, published);
+  const ours = ownFields(target, live, method, published);
   const part = ours.length === 0 ? undefined : droppedOf({ target, live: asJson(live), ours }, published);
   if (part === undefined || !isObject(part.gone)) return { dropped: undefined, target: sent };
   return { dropped: part.gone, target: isObject(part.target) ? part.target : sent };
@@ -82,17 +81,23 @@ export function mergeShape(target: KubeObject, live: JsonObject, published: Publ
 
 /**
  * Our entries that count. Without a schema, the defaults of a custom resource are unknown, and so
- * is what of our updates we sent.
+ * is what of our updates we sent: a replacement would differ for ever. A client-side apply takes
+ * the defaults for ours once, the server sets them again, and the new annotation decides from then.
  */
 function ownFields(
   target: KubeObject,
-  live: JsonObject,
-  withUpdates: boolean,
-  { schemas }: PublishedSchemas,
+  live: KubeObject,
+  method: MergeMethod,
+  published: PublishedSchemas,
 ): readonly FieldSource[] {
-  const applied = appliedFields(live).map((fields) => ({ fields, isUpdate: false }));
-  if (!withUpdates || (schemaOf(target) === undefined && schemas?.has(kindKey(target)) !== true)) return applied;
-  return [...applied, ...updatedFields(live).map((fields) => ({ fields, isUpdate: true }))];
+  const applied = appliedFields(asJson(live)).map((fields) => ({ fields, isUpdate: false }));
+  const counts = method === 'client' ? lastAppliedText(live) === undefined : knowsDefaults(target, published);
+  if (!counts) return applied;
+  return [...applied, ...updatedFields(asJson(live)).map((fields) => ({ fields, isUpdate: true }))];
+}
+
+function knowsDefaults(target: KubeObject, { schemas }: PublishedSchemas): boolean {
+  return schemaOf(target) !== undefined || schemas?.has(kindKey(target)) === true;
 }
 
 /** One of our entries; those of updates contain defaults. */
@@ -120,7 +125,10 @@ function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchema
   for (const set of counted) addAll(all, set);
   const others = unionOf(foreignFields(live));
   const wholeLists = type === undefined;
-  return droppedAt({ live, target: sent, stored, ours: all, others, shape, wholeLists });
+  // Defaults in lists of an update count once, as in ownFields; those of an apply would for ever.
+  const isOnce = ours.every(({ isUpdate }) => isUpdate);
+  const known = isOnce || knowsDefaults(target, published);
+  return droppedAt({ live, target: sent, stored, ours: all, others, shape, wholeLists, knowsDefaults: known });
 }
 
 function storedForm(target: KubeObject, type: TypeSchema | undefined, { schemas }: PublishedSchemas): Json {

@@ -17,6 +17,8 @@ export interface OwnedPosition {
   readonly shape: OwnershipShape;
   /** Lists are sent whole (custom resources): items are compared by their index. */
   readonly wholeLists: boolean;
+  /** Whether `stored` has the defaults, so that those inside lists can be told apart. */
+  readonly knowsDefaults: boolean;
 }
 
 /** The part of live that we applied and the target dropped. */
@@ -78,21 +80,33 @@ function isOneValue({ live, ours, shape }: OwnedPosition): boolean {
   return !isObject(live) || shape.atomicMap || ours.children.size === 0;
 }
 
-function droppedWhole({
-  live,
-  target,
-  stored,
-  ours,
-  others,
-  shape,
-  wholeLists,
-}: OwnedPosition): DroppedPart | undefined {
+function droppedWhole(here: OwnedPosition): DroppedPart | undefined {
+  const { live, target, stored, ours, others, shape, wholeLists } = here;
   const isDefault = stored !== undefined && deepEqual(stored, live);
   if (isDefault || others !== undefined || !ours.member) return undefined;
   if ((target ?? null) === null) return { gone: live, target: undefined };
   // Atomic for server-side apply, but a patch would merge it: all of it was ours.
   if (isObject(live)) return isObject(target) ? { gone: withoutZeros(live, shape), target } : undefined;
-  return isList(live) && isList(target) && !wholeLists ? { gone: live, target } : undefined;
+  if (!isList(live) || !isList(target)) return undefined;
+  if (!wholeLists) return { gone: live, target };
+  const sent = here.knowsDefaults ? withoutDefaults(live, target, stored) : target;
+  return deepEqual(sent, target) ? undefined : { gone: sent, target };
+}
+
+/** Live without members that only the defaults add: what we sent. */
+function withoutDefaults(live: Json, target: Json | undefined, stored: Json | undefined): Json {
+  if (isList(live)) {
+    const [wanted, filled] = [target, stored].map((list) => (isList(list) ? list : []));
+    return live.map((item, i) => withoutDefaults(item, wanted?.[i], filled?.[i]));
+  }
+  if (!isObject(live)) return live;
+  const sent: MutableJsonObject = {};
+  for (const key of Object.keys(live)) {
+    const [member, wanted, filled] = [ownMember(live, key), memberOf(target, key), memberOf(stored, key)];
+    if (member === undefined || (wanted === undefined && filled !== undefined && deepEqual(member, filled))) continue;
+    setOwnMember(sent, key, withoutDefaults(member, wanted, filled) as MutableJson);
+  }
+  return sent;
 }
 
 /** Without quantities that Go always writes: the server writes them again. */
