@@ -11,7 +11,7 @@ const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
 
 export interface AppEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: 'ResourceUpdated' | 'OperationStarted' | 'OperationCompleted' | 'StatusRefreshed';
+  readonly reason: 'ResourceUpdated' | 'OperationStarted' | 'OperationCompleted' | 'StatusRefreshed' | 'RemovalPending';
   readonly message: string;
 }
 

@@ -6,6 +6,7 @@ import type { OwnershipFence, Publisher } from '#publish';
 import type { AddOptions, Priority } from '#queues';
 import { noteOperationWrite, noteWait } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
+import { droppedFields, removalEvent } from '../application/dropped-fields.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
 import { isNeverSynced } from '../application/operation-state.ts';
@@ -13,7 +14,7 @@ import { canHideAnother } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withSyncError } from './next-status.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
-import type { PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
+import type { Decisions, PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 
@@ -104,6 +105,7 @@ export class RefreshWrites implements RefreshEffects {
 
   async #settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite> {
     const { decisions } = assessment;
+    this.#announceRemovals(pass, decisions);
     const before =
       decisions?.finalizers === undefined ? pass.before : await this.#setHookFinalizers(pass, decisions.finalizers);
     const decision = decisions?.decision;
@@ -182,6 +184,13 @@ export class RefreshWrites implements RefreshEffects {
       pass.logger.warn('Unable to update finalizers of delete hooks', { error });
       return pass.before;
     }
+  }
+
+  /** Before this owner's first write, the status may be Argo CD's. */
+  #announceRemovals({ before, memory }: RefreshPass, decisions: Decisions | undefined): void {
+    if (memory.isCurrent === true || decisions === undefined) return;
+    const event = removalEvent(droppedFields(before.status, decisions.comparison));
+    if (event !== undefined) this.#deps.store.announce(before, event);
   }
 
   #announceStart(pass: RefreshPass, app: Application, decision: StartDecision): void {

@@ -1,11 +1,11 @@
-import { deepEqual, defined, parsePointer, valueAt } from '#base';
+import { deepEqual, defined } from '#base';
 import type { Json } from '#base';
-import type { ManagedPair } from '#compare';
-import { isErrorCondition, jsonOf, keyOfStatus } from '#model';
+import { isErrorCondition, keyOfStatus } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceStatus } from '#model';
 import type { PassAssessment, Decisions } from '../refresh/pass.ts';
+import { droppedFields, pathsOf } from '../application/dropped-fields.ts';
 import { normalizationPatch } from '../application/status-patch.ts';
-import type { DroppedFields, StatusDisagreement, PlannedWrite, ShadowVerdict } from '../application/verdict.ts';
+import type { StatusDisagreement, PlannedWrite, ShadowVerdict } from '../application/verdict.ts';
 
 /**
  * Compares the status in an Application with the result of a pass, and lists the writes that would
@@ -125,28 +125,9 @@ function listedCode(resource: ResourceStatus | undefined): string {
   return code === '' ? 'listed' : code;
 }
 
-/** Removals in objects that the other controller calls Synced. */
 function droppedIn(theirs: ApplicationStatus | undefined, { comparison }: Decisions): Pick<ShadowVerdict, 'dropped'> {
-  const synced = (theirs?.resources ?? []).filter(({ status }) => status === 'Synced');
-  const calm = new Set(synced.map(keyOfStatus));
-  const dropped = comparison.pairs.flatMap((pair): DroppedFields[] => {
-    const paths = calm.has(pair.key) ? pathsOf(pair).filter((path) => isRemoval(pair.diff, path)) : [];
-    return paths.length === 0 ? [] : [{ resource: pair.key, paths }];
-  });
+  const dropped = droppedFields(theirs, comparison);
   return dropped.length === 0 ? {} : { dropped };
-}
-
-/** Whether a value, or an item of a list, is not there after the sync. */
-function isRemoval({ normalizedLive, predictedLive }: ManagedPair['diff'], path: string): boolean {
-  if (normalizedLive === null || predictedLive === null) return false;
-  const steps = parsePointer(path) ?? [];
-  const [before, after] = [normalizedLive, predictedLive].map((object) => valueAt(jsonOf(object), ...steps));
-  if (before === undefined) return false;
-  return after === undefined || (Array.isArray(before) && Array.isArray(after) && after.length < before.length);
-}
-
-function pathsOf(pair: ManagedPair | undefined): readonly string[] {
-  return pair?.live == null || pair.target === null ? [] : pair.diff.paths;
 }
 
 function plannedWrites(key: AppKey, app: Application, { patch, decisions }: PassAssessment): readonly PlannedWrite[] {
