@@ -10,7 +10,7 @@ export function defaultPodSpec(spec: MutableJsonObject): void {
   fillZeroValue(spec, 'schedulerName', 'default-scheduler');
   mirrorServiceAccount(spec);
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'])
-    for (const container of objectChildren(spec, list)) defaultContainer(container, spec['hostNetwork'] === true);
+    for (const container of objectChildren(spec, list)) defaultContainer(container);
   for (const volume of objectChildren(spec, 'volumes')) defaultVolume(volume);
 }
 
@@ -18,7 +18,15 @@ export function defaultPodSpec(spec: MutableJsonObject): void {
 export function defaultPod(spec: MutableJsonObject): void {
   fillMissing(spec, 'enableServiceLinks', true);
   for (const list of ['initContainers', 'containers'])
-    for (const container of objectChildren(spec, list)) requestsFromLimits(container);
+    for (const container of objectChildren(spec, list)) {
+      requestsFromLimits(container);
+      if (spec['hostNetwork'] === true) portsOfHost(container);
+    }
+}
+
+function portsOfHost(container: MutableJsonObject): void {
+  for (const port of objectChildren(container, 'ports'))
+    if (port['containerPort'] !== undefined) fillZeroValue(port, 'hostPort', port['containerPort']);
 }
 
 export function defaultPodTemplate(holder: MutableJsonObject | undefined): void {
@@ -43,15 +51,12 @@ function requestsFromLimits(container: MutableJsonObject): void {
   for (const [name, amount] of Object.entries(limits)) if (amount !== undefined) fillMissing(requests, name, amount);
 }
 
-function defaultContainer(container: MutableJsonObject, hostNetwork: boolean): void {
+function defaultContainer(container: MutableJsonObject): void {
   const image = container['image'];
   fillZeroValue(container, 'imagePullPolicy', pullPolicy(typeof image === 'string' ? image : ''));
   fillZeroValue(container, 'terminationMessagePath', '/dev/termination-log');
   fillZeroValue(container, 'terminationMessagePolicy', 'File');
-  for (const port of objectChildren(container, 'ports')) {
-    fillZeroValue(port, 'protocol', 'TCP');
-    if (hostNetwork && port['containerPort'] !== undefined) fillZeroValue(port, 'hostPort', port['containerPort']);
-  }
+  for (const port of objectChildren(container, 'ports')) fillZeroValue(port, 'protocol', 'TCP');
   for (const variable of objectChildren(container, 'env')) {
     const source = objectChild(variable, 'valueFrom');
     const field = objectChild(source, 'fieldRef');
