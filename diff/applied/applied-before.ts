@@ -14,6 +14,7 @@ import { mergeValues } from '../field-ownership/structured-merge.ts';
 import { lastAppliedText } from '../patch/last-applied.ts';
 import { asStored } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
+import { withServerValues } from '../normalize/server-values.ts';
 import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { withTwins } from '../schema/twins.ts';
@@ -116,7 +117,7 @@ function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchema
   const shape = mergeShape(target, live, published);
   const type = schemaOf(target);
   const sent = foldStringData(asJson(target));
-  const stored = storedForm(target, type, published);
+  const stored = withServerValues(storedForm(target, type, published), live);
   const counted = ours.map(({ fields, isUpdate }) => {
     const set = unionOf([fields]);
     return isUpdate && type !== undefined ? knownFields(set, type) : set;

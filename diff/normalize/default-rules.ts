@@ -95,6 +95,8 @@ const dependentRules: Readonly<Record<string, DefaultingRule>> = {
     isEmpty(ownMember(port, 'targetPort')) && !isEmpty(ownMember(port, 'port'))
       ? withMember(port, 'targetPort', ownMember(port, 'port') ?? 0)
       : port,
+  // The conversion to this version always writes it.
+  'resource.v1beta1.Device': (device) => fillMissing(device, { basic: {} }),
   'rbac.v1.Subject': subject,
   'rbac.v1beta1.Subject': subject,
   LimitRangeItem: limitRangeItem,

@@ -10,8 +10,9 @@ import type { EmptyFields } from './canonical.ts';
 
 /**
  * Returns an object in the form in which it is compared, before ignore rules: canonical values, no
- * creationTimestamp, `stringData` of Secrets folded into `data`, comparable rules of aggregated
- * roles and order of Endpoints. Returns the same reference when nothing changes; idempotent.
+ * creationTimestamp, `stringData` of Secrets folded into `data`, no finalizers in the spec of a
+ * Namespace, comparable rules of aggregated roles and order of Endpoints. Returns the same
+ * reference when nothing changes; idempotent.
  *
  * Argo CD: gitops-engine/pkg/diff Normalize.
  */
@@ -23,6 +24,8 @@ export function normalize(
   const [apiVersion, kind] = [textOf(ownMember(object, 'apiVersion')), textOf(ownMember(object, 'kind'))];
   let result = removeSteps(object, ['metadata', 'creationTimestamp']) as JsonObject;
   if (apiVersion === 'v1' && kind === 'Secret') result = normalizeSecret(result);
+  // The API server ignores changes of these: only its finalize subresource makes them.
+  if (apiVersion === 'v1' && kind === 'Namespace') result = removeSteps(result, ['spec', 'finalizers']) as JsonObject;
   if (apiVersion === 'v1' && kind === 'Endpoints') result = normalizeEndpoints(result);
   if (kind === 'Role' || kind === 'ClusterRole') {
     const ofRole = { apiVersion, ignoreAggregatedRoles, empties };
