@@ -100,6 +100,23 @@ describe('compareState', () => {
     ]);
   });
 
+  it('warns of an object of ours whose managed fields were trimmed, if nothing else says what we applied', () => {
+    const types = (live: KubeObject, ...syncOptions: string[]): readonly string[] =>
+      compareState(facts([a], [live], {}, { syncPolicy: { syncOptions } })).conditions.map(({ type }) => type);
+    const trimmed = applied(a);
+    for (const option of ['ServerSideApply=true', 'Replace=true'])
+      expect(types(trimmed, option)).toEqual(['LastAppliedWarning']);
+    // A client-side apply has its annotation.
+    expect(types(trimmed)).toEqual([]);
+    const fieldsV1 = { 'f:data': { 'f:key': {} } };
+    const managedFields = [{ manager: 'argocd-controller', operation: 'Apply', apiVersion: 'v1', fieldsV1 }];
+    const recorded = { ...trimmed, metadata: { ...trimmed.metadata, managedFields } };
+    expect(types(recorded, 'ServerSideApply=true')).toEqual([]);
+    // Another tool created it: it has never been ours.
+    const foreign = { ...trimmed, metadata: { ...trimmed.metadata, annotations: {} } };
+    expect(types(foreign, 'ServerSideApply=true')).toEqual([]);
+  });
+
   it('is OutOfSync for a field that left Git and that only we own by server-side apply', () => {
     const fieldsV1 = { 'f:data': { 'f:key': {}, 'f:lost': {} } };
     const managedFields = [{ manager: 'argocd-controller', operation: 'Apply', apiVersion: 'v1', fieldsV1 }];

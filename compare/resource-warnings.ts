@@ -6,6 +6,8 @@ interface ResourceFindings {
   readonly diff: Pick<DiffResult, 'lastAppliedFault'>;
   /** Why the API server refuses the change of a server-side diff. */
   readonly refusedChange?: string;
+  /** Whether the object is deployed by the Application, and nothing in it says what was applied. */
+  readonly isUnrecorded: boolean;
 }
 
 /** Warnings about one resource; none of them stops a sync. */
@@ -14,6 +16,7 @@ export function resourceWarnings(object: KubeObject, found: ResourceFindings): r
   return [
     ...(found.refusedChange === undefined ? [] : [refusedChange(which, found.refusedChange)]),
     ...(found.diff.lastAppliedFault === undefined ? [] : [lastApplied(which, found.diff.lastAppliedFault)]),
+    ...(found.isUnrecorded ? [unrecorded(which)] : []),
   ];
 }
 
@@ -33,5 +36,12 @@ function lastApplied(which: string, fault: string): ApplicationCondition {
   return {
     type: 'LastAppliedWarning',
     message: `The last-applied-configuration annotation of ${which} ${fault}: nothing is removed because of it. The next sync that changes the object rewrites it`,
+  };
+}
+
+function unrecorded(which: string): ApplicationCondition {
+  return {
+    type: 'LastAppliedWarning',
+    message: `${which} has lost the managed fields of its last sync: fields that Git has dropped since stay, and nothing else says which they are. The next sync that changes the object records its fields again`,
   };
 }

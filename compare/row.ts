@@ -1,5 +1,13 @@
 import { defined, DriftlessError, hashJson } from '#base';
-import { applyMethodOf, diffDryRun, diffObjects, isMigrated, readsOwnership, withinBudget } from '#diff';
+import {
+  applyMethodOf,
+  diffDryRun,
+  diffObjects,
+  isMigrated,
+  lacksAppliedRecord,
+  readsOwnership,
+  withinBudget,
+} from '#diff';
 import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
@@ -138,7 +146,7 @@ export function compareResource(facts: RowFacts, rules: RowRules): ResourceCompa
     isUnknown: computed === 'Unknown',
     conditions: [
       ...refusedCondition(refused),
-      ...resourceWarnings(object, computedDiff),
+      ...resourceWarnings(object, { ...computedDiff, isUnrecorded: isUnrecorded(facts, rules) }),
       ...sharedCondition(facts, rules),
       ...missingNamespace(facts),
     ],
@@ -262,6 +270,16 @@ export function schemaApiVersions(
   const rules = { settings, ignoreDifferences, ...applyRulesOf(app) };
   const read = targets.filter((target) => readsOwnership(target, rules));
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];
+}
+
+/**
+ * Whether managed fields are all that says what we applied, and nothing in them is ours: they were
+ * trimmed. An object that another tool created is not tracked yet.
+ */
+function isUnrecorded({ target, live, unread }: RowFacts, rules: RowRules): boolean {
+  if (target === null || live === null || unread) return false;
+  if (applyMethodOf(target, live, applyRulesOf(rules.app)) === 'client') return false;
+  return trackedApp(live, rules.settings.tracking) === rules.instance && lacksAppliedRecord(live);
 }
 
 interface ComputedDiff {

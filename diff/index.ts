@@ -36,7 +36,7 @@ export { dryRunRequest } from './comparison/dry-run-request.ts';
 export type { DryRunRequest } from './comparison/dry-run-request.ts';
 export { clientSideApplyPatch, predictApply } from './applied/client-side-apply.ts';
 export type { ApplyPatch } from './applied/client-side-apply.ts';
-export { lastAppliedFault } from './applied/read-last-applied.ts';
+export { lacksAppliedRecord, lastAppliedFault } from './applied/read-last-applied.ts';
 export { withLastApplied } from './patch/last-applied.ts';
 export { readsOwnership } from './comparison/apply-method.ts';
 export { diffObjects } from './comparison/diff.ts';

@@ -2,9 +2,10 @@ import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { groupOf } from '#model';
 import type { KubeObject } from '#model';
+import { hasOwnEntry } from '../field-ownership/own-entries.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { lastAppliedText, parseLastApplied } from '../patch/last-applied.ts';
-import { textOf } from '../shared/values.ts';
+import { asJson, textOf } from '../shared/values.ts';
 
 /** The last-applied annotation of a live object; without a manifest, it removes nothing. */
 export interface LastApplied {
@@ -57,4 +58,12 @@ export function lastApplied(live: KubeObject): JsonObject | undefined {
 /** {@link readLastApplied} of the object as it was read. */
 export function lastAppliedFault(live: KubeObject): string | undefined {
   return readLastApplied(live).fault;
+}
+
+/**
+ * Whether nothing in the object says what we applied: no annotation, and no entry of ours in the
+ * managed fields. An operator has trimmed them, or we never applied it.
+ */
+export function lacksAppliedRecord(live: KubeObject): boolean {
+  return lastAppliedText(live) === undefined && !hasOwnEntry(asJson(live));
 }

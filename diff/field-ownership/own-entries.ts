@@ -42,6 +42,11 @@ export function foreignFields(live: JsonObject): readonly JsonObject[] {
   return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isOwnUpdate(entry));
 }
 
+/** Whether we have applied, created or patched the object, as far as its managed fields tell. */
+export function hasOwnEntry(live: JsonObject): boolean {
+  return fieldsOwned(live, (entry) => isOwnApply(entry) || isOwnUpdate(entry)).length > 0;
+}
+
 export function isOwnUpdate(entry: JsonObject): boolean {
   return isMainEntry(entry, 'Update') && ownManagers.has(textOf(ownMember(entry, 'manager')));
 }
