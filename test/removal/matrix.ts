@@ -7,18 +7,19 @@ import { annotations, gkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { ObjectSync } from '../../controller/testing/index.ts';
 import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
-import { isList } from '../e2e/kinds/index.ts';
+import { changedAt, isList, valueAtPath } from '../e2e/kinds/index.ts';
 import { createWith, isAsCreated, isOtherTool } from './first-sync.ts';
 import type { FirstSync } from './first-sync.ts';
 import type { Mutation } from './mutations.ts';
 
-/** The result of a case. The last two are defects. */
+/** The result of a case. The last three are defects. */
 export type Outcome =
   | 'equal'
   | 'equal after a second sync'
   | 'refused with reason'
   | 'invalid manifest'
   | 'synced and different'
+  | 'unknown and applied'
   | 'out of sync for ever';
 
 /** One change of one manifest, and how it is applied before and after it. */
@@ -90,21 +91,23 @@ export class RemovalMatrix {
   }
 
   async #judge(
-    { before: first, method, kind, isAnnotated, mutation }: MatrixCase,
+    one: MatrixCase,
     { target, live, fresh }: Readonly<Record<'target' | 'live' | 'fresh', KubeObject>>,
   ): Promise<Verdict> {
+    const { before: first, method, kind, isAnnotated } = one;
     const how = { method: isAnnotated ? ('client' as const) : method, kind };
     const equalOr = (outcome: Outcome, now: KubeObject): Verdict =>
-      verdictOf(first, { outcome, ...asJudged(mutation, { now, fresh, before: live, target }) });
+      verdictOf(first, { outcome, ...asJudged(one, { now, fresh, before: live, target }) });
     const before = await this.#sync.compare(target, live, how);
     if (before.syncStatus.status === 'Synced') return equalOr('synced and different', live);
-    if (before.syncStatus.status !== 'OutOfSync' && before.conditions.length === 0)
-      return { outcome: 'synced and different', detail: JSON.stringify(before.conditions) };
+    // Unknown with the server's reason: the sync must then be refused too.
+    const unknown = before.syncStatus.status === 'OutOfSync' ? undefined : JSON.stringify(before.conditions);
     let stored = live;
     let paths = '';
-    // A second sync, as self-heal makes it, may still be needed: an apply of an empty map that
-    // loses its last member removes the map.
-    for (const outcome of ['equal', 'equal after a second sync'] as const) {
+    // A second sync, as self-heal makes it, may still be needed after a server-side apply, which
+    // removes an empty map of the manifest with the last member that the manifest drops.
+    const outcomes = ['equal', 'equal after a second sync'] as const;
+    for (const outcome of method === 'server' ? outcomes : outcomes.slice(0, 1)) {
       try {
         stored = await this.#sync.sync(target, stored, method);
       } catch (error) {
@@ -113,6 +116,7 @@ export class RemovalMatrix {
           return { outcome: 'refused with reason', detail: error.message };
         throw error;
       }
+      if (unknown !== undefined) return { outcome: 'unknown and applied', detail: unknown };
       const after = await this.#sync.compare(target, stored, how);
       if (after.syncStatus.status === 'Synced') {
         const verdict = equalOr('synced and different', stored);
@@ -177,12 +181,24 @@ function withMethod(target: KubeObject, { method, isAnnotated }: MatrixCase): Ku
   return { ...target, metadata: { ...target.metadata, annotations: notes } };
 }
 
-/** The server chooses imagePullPolicy once, from the first image. */
-function asJudged<T extends Readonly<Record<string, KubeObject>>>({ path }: Mutation, objects: T): T {
-  if (!path.endsWith('.image')) return objects;
-  const bare = (object: KubeObject): unknown =>
-    JSON.parse(JSON.stringify(object), (key, value: unknown) => (key === 'imagePullPolicy' ? undefined : value));
-  return Object.fromEntries(Object.entries(objects).map(([name, object]) => [name, bare(object)])) as T;
+/**
+ * The server chooses imagePullPolicy once, from the first image, and no manager owns it. So where
+ * the manifest lacks it, a changed image of an object that is not replaced leaves the old choice.
+ */
+function asJudged(
+  { mutation: { path }, method }: Pick<MatrixCase, 'mutation' | 'method'>,
+  objects: JudgedObjects,
+): JudgedObjects {
+  const steps = path.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  const policy = [...steps.slice(0, -1), 'imagePullPolicy'];
+  const isChosen = steps.at(-1) === 'image' && valueAtPath(jsonOf(objects.target), policy) === undefined;
+  if (!isChosen || isReplacement(method)) return objects;
+  const bare = (object: KubeObject): KubeObject => changedAt(jsonOf(object), policy, undefined) as KubeObject & Json;
+  return { now: bare(objects.now), fresh: bare(objects.fresh), before: bare(objects.before), target: objects.target };
+}
+
+function isReplacement(method: SyncMethod): boolean {
+  return method === 'replace' || method === 'force replace';
 }
 
 type JudgedObjects = Readonly<Record<'now' | 'fresh' | 'before' | 'target', KubeObject>>;
@@ -242,7 +258,10 @@ function contentOf(object: KubeObject): Json {
   };
 }
 
-/** The order of addresses and ports means nothing, and comparisons ignore it. */
+/**
+ * The API server repacks the subsets of Endpoints and sorts them, so that no manifest can set an
+ * order. Comparisons ignore it too, as in Argo CD; a creation and an update are sorted alike.
+ */
 function sortedItems(value: Json): Json {
   if (isObject(value))
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sortedItems(member ?? null)]));

@@ -6,8 +6,11 @@ const outcomes: readonly Outcome[] = [
   'refused with reason',
   'invalid manifest',
   'synced and different',
+  'unknown and applied',
   'out of sync for ever',
 ];
+
+const defects: readonly Outcome[] = ['synced and different', 'unknown and applied', 'out of sync for ever'];
 
 function modeOf({ before, method, kind }: MatrixCase): string {
   return `${before === method ? method : `${before} → ${method}`}, ${kind === 'server' ? 'server-side' : 'local'} diff`;
@@ -30,8 +33,7 @@ export class MatrixTally {
     const counts = this.#rows.get(row) ?? new Map<Outcome, number>();
     this.#rows.set(row, counts);
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-    if (outcome === 'synced and different' || outcome === 'out of sync for ever')
-      this.wrong.push(`${outcome}: ${describeCase(one)}: ${detail}`);
+    if (defects.includes(outcome)) this.wrong.push(`${outcome}: ${describeCase(one)}: ${detail}`);
   }
 
   /** The number of cases whose manifest the server accepts. */
