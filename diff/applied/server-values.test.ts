@@ -59,6 +59,16 @@ describe('what the API server adds to a replaced object is no removal', () => {
     expect(diffObjects(slice({ name: 'one' }), held, replaced).modified).toBe(true);
   });
 
+  it('the address ranges of a Node that differ from the first one', () => {
+    const node = (podCIDR: string, ...podCIDRs: string[]): KubeObject =>
+      kube({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' }, spec: { podCIDR, podCIDRs } });
+    const owned = { 'f:spec': { 'f:podCIDRs': { '.': {}, 'v:"10.1.0.0/24"': {} } } };
+    const live = stored(node('10.1.0.0/24', '10.1.0.0/24'), owned);
+    for (const how of [rules, replaced])
+      expect(diffObjects(node('10.1.0.0/24', '10.2.0.0/24'), live, how)).toMatchObject({ modified: false, paths: [] });
+    expect(diffObjects(node('10.2.0.0/24', '10.2.0.0/24'), live, rules).modified).toBe(true);
+  });
+
   it('the finalizers in the spec of a Namespace, which only its finalize subresource changes', () => {
     const space = (...finalizers: string[]): KubeObject =>
       kube({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' }, spec: { finalizers } });

@@ -95,6 +95,7 @@ const dependentRules: Readonly<Record<string, DefaultingRule>> = {
     isEmpty(ownMember(port, 'targetPort')) && !isEmpty(ownMember(port, 'port'))
       ? withMember(port, 'targetPort', ownMember(port, 'port') ?? 0)
       : port,
+  NodeSpec: nodeSpec,
   // The conversion to this version always writes it.
   'resource.v1beta1.Device': (device) => fillMissing(device, { basic: {} }),
   'rbac.v1.Subject': subject,
@@ -163,6 +164,14 @@ function withTimeout(spec: JsonObject): JsonObject {
   const seconds = isObject(client) ? ownMember(client, 'timeoutSeconds') : undefined;
   if (seconds !== undefined && seconds !== null) return spec;
   return withMember(spec, 'sessionAffinityConfig', { clientIP: { timeoutSeconds: 10800 } });
+}
+
+/** Conversion keeps both fields in step: the single one wins over a list that begins otherwise. */
+function nodeSpec(spec: JsonObject): JsonObject {
+  const [one, list] = [textOf(ownMember(spec, 'podCIDR')), ownMember(spec, 'podCIDRs')];
+  const first = isList(list) ? list[0] : undefined;
+  if (one === '') return first === undefined ? spec : withMember(spec, 'podCIDR', first);
+  return first === one ? spec : withMember(spec, 'podCIDRs', [one]);
 }
 
 function deviceCount(request: JsonObject): JsonObject {

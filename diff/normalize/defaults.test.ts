@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { valueAt } from '#base';
+import { isObject, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { kinds } from '../schema/schema-data.ts';
@@ -23,14 +23,23 @@ function stored(object: Json): Json {
   return type === undefined ? object : asStored(object, type);
 }
 
-/** The examples are only defaulted: the conversion to v1beta1 writes `basic` of a device. */
+/** The examples are only defaulted. Conversion also writes some fields, as real API servers do. */
 function converted(object: Json): Json {
+  const spec = valueAt(object, 'spec');
+  if (valueAt(object, 'kind') === 'Node' && isObject(spec)) return { ...(object as JsonObject), spec: inStep(spec) };
   const devices = valueAt(object, 'spec', 'devices');
   const isOld =
     valueAt(object, 'apiVersion') === 'resource.k8s.io/v1beta1' && valueAt(object, 'kind') === 'ResourceSlice';
   if (!isOld || !Array.isArray(devices)) return object;
   const filled = devices.map((device: Json) => ({ basic: {}, ...(device as JsonObject) }));
   return { ...(object as JsonObject), spec: { ...(valueAt(object, 'spec') as JsonObject), devices: filled } };
+}
+
+function inStep(spec: JsonObject): JsonObject {
+  const { podCIDR = '', podCIDRs } = spec;
+  const [first] = Array.isArray(podCIDRs) ? (podCIDRs as readonly Json[]) : [];
+  if (podCIDR === '') return first === undefined ? spec : { ...spec, podCIDR: first };
+  return first === podCIDR ? spec : { ...spec, podCIDRs: [podCIDR] };
 }
 
 describe('asStored', () => {
