@@ -72,7 +72,9 @@ export function isAsCreated(first: FirstSync, states: JudgedStates): boolean {
 
 type StatesInside = { readonly [K in keyof JudgedStates]: Json | undefined };
 
-function isWithin({ live, fresh, before, target }: StatesInside): boolean {
+function isWithin({ live, fresh: created, before, target }: StatesInside): boolean {
+  // The server stores no empty map of a manifest, and leaves what others set in it.
+  const fresh = created ?? (isObject(target) && Object.keys(target).length === 0 ? {} : undefined);
   if (deepEqual(live ?? null, fresh ?? null)) return true;
   if (live === undefined) return false;
   if ((target ?? null) === null && before !== undefined && isPart(live, before)) return true;
