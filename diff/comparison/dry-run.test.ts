@@ -212,6 +212,26 @@ describe('changes of mutating webhooks', () => {
     expect(diff({ target, live: noted, predicted: predicted({ containers: [app] }) }, 'included')).toEqual([]);
   });
 
+  it('count in a struct that we create, with the defaults of the server', () => {
+    const fields = inPod({ ...ofApp, 'f:os': {} });
+    const after = predicted({ containers: [app], os: { name: '' } }, { managedFields: [ours(fields)] });
+    expect(diff({ target: deployment({ containers: [app], os: {} }), live, predicted: after })).toEqual([
+      '/spec/template/spec/os',
+    ]);
+  });
+
+  it('count in the order of items that Argo CD stored by Replace', () => {
+    const side = { name: 'side', image: 's:1' };
+    const ofSide = { 'k:{"name":"side"}': { '.': {}, 'f:name': {}, 'f:image': {} } };
+    const fields = inPod({ 'f:containers': { ...ofApp['f:containers'], ...ofSide } });
+    const managedFields = [entry('argocd-application-controller', 'Update', fields)];
+    const [before, after] = [
+      deployment({ containers: [app, side] }, { managedFields }),
+      deployment({ containers: [side, app] }, { managedFields }),
+    ];
+    expect(diff({ target: deployment({ containers: [side, app] }), live: before, predicted: after })).not.toEqual([]);
+  });
+
   it('need a response with managed fields', () => {
     const bare = deployment({ containers: [app] });
     const message = 'predictedLive for resource Deployment/x must have the managedFields';

@@ -1,12 +1,13 @@
 import { DriftlessError, isObject, ownMember } from '#base';
 import type { JsonObject } from '#base';
-import { annotations, fieldManager } from '#model';
+import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import { fieldOwnersOf, unionOf } from '../field-ownership/field-owners.ts';
-import { fieldStep, selectPaths } from '../field-ownership/field-set.ts';
+import { emptySet, fieldStep, selectPaths } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { knownShape, shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { fieldsOwned, withoutManaged } from '../field-ownership/managed-fields.ts';
+import { isOwnEntry } from '../field-ownership/own-entries.ts';
 import { removeFields } from '../field-ownership/prune.ts';
 import { fieldSetOf, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
@@ -97,11 +98,13 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
       { retry: 'never' },
     );
   const shape = knownShape(asKube(predicted), rules) ?? shapeFromManagedFields(unionOf(all));
-  const now = fieldsOwned(predicted, (entry) => ownMember(entry, 'manager') === fieldManager);
+  const now = fieldsOwned(predicted, isOwnEntry);
   // A field that we give up and the server defaults again is our change.
   const ours = unionOf([...now, ...fieldOwnersOf(live).ours]);
   const whole = fieldSetOf(predicted, shape);
-  const applied = withoutNulls(removeFields(predicted, pathsWithout(whole, ours, shape), shape));
+  const applied = withoutNulls(
+    removeFields(predicted, pathsWithout(whole, ours, shape, fieldSetOf(live, shape)), shape),
+  );
   // Fields that Go always writes become null when given up. Keep those that others own.
   const nulls = selectPaths(
     pathsWithout(whole, fieldSetOf(withoutNulls(predicted), shape), shape),
@@ -130,23 +133,31 @@ function withoutServerFields(object: JsonObject): JsonObject {
   return isEmpty ? (removeSteps(bare, ['metadata', 'annotations']) as JsonObject) : bare;
 }
 
+const noFields = emptySet();
+
+function shapeAt(shape: OwnershipShape, step: string): OwnershipShape {
+  return step.startsWith('f:') ? shape.member(step.slice(2)) : shape.items();
+}
+
+/** Owned as a whole under another version of the schema: all of it counts as owned. */
+function isWholeList(owned: FieldSet | undefined, shape: OwnershipShape): boolean {
+  return shape.listKeys !== undefined && owned !== undefined && owned.member && owned.children.size === 0;
+}
+
 /**
  * The paths of `whole` that are neither in `owned` nor above a path in it. The key fields of a
- * remaining item are left out: without them the item has no identity.
+ * remaining item are left out: without them the item has no identity. What `live` lacks is created
+ * by its owner with everything in it, also with defaults.
  */
-function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: OwnershipShape): FieldSet {
+function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: OwnershipShape, live = whole): FieldSet {
   const result: FieldSet = { member: whole.member && owned === undefined, children: new Map() };
-  // Owned as a whole under another version of the schema: all of it counts as owned.
-  const isList = shape.listKeys !== undefined;
-  if (isList && owned !== undefined && owned.member && owned.children.size === 0) return result;
+  if (isWholeList(owned, shape)) return result;
   const keys = shape.listKeys ?? [];
   for (const [step, child] of whole.children) {
-    const name = step.startsWith('f:') ? step.slice(2) : undefined;
-    const rest = pathsWithout(
-      child,
-      owned?.children.get(step),
-      name === undefined ? shape.items() : shape.member(name),
-    );
+    const inner = owned?.children.get(step);
+    const present = live.children.get(step) ?? noFields;
+    if (present === noFields && inner?.member === true) continue;
+    const rest = pathsWithout(child, inner, shapeAt(shape, step), present);
     if (!rest.member) for (const key of keys) rest.children.delete(fieldStep(key));
     if (rest.member || rest.children.size > 0) result.children.set(step, rest);
   }

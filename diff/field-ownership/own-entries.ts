@@ -47,6 +47,11 @@ export function hasOwnEntry(live: JsonObject): boolean {
   return fieldsOwned(live, (entry) => isOwnApply(entry) || isOwnUpdate(entry)).length > 0;
 }
 
+/** Whether the entry is ours: of any operation, and of subresources too. */
+export function isOwnEntry(entry: JsonObject): boolean {
+  return ownManagers.has(textOf(ownMember(entry, 'manager')));
+}
+
 export function isOwnUpdate(entry: JsonObject): boolean {
   return isMainEntry(entry, 'Update') && ownManagers.has(textOf(ownMember(entry, 'manager')));
 }
