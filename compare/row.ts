@@ -8,7 +8,7 @@ import {
   readsOwnership,
   withinBudget,
 } from '#diff';
-import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
+import type { ApplyMethod, DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
 import {
@@ -316,8 +316,14 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
     return { diff: diffDryRun(sides, how, serverSideDiff.mutations), refused: undefined };
   } catch (error) {
     if (!(error instanceof DriftlessError)) throw error;
+    if (isStoredAnyway(error, applyMethodOf(target, live, how))) return { diff: diffLocally(), refused: undefined };
     return { diff: same, refused: refusalMessage(target, error.message) };
   }
+}
+
+/** The server could not compute ownership, as an item of a list has no key, but stores it. */
+function isStoredAnyway({ code }: DriftlessError, method: ApplyMethod): boolean {
+  return code === 'DIFF_NO_MANAGED_FIELDS' && method !== 'server';
 }
 
 const notAskedOutcome: DryRunOutcome = { refused: 'the API server was not asked' };
