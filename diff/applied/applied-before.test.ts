@@ -271,6 +271,24 @@ describe('an item of ours under another key', () => {
   });
 });
 
+describe('a default that excludes what Git wants', () => {
+  const of = (strategy?: object): KubeObject =>
+    kube({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'apps' }, spec: { strategy } });
+  const rolling = { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } };
+
+  it('is removed before a server-side apply, which would be refused', () => {
+    const body = displacedItemsPatch(of({ type: 'Recreate' }), of(rolling))?.body;
+    expect(body).toMatchObject({ spec: { strategy: { type: 'Recreate', $retainKeys: ['type'] } } });
+  });
+
+  it.each([{}, { type: 'RollingUpdate' }, { rollingUpdate: { maxSurge: 1 } }, rolling])(
+    'stays where it is the default of the manifest: %j',
+    (strategy) => {
+      expect(displacedItemsPatch(of(strategy), of(rolling))).toBeUndefined();
+    },
+  );
+});
+
 describe('a null in a map of strings', () => {
   it('is an empty string for a server-side apply', () => {
     const fields = managedEntry(ours, 'Apply', keys('a', 'zz'));

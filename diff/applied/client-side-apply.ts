@@ -2,7 +2,7 @@ import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
-import { asStored } from '../normalize/defaults.ts';
+import { asStored, withDefaults } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { applyJsonPatch, threeWayJsonPatch } from '../patch/json-merge.ts';
 import { withLastAppliedOf } from '../patch/last-applied.ts';
@@ -82,7 +82,8 @@ export function predictApply(
 
 /**
  * The patch to send before a server-side apply that the server would refuse: live has an item of
- * ours under another key (a port whose number was edited), which an apply does not remove.
+ * ours under another key (a port whose number was edited), or a default that excludes the target
+ * (`rollingUpdate` of a strategy that becomes Recreate). An apply removes neither.
  */
 export function displacedItemsPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
   const type = schemaOf(target);
@@ -94,6 +95,7 @@ function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | u
   return Object.keys(target).some((key) => {
     const [wanted, present, field] = [ownMember(target, key), ownMember(live, key), fieldOf(type, key)];
     if (wanted === undefined || present === undefined || wanted === present || field === undefined) return false;
+    if (field.retainKeys && isExcluded(present, wanted, field.type)) return true;
     if (!isList(wanted) || !isList(present)) return hasDisplaced(wanted, present, field.type);
     const { mergeKey = '' } = field;
     if (mergeKey === '') return false;
@@ -101,6 +103,13 @@ function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | u
     if (present.some((item) => isDisplaced(item, wanted, { mergeKey, type: items }))) return true;
     return wanted.some((item) => hasDisplaced(item, sameItem(item, present, mergeKey), items));
   });
+}
+
+/** Whether live, a union, has a member that the stored form of the target does not have. */
+function isExcluded(live: Json, target: Json, type: TypeSchema | undefined): boolean {
+  if (!isObject(live) || !isObject(target)) return false;
+  const stored = withDefaults(target, type);
+  return isObject(stored) && Object.keys(live).some((key) => ownMember(stored, key) === undefined);
 }
 
 function sameItem(item: Json, list: readonly Json[], mergeKey: string): Json | undefined {
