@@ -4,12 +4,13 @@ import { findResource } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { gkOf } from '#model';
 import type { LiveSchemas } from '#live';
-import { mapLimit } from '#base';
+import { DeadlineExceeded, mapLimit } from '#base';
 import { eventually } from '#support';
 import { kindsCorpus } from '../e2e/kinds/index.ts';
 import { matrixCases } from './cases.ts';
 import { customDefinitions, customManifests } from './custom.ts';
 import { RemovalMatrix } from './matrix.ts';
+import type { MatrixCase, Verdict } from './matrix.ts';
 import { describeCase, MatrixTally } from './tally.ts';
 
 /** The sample of a run. */
@@ -26,6 +27,7 @@ export interface MatrixRun {
 const parallelCases = 4;
 const casesPerLine = 200;
 const modesPerMutation = 3;
+const maxAttempts = 3;
 
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
@@ -43,7 +45,7 @@ export async function runMatrix(
   const begin = performance.now();
   let done = 0;
   await mapLimit(cases, parallelCases, async (one) => {
-    const verdict = await matrix.run(one);
+    const verdict = await judged(matrix, one);
     const known = tally.wrong.length;
     tally.add(one, verdict);
     for (const line of tally.wrong.slice(known)) process.stdout.write(`removal matrix: WRONG: ${line}\n`);
@@ -52,6 +54,17 @@ export async function runMatrix(
       process.stdout.write(progressText(done, cases.length, tally.wrong, begin));
   });
   return tally;
+}
+
+/** A busy machine may time out a request of one case among thousands: it is run again. */
+async function judged(matrix: RemovalMatrix, one: MatrixCase): Promise<Verdict> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await matrix.run(one);
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded) || attempt === maxAttempts) throw error;
+    }
+  }
 }
 
 function progressText(done: number, all: number, wrong: readonly string[], begin: number): string {
