@@ -6,6 +6,7 @@ import {
   isMigrated,
   lacksAppliedRecord,
   readsOwnership,
+  readsOwnRecord,
   withinBudget,
 } from '#diff';
 import type { ApplyMethod, DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
@@ -269,6 +270,18 @@ export function schemaApiVersions(
   const ignoreDifferences = app.spec.ignoreDifferences ?? noIgnoreRules;
   const rules = { settings, ignoreDifferences, ...applyRulesOf(app) };
   const read = targets.filter((target) => readsOwnership(target, rules));
+  return [...new Set(read.map(({ apiVersion }) => apiVersion))];
+}
+
+/** Like {@link schemaApiVersions}, for objects whose managed fields say what we applied. */
+export function recordApiVersions(
+  targets: readonly KubeObject[],
+  objects: ReadonlyMap<ResourceKey, KubeObject>,
+): readonly string[] {
+  const read = targets.filter((target) => {
+    const live = objects.get(keyOf(target));
+    return live !== undefined && readsOwnRecord(target, live);
+  });
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];
 }
 

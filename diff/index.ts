@@ -38,7 +38,7 @@ export { clientSideApplyPatch, predictApply } from './applied/client-side-apply.
 export type { ApplyPatch } from './applied/client-side-apply.ts';
 export { lacksAppliedRecord, lastAppliedFault } from './applied/read-last-applied.ts';
 export { withLastApplied } from './patch/last-applied.ts';
-export { readsOwnership } from './comparison/apply-method.ts';
+export { readsOwnership, readsOwnRecord } from './comparison/apply-method.ts';
 export { diffObjects } from './comparison/diff.ts';
 export { fingerprint, updateContent } from './comparison/prepare.ts';
 export type { DiffResult } from './comparison/result.ts';

@@ -1,12 +1,12 @@
 import { DeadlineExceeded, defined, isAbort, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
-import { normalizeTargets, RowStore, schemaApiVersions, toDryRun, writesNamespaceMetadata } from '#compare';
+import { normalizeTargets, RowStore, toDryRun, writesNamespaceMetadata } from '#compare';
 import type { CompareFacts, Comparison, LiveState, NormalTargets, StoredComparison } from '#compare';
 import { JqAnswers } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { ClusterIgnored, ClusterUnavailable, failureOf, isExcluded } from '#live';
-import type { LiveCluster, LiveClusters, LiveSchemas, ManagedObjects, ManagedQuery, UnreadObject } from '#live';
+import type { LiveCluster, LiveClusters, ManagedObjects, ManagedQuery, UnreadObject } from '#live';
 import { apiVersionOf, destinationNamespaceOf, instanceName, keyOfRef, refOfStatus, sourcesOf } from '#model';
 import type {
   AppKey,
@@ -28,6 +28,8 @@ import { basisOf, isSameBasis } from './basis.ts';
 import type { ComparisonBasis, LiveSight } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
+import { SchemaReads } from './schema-reads.ts';
+import type { ReadSchemas } from './schema-reads.ts';
 import { SourceReader } from './source-reader.ts';
 import type { LoopWatch } from './loop-watch.ts';
 import type { RenderedSources, RendererConfig, RendererDeps, RenderRequest, SourceOutage } from './rendering.ts';
@@ -92,7 +94,7 @@ interface DesiredSide {
   readonly cluster: LiveCluster;
   readonly rendered: RenderedSources;
   readonly normal: NormalTargets;
-  readonly schemas: LiveSchemas | undefined;
+  readonly read: ReadSchemas;
   readonly query: ManagedQuery;
   readonly times: PassTimes;
   /** Identifies both sides. */
@@ -154,7 +156,7 @@ export class Comparer {
    * The normalized objects of each rendered list; a list that is reused is not normalized again.
    */
   readonly #normal = new DerivedCache<readonly KubeObject[], NormalTargets>();
-  readonly #described = new DerivedCache<readonly KubeObject[], readonly string[]>();
+  readonly #schemas = new SchemaReads();
   /** The names of the resources in each status. */
   readonly #had = new DerivedCache<readonly ResourceStatus[], readonly ObjectName[]>();
 
@@ -206,12 +208,8 @@ export class Comparer {
     const normal = times.measureSync('dedup_ms', () =>
       loop.run(key, 'normalization', () => this.#normalize(request, cluster, rendered.objects)),
     );
-    const described = this.#described.of(
-      normal.targets,
-      [settings, app.spec.ignoreDifferences, app.spec.syncPolicy],
-      () => schemaApiVersions(app, normal.targets, settings),
-    );
-    const schemas = described.length === 0 ? undefined : await cluster.schemas(described, signal);
+    const read = await this.#schemas.begin({ cluster, targets: normal.targets }, app, settings, signal);
+    const { schemas } = read;
     const { readsStale } = request;
     const query = { ...this.#query(request.bound, normal.targets), ...defined({ readsStale }) };
     // Before the objects are read: a change meanwhile makes the evidence older, never newer.
@@ -223,16 +221,17 @@ export class Comparer {
     if (outage !== undefined && request.capture?.sourceError !== undefined)
       request.capture.sourceError = { ...request.capture.sourceError, outage: outage.message };
     const basis = outage === undefined ? basisOf({ ...facts, rendered, evidence }) : undefined;
-    return { cluster, rendered, normal, schemas, query, times, basis, evidence };
+    return { cluster, rendered, normal, read, query, times, basis, evidence };
   }
 
   async #compareWith(desired: DesiredSide, request: CompareRequest, signal: AbortSignal): Promise<ComparedApplication> {
-    const { cluster, rendered, normal, schemas, query, times } = desired;
+    const { cluster, rendered, normal, query, times } = desired;
     const { work } = this.#deps;
     const { stages } = request;
     const { app, key, settings, gate } = request.bound;
     const readLive = (): Promise<LiveState> => this.#live(app, cluster, query, signal);
     const live = await work.stage('live', () => times.measure('live_ms', readLive), stages);
+    const schemas = await this.#schemas.complete({ cluster, targets: normal.targets }, desired.read, live, signal);
     const facts: CompareFacts = {
       app,
       key,
@@ -258,7 +257,7 @@ export class Comparer {
     const compare = (): Promise<LastingComparison> => this.#compareFacts(complete, request.changed, signal);
     const compared = await work.stage('comparison', () => times.measure('diff_ms', compare), stages);
     const isWhole = !live.failed && (live.unread ?? []).length === 0;
-    const isLasting = compared.isLasting && isWhole;
+    const isLasting = compared.isLasting && isWhole && schemas === desired.read.schemas;
     return {
       comparison: withIncompleteApis(compared.comparison, rendered.apis),
       cluster,

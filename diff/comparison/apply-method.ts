@@ -1,9 +1,14 @@
+import type { JsonObject } from '#base';
 import { annotations, csvAnnotation } from '#model';
 import type { KubeObject, Settings } from '#model';
 import type { MergeMethod } from '../applied/applied-before.ts';
+import { fieldsOwned } from '../field-ownership/managed-fields.ts';
+import { isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
+import { lastAppliedText } from '../patch/last-applied.ts';
 import { schemaOf } from '../schema/schema.ts';
+import { asJson } from '../shared/values.ts';
 
 /** How a sync sends an object. */
 export type ApplyMethod = MergeMethod | 'server';
@@ -52,6 +57,20 @@ export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
   if (isReplaced(target, null, rules) || appliesServerSide(target, rules)) return true;
   if (schemaOf(target) !== undefined || !trustsManagers(rules)) return false;
   return ignoredInDiff(target, rules).managers.size > 0;
+}
+
+/**
+ * Whether a comparison of a custom resource that is applied client-side finds what the target
+ * dropped only with the published schema, which has the defaults: our entries say what we applied.
+ */
+export function readsOwnRecord(target: KubeObject, live: KubeObject): boolean {
+  if (schemaOf(target) !== undefined) return false;
+  const isOurs = lastAppliedText(live) === undefined ? isOwnEntryOfMain : isOwnApply;
+  return fieldsOwned(asJson(live), isOurs).length > 0;
+}
+
+function isOwnEntryOfMain(entry: JsonObject): boolean {
+  return isOwnApply(entry) || isOwnUpdate(entry);
 }
 
 function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {
