@@ -1,8 +1,9 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
+import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import { unionOf } from '../field-ownership/field-owners.ts';
-import { addAll, emptySet } from '../field-ownership/field-set.ts';
+import { addAll, emptySet, fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
@@ -107,6 +108,14 @@ interface FieldSource {
   readonly isUpdate: boolean;
 }
 
+/** No manifest has the last-applied annotation, so its absence is no removal. */
+function forgetLastApplied(ours: FieldSet): void {
+  const metadata = ours.children.get('f:metadata');
+  const notes = metadata?.children.get('f:annotations');
+  notes?.children.delete(fieldStep(annotations.lastApplied));
+  if (notes?.children.size === 0) metadata?.children.delete('f:annotations');
+}
+
 interface OwnedPair {
   readonly target: KubeObject;
   readonly live: JsonObject;
@@ -124,6 +133,7 @@ function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchema
   });
   const all = emptySet();
   for (const set of counted) addAll(all, set);
+  forgetLastApplied(all);
   const others = unionOf(foreignFields(live));
   const wholeLists = type === undefined;
   // Defaults in lists of an update count once, as in ownFields; those of an apply would for ever.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { defaultSettings } from '#model';
+import { annotations, defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { diffObjects } from '../comparison/diff.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
@@ -57,6 +57,13 @@ describe('what the API server adds to a replaced object is no removal', () => {
     expect(diffObjects(slice({ name: 'one' }), live, replaced)).toMatchObject({ modified: false, paths: [] });
     const held = stored(slice({ name: 'one', basic: { nodeName: 'n' } }), { 'f:spec': { 'f:devices': {} } });
     expect(diffObjects(slice({ name: 'one' }), held, replaced).modified).toBe(true);
+  });
+
+  it('the last-applied annotation of the client-side apply before', () => {
+    const target = workload('Deployment', {});
+    const owned = { 'f:metadata': { 'f:annotations': { '.': {}, [`f:${annotations.lastApplied}`]: {} } } };
+    const live = stored(workload('Deployment', {}, { [annotations.lastApplied]: JSON.stringify(target) }), owned);
+    expect(diffObjects(target, live, replaced)).toMatchObject({ modified: false, paths: [] });
   });
 
   it('the address ranges of a Node that differ from the first one', () => {
