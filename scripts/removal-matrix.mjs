@@ -18,7 +18,7 @@ const { values } = parseArgs({
 });
 const cases = values.cases ?? (values.real ? '3000' : '20000');
 const args = values.real
-  ? [join(root, 'scripts', 'e2e', 'run.mjs'), 'e2e/removal', '-i', '-t', 'what Git drops']
+  ? [join(root, 'scripts', 'e2e', 'run.mjs'), 'e2e/removal.e2e', '-i', '-t', 'what Git drops']
   : [...jestProgram, '-i', '--runTestsByPath', 'test/removal/matrix.test.ts'];
 const seed = values.seed ?? process.env['DRIFTLESS_SEED'] ?? '1';
 const env = {
