@@ -129,8 +129,11 @@ function pour(
   turn.write(head);
   const more = (): void => {
     if (turn.closed) return;
-    turn.write(part);
-    sent.bytes += part.length;
+    // Each chunk that waits when the client leaves costs an error.
+    if (!turn.isFull) {
+      turn.write(part);
+      sent.bytes += part.length;
+    }
     setImmediate(more);
   };
   more();

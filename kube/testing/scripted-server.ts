@@ -60,6 +60,11 @@ export class Turn {
     (this.#response as ServerResponse).write(bytes);
   }
 
+  /** Whether the client reads slower than the server writes: then what is written stays in memory. */
+  get isFull(): boolean {
+    return (this.#response as ServerResponse).writableNeedDrain;
+  }
+
   event(type: string, object: Json): void {
     this.write(`${stringifyJson({ type, object })}\n`);
   }
