@@ -7,12 +7,16 @@ import { globalsKey } from './globals.mjs';
 register('./loader.mjs', import.meta.url);
 process.setSourceMapsEnabled(true);
 
-const ofJest = createRequire(createRequire(import.meta.url).resolve('jest'));
+const require = createRequire(import.meta.url);
+const asyncHooks = require('node:async_hooks');
+const ofJest = createRequire(require.resolve('jest'));
 const load = createRequire(ofJest.resolve('jest-circus/runner'));
 const { default: runFile } = load('./runner.js');
 const timeoutKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
 const handlersKey = Symbol.for('EVENT_HANDLERS');
 const ran = new Set();
+/** Those of the file before: each storage that is in use slows down every promise. */
+const storages = [];
 
 /** Runs one test file. @throws if it runs again in this process: its modules are loaded already */
 export default async function run(...[globalConfig, config, environment, , testPath, sendMessageToJest]) {
@@ -47,7 +51,19 @@ function loadAnew(path) {
   delete load.cache[path];
   const siblings = last?.parent?.children ?? [];
   if (siblings.includes(last)) siblings.splice(siblings.indexOf(last), 1);
-  return load(path);
+  for (const storage of storages.splice(0)) storage.disable();
+  const { AsyncLocalStorage } = asyncHooks;
+  asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+    constructor(...args) {
+      super(...args);
+      storages.push(this);
+    }
+  };
+  try {
+    return load(path);
+  } finally {
+    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+  }
 }
 
 /** The members of `jest` that need no module registry. */
