@@ -60,7 +60,7 @@ export class Turn {
     (this.#response as ServerResponse).write(bytes);
   }
 
-  /** Whether the client reads slower than the server writes: then what is written stays in memory. */
+  /** Whether the client reads too slowly: what is written now stays in memory. */
   get isFull(): boolean {
     return (this.#response as ServerResponse).writableNeedDrain;
   }

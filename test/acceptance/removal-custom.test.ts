@@ -78,7 +78,10 @@ describe('a custom resource that is applied client-side after a switch', () => {
       world.refresh('demo', type);
       await world.until('demo', (app) => {
         expect(app.metadata.annotations ?? {}).not.toHaveProperty(['argocd.argoproj.io/refresh']);
-        if (app.status?.sync?.status !== 'Synced') process.stdout.write(`DEBUG ${type} ${JSON.stringify(world.live('example.com', 'Gadget', 'a'))} ${JSON.stringify(app.status)}\n`);
+        if (app.status?.sync?.status !== 'Synced')
+          process.stdout.write(
+            `DEBUG ${type} ${JSON.stringify(world.live('example.com', 'Gadget', 'a'))} ${JSON.stringify(app.status)}\n`,
+          );
         synced(app);
       });
     }
