@@ -1,5 +1,5 @@
 import { env } from 'node:process';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import Environment from '../scripts/jest/environment.mjs';
 
 const environment = (): Environment => new Environment({ projectConfig: { fakeTimers: {} } });
@@ -24,9 +24,13 @@ describe('what a test file changed of its process', () => {
     expect([env['PATH'], env['DRIFTLESS_NEW'], process.exitCode]).toEqual([path, undefined, undefined]);
   });
 
-  it('leaves the members of jest that tests use', () => {
-    const spy = jest.spyOn(Math, 'random');
-    expect(jest.fn(() => 4)()).toBe(4);
-    spy.mockRestore();
+  it('leaves the listeners of the process, and their count agrees', async () => {
+    const own = environment();
+    const ignore = (): void => undefined;
+    process.on('driftless-test', ignore);
+    await own.teardown();
+    const { length } = process.eventNames();
+    process.off('driftless-test', ignore);
+    expect(Reflect.get(process, '_eventsCount')).toBe(length - 1);
   });
 });

@@ -6,10 +6,9 @@ const { ModernFakeTimers } = ofJest('@jest/fake-timers');
 const { ModuleMocker } = ofJest('jest-mock');
 
 /**
- * Test files run in the context of their worker, where a module is loaded once and globals are fast:
- * a vm context for each file doubles the CPU time. A worker runs one file after the other. What a
- * file may change of the process is put back at its end: globals, mocks, timers, the environment,
- * the exit code and the working directory.
+ * Runs test files in the context of their worker, one after the other, so that a module is loaded
+ * once. A vm context for each file would load every module again. At the end of a file it restores
+ * the process: globals, mocks, timers, the environment, the exit code and the working directory.
  */
 export default class Environment {
   global = globalThis;
@@ -43,11 +42,15 @@ export default class Environment {
   }
 }
 
-/** Returns a function that puts back the members that an object has now. New ones stay. */
+/**
+ * Returns a function that restores the present members of an object. New ones stay, and so do
+ * members that Node keeps for itself: the listeners of the process and their number must agree.
+ */
 function membersOf(object) {
   const before = Object.getOwnPropertyDescriptors(object);
   return () => {
     for (const name of Reflect.ownKeys(before)) {
+      if (String(name).startsWith('_')) continue;
       const now = Object.getOwnPropertyDescriptor(object, name);
       const then = before[name];
       const isSame = now !== undefined && now.value === then.value && now.get === then.get;

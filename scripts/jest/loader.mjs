@@ -1,20 +1,14 @@
-// Hooks of Node's loader for tests (runner.mjs): they read TypeScript, and modules by their
-// sources instead of dist/. What they compiled is kept, by its text.
-import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Hooks of Node's loader for tests (runner.mjs): TypeScript is compiled, and the module interfaces
+// (#queues ...) resolve to their sources instead of dist/.
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { transformSync, version } from '@swc/core';
-import { root } from '../root.mjs';
+import { transformSync } from '@swc/core';
 
-const options = { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'es6' } };
 const replaced = {
   '@jest/globals': new URL('globals.mjs', import.meta.url).href,
   // Properties use a fixed seed unless DRIFTLESS_SEED names another one.
   'fast-check': new URL('../../test/support/fast-check.mjs', import.meta.url).href,
 };
-const cache = join(root, 'node_modules', '.cache', 'driftless', 'swc');
-mkdirSync(cache, { recursive: true });
 
 export function resolve(specifier, context, next) {
   if (Object.hasOwn(replaced, specifier)) return { url: replaced[specifier], shortCircuit: true };
@@ -22,24 +16,15 @@ export function resolve(specifier, context, next) {
   return next(specifier, { ...context, conditions: ['source', ...context.conditions] });
 }
 
+/** Compiling all files takes two seconds of CPU, so nothing is kept on disk. */
 export function load(url, context, next) {
-  if (!/\.ts(?:\?|$)/.test(url)) return next(url, context);
-  return { format: 'module', source: compiled(fileURLToPath(url)), shortCircuit: true };
-}
-
-function compiled(path) {
-  const text = readFileSync(path, 'utf8');
-  const key = createHash('sha256')
-    .update(`${version} ${JSON.stringify(options)} ${path} ${text}`)
-    .digest('hex');
-  const kept = join(cache, key);
-  try {
-    return readFileSync(kept, 'utf8');
-  } catch {
-    const { code } = transformSync(text, { ...options, filename: path, sourceMaps: 'inline' });
-    // Another worker may compile the same file.
-    writeFileSync(`${kept}.${process.pid}`, code);
-    renameSync(`${kept}.${process.pid}`, kept);
-    return code;
-  }
+  if (!url.endsWith('.ts')) return next(url, context);
+  const filename = fileURLToPath(url);
+  const { code } = transformSync(readFileSync(filename, 'utf8'), {
+    filename,
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+    module: { type: 'es6' },
+    sourceMaps: 'inline',
+  });
+  return { format: 'module', source: code, shortCircuit: true };
 }

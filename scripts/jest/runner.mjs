@@ -12,7 +12,6 @@ const asyncHooks = require('node:async_hooks');
 const ofJest = createRequire(require.resolve('jest'));
 const load = createRequire(ofJest.resolve('jest-circus/runner'));
 const { default: runFile } = load('./runner.js');
-const timeoutKey = Symbol.for('TEST_TIMEOUT_SYMBOL');
 const handlersKey = Symbol.for('EVENT_HANDLERS');
 const ran = new Set();
 /** Those of the file before: each storage that is in use slows down every promise. */
@@ -22,7 +21,6 @@ const storages = [];
 export default async function run(...[globalConfig, config, environment, , testPath, sendMessageToJest]) {
   if (ran.has(testPath)) throw new Error(`${testPath} ran in this process before: start jest again`);
   ran.add(testPath);
-  delete globalThis[timeoutKey];
   delete globalThis[handlersKey];
   const { moduleMocker } = environment;
   const runtime = {
@@ -66,15 +64,11 @@ function loadAnew(path) {
   }
 }
 
-/** The members of `jest` that need no module registry. */
+/** The members of `jest` that tests use. */
 function jestOf({ moduleMocker, fakeTimersModern: timers }) {
   return {
-    fn: (implementation) => moduleMocker.fn(implementation),
     spyOn: (object, name, access) => moduleMocker.spyOn(object, name, access),
     restoreAllMocks: () => moduleMocker.restoreAllMocks(),
-    setTimeout: (ms) => {
-      globalThis[timeoutKey] = ms;
-    },
     useFakeTimers: (options) => timers.useFakeTimers(options),
     useRealTimers: () => timers.useRealTimers(),
     advanceTimersByTime: (ms) => timers.advanceTimersByTime(ms),
