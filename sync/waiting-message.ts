@@ -1,4 +1,4 @@
-/** What a step waits for an object to do. */
+/** The event that a step waits for. */
 export type WaitedFor = 'hook' | 'health' | 'object deletion' | 'confirmation' | 'other';
 
 const reasons: readonly (readonly [string, WaitedFor])[] = [

@@ -7,7 +7,7 @@ import type { WaitWatchDeps } from '../triggers/wait-watch.ts';
 import { isWatched } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
-/** What shows that a cluster has no owner, and that the work of an Application does not go on. */
+/** Watches for clusters without an owner, and for work of Applications that makes no progress. */
 export function makeWaitWatchers(
   deps: ControllerDeps,
   config: ControllerConfig,

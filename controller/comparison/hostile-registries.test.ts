@@ -51,7 +51,7 @@ const team = (): Partial<AppProjectSpec> => ({
     pattern.replace('HOST', registry.host),
   ),
 });
-/** What a request asks of the other team, also in the scope of a token. */
+/** The requests for something of the other team, also in the scope of a token. */
 const foreign = (paths: readonly string[]): readonly string[] =>
   paths.filter((path) => /other-team|\.\.|secret/i.test(decodeURIComponent(path)));
 

@@ -10,7 +10,7 @@ export interface ReadSchemas {
   readonly schemas: LiveSchemas | undefined;
 }
 
-/** What the live side of a comparison is read for. */
+/** The cluster, and the manifests that are compared with its objects. */
 interface ComparedSides {
   readonly cluster: LiveCluster;
   readonly targets: readonly KubeObject[];

@@ -12,7 +12,7 @@ import type { Wait } from './waits.ts';
 const maxResults = 100;
 
 export interface OperationFacts {
-  /** What the Application waits for. */
+  /** Undefined: the Application waits for nothing. */
   readonly wait: Wait | undefined;
   /** The sync windows that block the operation, and until when. */
   readonly window: { readonly message: string; readonly until: number | undefined } | undefined;

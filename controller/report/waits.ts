@@ -12,7 +12,7 @@ import type { WaitCause, WaitReason, WaitType } from '../shared/waits.ts';
 /** The part of its memory that says what an Application waits for. */
 export type WaitMemory = Pick<AppMemory, 'waiting' | 'deletionBlockedBy' | 'deletedObjects'>;
 
-/** What the work of an Application waits for now. */
+/** The work of an Application that waits now, and the reason. */
 export interface Wait extends WaitReason {
   readonly type: WaitType;
   /** Since when, by the memory of this process or by the status (wall time). */
@@ -82,7 +82,7 @@ function operationWait({ operation, status }: Application, memory: WaitMemory | 
   };
 }
 
-/** What delays the next step, or else what the last step has waited for. */
+/** The reason that delays the next step; without one, the reason of the last step. */
 function operationReason(
   state: OperationState,
   waiting: WaitMemory['waiting'],
@@ -118,7 +118,7 @@ function untilOf({ until }: { readonly until: number }): { readonly until?: numb
   return until > 0 ? { until } : {};
 }
 
-/** What the state of a running operation says that it waits for. */
+/** Reads from its state why a running operation waits. */
 export function stepWait(state: OperationState): WaitReason & { readonly object?: ResourceRef } {
   const { message = '', syncResult } = state;
   const what = message === '' ? turn.what : message;

@@ -28,11 +28,11 @@ export type WaitCause =
   | 'rate limit'
   | 'automated sync';
 
-/** What blocks an operation, in the words of the read API. */
+/** The kinds of blockers in the read API. */
 export type BlockerType =
   'hook' | 'health' | 'retry' | 'window' | 'source' | 'quota' | 'cluster' | 'finalizer' | 'wave' | 'other';
 
-/** What work waits for. */
+/** Why work waits: the cause, and its description for people. */
 export interface WaitReason {
   readonly cause: WaitCause;
   readonly what: string;

@@ -212,7 +212,7 @@ function endOperation(): void {
   });
 }
 
-/** What `explain` shows of the wait: the blocker of the operation or deletion, and the texts. */
+/** The wait as `explain` shows it: the blocker of the operation or deletion, and the texts. */
 async function explained(controller: Controller): Promise<{ readonly types: unknown; readonly text: string }> {
   const key = appKeyOf(at.world.app);
   const { waiting, lastOperation, lastPass } =

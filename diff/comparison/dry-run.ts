@@ -146,8 +146,8 @@ function isWholeList(owned: FieldSet | undefined, shape: OwnershipShape): boolea
 
 /**
  * The paths of `whole` that are neither in `owned` nor above a path in it. The key fields of a
- * remaining item are left out: without them the item has no identity. What `live` lacks is created
- * by its owner with everything in it, also with defaults.
+ * remaining item are left out: without them the item has no identity. An owner creates a value that
+ * `live` lacks with everything in it, also with defaults.
  */
 function pathsWithout(whole: FieldSet, owned: FieldSet | undefined, shape: OwnershipShape, live = whole): FieldSet {
   const result: FieldSet = { member: whole.member && owned === undefined, children: new Map() };

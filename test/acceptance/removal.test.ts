@@ -1,10 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Application } from '#model';
 import { config, synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
-
-jest.setTimeout(120_000);
 
 let world: World;
 let repo: GitFixture;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { env } from 'node:process';
-import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newAbortController, systemClock } from '#base';
 import { JqRunner, replayRecording } from '#controller';
 import type { Controller, ReplayedPass, ReplayTools } from '#controller';
@@ -13,7 +13,6 @@ import { World } from '../acceptance/world.ts';
 import type { GitFixture } from '../acceptance/world.ts';
 
 const folder = import.meta.dirname;
-jest.setTimeout(120_000);
 /** Set it to write the recordings of this version; review what changed. */
 const isUpdate = env['DRIFTLESS_UPDATE_RECORDINGS'] !== undefined;
 const { signal } = newAbortController();
