@@ -101,7 +101,7 @@ export interface ReplicaInfo {
   readonly rssBytes: number;
   /** CPU time of the process since its start. */
   readonly cpuMs: number;
-  /** 99th percentile of the event loop's delay since the start. */
+  /** 99th percentile of the event loop's delay over two minutes. */
   readonly eventLoopDelayMs?: number;
   readonly degraded: readonly Degradation[];
 }

@@ -2,6 +2,8 @@
  * telemetry: logger, metrics registry, tracer, and the HTTP endpoints that expose them. Each module
  * registers its own metrics in the registry that it gets.
  */
+export { EventLoopDelay } from './event-loop-delay.ts';
+export type { EventLoopDelays } from './event-loop-delay.ts';
 export { createLogger, silentLogger } from './log.ts';
 export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';
 export { PromMetrics } from './metrics.ts';

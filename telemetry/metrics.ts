@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock, yieldToLoop } from '#base';
 import type { Clock } from '#base';
 import { escapeHelp, formatGoFloat, labelText } from './exposition.ts';
+import type { EventLoopDelay, EventLoopDelays } from './event-loop-delay.ts';
 import type { MetricLabels } from './exposition.ts';
 import { HistogramSeries, NumberMetric } from './series.ts';
 import type { IsGone, StoredMetric } from './series.ts';
@@ -37,6 +38,18 @@ export interface MetricRegistry {
    */
   dropWhen(name: string, isGone: IsGone): void;
 }
+
+/** prom-client's names for the delay of the event loop. */
+const eventLoopLags: readonly (readonly [string, keyof EventLoopDelays])[] = [
+  ['nodejs_eventloop_lag_seconds', 'p50'],
+  ['nodejs_eventloop_lag_min_seconds', 'min'],
+  ['nodejs_eventloop_lag_max_seconds', 'max'],
+  ['nodejs_eventloop_lag_mean_seconds', 'mean'],
+  ['nodejs_eventloop_lag_stddev_seconds', 'stddev'],
+  ['nodejs_eventloop_lag_p50_seconds', 'p50'],
+  ['nodejs_eventloop_lag_p90_seconds', 'p90'],
+  ['nodejs_eventloop_lag_p99_seconds', 'p99'],
+];
 
 /** Source of a scrape. */
 export interface MetricSource {
@@ -122,11 +135,21 @@ export class PromMetrics implements MetricRegistry, MetricSource {
   }
 
   /**
-   * Adds prom-client's `process_*` (CPU, memory, files) and `nodejs_*` metrics (event loop delay,
-   * heap, garbage collection). Call it once per process: it monitors the event loop from then on.
+   * Adds prom-client's `process_*` (CPU, memory, files) and `nodejs_*` metrics (heap, garbage
+   * collection), with the delay of the event loop from `delay`. Call it once per process.
    */
-  watchProcess(): void {
-    collectDefaultMetrics({ register: this.#process });
+  watchProcess(delay: Pick<EventLoopDelay, 'read'>): void {
+    // prom-client's own monitor of the event loop cannot be switched off: it gets no turn.
+    collectDefaultMetrics({ register: this.#process, eventLoopMonitoringPrecision: 2 ** 31 - 1 });
+    for (const [name, part] of eventLoopLags) {
+      this.#process.removeSingleMetric(name);
+      this.family({
+        name,
+        help: `Lag of the event loop in seconds over two minutes: ${part}.`,
+        type: 'gauge',
+        collect: () => [{ labels: {}, value: delay.read()[part] / 1000 }],
+      });
+    }
   }
 
   async *chunks(): AsyncGenerator<string, void, undefined> {

@@ -311,7 +311,7 @@ describe('metrics of the process', () => {
   it('are there when they were asked for', async () => {
     const metrics = new PromMetrics();
     expect(await metrics.expose()).not.toContain('process_');
-    metrics.watchProcess();
+    metrics.watchProcess({ read: () => ({ min: 1, max: 9, mean: 4, stddev: 2, p50: 3, p90: 5, p99: 8 }) });
     const text = await metrics.expose();
     for (const name of [
       'process_cpu_seconds_total',
@@ -319,6 +319,16 @@ describe('metrics of the process', () => {
       'nodejs_eventloop_lag_p99_seconds',
     ])
       expect(text).toMatch(new RegExp(`^${name} [0-9.]+`, 'm'));
+    expect(text.match(/^nodejs_eventloop_lag_\w+ .*$/gm)).toEqual([
+      'nodejs_eventloop_lag_seconds 0.003',
+      'nodejs_eventloop_lag_min_seconds 0.001',
+      'nodejs_eventloop_lag_max_seconds 0.009',
+      'nodejs_eventloop_lag_mean_seconds 0.004',
+      'nodejs_eventloop_lag_stddev_seconds 0.002',
+      'nodejs_eventloop_lag_p50_seconds 0.003',
+      'nodejs_eventloop_lag_p90_seconds 0.005',
+      'nodejs_eventloop_lag_p99_seconds 0.008',
+    ]);
   });
 });
 

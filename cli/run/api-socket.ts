@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import {
   ApiSocket,
@@ -12,6 +11,7 @@ import {
 } from '#api';
 import type { Caller, LinkTemplate, Peers, ProcessFacts } from '#api';
 import { systemClock } from '#base';
+import type { EventLoopDelay } from '#telemetry';
 import { packageVersion } from '../process/root.ts';
 import { debugSocketOf } from '../process/replica-paths.ts';
 import type { ApiParts } from './api-parts.ts';
@@ -29,11 +29,11 @@ export interface LocalApi {
 /** @param peers the other replicas, which the API asks for their parts */
 export function localApi(
   { config, logger }: WireInputs,
-  { namespace, client, repositories, requestCount, neighbours: { settings, live } }: ReplicaInfrastructure,
+  { namespace, client, repositories, requestCount, eventLoop, neighbours: { settings, live } }: ReplicaInfrastructure,
   { controller, ownership, ready }: ApiParts,
   peers: Peers,
 ): LocalApi {
-  const measured = measureProcess();
+  const measured = measureProcess(eventLoop);
   const processFacts = (): ProcessFacts => {
     const { ok, reason } = ready();
     return { ...measured(), ready: ok, ...(reason === undefined ? {} : { reason }) };
@@ -89,16 +89,12 @@ function watchEventsOf(reports: ReturnType<WatchedClusters['reports']>): number 
   return reports.reduce((sum, { kinds }) => sum + kinds.reduce((all, { events }) => all + events, 0), 0);
 }
 
-const delayResolutionMs = 20;
-
-function measureProcess(): () => Omit<ProcessFacts, 'ready' | 'reason'> {
+function measureProcess(eventLoop: EventLoopDelay): () => Omit<ProcessFacts, 'ready' | 'reason'> {
   const startedAt = systemClock.now();
-  const delays = monitorEventLoopDelay({ resolution: delayResolutionMs });
-  delays.enable();
   return () => {
     const { heapUsed, rss } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    const eventLoopDelayMs = Math.round(delays.percentile(99) / 1e6);
+    const eventLoopDelayMs = Math.round(eventLoop.read().p99);
     return {
       startedAt,
       heapBytes: heapUsed,

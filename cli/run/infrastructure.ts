@@ -33,7 +33,7 @@ import type { SettingsStore, SettingsStoreDeps, SettingsWriter } from '#settings
 import { HubTime, parseAlgorithm, timingOf } from '#sharding';
 import type { Ownership } from '#sharding';
 import { TelemetryServer } from '#telemetry';
-import type { Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
+import type { EventLoopDelay, Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
 import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
 import { RightsReview } from './rights-review.ts';
@@ -89,6 +89,7 @@ export interface ReplicaInfrastructure {
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
   readonly upkeep: Runnable;
+  readonly eventLoop: EventLoopDelay;
   /** Requests that this process has sent to API servers. */
   readonly requestCount: () => number;
   /** How reading each repository went. */
@@ -102,7 +103,7 @@ export function createInfrastructure(
   writerOf?: (client: KubeClient) => SettingsWriter,
 ): ReplicaInfrastructure {
   const { config, hub, logger } = inputs;
-  const { metrics, instruments, upkeep } = createMetrics(config, logger);
+  const { metrics, instruments, upkeep, eventLoop } = createMetrics(config, logger);
   inputs.tracing?.exposeMetrics(metrics);
   const surroundings = { clock: systemClock, random: systemRandom, logger };
   const namespace = config.namespace === '' ? hub.namespace : config.namespace;
@@ -149,6 +150,7 @@ export function createInfrastructure(
     hubAccess,
     clients,
     upkeep,
+    eventLoop,
     requestCount: () => requests,
     repositories,
     neighbours: { ...surroundings, settings, live, desired, metrics, queueMetrics, tracer: inputs.tracing?.tracer },
@@ -245,7 +247,7 @@ export function startOrder(
   },
 ): (readonly Runnable[])[] {
   const { config, commands, renderer, logger } = inputs;
-  const { client, eventClient, hubAccess, upkeep, neighbours } = infrastructure;
+  const { client, eventClient, hubAccess, upkeep, eventLoop, neighbours } = infrastructure;
   const { settings, live, desired, metrics } = neighbours;
   const started = { value: false };
   const ready = (): { ok: boolean; reason?: string } => {
@@ -269,6 +271,7 @@ export function startOrder(
     [
       telemetry,
       upkeep,
+      eventLoop,
       ...rightsReview(inputs, infrastructure),
       ...endpoints,
       commands,

@@ -1,6 +1,6 @@
 import { systemClock, UsageError } from '#base';
 import { ClientInstruments } from '#kube';
-import { labelName, MetricsUpkeep, PromMetrics } from '#telemetry';
+import { EventLoopDelay, labelName, MetricsUpkeep, PromMetrics } from '#telemetry';
 import type { Logger } from '#telemetry';
 import { packageVersion } from '../../process/root.ts';
 import type { RunConfig } from '../../options/run-options.ts';
@@ -10,6 +10,7 @@ export interface ReplicaMetrics {
   readonly metrics: PromMetrics;
   readonly instruments: ClientInstruments;
   readonly upkeep: MetricsUpkeep;
+  readonly eventLoop: EventLoopDelay;
 }
 
 export type MetricsConfig = Pick<
@@ -22,7 +23,8 @@ export function createMetrics(config: MetricsConfig, logger: Logger): ReplicaMet
   checkLabels('--metrics-application-labels', config.metricsApplicationLabels);
   checkLabels('--metrics-cluster-labels', config.metricsClusterLabels);
   const metrics = new PromMetrics({ clock: systemClock });
-  metrics.watchProcess();
+  const eventLoop = new EventLoopDelay(systemClock);
+  metrics.watchProcess(eventLoop);
   const version = packageVersion();
   metrics.family({
     name: 'argocd_info',
@@ -36,7 +38,7 @@ export function createMetrics(config: MetricsConfig, logger: Logger): ReplicaMet
     logger,
     expirationMs: config.metricsCacheExpiration,
   });
-  return { metrics, instruments: new ClientInstruments(metrics), upkeep };
+  return { metrics, instruments: new ClientInstruments(metrics), upkeep, eventLoop };
 }
 
 /** Two labels with one name in Prometheus would make two series of one. */
