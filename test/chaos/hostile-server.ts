@@ -128,7 +128,8 @@ export class HostileServer {
     const id = `hostile-0:/${kind}:apps/${name}`;
     const annotations = number % 2 === 0 ? { 'argocd.argoproj.io/tracking-id': id } : {};
     const metadata = { name, namespace: 'apps', uid: `uid-${name}`, resourceVersion: String(number + 10), annotations };
-    const text = this.#attack === 'growth' ? pad.repeat(number % 600) : pad;
+    // A kind in doubt is read object by object at the client's rate: fewer, larger ones are faster.
+    const text = this.#attack === 'growth' ? pad.repeat(number % 600) : pad.repeat(this.#attack === 'flood' ? 8 : 1);
     return JSON.stringify({ apiVersion: 'v1', kind, metadata, data: { text } });
   }
 
