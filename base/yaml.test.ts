@@ -133,6 +133,45 @@ describe('parseYamlDocuments reads keys as sigs.k8s.io/yaml does', () => {
     },
   );
 
+  it.each([
+    'a: {{ x }}',
+    'a: {{x: y}}',
+    'a: {[x]}',
+    'a: { {} }',
+    '{{ if .x }}',
+    '- {{ x }}',
+    '[{{ x }}]',
+    'a: {b: 1, {x}}',
+    'a: {b: 1, [x]}',
+    'a: {\n\n  [x]}',
+    'a: {&k [x]}',
+    'a: {!t [x]}',
+    'a: {!!seq [x], b}',
+    'a: { # why\n  [x] }',
+    'a: {b, # why\n  [x] }',
+    'a: {? [x]}',
+    'a: [? [x]]',
+    'a: &k [x]\nb: {*k}',
+    'a: &k [x]\nb: {c: 1, *k : 2}',
+    'a: &k [x]\n*k : 2',
+    'a: &k {x: 1}\nb: {*k : 2}',
+    'a: {{ x }}\n"[object Object]": 1',
+  ])('refuses the collection as key of %j, with its line', (text) => {
+    expect(failure(text)).toMatch(/^line \d+, column \d+: a key must be a string: got a collection \(/);
+  });
+
+  it.each([
+    ['a: {"{x}": 1}', '{"a":{"{x}":1}}'],
+    ['a: {b, c}', '{"a":{"b":null,"c":null}}'],
+    ['a: &k b\n*k : 2', '{"a":"b","b":2}'],
+    ['[[1], [2, [3]], {a: [4]}]', '[[1],[2,[3]],{"a":[4]}]'],
+    ['{"a": [{"b": 1}, {"c": [[2]]}], "d": {}}', '{"a":[{"b":1},{"c":[[2]]}],"d":{}}'],
+    ["a: '{{ x }}'", '{"a":"{{ x }}"}'],
+    ['"[object Object]": {x: 1}\na: "{ {"', '{"[object Object]":{"x":1},"a":"{ {"}'],
+  ])('reads the text keys of %j', (text, json) => {
+    expect(stringifyJson(one(text))).toBe(json);
+  });
+
   it('keeps __proto__ as an own key', () => {
     const value = one('__proto__: {polluted: 1}\nx: 2') as object;
     expect(Object.keys(value)).toEqual(['__proto__', 'x']);

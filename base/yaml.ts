@@ -50,6 +50,7 @@ const maxDepth = 500;
  * built as objects whose string form begins with this mark; the expander recognizes them.
  */
 const markPrefix = '\u0000driftless:';
+const collectionMark = `${markPrefix}collection:`;
 
 class MarkedScalar {
   /** The scalar as a value. */
@@ -197,30 +198,40 @@ const schemas = {
 };
 
 /**
- * Texts in which a collection may be a key: `? ` at the start of a line, or a colon after a closing
- * bracket. The first part stays within its line: across lines it would be quadratic in empty lines.
+ * Texts in which a collection may be a key: after `? `, before a colon, or first in a flow mapping
+ * or after a comma. A mapping after a comma, as JSON has it, is found by its string form instead.
  */
-const maybeComplexKey = /^[ \t-]*\?\s|[\]}]\s*:/m;
+const maybeComplexKey = /^[ \t-]*\?\s|[\]}]\s*:|[{,[]\s*\?|[{,]\s*[[&!#*]|\{\s*\{|[ \t]:(?:\s|$)/m;
 
-/** A sequence that is a key: js-yaml copies it (by Array's species), then takes its string form. */
-class SequenceKey extends Array<unknown> {
-  override toString(): string {
-    return `${markPrefix}collection`;
-  }
+/** The string form of a mapping as a key. */
+const plainObjectKey = '[object Object]';
+
+/** The members of js-yaml's state that a listener may read. */
+interface ReaderState {
+  result: unknown;
+  readonly line: number;
+  readonly lineStart: number;
+  readonly position: number;
 }
 
 /** Gives values that must not be keys a string form that is recognized later. */
-function markKeys(event: string, state: { result: unknown }): void {
+function markKeys(event: string, state: ReaderState): void {
   if (event !== 'close') return;
   const { result } = state;
   if (result === null) state.result = new MarkedScalar(`${markPrefix}null`, null);
   if (typeof result !== 'object' || result === null || result instanceof MarkedScalar) return;
   const form = { configurable: true, enumerable: false };
+  const mark = `${collectionMark}${state.line + 1}:${state.position - state.lineStart}`;
+  const toString = { ...form, value: () => mark };
   if (Array.isArray(result)) {
-    Object.defineProperty(result, 'constructor', { ...form, value: { [Symbol.species]: SequenceKey } });
+    // js-yaml copies a sequence that is a key, by Array's species, then takes its string form.
+    const species = function copied(): unknown[] {
+      return Object.defineProperty([], 'toString', toString);
+    };
+    Object.defineProperty(result, 'constructor', { ...form, value: { [Symbol.species]: species } });
     return;
   }
-  Object.defineProperty(result, 'toString', { ...form, value: () => `${markPrefix}collection` });
+  Object.defineProperty(result, 'toString', toString);
   Object.defineProperty(result, Symbol.toStringTag, { ...form, value: 'Collection' });
 }
 
@@ -234,24 +245,35 @@ function markKeys(event: string, state: { result: unknown }): void {
  * @throws YamlSyntaxError with line and column; also beyond a million nodes after expanding aliases
  */
 export function parseYamlDocuments(text: string, dialect: 'v2' | 'v3' = 'v2'): Json[] {
-  const listener = maybeComplexKey.test(text) ? { listener: markKeys } : {};
+  const marked = { listener: markKeys };
   try {
-    // The types of js-yaml lack these limits.
-    const options: LoadOptions & Record<string, unknown> = {
-      schema: schemas[dialect],
-      json: true,
-      maxDepth,
-      maxTotalMergeKeys: -1,
-      ...listener,
-    };
-    const documents: unknown[] = loadAll(text, undefined, options);
-    const expander = new YamlExpander();
-    return documents.map((document) => expander.expand(document, 0));
+    if (maybeComplexKey.test(text)) return documentsOf(text, dialect, marked).values;
+    const plain = documentsOf(text, dialect, {});
+    return plain.hasObjectKey ? documentsOf(text, dialect, marked).values : plain.values;
   } catch (error) {
     if (error instanceof YAMLException) throw syntaxErrorOf(error);
     if (error instanceof RangeError) throw new YamlSyntaxError('the document is nested too deeply', undefined, error);
     throw error;
   }
+}
+
+function documentsOf(
+  text: string,
+  dialect: keyof typeof schemas,
+  listener: { readonly listener?: typeof markKeys },
+): { readonly values: Json[]; readonly hasObjectKey: boolean } {
+  // The types of js-yaml lack these limits.
+  const options: LoadOptions & Record<string, unknown> = {
+    schema: schemas[dialect],
+    json: true,
+    maxDepth,
+    maxTotalMergeKeys: -1,
+    ...listener,
+  };
+  const documents: unknown[] = loadAll(text, undefined, options);
+  const expander = new YamlExpander();
+  const values = documents.map((document) => expander.expand(document, 0));
+  return { values, hasObjectKey: expander.hasObjectKey };
 }
 
 function syntaxErrorOf(error: YAMLException): YamlSyntaxError {
@@ -270,6 +292,8 @@ function syntaxErrorOf(error: YAMLException): YamlSyntaxError {
 class YamlExpander {
   #nodes = 0;
   readonly #open = new Set<object>();
+  /** Whether a key may be the string form of a mapping. */
+  hasObjectKey = false;
 
   expand(value: unknown, depth: number): MutableJson {
     this.#count(1);
@@ -298,14 +322,25 @@ class YamlExpander {
     const result: MutableJsonObject = {};
     for (const key of Object.keys(value)) {
       const member = this.expand(value[key], depth + 1);
+      if (key === plainObjectKey) this.hasObjectKey = true;
       if (!key.startsWith(markPrefix)) setOwnMember(result, key, member);
       // Merged keys are copied again, so they count: a chain of merges must not exceed the node
       // limit.
       else if (key.startsWith(`${markPrefix}merge`)) this.#count(mergeMaps(result, member));
-      else throw new YamlSyntaxError(`a key must be a string: got a ${key.slice(markPrefix.length)}`);
+      else throw keyErrorOf(key);
     }
     return result;
   }
+}
+
+function keyErrorOf(key: string): YamlSyntaxError {
+  if (!key.startsWith(collectionMark))
+    return new YamlSyntaxError(`a key must be a string: got a ${key.slice(markPrefix.length)}`);
+  const [line, column] = key.slice(collectionMark.length).split(':').map(Number);
+  return new YamlSyntaxError(
+    'a key must be a string: got a collection (a template such as {{ x }} needs a Helm chart; text with braces needs quotes)',
+    { line: line ?? 1, column: column ?? 1 },
+  );
 }
 
 /**

@@ -68,6 +68,20 @@ describe('objectsOf reads YAML streams', () => {
     );
   });
 
+  it('reads the byte order marks of files that were joined', () => {
+    expect(names(`\ufeff${cm('a')}---\n\ufeff${cm('b')}---\r\n\ufeff${cm('c')}`)).toEqual(['a', 'b', 'c']);
+    expect(names(`${cm('a')}---\n\ufeff{"apiVersion":"v1","kind":"X","metadata":{"name":"b"}}`)).toEqual(['a', 'b']);
+  });
+
+  it.each(['size: {{ .Values.size }}', 'spec: {size: {{ x }}}', 'list:\n- {{ x }}', 'a: {[x]}'])(
+    'refuses the template %j in a manifest, with its line',
+    (line) => {
+      expect(failure(Buffer.from(`${cm('a')}${line}\n`))).toMatch(
+        /^Failed to unmarshal "app\/a.yaml": document 1: line \d+, column \d+: .*a template such as \{\{ x \}\} needs a Helm chart/,
+      );
+    },
+  );
+
   it('unfolds nested lists up to a depth', () => {
     const nest = (depth: number): string =>
       depth === 0

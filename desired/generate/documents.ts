@@ -153,10 +153,13 @@ export function endOfJsonValue(text: string): number {
   return text.length;
 }
 
+/** The byte order mark of a document, as files that were joined have it. */
+const markAtStart = /^(---[ \t]*\r?\n)?\ufeff/;
+
 function* yamlDocuments(text: string): Generator<ManifestDocument> {
   let index = 0;
   for (const { chunk, line } of chunksOf(text)) {
-    for (const value of chunkValues(chunk, line, index)) {
+    for (const value of chunkValues(chunk.replace(markAtStart, '$1'), line, index)) {
       index += 1;
       yield { value, where: `document ${index}` };
     }
