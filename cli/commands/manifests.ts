@@ -130,7 +130,15 @@ async function rendered(
 }
 
 function print(output: CommandOutput, objects: readonly KubeObject[]): void {
-  for (const object of objects) output.out(`---\n${formatYaml(object as unknown as Json).trimEnd()}`);
+  for (const object of objects) output.out(documentLines(object));
+}
+
+/**
+ * An object as a document of a YAML stream, without its last line break: empty lines before that
+ * belong to a block scalar.
+ */
+export function documentLines(object: KubeObject): string {
+  return `---\n${formatYaml(object as unknown as Json).replace(/\n$/, '')}`;
 }
 
 /** Facts about the destination and the settings that a controller reads from the cluster. */
@@ -147,7 +155,8 @@ function destinationSettings(config: {
   const apiVersions = config.apiVersions.split(',').filter((version) => version !== '');
   const map =
     config.settings === '' ? undefined : readObjects(config.settings).find(({ kind }) => kind === 'ConfigMap');
-  if (config.settings !== '' && map === undefined) throw new UsageError(`${config.settings}contains no ConfigMap`);
+  if (config.settings !== '' && map === undefined)
+    throw new UsageError(`${config.settings}: there is no ConfigMap in it`);
   const data = (map?.['data'] ?? {}) as Readonly<Record<string, string>>;
   return {
     cluster: { kubeVersion: config.kubeVersion, apiVersions },
@@ -182,7 +191,7 @@ function fromFlags(config: {
 
 function fromApplication(path: string): RenderQuery {
   const app = readObjects(path).find((object) => object.kind === 'Application');
-  if (app === undefined) throw new UsageError(`${path}contains no Application`);
+  if (app === undefined) throw new UsageError(`${path}: there is no Application in it`);
   const spec = app['spec'] as unknown as Parameters<typeof sourcesOf>[0] | undefined;
   const sources = spec === undefined ? [] : sourcesOf(spec);
   if (spec === undefined || sources.length === 0) throw new UsageError(`${path}: the Application has no source`);
