@@ -1,4 +1,4 @@
-import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
+import { isAbort, mapLimit, messageOf, OwnershipLost, splitUserInfo } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
 import type {
@@ -323,6 +323,7 @@ export class Hydrator {
       repository: settings.writeRepository(target.repoURL, project),
       syncBranch,
       targetBranch: target.branch,
+      dryUrl: splitUserInfo(dry.repoURL).url,
       drySha,
       dryCommit,
       isDryDefaultBranch: isDefault(dry.targetRevision) && plainUrl(dry.repoURL) === plainUrl(target.repoURL),

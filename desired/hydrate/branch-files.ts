@@ -30,8 +30,8 @@ export function filesOf(
   request: HydrationCommit,
   { maxCommitBytes, nowMs }: { readonly maxCommitBytes: number; readonly nowMs: number },
 ): { readonly root: BranchFile; readonly paths: readonly PathFiles[] } {
-  const { repository, drySha, dryCommit, readmeTemplate } = request;
-  const root = metadataFile('', metadataOf(repository.url, drySha, dryCommit));
+  const { dryUrl, drySha, dryCommit, readmeTemplate } = request;
+  const root = metadataFile('', metadataOf(dryUrl, drySha, dryCommit));
   let total = 0;
   const paths = request.paths.map(({ path, objects, commands }) => {
     const clean = checkedPath(path);
@@ -39,7 +39,7 @@ export function filesOf(
     total += Buffer.byteLength(content);
     if (total > maxCommitBytes)
       throw new SizeLimitExceeded(`the hydrated manifests have more than ${maxCommitBytes} bytes`);
-    const metadata = { repoURL: repository.url, drySha, commands };
+    const metadata = { repoURL: dryUrl, drySha, commands };
     const readme = {
       path: `${clean}/README.md`,
       mode: '100644',

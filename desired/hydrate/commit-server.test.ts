@@ -44,6 +44,7 @@ const request = (over: Partial<HydrationCommit> = {}): HydrationCommit => ({
     message: 's\n\nb',
     references: [{ sha: 'abcdef', repoURL: 'https://code' }],
   },
+  dryUrl: 'https://git/dry',
   isDryDefaultBranch: false,
   message: 'm',
   readmeTemplate: 'r',

@@ -83,6 +83,7 @@ function request(
     repository: bareRepository(url),
     syncBranch: 'env/prod',
     targetBranch: 'env/prod',
+    dryUrl: 'https://git.example.com/dry',
     drySha,
     dryCommit: { author: 'dry <d@x>', authoredAt: 0, message: 'subject', references: [] },
     isDryDefaultBranch: false,
@@ -140,13 +141,16 @@ describe('a hydrated commit', () => {
       'apiVersion: v1\ndata:\n  v: "1"\nkind: ConfigMap\nmetadata:\n  name: a',
     );
     expect(JSON.parse(git('show', 'env/prod:hydrator.metadata'))).toEqual({
-      repoURL: join(root, 'wet.git'),
+      repoURL: 'https://git.example.com/dry',
       drySha,
       author: 'dry <d@x>',
       date: '1970-01-01T00:00:00Z',
       subject: 'subject',
     });
-    expect(git('show', 'env/prod:app/README.md')).toContain(`git checkout ${drySha}`);
+    expect(git('show', 'env/prod:app/README.md')).toContain(
+      `git clone https://git.example.com/dry\n# cd into the cloned directory\ngit checkout ${drySha}`,
+    );
+    expect(git('show', 'env/prod:app/hydrator.metadata')).toContain('"repoURL": "https://git.example.com/dry"');
     expect(git('log', '-1', '--format=%an <%ae> %cn%n%B', 'env/prod')).toBe(
       'Argo CD <argo-cd@example.com> Argo CD\nline\n\nbody',
     );
@@ -190,6 +194,16 @@ describe('a hydrated commit', () => {
     await commit(request({ targetBranch: 'env/next' }));
     expect(git('rev-parse', 'env/next~1')).toBe(synced);
     expect(git('rev-parse', 'env/prod')).toBe(synced);
+  });
+
+  // argo-cd 25049
+  it('of a staging branch without changes is the tip of the branch that is synced', async () => {
+    const synced = await commit();
+    expect(await commit(request({ targetBranch: 'env/next', drySha: 'e'.repeat(40) }))).toBe(synced);
+    expect(git('rev-parse', 'env/next')).toBe(synced);
+    expect(note(synced)).toContain('e'.repeat(40));
+    expect(await commit(request({ targetBranch: 'env/next', value: '2' }))).toBe(git('rev-parse', 'env/next'));
+    expect(git('rev-parse', 'env/next~1', 'env/prod').split('\n')).toEqual([synced, synced]);
   });
 
   it('creates the synced branch too if there is none', async () => {

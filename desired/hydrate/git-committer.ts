@@ -125,7 +125,11 @@ export class GitCommitter implements HydrationCommitter {
     signal: AbortSignal,
   ): Promise<string> {
     const plan = await this.#plan(work, request, files.paths, signal);
-    if (plan.changed.length === 0 && plan.base !== undefined) return plan.base;
+    if (plan.changed.length === 0 && plan.base !== undefined) {
+      const { base: sha, tip } = plan;
+      if (tip === undefined) await this.#push(work, request, { branch: request.targetBranch, tip, sha });
+      return sha;
+    }
     const root = [files.root, ...(await this.#missingAttributes(work, plan, signal))];
     const ids = await work.importCommits(this.#commitsOf(request, plan, root), signal);
     const sha = ids.at(-1) ?? '';

@@ -25,6 +25,8 @@ export interface HydrationCommit {
   readonly syncBranch: string;
   /** The branch to write; based on `syncBranch` if it does not exist. */
   readonly targetBranch: string;
+  /** The repository of the dry commit, as texts for people name it. */
+  readonly dryUrl: string;
   readonly drySha: string;
   readonly dryCommit: DryCommit;
   /** The dry source is the default branch of this repository, which must not be written. */
