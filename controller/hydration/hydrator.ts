@@ -1,4 +1,4 @@
-import { isAbort, mapLimit, messageOf, OwnershipLost, splitUserInfo } from '#base';
+import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
 import type { Clock, JsonObject } from '#base';
 import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
 import type {
@@ -316,14 +316,15 @@ export class Hydrator {
     const { drySha } = outcome;
     const names = new Set(members.map(({ app }) => projectOf(app)));
     const project = names.size === 1 ? ([...names][0] ?? '') : '';
-    const dryCommit = await this.#dryCommit(settings.repository(first.dry.repoURL, project), drySha, signal);
+    const dryRepository = settings.repository(first.dry.repoURL, project);
+    const dryCommit = await this.#dryCommit(dryRepository, drySha, signal);
     const { raw } = settings.settings();
     const { target, dry, syncBranch } = first;
     const request: HydrationCommit = {
       repository: settings.writeRepository(target.repoURL, project),
       syncBranch,
       targetBranch: target.branch,
-      dryUrl: splitUserInfo(dry.repoURL).url,
+      dryUrl: dryRepository.url,
       drySha,
       dryCommit,
       isDryDefaultBranch: isDefault(dry.targetRevision) && plainUrl(dry.repoURL) === plainUrl(target.repoURL),
