@@ -144,8 +144,27 @@ const implicitTypes = (trueWords: ReadonlySet<string>, falseWords: ReadonlySet<s
     (text) => notFiniteText.test(text),
     (text) => new MarkedScalar(text.toLowerCase().replace('+', ''), null, `${text} is not a number that JSON can hold`),
   ),
-  scalarType('int', (text) => numberOf(text) !== undefined, numberOf),
+  scalarType('int', (text) => numberOf(text) !== undefined, numberOrMark),
 ];
+
+/** A number; a fraction with its form as a key. */
+function numberOrMark(text: string): number | bigint | MarkedScalar {
+  const value = numberOf(text) ?? 0;
+  if (typeof value === 'bigint' || integerOf(text.replaceAll('_', '')) !== undefined) return value;
+  return new MarkedScalar(fractionKey(value), value);
+}
+
+/** As Go's FormatFloat(value, 'g', -1, 32), which sigs.k8s.io/yaml uses for keys. */
+function fractionKey(value: number): string {
+  const single = Math.fround(value);
+  if (!Number.isFinite(single)) return single > 0 ? '.inf' : '-.inf';
+  let digits = 0;
+  while (Math.fround(Number(single.toExponential(digits))) !== single) digits += 1;
+  const [mantissa = '', exponent = '0'] = single.toExponential(digits).split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return single.toFixed(Math.max(0, digits - power));
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
+}
 
 /**
  * We merge ourselves: in js-yaml an explicit key wins over a later merge, in go-yaml v2 it does
@@ -239,8 +258,9 @@ function markKeys(event: string, state: ReaderState): void {
  * Parses the documents of a YAML (or JSON) text as sigs.k8s.io/yaml (go-yaml v2) does: YAML 1.1
  * booleans and octals, also as keys; dates as strings; the last duplicate key wins; unknown tags
  * ignored; 64-bit integers exact. An empty document is null; an empty text has no documents.
- * Known differences: a missing key (`? ` and nothing) is "null"; a float key of more than six
- * digits keeps them; `<<` and integer keys lose their relative order.
+ * Known differences: a missing key (`? ` and nothing) is "null"; `<<` and integer keys lose their
+ * relative order; U+0085, U+2028 and U+2029 end no line; a sequence that ends with `- -` takes the
+ * items of the one around it; `!` and nothing is null.
  * @param dialect `v3`: as go-yaml v3 (kustomize), which reads "yes", "on" and "y" as strings
  * @throws YamlSyntaxError with line and column; also beyond a million nodes after expanding aliases
  */
