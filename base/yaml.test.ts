@@ -168,7 +168,16 @@ describe('parseYamlDocuments reads keys as sigs.k8s.io/yaml does', () => {
     expect(failure(text)).toMatch(/^line \d+, column \d+: a key must be a string: got a collection \(/);
   });
 
+  it.each(['a: "\\udc00"', '- "x\\uD83Dy"', '"\\ud83d": 1', 'a: {b: "\\ud83d \\ude00"}'])(
+    'refuses half of a character in %j',
+    (text) => {
+      expect(failure(text)).toContain('half of a character');
+    },
+  );
+
   it.each([
+    ['a: "\\ud83d\\ude00"', '{"a":"😀"}'],
+    ["a: '\\udc00'", '{"a":"\\\\udc00"}'],
     ['a: {"{x}": 1}', '{"a":{"{x}":1}}'],
     ['a: {b, c}', '{"a":{"b":null,"c":null}}'],
     ['a: &k b\n*k : 2', '{"a":"b","b":2}'],

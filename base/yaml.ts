@@ -277,6 +277,10 @@ export function parseYamlDocuments(text: string, dialect: 'v2' | 'v3' = 'v2'): J
   }
 }
 
+/** An escape that may be half of a character; Go refuses them, and JSON cannot hold a half. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
+const halfCharacter = /\p{Surrogate}/u;
+
 function documentsOf(
   text: string,
   dialect: keyof typeof schemas,
@@ -291,7 +295,7 @@ function documentsOf(
     ...listener,
   };
   const documents: unknown[] = loadAll(text, undefined, options);
-  const expander = new YamlExpander();
+  const expander = new YamlExpander(surrogateEscape.test(text));
   const values = documents.map((document) => expander.expand(document, 0));
   return { values, hasObjectKey: expander.hasObjectKey };
 }
@@ -312,8 +316,13 @@ function syntaxErrorOf(error: YAMLException): YamlSyntaxError {
 class YamlExpander {
   #nodes = 0;
   readonly #open = new Set<object>();
+  readonly #mayHaveHalves: boolean;
   /** Whether a key may be the string form of a mapping. */
   hasObjectKey = false;
+
+  constructor(mayHaveHalves: boolean) {
+    this.#mayHaveHalves = mayHaveHalves;
+  }
 
   expand(value: unknown, depth: number): MutableJson {
     this.#count(1);
@@ -322,6 +331,7 @@ class YamlExpander {
       if (value.fault !== undefined) throw new YamlSyntaxError(value.fault);
       return value.value as MutableJson;
     }
+    if (typeof value === 'string') this.#checkText(value);
     if (typeof value !== 'object' || value === null) return (value ?? null) as MutableJson;
     if (this.#open.has(value)) throw new YamlSyntaxError('an anchor contains itself');
     this.#open.add(value);
@@ -330,6 +340,11 @@ class YamlExpander {
       : this.#mapping(value as Record<string, unknown>, depth);
     this.#open.delete(value);
     return result;
+  }
+
+  #checkText(text: string): void {
+    if (this.#mayHaveHalves && halfCharacter.test(text))
+      throw new YamlSyntaxError('a text contains half of a character: an escape such as \\ud83d needs its second half');
   }
 
   #count(nodes: number): void {
@@ -343,6 +358,7 @@ class YamlExpander {
     for (const key of Object.keys(value)) {
       const member = this.expand(value[key], depth + 1);
       if (key === plainObjectKey) this.hasObjectKey = true;
+      this.#checkText(key);
       if (!key.startsWith(markPrefix)) setOwnMember(result, key, member);
       // Merged keys are copied again, so they count: a chain of merges must not exceed the node
       // limit.
