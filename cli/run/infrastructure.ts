@@ -13,6 +13,7 @@ import {
 import type {
   AzureWorkload,
   CommandHelper,
+  DesiredLimits,
   DesiredSource,
   DesiredSourceDeps,
   HydrationCommitter,
@@ -40,6 +41,7 @@ import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import type { TelemetryPort } from './telemetry/telemetry-port.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { ApiParts } from './api-parts.ts';
@@ -68,6 +70,10 @@ export interface WireInputs {
   readonly azureWorkload: AzureWorkload | undefined;
   /** Where the read API listens; undefined: on its socket only. */
   readonly api?: ApiListener | undefined;
+  /** Already open; undefined: the replica opens the port of its metrics. */
+  readonly telemetry?: Pick<TelemetryPort, 'report'> | undefined;
+  /** Replaces limits of sources. */
+  readonly sourceLimits?: Partial<DesiredLimits> | undefined;
   /** Compiles health scripts; loads the Lua engine when there is one. */
   readonly healthScripts: NonNullable<SettingsStoreDeps['healthScripts']>;
 }
@@ -214,7 +220,7 @@ function embeddedSource(
     tracer: inputs.tracing?.tracer,
     cacheDir: config.cacheDir,
     commands,
-    limits: desiredLimits(config, process.constrainedMemory()),
+    limits: { ...desiredLimits(config, process.constrainedMemory()), ...inputs.sourceLimits },
     trust: trustPaths(config),
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
@@ -256,20 +262,16 @@ export function startOrder(
     if (denied !== undefined) return { ok: false, reason: denied };
     return started.value ? readiness(ownership, infos) : notStarted;
   };
-  const telemetry = new TelemetryServer({
-    host: config.metricsHost,
-    port: config.metricsPort,
-    metrics,
-    logger,
-    healthy: () => controller.healthy(),
-    ready,
-  });
+  const reported = { metrics, healthy: () => controller.healthy(), ready };
+  inputs.telemetry?.report(reported);
+  const listening = { host: config.metricsHost, port: config.metricsPort, logger };
+  const telemetry = inputs.telemetry === undefined ? [new TelemetryServer({ ...listening, ...reported })] : [];
   const endpoints = api({ controller, ownership, ready });
   return [
     // Stopped last, so that the spans of the last passes are sent, too.
     [hubClientCloser([client, eventClient]), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
     [
-      telemetry,
+      ...telemetry,
       upkeep,
       eventLoop,
       ...rightsReview(inputs, infrastructure),
