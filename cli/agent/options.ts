@@ -45,7 +45,7 @@ export const agentOptions = {
     kind: 'string',
     default: 'default',
     env: 'DRIFTLESS_AGENT_NAMESPACE',
-    help: 'Namespace of objects that name none, and of the lease of this agent.',
+    help: 'Namespace of objects that name none.',
   },
   namespaces: {
     flag: 'namespaces',
@@ -60,7 +60,7 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_NAME',
     pattern: /^(?:|[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)$/,
-    help: 'Name under which the objects are tracked. Empty: from the folder and a hash of repository and folder.',
+    help: 'Name under which the objects are tracked, unique in the cluster. Empty: from the folder and a hash of repository, folder and namespace.',
   },
   prune: {
     flag: 'prune',
@@ -117,6 +117,13 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_REPO_SSH_KEY_FILE',
     help: 'Path of a file with the private ssh key for the repository.',
+  },
+  allowLocalSources: {
+    flag: 'allow-local-sources',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
+    help: 'Allow sources on loopback, on the addresses of this machine and of the API server. For labs and tests.',
   },
   kubeconfig: {
     flag: 'kubeconfig',

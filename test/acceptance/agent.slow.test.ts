@@ -11,7 +11,7 @@ import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { driftless, eventually, Program } from '#support';
-import { runCommandLine } from '../../cli/testing/index.ts';
+import { freePorts, runCommandLine } from '../../cli/testing/index.ts';
 import { GitFixture } from './world.ts';
 
 const testTimeoutMs = 90_000;
@@ -152,15 +152,25 @@ describe('driftless agent', () => {
   );
 
   it(
-    'waits while another agent keeps the folder, and takes it over when that one stops',
+    'answers its probes while another agent keeps the folder, and takes it over when that one stops',
     async () => {
       const first = start(...folder());
       await eventually(() => expect(valueOf('two')).toBe('1'));
-      const second = start('--cache-dir', join(root, 'second'), ...folder());
-      await eventually(() => expect(second.stderr).toMatch(/waiting: agent \S+ keeps this folder/));
-      expect(second.stdout).toBe('');
+      const [port = 0] = await freePorts(1);
+      const second = start('--cache-dir', join(root, 'second'), `--metrics-port=${port}`, ...folder());
+      const ask = async (path: string): Promise<string> => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+        return `${answer.status} ${await answer.text()}`;
+      };
+      const waiting = /waiting: agent \S+ keeps \S+ folder app in namespace default/;
+      await eventually(async () => expect(await ask('/readyz')).toMatch(new RegExp(`^503 ${waiting.source}`)));
+      expect(await ask('/healthz')).toMatch(new RegExp(`^200 ok\n${waiting.source}`));
+      expect(await ask('/metrics')).toMatch(/^200 [^]*argocd_info/);
+      expect([second.stderr, second.stdout]).toEqual([expect.stringMatching(waiting), '']);
       await first.stop('SIGTERM');
       await eventually(() => expect(second.stdout).toContain('Synced, Healthy'));
+      await eventually(async () => expect(await ask('/readyz')).toMatch(/^200 ok/));
+      expect(await ask('/metrics')).toContain('argocd_app_info{');
     },
     testTimeoutMs,
   );
