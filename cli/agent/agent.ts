@@ -17,8 +17,6 @@ import {
 } from '#base';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
-import { commitFiles, readDirectory } from '#desired';
-import type { LocalFile } from '#desired';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { createLogger } from '#telemetry';
@@ -38,15 +36,14 @@ import { AgentRecord } from './agent-record.ts';
 import { FormerLease } from './former-lease.ts';
 import { agentNamespace, hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
-import { download, readArchive, shownUrl, sourceBounds } from './local-source.ts';
 import { agentOptions } from './options.ts';
 import type { AgentConfig } from './options.ts';
 import { cacheFolder, originOf, planOf, repositoryFolder, sourceOf } from './plan.ts';
 import type { AgentSource } from './plan.ts';
 import { followState, requestRefresh, settledOrReason, stateLine } from './progress.ts';
 import type { AgentState } from './progress.ts';
+import { SourceImport } from './source-import.ts';
 
-const downloadMs = 120_000;
 const releaseMs = 3000;
 
 /**
@@ -81,6 +78,14 @@ interface AgentParts {
   readonly target: LoadedConnection;
 }
 
+/**
+ * How long the refs of the repository are kept: shorter than the time between two resyncs, which
+ * may be a second under the interval, so that each of them asks the repository.
+ */
+function refsTtlMs(intervalMs: number): number {
+  return Math.max(0, Math.min(intervalMs / 2, intervalMs - 1000));
+}
+
 /** The parts of a process that keeps its folder. */
 interface AgentRun {
   readonly replica: RunConfig;
@@ -93,6 +98,7 @@ interface AgentRun {
 class Agent {
   readonly #parts: AgentParts;
   readonly #logger: Logger;
+  readonly #source: SourceImport;
   /** As the probes show it, until the replica reports for itself. */
   #waitsFor = 'starting: reading the record of this agent';
   /** Has the source read now. */
@@ -100,7 +106,9 @@ class Agent {
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
-    const { logLevel, output } = parts.config;
+    const { source, config, plan } = parts;
+    const { logLevel, output } = config;
+    this.#source = new SourceImport(source, repositoryFolder(config, plan.name));
     this.#logger = createLogger({
       level: logLevel as 'warn',
       format: output === 'json' ? 'json' : 'text',
@@ -143,7 +151,7 @@ class Agent {
         const keeping = record.keep(inner);
         keeping.catch((error: unknown) => stop(error as Error));
         try {
-          await this.#importSource(inner);
+          await this.#source.update(inner);
           return await this.#keep(inner, stop, { ...running, mark });
         } finally {
           stop(new Shutdown());
@@ -191,8 +199,7 @@ class Agent {
       hub: inside,
       inCluster: target.connection,
       telemetry: run.telemetry,
-      // Half an interval, so that each resync asks the repository.
-      sourceLimits: { refsTtlMs: config.interval / 2 },
+      sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
     };
     const running = [
       runReplica({ ...controller, redis: undefined, ...run.helpers }, signal),
@@ -211,23 +218,17 @@ class Agent {
     }
   }
 
-  async #importSource(signal: AbortSignal): Promise<void> {
-    const { source, config, plan } = this.#parts;
-    if (source.kind === 'git') return;
-    const files =
-      source.kind === 'directory' ? await readDirectory(source.url, sourceBounds) : await archiveOf(source, signal);
-    await commitFiles(repositoryFolder(config, plan.name), files, signal);
-  }
-
-  /** A directory may change at any time; the resync of the controller then finds another commit. */
+  /** A directory or an archive may change at any time. A Git repository is asked by the resync. */
   async #followSource(signal: AbortSignal): Promise<void> {
-    const { source, config, output } = this.#parts;
-    while (source.kind === 'directory') {
-      await sleepOn(systemClock, config.interval / 2, signal);
-      await this.#importSource(signal).catch((error: unknown) => {
+    const { config, output } = this.#parts;
+    while (this.#source.isLocal) {
+      await sleepOn(systemClock, config.interval, signal);
+      try {
+        if (await this.#source.update(signal)) this.#refresh();
+      } catch (error) {
         signal.throwIfAborted();
         output.err(`driftless: ${messageOf(error)}; the last content stays in force`);
-      });
+      }
     }
   }
 
@@ -311,12 +312,4 @@ class Agent {
     output.err(`driftless: not Synced and Healthy after ${formatGoDuration(config.timeout)}: ${reason}`);
     return 1;
   }
-}
-
-async function archiveOf(
-  { url, digest }: { readonly url: string; readonly digest: string },
-  signal: AbortSignal,
-): Promise<readonly LocalFile[]> {
-  const deadline = { clock: systemClock, limitMs: downloadMs, what: `downloading ${shownUrl(url)}` };
-  return readArchive(await withDeadline(signal, deadline, (own) => download(url, own)), digest);
 }

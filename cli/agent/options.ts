@@ -29,7 +29,7 @@ export const agentOptions = {
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_AGENT_ARCHIVE',
-    help: 'URL of a tar archive instead of --repo; needs --digest.',
+    help: 'URL of a tar archive instead of --repo, asked again with its ETag at --interval.',
   },
   digest: {
     flag: 'digest',
@@ -37,7 +37,7 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_DIGEST',
     pattern: /^(?:|sha256:[0-9a-f]{64})$/,
-    help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused.',
+    help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused. Empty: any content (https only).',
   },
   namespace: {
     flag: 'namespace',
@@ -95,7 +95,7 @@ export const agentOptions = {
     default: 60_000,
     env: 'DRIFTLESS_AGENT_INTERVAL',
     min: 1000,
-    help: 'Interval at which the repository is asked for new commits.',
+    help: 'Interval at which the repository, directory or archive is asked for changes.',
   },
   repoUsername: {
     flag: 'repo-username',

@@ -20,11 +20,11 @@ export function originOf(source: AgentSource): string {
 
 /** @throws UsageError unless exactly one source is named */
 export function sourceOf({ repo, archive, digest, revision, name }: AgentConfig): AgentSource {
-  if ((repo === '') === (archive === ''))
-    throw new UsageError('agent needs --repo URL or DIRECTORY, or --archive URL with --digest');
+  if ((repo === '') === (archive === '')) throw new UsageError('agent needs --repo URL or DIRECTORY, or --archive URL');
   if (archive !== '') {
-    if (digest === '') throw new UsageError('--archive needs --digest sha256:HEX');
     if (!/^https?:\/\//.test(archive)) throw new UsageError('--archive: only http and https are supported');
+    if (digest === '' && !archive.startsWith('https:'))
+      throw new UsageError('--archive over http needs --digest sha256:HEX: anybody on the way could change it');
     // Its address usually names a version, so it cannot identify the objects of the next version.
     if (name === '') throw new UsageError('--archive needs --name: pruning goes by it');
     return { kind: 'archive', url: archive, digest };

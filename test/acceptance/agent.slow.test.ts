@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
-import { kubeconfigFor, startSimCluster } from '#sim';
+import { kubeconfigFor, startGitServer, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { driftless, eventually, Program } from '#support';
 import { freePorts, runCommandLine } from '../../cli/testing/index.ts';
@@ -42,6 +42,37 @@ function start(...more: readonly string[]): Program {
   const program = new Program(flags('--interval=1s', ...more));
   running.push(program);
   return program;
+}
+
+const leaseOf = (name: string): KubeObject | undefined =>
+  cluster.store.get('coordination.k8s.io', 'Lease', 'driftless-agent', `agent-${name}`);
+
+/** Serves the repositories below `root`, and records when their refs are listed. */
+async function countingGitServer(
+  root: string,
+): Promise<{ readonly url: string; readonly askedAt: number[]; close(): Promise<void> }> {
+  const git = await startGitServer(root);
+  const askedAt: number[] = [];
+  const front = createServer((request, response) => {
+    if (request.url?.includes('/info/refs') === true) askedAt.push(performance.now());
+    const { method, headers } = request;
+    const inner = forward(`${git.url}${request.url ?? ''}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    inner.on('error', () => response.destroy());
+    request.pipe(inner);
+  });
+  await new Promise<void>((resolve) => void front.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    askedAt,
+    close: async () => {
+      front.closeAllConnections();
+      await new Promise((resolve) => front.close(resolve));
+      await git.close();
+    },
+  };
 }
 
 const folder = (): readonly string[] => ['--repo', repo.url, '--path', 'app', '--revision', 'main'];
@@ -152,6 +183,45 @@ describe('driftless agent', () => {
   );
 
   it(
+    'asks Git at each interval, and at once when its record is annotated',
+    async () => {
+      const git = await countingGitServer(root);
+      try {
+        const here = ['--repo', `${git.url}/repository`, '--path', 'app', '--revision', 'main'];
+        const fast = start('--interval=3s', ...here);
+        await eventually(() => expect(git.askedAt.length).toBeGreaterThan(7));
+        await fast.stop('SIGTERM');
+        const intervals = git.askedAt.slice(2).map((at, index) => (at - (git.askedAt[index + 1] ?? 0)) / 3000);
+        expect(Math.max(...intervals)).toBeLessThan(1.6);
+        start('--interval=10h', '--name=asked', ...here);
+        await eventually(() => expect(leaseOf('asked')).toBeDefined());
+        await eventually(() => expect(running.at(-1)?.stdout).toContain('Synced, Healthy'));
+        repo.commit({ 'app/one.yaml': manifest('one', 'refreshed') });
+        const { metadata, ...rest } = leaseOf('asked')!;
+        const annotations = { ...metadata.annotations, 'driftless.io/refresh': 'now' };
+        cluster.store.update({ ...rest, metadata: { ...metadata, annotations } });
+        await eventually(() => expect(valueOf('one')).toBe('refreshed'));
+      } finally {
+        await git.close();
+      }
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'refuses a repository on loopback, and names a flag that it has',
+    async () => {
+      const env = { DRIFTLESS_ALLOW_LOCAL_SOURCES: '' };
+      const local = ['--once', '--timeout=5s', '--repo', 'http://127.0.0.1:1/shop.git'];
+      const { code, stderr } = await driftless(flags(...local), { env });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('--allow-local-sources permits it')]);
+      const allowed = await driftless(flags('--allow-local-sources', ...local), { env });
+      expect(allowed.stderr).not.toContain('is a loopback address');
+    },
+    testTimeoutMs,
+  );
+
+  it(
     'answers its probes while another agent keeps the folder, and takes it over when that one stops',
     async () => {
       const first = start(...folder());
@@ -202,9 +272,9 @@ describe('driftless agent', () => {
   );
 
   it.each([
-    ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL with --digest'],
+    ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL'],
     ['two sources', ['--repo=a', '--archive=https://a'], 'agent needs --repo URL or DIRECTORY'],
-    ['an archive without a digest', ['--archive=https://a'], '--archive needs --digest sha256:HEX'],
+    ['an archive over http without a digest', ['--archive=http://a'], '--archive over http needs --digest sha256:HEX'],
     [
       'an archive without a name',
       ['--archive=https://a', `--digest=sha256:${'0'.repeat(64)}`],
