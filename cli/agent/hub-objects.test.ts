@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { SecretValue } from '#base';
+import { noAgentFile } from './agent-file.ts';
 import { hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
 
@@ -15,6 +16,7 @@ const plan: AgentPlan = {
   namespaces: [],
   prune: true,
   selfHeal: false,
+  file: noAgentFile,
 };
 
 function kinds(more: Partial<AgentPlan>): readonly string[] {
@@ -58,6 +60,27 @@ describe('the hub of an agent', () => {
         { server, namespace: 'shop' },
         { server, namespace: 'shop-test' },
       ],
+    });
+  });
+
+  it('has the settings of the file', () => {
+    const rule = { kind: 'Deployment', group: 'apps', jsonPointers: ['/spec/replicas'] };
+    const file = {
+      syncOptions: ['CreateNamespace=true'],
+      ignoreDifferences: [rule],
+      exclusions: [{ kinds: ['Widget'] }],
+      health: { 'example.com/Widget': 'return {}', Pod: 'return {}' },
+    };
+    const objects = hubObjects({ ...plan, file }, mark);
+    expect(objects[1]).toMatchObject({
+      data: {
+        'resource.exclusions': '[{"kinds":["Widget"]}]',
+        'resource.customizations.health.example.com_Widget': 'return {}',
+        'resource.customizations.health.Pod': 'return {}',
+      },
+    });
+    expect(objects.at(-1)).toMatchObject({
+      spec: { ignoreDifferences: [rule], syncPolicy: { syncOptions: ['CreateNamespace=true'] } },
     });
   });
 

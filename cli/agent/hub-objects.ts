@@ -1,6 +1,7 @@
 import type { SecretValue } from '#base';
-import { labels } from '#model';
+import { jsonOf, labels } from '#model';
 import type { KubeObject } from '#model';
+import type { AgentFile } from './agent-file.ts';
 import { installationIdOf } from './identity.ts';
 import type { AgentBinding } from './identity.ts';
 
@@ -31,6 +32,8 @@ export interface AgentPlan {
   readonly namespaces: readonly string[];
   readonly prune: boolean;
   readonly selfHeal: boolean;
+  /** The settings of `--config`. */
+  readonly file: AgentFile;
 }
 
 /** The objects of the hub that make the controller keep the folder, in creation order. */
@@ -46,7 +49,7 @@ export function hubObjects(plan: AgentPlan, mark: string): readonly KubeObject[]
 }
 
 /** A kind that the agent may not list is left out: its account seldom may list Secrets. */
-function settings({ name }: AgentPlan, mark: string): KubeObject {
+function settings({ name, file }: AgentPlan, mark: string): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -56,6 +59,13 @@ function settings({ name }: AgentPlan, mark: string): KubeObject {
       'resource.respectRBAC': 'normal',
       // Neither Argo CD nor another agent on this cluster takes these objects for its own.
       installationID: installationIdOf(name, mark),
+      ...(file.exclusions.length === 0 ? {} : { 'resource.exclusions': JSON.stringify(file.exclusions) }),
+      ...Object.fromEntries(
+        Object.entries(file.health).map(([kind, script]) => [
+          `resource.customizations.health.${kind.replace('/', '_')}`,
+          script,
+        ]),
+      ),
     },
   };
 }
@@ -102,7 +112,7 @@ function project({ repository, namespaces }: AgentPlan): KubeObject {
 }
 
 function application(plan: AgentPlan): KubeObject {
-  const { name, repository, path, revision, namespace, prune, selfHeal } = plan;
+  const { name, repository, path, revision, namespace, prune, selfHeal, file } = plan;
   return {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
@@ -111,8 +121,10 @@ function application(plan: AgentPlan): KubeObject {
       project: 'default',
       source: { repoURL: repository, path, targetRevision: revision },
       destination: { server: inCluster, namespace },
+      ...(file.ignoreDifferences.length === 0 ? {} : { ignoreDifferences: jsonOf(file.ignoreDifferences) }),
       syncPolicy: {
         automated: { prune, selfHeal },
+        ...(file.syncOptions.length === 0 ? {} : { syncOptions: [...file.syncOptions] }),
         retry: { limit: -1, backoff: { duration: '5s', factor: 2, maxDuration: '3m' } },
       },
     },

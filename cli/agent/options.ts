@@ -39,6 +39,13 @@ export const agentOptions = {
     pattern: /^(?:|sha256:[0-9a-f]{64})$/,
     help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused. Empty: any content (https only).',
   },
+  configFile: {
+    flag: 'config',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_AGENT_CONFIG',
+    help: 'Path of a YAML file with sync options, ignored differences, exclusions and health scripts.',
+  },
   namespace: {
     flag: 'namespace',
     short: 'n',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf, SecretValue, UsageError } from '#base';
+import { noAgentFile, readAgentFile } from './agent-file.ts';
 import type { AgentPlan, RepositoryCredentials } from './hub-objects.ts';
 import { bindingOf, defaultName } from './identity.ts';
 import type { AgentConfig } from './options.ts';
@@ -54,6 +55,7 @@ export function planOf(config: AgentConfig, source: AgentSource): AgentPlan {
     namespaces,
     prune,
     selfHeal,
+    file: config.configFile === '' ? noAgentFile : readAgentFile(config.configFile),
   };
 }
 

@@ -222,6 +222,30 @@ describe('driftless agent', () => {
   );
 
   it(
+    'takes sync options, ignored differences, exclusions and health scripts from a file',
+    async () => {
+      const config = join(root, 'driftless-agent.yaml');
+      const lines = [
+        'syncOptions: [CreateNamespace=true]',
+        'ignoreDifferences: [{kind: ConfigMap, name: one, jsonPointers: [/data/key]}]',
+        'exclusions: [{kinds: [Secret]}]',
+        'health:\n  ConfigMap: |\n    return {status = "Progressing", message = "by script"}',
+      ];
+      writeFileSync(config, lines.join('\n'));
+      repo.commit({ 'app/secret.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: excluded}\n' });
+      const program = start('--self-heal', '--namespace=made', '--config', config, ...folder());
+      const inMade = (name: string, kind = 'ConfigMap'): KubeObject | undefined =>
+        cluster.store.get('', kind, 'made', name);
+      await eventually(() => expect(program.stdout).toContain('Synced, Progressing'));
+      expect([inMade('one')?.['data'], inMade('excluded', 'Secret')]).toEqual([{ key: '1' }, undefined]);
+      for (const name of ['one', 'two']) cluster.store.update({ ...inMade(name)!, data: { key: 'drift' } });
+      await eventually(() => expect(inMade('two')?.['data']).toEqual({ key: '1' }));
+      expect(inMade('one')?.['data']).toEqual({ key: 'drift' });
+    },
+    testTimeoutMs,
+  );
+
+  it(
     'answers its probes while another agent keeps the folder, and takes it over when that one stops',
     async () => {
       const first = start(...folder());
@@ -286,6 +310,7 @@ describe('driftless agent', () => {
     ['a namespace outside', ['--repo=https://a', '-n', 'x', '--namespaces=a,b'], 'is not one of --namespaces a,b'],
     ['a name that is none', ['--repo=https://a', '--name=A_b'], '--name'],
     ['an unreadable key', ['--repo=ssh://a', '--repo-ssh-key-file=/nowhere'], '--repo-ssh-key-file /nowhere'],
+    ['an unreadable file', ['--repo=https://a', '--config=/nowhere'], '--config /nowhere: ENOENT'],
     ['an argument', ['--repo=https://a', 'x'], 'agent takes flags only, not "x"'],
   ])('refuses %s', async (_title, more, message) => {
     const errors: string[] = [];
