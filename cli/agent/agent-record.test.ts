@@ -330,6 +330,17 @@ describe('the record of an identity', () => {
     },
   );
 
+  it('permits writes until another process may hold it, also before its renewal notices', async () => {
+    const first = record('a');
+    expect(() => first.check()).toThrow('lost lease/agent-shop');
+    await first.acquire(stop.signal);
+    await clock.advance(29_000);
+    expect(() => first.check()).not.toThrow();
+    // As after SIGCONT: no timer of this process has fired yet.
+    await clock.advance(1000);
+    expect(() => first.check()).toThrow('(it was not renewed in time): nothing is pruned any more');
+  });
+
   it('is awaited while the API server does not answer, and the reason is reported once', async () => {
     store.failures.set('get Lease', unreachable);
     const acquiring = record('a').acquire(stop.signal);

@@ -49,6 +49,7 @@ export class AgentRecord {
   #reported = '';
   #held: KubeObject | undefined;
   #mark = '';
+  #renewedAt = -Infinity;
 
   constructor(deps: AgentRecordDeps) {
     this.#deps = deps;
@@ -70,18 +71,22 @@ export class AgentRecord {
    */
   async keep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    for (let renewedAt = clock.monotonic(); await isAwake(clock, renewMs, signal);) {
-      const sentAt = clock.monotonic();
+    while (await isAwake(clock, renewMs, signal)) {
       try {
         await this.#renew(signal);
-        renewedAt = sentAt;
       } catch (error) {
         if (error instanceof LostRecord) throw error;
         if (isNotFound(error)) throw this.#lost('it was deleted', error);
-        if (clock.monotonic() - renewedAt > (leaseSeconds - 10) * 1000)
+        if (clock.monotonic() - this.#renewedAt > (leaseSeconds - 10) * 1000)
           throw this.#lost(`it could not be renewed in time: ${messageOf(error)}`, error);
       }
     }
+  }
+
+  /** @throws LostRecord once another process may hold the record: nothing may be written then. */
+  check(): void {
+    if (this.#deps.clock.monotonic() - this.#renewedAt >= leaseSeconds * 1000)
+      throw this.#lost('it was not renewed in time', undefined);
   }
 
   /** Gives the record up, so that the next agent need not wait for its expiry. */
@@ -158,6 +163,7 @@ export class AgentRecord {
     const { client, binding, holder } = this.#deps;
     this.#mark = newMark(await clusterIdOf(client, signal), binding);
     const create = (): Promise<KubeObject> => client.create(leases, this.#body(holder, undefined), { signal });
+    this.#renewedAt = this.#deps.clock.monotonic();
     const created = await unlessNotFound(create());
     if (created === undefined) await createRecordNamespace(client, signal);
     this.#held = created ?? (await create());
@@ -199,7 +205,9 @@ export class AgentRecord {
 
   async #write(holder: string, signal: AbortSignal): Promise<void> {
     const body = this.#body(holder, this.#held);
+    const sentAt = this.#deps.clock.monotonic();
     this.#held = await this.#deps.client.replace(leases, body, { signal, deadlineMs: renewMs });
+    this.#renewedAt = sentAt;
   }
 
   #body(holder: string, before: KubeObject | undefined): KubeObject {

@@ -33,6 +33,7 @@ import { createMetrics } from '../run/telemetry/metrics.ts';
 import { TelemetryPort } from '../run/telemetry/telemetry-port.ts';
 import { argoCrds } from '../simulation/fleet.ts';
 import { AgentRecord } from './agent-record.ts';
+import { fencedClient } from './fenced-client.ts';
 import { FormerLease } from './former-lease.ts';
 import { agentNamespace, hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
@@ -91,6 +92,7 @@ interface AgentRun {
   readonly replica: RunConfig;
   readonly helpers: SourceHelpers;
   readonly telemetry: TelemetryPort;
+  readonly record: AgentRecord;
   /** Mark of the objects. */
   readonly mark: string;
 }
@@ -136,7 +138,7 @@ class Agent {
   }
 
   /** Waits for the record of the identity, and keeps the folder while this process holds it. */
-  async #hold(signal: AbortSignal, running: Omit<AgentRun, 'mark'>): Promise<number> {
+  async #hold(signal: AbortSignal, running: Omit<AgentRun, 'record' | 'mark'>): Promise<number> {
     const client = createKubeClient(this.#parts.target.connection, {
       clock: systemClock,
       random: systemRandom,
@@ -152,7 +154,7 @@ class Agent {
         keeping.catch((error: unknown) => stop(error as Error));
         try {
           await this.#source.update(inner);
-          return await this.#keep(inner, stop, { ...running, mark });
+          return await this.#keep(inner, stop, { ...running, record, mark });
         } finally {
           stop(new Shutdown());
           await keeping.catch(() => undefined);
@@ -199,6 +201,7 @@ class Agent {
       hub: inside,
       inCluster: target.connection,
       telemetry: run.telemetry,
+      wrapClient: (client: KubeClient) => fencedClient(client, () => run.record.check()),
       sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
     };
     const running = [

@@ -72,6 +72,8 @@ export interface WireInputs {
   readonly api?: ApiListener | undefined;
   /** Already open; undefined: the replica opens the port of its metrics. */
   readonly telemetry?: Pick<TelemetryPort, 'report'> | undefined;
+  /** Wraps the clients of managed clusters, to refuse writes. */
+  readonly wrapClient?: ((client: KubeClient) => KubeClient) | undefined;
   /** Replaces limits of sources. */
   readonly sourceLimits?: Partial<DesiredLimits> | undefined;
   /** Compiles health scripts; loads the Lua engine when there is one. */
@@ -108,7 +110,7 @@ export function createInfrastructure(
   inputs: WireInputs,
   writerOf?: (client: KubeClient) => SettingsWriter,
 ): ReplicaInfrastructure {
-  const { config, hub, logger } = inputs;
+  const { config, hub, logger, wrapClient = (client: KubeClient): KubeClient => client } = inputs;
   const { metrics, instruments, upkeep, eventLoop } = createMetrics(config, logger);
   inputs.tracing?.exposeMetrics(metrics);
   const surroundings = { clock: systemClock, random: systemRandom, logger };
@@ -130,14 +132,13 @@ export function createInfrastructure(
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
   const { credentialPlugins } = config;
-  const clients = new SharedClients(
-    clientFactory(inputs, {
-      rate: 1,
-      instruments,
-      onRequest: () => (requests += 1),
-      ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
-    }),
-  );
+  const connect = clientFactory(inputs, {
+    rate: 1,
+    instruments,
+    onRequest: () => (requests += 1),
+    ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
+  });
+  const clients = new SharedClients((connection) => wrapClient(connect(connection)));
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
   const clusterLabels = config.metricsClusterLabels;

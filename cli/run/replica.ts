@@ -41,6 +41,8 @@ export interface ReplicaParts extends SourceHelpers {
   readonly redis: RedisSettings | undefined;
   /** Already open; undefined: the replica opens the port of its metrics. */
   readonly telemetry?: WireInputs['telemetry'];
+  /** Wraps the clients of managed clusters, to refuse writes. */
+  readonly wrapClient?: WireInputs['wrapClient'];
   /** Replaces limits of sources. */
   readonly sourceLimits?: WireInputs['sourceLimits'];
 }

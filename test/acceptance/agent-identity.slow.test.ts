@@ -176,6 +176,28 @@ describe('the identity of an agent', () => {
   );
 
   it(
+    'is lost by a frozen process, which writes nothing when it thaws',
+    async () => {
+      const frozen = start(...folder('app'), '--namespace=prod', '--name=shop');
+      await eventually(() => expect(frozen.stdout).toContain('Synced, Healthy'));
+      frozen.child.kill('SIGSTOP');
+      try {
+        start(...folder('app'), '--namespace=prod', '--name=shop');
+        repo.commit({ 'app/one.yaml': manifest('one', '2'), 'app/new.yaml': manifest('new') });
+        await eventually(() => expect([valueOf('prod', 'one'), valueOf('prod', 'new')]).toEqual(['2', '1']));
+        const { resourceVersion } = get('prod', 'new')!.metadata;
+        frozen.child.kill('SIGCONT');
+        const { code, stderr } = await frozen.ended;
+        expect([code, stderr]).toEqual([1, expect.stringContaining('lost lease/agent-shop')]);
+        expect([get('prod', 'new')?.metadata.resourceVersion, deleted]).toEqual([resourceVersion, []]);
+      } finally {
+        frozen.child.kill('SIGCONT');
+      }
+    },
+    testTimeoutMs,
+  );
+
+  it(
     'is not in reach of its own folder: its record and their namespace are never pruned',
     async () => {
       const lease = (name: string): string =>
