@@ -70,5 +70,7 @@ export { lastHour, otherKeys, RollingSums } from './rolling/rolling-sums.ts';
 export type { RollingWindow } from './rolling/rolling-sums.ts';
 export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';
+export { parseYamlNodes } from './yaml-nodes.ts';
+export type { YamlMember, YamlNode } from './yaml-nodes.ts';
 export { currentTenant, onBehalfOf } from './tenant.ts';
 export type { Tenant } from './tenant.ts';

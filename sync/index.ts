@@ -16,7 +16,7 @@ export { missingNameMessage } from './prepare.ts';
 export { pairResources } from './reconcile.ts';
 export type { PairedResources } from './reconcile.ts';
 export { removeHookFinalizer } from './release.ts';
-export { hasHookFinalizer } from './step.ts';
+export { containsTarget, hasHookFinalizer } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';
 export type { WaitedFor } from './waiting-message.ts';
 export { syncStep, terminateSync } from './run.ts';

@@ -461,6 +461,18 @@ describe('pruning', () => {
     expect(world.log).toEqual([]);
   });
 
+  it('keeps a Namespace that targets are in, and prunes another one', async () => {
+    const inside = object('ConfigMap', 'inside');
+    const target = { ...inside, metadata: { ...inside.metadata, namespace: 'kept' } };
+    const world = new SyncWorld();
+    for (const name of ['kept', 'gone']) world.put(object('Namespace', name));
+    const outcome = await world.step([target, object('Namespace', 'third')]);
+    expect(Object.fromEntries(outcome.results.map(({ name, message }) => [name, message]))).toMatchObject({
+      kept: 'ignored (objects of this application are in it)',
+      gone: 'pruned',
+    });
+  });
+
   it('skips an object whose tracking or annotations changed since the comparison, and prunes the rest', async () => {
     const world = new SyncWorld();
     world.put(object('ConfigMap', 'moved'));

@@ -5,7 +5,7 @@ import type { KubeObject, ResultCode } from '#model';
 import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, groupKindText, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
-import { decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
+import { containsTarget, decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
 import type { ApplyOptions, ApplyResult, SyncRequest } from './types.ts';
 
 export interface TaskResult {
@@ -82,6 +82,9 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
   const live = objectOf(task);
   const decision = decidePrune(task, request.options);
   if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
+  const targets = request.resources.map(({ target }) => target);
+  if (containsTarget(live, targets))
+    return { status: 'PruneSkipped', message: 'ignored (objects of this application are in it)' };
   if (!request.canPrune(refOf(live)))
     return { status: 'PruneSkipped', message: `ignored (the live state of ${live.kind} is not fresh)` };
   if (request.pruneBlocked !== undefined)

@@ -66,7 +66,10 @@ describe('listeners', () => {
       (path) => /startDashboard\(\{ host: ('[^']*')/.exec(textOf(path))?.[1],
     );
     expect(dashboards).toEqual(["'127.0.0.1'"]);
-    expect(having(/\bnew TelemetryServer\(/)).toEqual(['cli/run/infrastructure.ts']);
+    expect(having(/\bnew TelemetryServer\(/).sort()).toEqual([
+      'cli/run/infrastructure.ts',
+      'cli/run/telemetry/telemetry-port.ts',
+    ]);
   });
 
   // T-SEC-21

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import {
   formatGoDuration,
   messageOf,
@@ -19,12 +17,10 @@ import {
 } from '#base';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
-import { commitFiles, readDirectory } from '#desired';
-import type { LocalFile } from '#desired';
 import { startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { createLogger } from '#telemetry';
-import type { Logger } from '#telemetry';
+import type { HealthReport, Logger } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
@@ -33,17 +29,22 @@ import type { CommandOutput } from '../process/output.ts';
 import { packageVersion } from '../process/root.ts';
 import { runReplica, startSourceHelpers } from '../run/replica.ts';
 import type { SourceHelpers } from '../run/replica.ts';
+import { createMetrics } from '../run/telemetry/metrics.ts';
+import { TelemetryPort } from '../run/telemetry/telemetry-port.ts';
 import { argoCrds } from '../simulation/fleet.ts';
-import { FolderLease } from './folder-lease.ts';
-import { agentNamespace, defaultName, hubObjects, sourceText } from './hub-objects.ts';
-import type { AgentPlan, RepositoryCredentials } from './hub-objects.ts';
-import { download, readArchive, shownUrl, sourceBounds } from './local-source.ts';
+import { AgentRecord } from './agent-record.ts';
+import { fencedClient } from './fenced-client.ts';
+import { FormerLease } from './former-lease.ts';
+import { agentNamespace, hubObjects } from './hub-objects.ts';
+import type { AgentPlan } from './hub-objects.ts';
 import { agentOptions } from './options.ts';
 import type { AgentConfig } from './options.ts';
-import { followState, settledOrReason, stateLine } from './progress.ts';
+import { cacheFolder, originOf, planOf, repositoryFolder, sourceOf } from './plan.ts';
+import type { AgentSource } from './plan.ts';
+import { followState, requestRefresh, settledOrReason, stateLine } from './progress.ts';
 import type { AgentState } from './progress.ts';
+import { SourceImport } from './source-import.ts';
 
-const downloadMs = 120_000;
 const releaseMs = 3000;
 
 /**
@@ -64,84 +65,9 @@ export async function agent({ argv, env, output, signal }: CommandContext): Prom
   return new Agent({ config, env, output, plan, source, target }).run(signal);
 }
 
-/** The origin of the files. */
-type AgentSource =
-  | { readonly kind: 'git'; readonly url: string }
-  | { readonly kind: 'directory'; readonly url: string }
-  | { readonly kind: 'archive'; readonly url: string; readonly digest: string };
-
-/** The origin as it is recorded and shown: an archive may have another address for each version. */
-function originOf(source: AgentSource): string {
-  return source.kind === 'archive' ? 'archive' : source.url;
-}
-
-/** @throws UsageError unless exactly one source is named */
-function sourceOf({ repo, archive, digest, revision, name }: AgentConfig): AgentSource {
-  if ((repo === '') === (archive === ''))
-    throw new UsageError('agent needs --repo URL or DIRECTORY, or --archive URL with --digest');
-  if (archive !== '') {
-    if (digest === '') throw new UsageError('--archive needs --digest sha256:HEX');
-    if (!/^https?:\/\//.test(archive)) throw new UsageError('--archive: only http and https are supported');
-    // Its address usually names a version, so it cannot identify the objects of the next version.
-    if (name === '') throw new UsageError('--archive needs --name: pruning goes by it');
-    return { kind: 'archive', url: archive, digest };
-  }
-  if (digest !== '') throw new UsageError('--digest belongs to --archive; a commit is a --revision');
-  if (!isAbsolute(repo) && !/^\.\.?(?:\/|$)/.test(repo)) return { kind: 'git', url: repo };
-  if (revision !== 'HEAD') throw new UsageError(`--revision needs a Git repository, and --repo ${repo} is a directory`);
-  return { kind: 'directory', url: resolve(repo) };
-}
-
 function targetConnection({ kubeconfig, context }: AgentConfig): Promise<LoadedConnection> {
   if (kubeconfig !== '') return connectionFromKubeconfig(kubeconfig, context === '' ? undefined : context);
   return inClusterConnection();
-}
-
-/** @throws UsageError for contradicting namespaces or an unreadable file of a credential */
-function planOf(config: AgentConfig, source: AgentSource): AgentPlan {
-  const { namespace, namespaces, path, revision, prune, selfHeal } = config;
-  if (namespaces.length > 0 && !namespaces.includes(namespace))
-    throw new UsageError(`--namespace ${namespace} is not one of --namespaces ${namespaces.join(',')}`);
-  const isLocal = source.kind !== 'git';
-  return {
-    name: config.name === '' ? defaultName(source.url, path) : config.name,
-    repository: isLocal ? pathToFileURL(repositoryFolder(config)).href : source.url,
-    path,
-    revision: isLocal ? 'main' : revision,
-    credentials: credentialsOf(config),
-    namespace,
-    namespaces,
-    prune,
-    selfHeal,
-  };
-}
-
-function cacheFolder({ cacheDir, name, repo, archive, path }: AgentConfig): string {
-  const own = name === '' ? defaultName(repo === '' ? archive : repo, path) : name;
-  return cacheDir === '' ? join(tmpdir(), 'driftless-agent', own) : cacheDir;
-}
-
-function repositoryFolder(config: AgentConfig): string {
-  return join(cacheFolder(config), 'source.git');
-}
-
-function credentialsOf({
-  repoUsername,
-  repoPasswordFile,
-  repoKeyFile,
-}: AgentConfig): RepositoryCredentials | undefined {
-  if (repoUsername === '' && repoPasswordFile === '' && repoKeyFile === '') return undefined;
-  const secretIn = (flag: string, file: string): SecretValue | undefined => {
-    if (file === '') return undefined;
-    try {
-      return new SecretValue(readFileSync(file, 'utf8').replace(/\n$/, ''));
-    } catch (error) {
-      throw new UsageError(`--${flag} ${file}: ${messageOf(error)}`, { cause: error });
-    }
-  };
-  const sshKey =
-    repoKeyFile === '' ? undefined : new SecretValue(`${secretIn('repo-ssh-key-file', repoKeyFile)?.reveal() ?? ''}\n`);
-  return { username: repoUsername, password: secretIn('repo-password-file', repoPasswordFile), sshKey };
 }
 
 interface AgentParts {
@@ -153,13 +79,38 @@ interface AgentParts {
   readonly target: LoadedConnection;
 }
 
+/**
+ * How long the refs of the repository are kept: shorter than the time between two resyncs, which
+ * may be a second under the interval, so that each of them asks the repository.
+ */
+function refsTtlMs(intervalMs: number): number {
+  return Math.max(0, Math.min(intervalMs / 2, intervalMs - 1000));
+}
+
+/** The parts of a process that keeps its folder. */
+interface AgentRun {
+  readonly replica: RunConfig;
+  readonly helpers: SourceHelpers;
+  readonly telemetry: TelemetryPort;
+  readonly record: AgentRecord;
+  /** Mark of the objects. */
+  readonly mark: string;
+}
+
 class Agent {
   readonly #parts: AgentParts;
   readonly #logger: Logger;
+  readonly #source: SourceImport;
+  /** As the probes show it, until the replica reports for itself. */
+  #waitsFor = 'starting: reading the record of this agent';
+  /** Has the source read now. */
+  #refresh = (): void => undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
-    const { logLevel, output } = parts.config;
+    const { source, config, plan } = parts;
+    const { logLevel, output } = config;
+    this.#source = new SourceImport(source, repositoryFolder(config, plan.name));
     this.#logger = createLogger({
       level: logLevel as 'warn',
       format: output === 'json' ? 'json' : 'text',
@@ -169,46 +120,92 @@ class Agent {
 
   /** Resolves with the exit code. */
   async run(signal: AbortSignal): Promise<number> {
-    const { env, target } = this.#parts;
+    const { env } = this.#parts;
     const replica = this.#replicaConfig();
     const helpers = startSourceHelpers(replica, env, { logger: this.#logger, isQuiet: true });
-    await this.#importSource(signal);
-    const client = createKubeClient(target.connection, {
+    const telemetry = this.#telemetry(replica);
+    return withChild(signal, async (inner, stop) => {
+      const serving = telemetry.run(inner);
+      serving.catch((error: unknown) => stop(error as Error));
+      try {
+        await Promise.race([telemetry.ready(), serving]);
+        return await this.#hold(inner, { replica, helpers, telemetry });
+      } finally {
+        stop(new Shutdown());
+        await serving.catch(() => undefined);
+      }
+    });
+  }
+
+  /** Waits for the record of the identity, and keeps the folder while this process holds it. */
+  async #hold(signal: AbortSignal, running: Omit<AgentRun, 'record' | 'mark'>): Promise<number> {
+    const client = createKubeClient(this.#parts.target.connection, {
       clock: systemClock,
       random: systemRandom,
       logger: this.#logger,
       userAgent: `driftless-agent/${packageVersion()}`,
     });
-    const lease = this.#lease(client);
+    const record = this.#record(client);
     try {
-      await lease.acquire(signal);
-      return await withChild(signal, (inner, stop) => this.#keep(inner, stop, { replica, helpers, lease }));
+      const mark = await this.#acquire(record, signal);
+      this.#waitsFor = 'starting: reading the source';
+      return await withChild(signal, async (inner, stop) => {
+        const keeping = record.keep(inner);
+        keeping.catch((error: unknown) => stop(error as Error));
+        try {
+          await this.#source.update(inner);
+          return await this.#keep(inner, stop, { ...running, record, mark });
+        } finally {
+          stop(new Shutdown());
+          await keeping.catch(() => undefined);
+        }
+      });
     } finally {
-      await this.#giveUp(lease);
+      await this.#giveUp(record);
       await client.close();
     }
   }
 
+  #acquire(record: AgentRecord, signal: AbortSignal): Promise<string> {
+    const { config } = this.#parts;
+    if (!config.once) return record.acquire(signal);
+    const deadline = { clock: systemClock, limitMs: config.timeout, what: () => this.#waitsFor };
+    return withDeadline(signal, deadline, (own) => record.acquire(own));
+  }
+
+  /** A waiting agent is alive, and not ready. */
+  #telemetry(replica: RunConfig): TelemetryPort {
+    return new TelemetryPort({
+      host: replica.metricsHost,
+      port: replica.metricsPort,
+      logger: this.#logger,
+      metrics: createMetrics(replica, this.#logger).metrics,
+      healthy: () => ({ ok: true, note: this.#waitsFor }),
+      ready: (): HealthReport => ({ ok: false, reason: this.#waitsFor }),
+    });
+  }
+
   /** Runs the controller against the hub of this process until `signal` aborts, or once. */
-  async #keep(
-    signal: AbortSignal,
-    stop: (reason: Error) => void,
-    {
-      replica,
-      helpers,
-      lease,
-    }: { readonly replica: RunConfig; readonly helpers: SourceHelpers; readonly lease: FolderLease },
-  ): Promise<number> {
+  async #keep(signal: AbortSignal, stop: (reason: Error) => void, run: AgentRun): Promise<number> {
     const { config, env, plan, target } = this.#parts;
     const token = new SecretValue(randomBytes(32).toString('base64url'));
-    const hub = await this.#startHub(token.reveal());
+    const hub = await this.#startHub(token.reveal(), run.mark);
+    this.#refresh = () => requestRefresh(hub.store, plan.name);
     const unfollow = followState(hub.store, plan.name, (state) => this.#report(state));
     const connection = { server: hub.url, insecure: false, credentials: { bearerToken: token } };
     const inside = { connection, context: 'agent', namespace: agentNamespace };
-    const controller = { config: replica, env, logger: this.#logger, hub: inside, inCluster: target.connection };
+    const controller = {
+      config: run.replica,
+      env,
+      logger: this.#logger,
+      hub: inside,
+      inCluster: target.connection,
+      telemetry: run.telemetry,
+      wrapClient: (client: KubeClient) => fencedClient(client, () => run.record.check()),
+      sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
+    };
     const running = [
-      runReplica({ ...controller, redis: undefined, ...helpers }, signal),
-      lease.keep(signal),
+      runReplica({ ...controller, redis: undefined, ...run.helpers }, signal),
       this.#followSource(signal),
     ];
     for (const each of running) each.catch((error: unknown) => stop(error as Error));
@@ -224,47 +221,47 @@ class Agent {
     }
   }
 
-  async #importSource(signal: AbortSignal): Promise<void> {
-    const { source, config } = this.#parts;
-    if (source.kind === 'git') return;
-    const files =
-      source.kind === 'directory' ? await readDirectory(source.url, sourceBounds) : await archiveOf(source, signal);
-    await commitFiles(repositoryFolder(config), files, signal);
-  }
-
-  /** A directory may change at any time; the resync of the controller then finds another commit. */
+  /** A directory or an archive may change at any time. A Git repository is asked by the resync. */
   async #followSource(signal: AbortSignal): Promise<void> {
-    const { source, config, output } = this.#parts;
-    while (source.kind === 'directory') {
-      await sleepOn(systemClock, config.interval / 2, signal);
-      await this.#importSource(signal).catch((error: unknown) => {
+    const { config, output } = this.#parts;
+    while (this.#source.isLocal) {
+      await sleepOn(systemClock, config.interval, signal);
+      try {
+        if (await this.#source.update(signal)) this.#refresh();
+      } catch (error) {
         signal.throwIfAborted();
         output.err(`driftless: ${messageOf(error)}; the last content stays in force`);
-      });
+      }
     }
   }
 
-  #lease(client: KubeClient): FolderLease {
-    const { plan, source, output } = this.#parts;
-    return new FolderLease({
+  #record(client: KubeClient): AgentRecord {
+    const { plan, source, output, config } = this.#parts;
+    const { name, path, namespace, binding } = plan;
+    const former = { client, clock: systemClock, namespace, name: config.name, repository: originOf(source), path };
+    return new AgentRecord({
       client,
       clock: systemClock,
-      namespace: plan.namespace,
-      name: plan.name,
+      name,
+      binding,
       holder: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
-      source: sourceText(originOf(source), plan.path),
-      onHeld: (holder) => output.err(`driftless: waiting: agent ${holder} keeps this folder`),
+      former: new FormerLease(former),
+      onWaiting: (reason) => {
+        this.#waitsFor = `waiting: ${reason}`;
+        output.err(`driftless: ${this.#waitsFor}`);
+      },
+      onRefresh: () => this.#refresh(),
     });
   }
 
-  async #giveUp(lease: FolderLease): Promise<void> {
+  async #giveUp(record: AgentRecord): Promise<void> {
     const { signal } = newAbortController();
-    const deadline = { clock: systemClock, limitMs: releaseMs, what: 'giving the lease of the agent up' };
-    await withDeadline(signal, deadline, (own) => lease.release(own)).catch(() => undefined);
+    const deadline = { clock: systemClock, limitMs: releaseMs, what: 'giving up the record of the agent' };
+    await withDeadline(signal, deadline, (own) => record.release(own)).catch(() => undefined);
   }
 
   /** Only this process knows the token, so other users of the machine cannot use the hub. */
-  async #startHub(token: string): Promise<SimCluster> {
+  async #startHub(token: string, mark: string): Promise<SimCluster> {
     const hub = await startSimCluster({
       name: 'agent',
       clock: systemClock,
@@ -273,12 +270,12 @@ class Agent {
       workloads: { enabled: false, delayMs: 0 },
       tokens: [token],
     });
-    for (const object of hubObjects(this.#parts.plan)) hub.store.create(object, 'driftless-agent');
+    for (const object of hubObjects(this.#parts.plan, mark)) hub.store.create(object, 'driftless-agent');
     return hub;
   }
 
   #replicaConfig(): RunConfig {
-    const { config } = this.#parts;
+    const { config, plan } = this.#parts;
     const { config: replica } = readArgs(
       runOptions,
       [
@@ -286,14 +283,15 @@ class Agent {
         '--replicas=1',
         '--shard=0',
         '--hostname=driftless-agent-0',
-        `--cache-dir=${join(cacheFolder(config), 'cache')}`,
+        `--cache-dir=${join(cacheFolder(config, plan.name), 'cache')}`,
         `--app-resync=${Math.ceil(config.interval / 1000)}`,
         '--app-resync-jitter=0',
         `--metrics-host=${config.metricsHost}`,
         `--metrics-port=${config.metricsPort}`,
         '--api-port=0',
         '--sync-wave-delay-seconds=0',
-        ...(this.#parts.plan.repository.startsWith('file:') ? ['--allow-local-repositories'] : []),
+        ...(plan.repository.startsWith('file:') ? ['--allow-local-repositories'] : []),
+        `--allow-local-sources=${String(config.allowLocalSources)}`,
       ],
       {},
     );
@@ -317,12 +315,4 @@ class Agent {
     output.err(`driftless: not Synced and Healthy after ${formatGoDuration(config.timeout)}: ${reason}`);
     return 1;
   }
-}
-
-async function archiveOf(
-  { url, digest }: { readonly url: string; readonly digest: string },
-  signal: AbortSignal,
-): Promise<readonly LocalFile[]> {
-  const deadline = { clock: systemClock, limitMs: downloadMs, what: `downloading ${shownUrl(url)}` };
-  return readArchive(await withDeadline(signal, deadline, (own) => download(url, own)), digest);
 }

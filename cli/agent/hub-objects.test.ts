@@ -1,10 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { SecretValue } from '#base';
-import { defaultName, hubObjects, sourceText } from './hub-objects.ts';
+import { noAgentFile } from './agent-file.ts';
+import { hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
 
+const mark = '0123456789abcdef';
 const plan: AgentPlan = {
   name: 'shop-0123abcd',
+  binding: { repository: 'https://git.example.com/team/shop.git', path: 'deploy', namespace: 'shop' },
   repository: 'https://git.example.com/team/shop.git',
   path: 'deploy',
   revision: 'main',
@@ -13,41 +16,16 @@ const plan: AgentPlan = {
   namespaces: [],
   prune: true,
   selfHeal: false,
+  file: noAgentFile,
 };
 
 function kinds(more: Partial<AgentPlan>): readonly string[] {
-  return hubObjects({ ...plan, ...more }).map(({ kind, metadata }) => `${kind}/${metadata.name ?? ''}`);
+  return hubObjects({ ...plan, ...more }, mark).map(({ kind, metadata }) => `${kind}/${metadata.name ?? ''}`);
 }
-
-describe('the default name of an agent', () => {
-  it.each([
-    ['https://git.example.com/team/Shop.git', '.', /^shop-[0-9a-f]{8}$/],
-    ['git@git.example.com:team/shop.git', 'deploy/prod_1/', /^prod-1-[0-9a-f]{8}$/],
-    ['/', '.', /^folder-[0-9a-f]{8}$/],
-    ['/x/äö', '.', /^folder-[0-9a-f]{8}$/],
-    [`/x/${'a'.repeat(100)}`, '.', /^a{30}-[0-9a-f]{8}$/],
-  ])('of %s and folder %s is readable', (source, path, expected) => {
-    expect(defaultName(source, path)).toMatch(expected);
-  });
-
-  it('differs between folders and repositories with one last part', () => {
-    const names = [
-      ['https://a/x/shop', 'deploy'],
-      ['https://a/y/shop', 'deploy'],
-      ['https://a/x/shop', 'other/deploy'],
-    ].map(([source = '', path = '']) => defaultName(source, path));
-    expect(new Set(names).size).toBe(3);
-  });
-
-  it('is the same for one folder, whatever the credentials in its address', () => {
-    expect(defaultName('https://me:canary@a/shop', '.')).toBe(defaultName('https://a/shop', '.'));
-    expect(sourceText('https://me:canary@a/shop', '.')).not.toContain('canary');
-  });
-});
 
 describe('the hub of an agent', () => {
   it('has the Application with the chosen options, and nothing of Argo CD beside it', () => {
-    const objects = hubObjects(plan);
+    const objects = hubObjects(plan, mark);
     expect(kinds({})).toEqual([
       'Namespace/driftless-agent',
       'ConfigMap/argocd-cm',
@@ -64,12 +42,14 @@ describe('the hub of an agent', () => {
     expect(JSON.stringify(objects)).not.toContain('finalizers');
   });
 
-  it('tracks objects under an installation of its own', () => {
-    expect(hubObjects(plan)[1]).toMatchObject({ data: { installationID: 'driftless-agent-shop-0123abcd' } });
+  it('marks objects with its name and its mark', () => {
+    expect(hubObjects(plan, mark)[1]).toMatchObject({
+      data: { installationID: `driftless-agent/shop-0123abcd/${mark}` },
+    });
   });
 
   it('limits an agent of some namespaces to them, without cluster-scoped objects', () => {
-    const objects = hubObjects({ ...plan, namespaces: ['shop', 'shop-test'] });
+    const objects = hubObjects({ ...plan, namespaces: ['shop', 'shop-test'] }, mark);
     const server = 'https://kubernetes.default.svc';
     expect(objects.find(({ kind }) => kind === 'Secret')).toMatchObject({
       stringData: { namespaces: 'shop,shop-test' },
@@ -83,13 +63,34 @@ describe('the hub of an agent', () => {
     });
   });
 
+  it('has the settings of the file', () => {
+    const rule = { kind: 'Deployment', group: 'apps', jsonPointers: ['/spec/replicas'] };
+    const file = {
+      syncOptions: ['CreateNamespace=true'],
+      ignoreDifferences: [rule],
+      exclusions: [{ kinds: ['Widget'] }],
+      health: { 'example.com/Widget': 'return {}', Pod: 'return {}' },
+    };
+    const objects = hubObjects({ ...plan, file }, mark);
+    expect(objects[1]).toMatchObject({
+      data: {
+        'resource.exclusions': '[{"kinds":["Widget"]}]',
+        'resource.customizations.health.example.com_Widget': 'return {}',
+        'resource.customizations.health.Pod': 'return {}',
+      },
+    });
+    expect(objects.at(-1)).toMatchObject({
+      spec: { ignoreDifferences: [rule], syncPolicy: { syncOptions: ['CreateNamespace=true'] } },
+    });
+  });
+
   it('permits no other repository', () => {
-    expect(hubObjects(plan)[2]).toMatchObject({ spec: { sourceRepos: [plan.repository] } });
+    expect(hubObjects(plan, mark)[2]).toMatchObject({ spec: { sourceRepos: [plan.repository] } });
   });
 
   it('holds the credentials of the repository', () => {
     const credentials = { username: 'me', password: new SecretValue('p'), sshKey: new SecretValue('k') };
-    const secret = hubObjects({ ...plan, credentials }).find(({ kind }) => kind === 'Secret');
+    const secret = hubObjects({ ...plan, credentials }, mark).find(({ kind }) => kind === 'Secret');
     expect(secret?.['stringData']).toEqual({
       type: 'git',
       url: plan.repository,

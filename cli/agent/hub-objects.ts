@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
 import type { SecretValue } from '#base';
-import { splitUserInfo } from '#base';
-import { labels } from '#model';
+import { jsonOf, labels } from '#model';
 import type { KubeObject } from '#model';
+import type { AgentFile } from './agent-file.ts';
+import { installationIdOf } from './identity.ts';
+import type { AgentBinding } from './identity.ts';
 
 /** Namespace of the agent's objects in its own hub. */
 export const agentNamespace = 'driftless-agent';
 
 const inCluster = 'https://kubernetes.default.svc';
-const maxStemLength = 30;
-const hashLength = 8;
 
 export interface RepositoryCredentials {
   readonly username: string;
@@ -21,6 +20,8 @@ export interface RepositoryCredentials {
 export interface AgentPlan {
   /** Name under which the objects are tracked. */
   readonly name: string;
+  /** The only binding under which this name is used in the cluster. */
+  readonly binding: AgentBinding;
   /** URL of a Git repository. */
   readonly repository: string;
   readonly path: string;
@@ -31,34 +32,15 @@ export interface AgentPlan {
   readonly namespaces: readonly string[];
   readonly prune: boolean;
   readonly selfHeal: boolean;
-}
-
-/** The source in one text, without credentials. */
-export function sourceText(source: string, path: string): string {
-  return `${splitUserInfo(source).url}#${path}`;
-}
-
-/**
- * A name that no agent of another folder has: pruning goes by it. It begins with the last part of
- * the folder, or of the source.
- */
-export function defaultName(source: string, path: string): string {
-  const text = sourceText(source, path);
-  const part = [...source.split(/[/:]/), ...path.split('/')].findLast((each) => !['', '.', '..'].includes(each)) ?? '';
-  const stem = part
-    .replace(/\.git$/, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-');
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, hashLength);
-  const readable = stem.slice(0, maxStemLength).replaceAll(/^-+|-+$/g, '');
-  return `${readable === '' ? 'folder' : readable}-${hash}`;
+  /** The settings of `--config`. */
+  readonly file: AgentFile;
 }
 
 /** The objects of the hub that make the controller keep the folder, in creation order. */
-export function hubObjects(plan: AgentPlan): readonly KubeObject[] {
+export function hubObjects(plan: AgentPlan, mark: string): readonly KubeObject[] {
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: agentNamespace } },
-    settings(plan),
+    settings(plan, mark),
     ...(plan.namespaces.length === 0 ? [] : [namespacedCluster(plan)]),
     ...(plan.credentials === undefined ? [] : [repositorySecret(plan.repository, plan.credentials)]),
     project(plan),
@@ -67,7 +49,7 @@ export function hubObjects(plan: AgentPlan): readonly KubeObject[] {
 }
 
 /** A kind that the agent may not list is left out: its account seldom may list Secrets. */
-function settings({ name }: AgentPlan): KubeObject {
+function settings({ name, file }: AgentPlan, mark: string): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
@@ -75,8 +57,15 @@ function settings({ name }: AgentPlan): KubeObject {
     data: {
       'application.resourceTrackingMethod': 'annotation',
       'resource.respectRBAC': 'normal',
-      // Argo CD on the same cluster must not take our objects for its own.
-      installationID: `driftless-agent-${name}`,
+      // Neither Argo CD nor another agent on this cluster takes these objects for its own.
+      installationID: installationIdOf(name, mark),
+      ...(file.exclusions.length === 0 ? {} : { 'resource.exclusions': JSON.stringify(file.exclusions) }),
+      ...Object.fromEntries(
+        Object.entries(file.health).map(([kind, script]) => [
+          `resource.customizations.health.${kind.replace('/', '_')}`,
+          script,
+        ]),
+      ),
     },
   };
 }
@@ -123,7 +112,7 @@ function project({ repository, namespaces }: AgentPlan): KubeObject {
 }
 
 function application(plan: AgentPlan): KubeObject {
-  const { name, repository, path, revision, namespace, prune, selfHeal } = plan;
+  const { name, repository, path, revision, namespace, prune, selfHeal, file } = plan;
   return {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
@@ -132,8 +121,10 @@ function application(plan: AgentPlan): KubeObject {
       project: 'default',
       source: { repoURL: repository, path, targetRevision: revision },
       destination: { server: inCluster, namespace },
+      ...(file.ignoreDifferences.length === 0 ? {} : { ignoreDifferences: jsonOf(file.ignoreDifferences) }),
       syncPolicy: {
         automated: { prune, selfHeal },
+        ...(file.syncOptions.length === 0 ? {} : { syncOptions: [...file.syncOptions] }),
         retry: { limit: -1, backoff: { duration: '5s', factor: 2, maxDuration: '3m' } },
       },
     },

@@ -10,11 +10,12 @@ export const sourceBounds: FolderBounds = { bytes: 256 * 1024 * 1024, files: 100
 
 /**
  * The files of a tar archive.
+ * @param digest "" accepts any.
  * @throws DriftlessError if its digest is another one, or if it is unsafe or too large.
  */
 export async function readArchive(packed: Uint8Array, digest: string): Promise<readonly LocalFile[]> {
   const actual = `sha256:${createHash('sha256').update(packed).digest('hex')}`;
-  if (actual !== digest)
+  if (digest !== '' && actual !== digest)
     throw new DriftlessError(
       'AGENT_DIGEST',
       `the archive has the digest ${actual}, not ${digest}: nothing was applied`,
@@ -34,20 +35,49 @@ export function shownUrl(url: string): string {
   return splitUserInfo(url).url.replace(/[?#].*$/, '');
 }
 
-/** Downloads an archive of at most `sourceBounds.bytes`, through the proxy of the environment. */
-export async function download(url: string, signal: AbortSignal): Promise<Uint8Array> {
+export interface DownloadOptions {
+  /** ETag of the content that is known, or "". */
+  readonly etag: string;
+  /** A redirect may lead to a server that others control. */
+  readonly allowsRedirects: boolean;
+}
+
+export interface Download {
+  readonly content: Uint8Array;
+  /** "" if the server sends none. */
+  readonly etag: string;
+}
+
+/**
+ * Downloads an archive of at most `sourceBounds.bytes`, through the proxy of the environment.
+ * @returns undefined if the content is still the known one.
+ */
+export async function download(
+  url: string,
+  { etag, allowsRedirects }: DownloadOptions,
+  signal: AbortSignal,
+): Promise<Download | undefined> {
   const dispatcher = new EnvHttpProxyAgent();
   try {
-    const { statusCode, body } = await request(url, {
+    const { statusCode, headers, body } = await request(url, {
       signal,
-      dispatcher: dispatcher.compose(interceptors.redirect({ maxRedirections: maxRedirects })),
+      headers: etag === '' ? {} : { 'if-none-match': etag },
+      dispatcher: dispatcher.compose(interceptors.redirect({ maxRedirections: allowsRedirects ? maxRedirects : 0 })),
     });
+    if (statusCode === 304 && etag !== '') return undefined;
     if (statusCode !== 200)
-      throw new DriftlessError('AGENT_ARCHIVE', `${shownUrl(url)} answered ${statusCode}`, { retry: 'backoff' });
-    return await boundedBody(url, body);
+      throw new DriftlessError('AGENT_ARCHIVE', `${shownUrl(url)} answered ${statusCode}${adviceFor(statusCode)}`, {
+        retry: 'backoff',
+      });
+    const { etag: sent } = headers;
+    return { content: await boundedBody(url, body), etag: typeof sent === 'string' ? sent : '' };
   } finally {
     await dispatcher.destroy();
   }
+}
+
+function adviceFor(statusCode: number): string {
+  return statusCode >= 301 && statusCode <= 308 ? ': redirects are followed with --digest only' : '';
 }
 
 async function boundedBody(url: string, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

@@ -29,7 +29,7 @@ export const agentOptions = {
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_AGENT_ARCHIVE',
-    help: 'URL of a tar archive instead of --repo; needs --digest.',
+    help: 'URL of a tar archive instead of --repo, asked again with its ETag at --interval.',
   },
   digest: {
     flag: 'digest',
@@ -37,7 +37,14 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_DIGEST',
     pattern: /^(?:|sha256:[0-9a-f]{64})$/,
-    help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused.',
+    help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused. Empty: any content (https only).',
+  },
+  configFile: {
+    flag: 'config',
+    kind: 'string',
+    default: '',
+    env: 'DRIFTLESS_AGENT_CONFIG',
+    help: 'Path of a YAML file with sync options, ignored differences, exclusions and health scripts.',
   },
   namespace: {
     flag: 'namespace',
@@ -45,7 +52,7 @@ export const agentOptions = {
     kind: 'string',
     default: 'default',
     env: 'DRIFTLESS_AGENT_NAMESPACE',
-    help: 'Namespace of objects that name none, and of the lease of this agent.',
+    help: 'Namespace of objects that name none.',
   },
   namespaces: {
     flag: 'namespaces',
@@ -60,7 +67,7 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_NAME',
     pattern: /^(?:|[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)$/,
-    help: 'Name under which the objects are tracked. Empty: from the folder and a hash of repository and folder.',
+    help: 'Name under which the objects are tracked, unique in the cluster. Empty: from the folder and a hash of repository, folder and namespace.',
   },
   prune: {
     flag: 'prune',
@@ -95,7 +102,7 @@ export const agentOptions = {
     default: 60_000,
     env: 'DRIFTLESS_AGENT_INTERVAL',
     min: 1000,
-    help: 'Interval at which the repository is asked for new commits.',
+    help: 'Interval at which the repository, directory or archive is asked for changes.',
   },
   repoUsername: {
     flag: 'repo-username',
@@ -117,6 +124,13 @@ export const agentOptions = {
     default: '',
     env: 'DRIFTLESS_AGENT_REPO_SSH_KEY_FILE',
     help: 'Path of a file with the private ssh key for the repository.',
+  },
+  allowLocalSources: {
+    flag: 'allow-local-sources',
+    kind: 'bool',
+    default: false,
+    env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
+    help: 'Allow sources on loopback, on the addresses of this machine and of the API server. For labs and tests.',
   },
   kubeconfig: {
     flag: 'kubeconfig',

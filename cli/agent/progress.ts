@@ -1,4 +1,4 @@
-import { asApplication } from '#model';
+import { annotations, asApplication } from '#model';
 import type { Application } from '#model';
 import type { SimStore } from '#sim';
 import { isSettled, reasonOf } from '../process/application-state.ts';
@@ -87,4 +87,12 @@ export async function settledOrReason(store: SimStore, name: string, signal: Abo
   if (isDone()) return undefined;
   const app = current();
   return app === undefined ? 'nothing was compared yet' : reasonOf(app);
+}
+
+/** Has the sources of an Application read now, as the annotation of a user does. */
+export function requestRefresh(store: SimStore, name: string): void {
+  const found = store.get('argoproj.io', 'Application', agentNamespace, name);
+  if (found === undefined) return;
+  const marked = { ...found.metadata.annotations, [annotations.refresh]: 'normal' };
+  store.update({ ...found, metadata: { ...found.metadata, annotations: marked } });
 }

@@ -13,6 +13,7 @@ import {
 import type {
   AzureWorkload,
   CommandHelper,
+  DesiredLimits,
   DesiredSource,
   DesiredSourceDeps,
   HydrationCommitter,
@@ -40,6 +41,7 @@ import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
+import type { TelemetryPort } from './telemetry/telemetry-port.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { ApiParts } from './api-parts.ts';
@@ -68,6 +70,12 @@ export interface WireInputs {
   readonly azureWorkload: AzureWorkload | undefined;
   /** Where the read API listens; undefined: on its socket only. */
   readonly api?: ApiListener | undefined;
+  /** Already open; undefined: the replica opens the port of its metrics. */
+  readonly telemetry?: Pick<TelemetryPort, 'report'> | undefined;
+  /** Wraps the clients of managed clusters, to refuse writes. */
+  readonly wrapClient?: ((client: KubeClient) => KubeClient) | undefined;
+  /** Replaces limits of sources. */
+  readonly sourceLimits?: Partial<DesiredLimits> | undefined;
   /** Compiles health scripts; loads the Lua engine when there is one. */
   readonly healthScripts: NonNullable<SettingsStoreDeps['healthScripts']>;
 }
@@ -102,7 +110,7 @@ export function createInfrastructure(
   inputs: WireInputs,
   writerOf?: (client: KubeClient) => SettingsWriter,
 ): ReplicaInfrastructure {
-  const { config, hub, logger } = inputs;
+  const { config, hub, logger, wrapClient = (client: KubeClient): KubeClient => client } = inputs;
   const { metrics, instruments, upkeep, eventLoop } = createMetrics(config, logger);
   inputs.tracing?.exposeMetrics(metrics);
   const surroundings = { clock: systemClock, random: systemRandom, logger };
@@ -124,14 +132,13 @@ export function createInfrastructure(
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
   const { credentialPlugins } = config;
-  const clients = new SharedClients(
-    clientFactory(inputs, {
-      rate: 1,
-      instruments,
-      onRequest: () => (requests += 1),
-      ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
-    }),
-  );
+  const connect = clientFactory(inputs, {
+    rate: 1,
+    instruments,
+    onRequest: () => (requests += 1),
+    ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
+  });
+  const clients = new SharedClients((connection) => wrapClient(connect(connection)));
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
   const clusterLabels = config.metricsClusterLabels;
@@ -214,7 +221,7 @@ function embeddedSource(
     tracer: inputs.tracing?.tracer,
     cacheDir: config.cacheDir,
     commands,
-    limits: desiredLimits(config, process.constrainedMemory()),
+    limits: { ...desiredLimits(config, process.constrainedMemory()), ...inputs.sourceLimits },
     trust: trustPaths(config),
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
@@ -256,20 +263,16 @@ export function startOrder(
     if (denied !== undefined) return { ok: false, reason: denied };
     return started.value ? readiness(ownership, infos) : notStarted;
   };
-  const telemetry = new TelemetryServer({
-    host: config.metricsHost,
-    port: config.metricsPort,
-    metrics,
-    logger,
-    healthy: () => controller.healthy(),
-    ready,
-  });
+  const reported = { metrics, healthy: () => controller.healthy(), ready };
+  inputs.telemetry?.report(reported);
+  const listening = { host: config.metricsHost, port: config.metricsPort, logger };
+  const telemetry = inputs.telemetry === undefined ? [new TelemetryServer({ ...listening, ...reported })] : [];
   const endpoints = api({ controller, ownership, ready });
   return [
     // Stopped last, so that the spans of the last passes are sent, too.
     [hubClientCloser([client, eventClient]), ...(inputs.tracing === undefined ? [] : [inputs.tracing])],
     [
-      telemetry,
+      ...telemetry,
       upkeep,
       eventLoop,
       ...rightsReview(inputs, infrastructure),

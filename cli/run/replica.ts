@@ -13,6 +13,7 @@ import { rendererOf } from '../render/renderer.ts';
 import { apiListener } from './api-listener.ts';
 import { wireShadow } from './assemble-shadow.ts';
 import { wire } from './assemble.ts';
+import type { WireInputs } from './infrastructure.ts';
 import { pluginExclusions } from './desired-limits.ts';
 import { healthScriptsOnDemand } from './health-scripts.ts';
 import { withoutSecrets } from './hub-connection.ts';
@@ -38,6 +39,12 @@ export interface ReplicaParts extends SourceHelpers {
   /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
   readonly inCluster?: ClusterConnection;
   readonly redis: RedisSettings | undefined;
+  /** Already open; undefined: the replica opens the port of its metrics. */
+  readonly telemetry?: WireInputs['telemetry'];
+  /** Wraps the clients of managed clusters, to refuse writes. */
+  readonly wrapClient?: WireInputs['wrapClient'];
+  /** Replaces limits of sources. */
+  readonly sourceLimits?: WireInputs['sourceLimits'];
 }
 
 /**

@@ -35,6 +35,23 @@ describe('an automated Application', () => {
     expect([warnings(), at.world.app.status?.sync?.status]).toEqual([[], 'Synced']);
   });
 
+  // https://github.com/kubernetes-sigs/cli-utils/issues/274
+  it('keeps a Namespace while the sources have objects in it, says so, and prunes it with them', async () => {
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } };
+    const global = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } };
+    at.world.git.push(first, [namespace, global, configMap('one')]);
+    at.world.application(automated);
+    await at.start();
+    const isThere = (): boolean => at.world.dest.get('Namespace', 'apps') !== undefined;
+    at.world.git.push(second, [global, configMap('one')]);
+    await at.pass(1800);
+    expect([isThere(), operations().size]).toEqual([true, 1]);
+    expect(warnings()).toEqual([expect.stringContaining('Namespace apps (objects of the sources are in it)')]);
+    at.world.git.push('c'.repeat(40), [global]);
+    await at.pass(1800);
+    expect(isThere()).toBe(false);
+  });
+
   it('starts no syncs for an object whose deletion does not end, and names what holds it', async () => {
     at.world.git.push(first, [configMap('one'), configMap('two')]);
     at.world.application(automated);

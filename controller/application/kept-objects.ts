@@ -2,14 +2,16 @@ import { defined } from '#base';
 import type { Comparison } from '#compare';
 import { keyOfRef, refOf } from '#model';
 import type { Application, ApplicationCondition, KubeObject, ResourceKey, ResourceRef } from '#model';
-import { optionValue, resourceOption } from '#sync';
+import { containsTarget, optionValue, resourceOption } from '#sync';
 import { parseTime } from '../shared/kube-time.ts';
 
 /** An object without a target that another prune would not remove. */
 export interface KeptObject {
   readonly ref: ResourceRef;
-  /** Milliseconds since the epoch. Undefined: `Prune=false` keeps it. */
+  /** Milliseconds since the epoch. Undefined: it is not being deleted. */
   readonly deletedAt?: number;
+  /** A Namespace that objects of the sources are in. */
+  readonly isInUse?: boolean;
   readonly finalizers: readonly string[];
 }
 
@@ -22,13 +24,16 @@ const maxShown = 5;
 /** The objects whose prune has no effect: by an option, or because their deletion already runs. */
 export function keptObjects({ pairs }: Pick<Comparison, 'pairs'>, { spec }: Pick<Application, 'spec'>): KeptObjects {
   const fallback = optionValue(spec.syncPolicy?.syncOptions ?? [], 'Prune');
+  const targets = (): readonly (KubeObject | null)[] => pairs.map(({ target }) => target);
   const kept = new Map<ResourceKey, KeptObject>();
   for (const { target, live } of pairs) {
     if (target !== null || live === null) continue;
     const deletedAt = deletionOf(live);
-    if (deletedAt === undefined && (resourceOption(live, 'Prune') ?? fallback) !== 'false') continue;
+    const isForbidden = (resourceOption(live, 'Prune') ?? fallback) === 'false';
+    const isInUse = !isForbidden && containsTarget(live, targets());
+    if (deletedAt === undefined && !isForbidden && !isInUse) continue;
     const ref = refOf(live);
-    kept.set(keyOfRef(ref), { ref, ...defined({ deletedAt }), finalizers: live.metadata.finalizers ?? [] });
+    kept.set(keyOfRef(ref), { ref, ...defined({ deletedAt, isInUse }), finalizers: live.metadata.finalizers ?? [] });
   }
   return kept;
 }
@@ -51,13 +56,13 @@ export function keptConditions(kept: KeptObjects): readonly ApplicationCondition
   const more = objects.length > maxShown ? `, and ${objects.length - maxShown} more` : '';
   const message =
     `Not pruned, although the sources no longer have them: ${shown.join(', ')}${more}. Automated sync does not start ` +
-    'for these objects: delete them, or remove Prune=false or the finalizers that hold them';
+    'for these objects: delete them, or remove what keeps them';
   return [{ type: 'KeptResourceWarning', message }];
 }
 
-function describe({ ref: { kind, namespace, name }, deletedAt, finalizers }: KeptObject): string {
+function describe({ ref: { kind, namespace, name }, deletedAt, isInUse = false, finalizers }: KeptObject): string {
   const what = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
-  if (deletedAt === undefined) return `${what} (Prune=false)`;
+  if (deletedAt === undefined) return `${what} (${isInUse ? 'objects of the sources are in it' : 'Prune=false'})`;
   const holders = finalizers.length === 0 ? '' : `, held by ${finalizers.join(', ')}`;
   return `${what} (being deleted since ${new Date(deletedAt).toISOString()}${holders})`;
 }

@@ -46,7 +46,7 @@ describe('times in leases', () => {
     const naming = sources.filter((name) =>
       /apiResource\('coordination|leases'|MicroTime/.test(readFileSync(name, 'utf8')),
     );
-    expect(naming).toEqual(['cli/agent/folder-lease.ts']);
+    expect(naming).toEqual(['cli/agent/lease-holder.ts']);
   });
 });
 

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock, systemRandom } from '#base';
 import type { KubeObject } from '#model';
-import { kubeconfigFor, startSimCluster } from '#sim';
+import { kubeconfigFor, startGitServer, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
 import { driftless, eventually, Program } from '#support';
-import { runCommandLine } from '../../cli/testing/index.ts';
+import { freePorts, runCommandLine } from '../../cli/testing/index.ts';
 import { GitFixture } from './world.ts';
 
 const testTimeoutMs = 90_000;
@@ -42,6 +42,37 @@ function start(...more: readonly string[]): Program {
   const program = new Program(flags('--interval=1s', ...more));
   running.push(program);
   return program;
+}
+
+const leaseOf = (name: string): KubeObject | undefined =>
+  cluster.store.get('coordination.k8s.io', 'Lease', 'driftless-agent', `agent-${name}`);
+
+/** Serves the repositories below `root`, and records when their refs are listed. */
+async function countingGitServer(
+  root: string,
+): Promise<{ readonly url: string; readonly askedAt: number[]; close(): Promise<void> }> {
+  const git = await startGitServer(root);
+  const askedAt: number[] = [];
+  const front = createServer((request, response) => {
+    if (request.url?.includes('/info/refs') === true) askedAt.push(performance.now());
+    const { method, headers } = request;
+    const inner = forward(`${git.url}${request.url ?? ''}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    inner.on('error', () => response.destroy());
+    request.pipe(inner);
+  });
+  await new Promise<void>((resolve) => void front.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
+    askedAt,
+    close: async () => {
+      front.closeAllConnections();
+      await new Promise((resolve) => front.close(resolve));
+      await git.close();
+    },
+  };
 }
 
 const folder = (): readonly string[] => ['--repo', repo.url, '--path', 'app', '--revision', 'main'];
@@ -152,15 +183,88 @@ describe('driftless agent', () => {
   );
 
   it(
-    'waits while another agent keeps the folder, and takes it over when that one stops',
+    'asks Git at each interval, and at once when its record is annotated',
+    async () => {
+      const git = await countingGitServer(root);
+      try {
+        const here = ['--repo', `${git.url}/repository`, '--path', 'app', '--revision', 'main'];
+        const fast = start('--interval=3s', ...here);
+        await eventually(() => expect(git.askedAt.length).toBeGreaterThan(7));
+        await fast.stop('SIGTERM');
+        const intervals = git.askedAt.slice(2).map((at, index) => (at - (git.askedAt[index + 1] ?? 0)) / 3000);
+        expect(Math.max(...intervals)).toBeLessThan(1.6);
+        start('--interval=10h', '--name=asked', ...here);
+        await eventually(() => expect(leaseOf('asked')).toBeDefined());
+        await eventually(() => expect(running.at(-1)?.stdout).toContain('Synced, Healthy'));
+        repo.commit({ 'app/one.yaml': manifest('one', 'refreshed') });
+        const { metadata, ...rest } = leaseOf('asked')!;
+        const annotations = { ...metadata.annotations, 'driftless.io/refresh': 'now' };
+        cluster.store.update({ ...rest, metadata: { ...metadata, annotations } });
+        await eventually(() => expect(valueOf('one')).toBe('refreshed'));
+      } finally {
+        await git.close();
+      }
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'refuses a repository on loopback, and names a flag that it has',
+    async () => {
+      const env = { DRIFTLESS_ALLOW_LOCAL_SOURCES: '' };
+      const local = ['--once', '--timeout=5s', '--repo', 'http://127.0.0.1:1/shop.git'];
+      const { code, stderr } = await driftless(flags(...local), { env });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('--allow-local-sources permits it')]);
+      const allowed = await driftless(flags('--allow-local-sources', ...local), { env });
+      expect(allowed.stderr).not.toContain('is a loopback address');
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'takes sync options, ignored differences, exclusions and health scripts from a file',
+    async () => {
+      const config = join(root, 'driftless-agent.yaml');
+      const lines = [
+        'syncOptions: [CreateNamespace=true]',
+        'ignoreDifferences: [{kind: ConfigMap, name: one, jsonPointers: [/data/key]}]',
+        'exclusions: [{kinds: [Secret]}]',
+        'health:\n  ConfigMap: |\n    return {status = "Progressing", message = "by script"}',
+      ];
+      writeFileSync(config, lines.join('\n'));
+      repo.commit({ 'app/secret.yaml': 'apiVersion: v1\nkind: Secret\nmetadata: {name: excluded}\n' });
+      const program = start('--self-heal', '--namespace=made', '--config', config, ...folder());
+      const inMade = (name: string, kind = 'ConfigMap'): KubeObject | undefined =>
+        cluster.store.get('', kind, 'made', name);
+      await eventually(() => expect(program.stdout).toContain('Synced, Progressing'));
+      expect([inMade('one')?.['data'], inMade('excluded', 'Secret')]).toEqual([{ key: '1' }, undefined]);
+      for (const name of ['one', 'two']) cluster.store.update({ ...inMade(name)!, data: { key: 'drift' } });
+      await eventually(() => expect(inMade('two')?.['data']).toEqual({ key: '1' }));
+      expect(inMade('one')?.['data']).toEqual({ key: 'drift' });
+    },
+    testTimeoutMs,
+  );
+
+  it(
+    'answers its probes while another agent keeps the folder, and takes it over when that one stops',
     async () => {
       const first = start(...folder());
       await eventually(() => expect(valueOf('two')).toBe('1'));
-      const second = start('--cache-dir', join(root, 'second'), ...folder());
-      await eventually(() => expect(second.stderr).toMatch(/waiting: agent \S+ keeps this folder/));
-      expect(second.stdout).toBe('');
+      const [port = 0] = await freePorts(1);
+      const second = start('--cache-dir', join(root, 'second'), `--metrics-port=${port}`, ...folder());
+      const ask = async (path: string): Promise<string> => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+        return `${answer.status} ${await answer.text()}`;
+      };
+      const waiting = /waiting: agent \S+ keeps \S+ folder app in namespace default/;
+      await eventually(async () => expect(await ask('/readyz')).toMatch(new RegExp(`^503 ${waiting.source}`)));
+      expect(await ask('/healthz')).toMatch(new RegExp(`^200 ok\n${waiting.source}`));
+      expect(await ask('/metrics')).toMatch(/^200 [^]*argocd_info/);
+      expect([second.stderr, second.stdout]).toEqual([expect.stringMatching(waiting), '']);
       await first.stop('SIGTERM');
       await eventually(() => expect(second.stdout).toContain('Synced, Healthy'));
+      await eventually(async () => expect(await ask('/readyz')).toMatch(/^200 ok/));
+      expect(await ask('/metrics')).toContain('argocd_app_info{');
     },
     testTimeoutMs,
   );
@@ -192,9 +296,9 @@ describe('driftless agent', () => {
   );
 
   it.each([
-    ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL with --digest'],
+    ['no source', [], 'agent needs --repo URL or DIRECTORY, or --archive URL'],
     ['two sources', ['--repo=a', '--archive=https://a'], 'agent needs --repo URL or DIRECTORY'],
-    ['an archive without a digest', ['--archive=https://a'], '--archive needs --digest sha256:HEX'],
+    ['an archive over http without a digest', ['--archive=http://a'], '--archive over http needs --digest sha256:HEX'],
     [
       'an archive without a name',
       ['--archive=https://a', `--digest=sha256:${'0'.repeat(64)}`],
@@ -206,6 +310,7 @@ describe('driftless agent', () => {
     ['a namespace outside', ['--repo=https://a', '-n', 'x', '--namespaces=a,b'], 'is not one of --namespaces a,b'],
     ['a name that is none', ['--repo=https://a', '--name=A_b'], '--name'],
     ['an unreadable key', ['--repo=ssh://a', '--repo-ssh-key-file=/nowhere'], '--repo-ssh-key-file /nowhere'],
+    ['an unreadable file', ['--repo=https://a', '--config=/nowhere'], '--config /nowhere: ENOENT'],
     ['an argument', ['--repo=https://a', 'x'], 'agent takes flags only, not "x"'],
   ])('refuses %s', async (_title, more, message) => {
     const errors: string[] = [];

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { apiResource } from '#kube';
+import type { CallOptions, KubeClient } from '#kube';
+import { fencedClient } from './fenced-client.ts';
+
+const maps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+const at = { namespace: 'shop', name: 'one' };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: at };
+const { signal } = new AbortController();
+
+/** Calls `beforeSend` as a client does before each attempt. */
+function recordingClient(sent: string[]): KubeClient {
+  const send =
+    (verb: string) =>
+    (...args: readonly unknown[]): Promise<unknown> => {
+      (args.at(-1) as CallOptions).beforeSend?.();
+      sent.push(verb);
+      return Promise.resolve(object);
+    };
+  const verbs = ['get', 'list', 'create', 'replace', 'patch', 'delete'];
+  const client = Object.fromEntries(verbs.map((verb) => [verb, send(verb)]));
+  return { ...client, server: 'https://api', impersonate: () => recordingClient(sent) } as unknown as KubeClient;
+}
+
+describe('a fenced client', () => {
+  it('refuses each write once the check does, also as another user, and still reads', async () => {
+    const sent: string[] = [];
+    let isHeld = true;
+    const plain = fencedClient(recordingClient(sent), () => {
+      if (!isHeld) throw new Error('lost');
+    });
+    for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
+      const writes = [
+        () => client.create(maps, object, { signal }),
+        () => client.replace(maps, object, { signal }),
+        () => client.patch(maps, at, { type: 'merge', body: {} }, { signal }),
+        () => client.delete(maps, at, { signal }),
+      ];
+      for (const write of writes) await write();
+      isHeld = false;
+      for (const write of writes) await expect(async () => write()).rejects.toThrow('lost');
+      await client.get(maps, at, { signal });
+      isHeld = true;
+    }
+    const all = ['create', 'replace', 'patch', 'delete', 'get'];
+    expect(sent).toEqual([...all, ...all]);
+  });
+
+  it('runs the check of the caller, too', async () => {
+    const client = fencedClient(recordingClient([]), () => undefined);
+    const beforeSend = (): void => {
+      throw new Error('not the owner');
+    };
+    await expect(async () => client.delete(maps, at, { signal, beforeSend })).rejects.toThrow('not the owner');
+  });
+});
