@@ -26,6 +26,8 @@ export interface SlotRecord {
   readonly renewals: number;
   /** Epoch of the newest table that the holder acknowledged; 0: none. */
   readonly acked: number;
+  /** Checksum of the acknowledged table. Absent: an older release, or Argo CD. */
+  readonly sum?: string;
   /** Wall clock of the holder at the renewal, for users and for Argo CD. */
   readonly heartbeat: number;
   /**
@@ -216,8 +218,9 @@ function protocolOf({
   version,
   home,
   warm,
+  sum,
   api,
-}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm' | 'api', Json>>>): Partial<SlotRecord> {
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm' | 'sum' | 'api', Json>>>): Partial<SlotRecord> {
   const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
   const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
   const { place, pid, started } = isObject(home) ? home : {};
@@ -227,6 +230,7 @@ function protocolOf({
     ...(isLease ? { leaseMs } : {}),
     ...(isVersion ? { version } : {}),
     ...(isEpoch(warm) ? { warm } : {}),
+    ...(typeof sum === 'string' && /^[0-9a-f]{16}$/.test(sum) ? { sum } : {}),
     ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
     ...defined({ api: apiOf(api) }),
   };

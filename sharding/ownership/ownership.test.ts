@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { defined, OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
+import { defined, omit, OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
@@ -12,7 +12,7 @@ import type { HubTimestamp } from '../timing/hub-time.ts';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from '../documents/slots-document.ts';
-import { tableConfigMap, tableKey } from '../documents/table-document.ts';
+import { sumOf, tableConfigMap, tableKey } from '../documents/table-document.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { loneReplica } from '../testing/lone-replica.ts';
 import { MemoryHub } from '../testing/memory-hub.ts';
@@ -854,6 +854,44 @@ describe('the shard mapping changed by others', () => {
     const renewed = JSON.parse(mapping(world)[slotsKey] ?? '[]') as typeof list;
     expect(renewed.map(({ ControllerName }) => ControllerName)).toEqual(list.map((each) => each.ControllerName));
   });
+
+  it.each([1, 2])(
+    'replaces a table whose owners are exchanged by hand, with a valid checksum, with %i replicas',
+    async (replicas) => {
+      const world = new World();
+      world.hub.scale('StatefulSet', replicas);
+      const fleet = world.fleet(replicas);
+      load(fleet);
+      await world.clock.advance(10_000);
+      const read = (): { readonly epoch: number; readonly clusters: Record<string, { readonly shards: number[] }> } => {
+        const data = world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>;
+        return JSON.parse(data[tableKey] ?? '') as ReturnType<typeof read>;
+      };
+      const table = omit(read() as ReturnType<typeof read> & { readonly sum: string }, 'sum');
+      const exchanged = Object.entries(table.clusters).map(([server, entry]) => {
+        return [server, { ...entry, shards: entry.shards.map((shard) => 1 - shard) }] as const;
+      });
+      const edited = { ...table, clusters: Object.fromEntries(exchanged) };
+      const data = { ...(world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>) };
+      world.hub.put('ConfigMap', tableConfigMap, {
+        data: { ...data, [tableKey]: JSON.stringify({ ...edited, sum: sumOf(edited) }) },
+      });
+      await world.clock.advance(2000);
+      // As after a loss, not as the successor of the edited one.
+      expect(read().epoch).toBeGreaterThan(table.epoch + 1_000_000);
+      world.hub.put('ConfigMap', tableConfigMap, {
+        data: { ...data, [tableKey]: JSON.stringify({ ...edited, sum: sumOf(edited) }) },
+      });
+      // A replica that starts now has not obeyed the table before.
+      const last = fleet.length - 1;
+      await fleet[last]?.stop();
+      const all = [...fleet, world.start(`ctl-${last}`)];
+      load(all.slice(last + 1));
+      expect(await mostOwners(world, all, 2 * leaseMs)).toBe(1);
+      expect(owners(all)).toEqual(once);
+      expect(read().epoch).toBeGreaterThan(table.epoch);
+    },
+  );
 
   /** A pod of Argo CD's own controller: claims the first entry and renews it, as Argo CD does. */
   async function argoRenews(world: World, ms: number): Promise<void> {

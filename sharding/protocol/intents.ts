@@ -7,6 +7,7 @@ import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
 import type { ApiAddress, LandingWrites, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import { tableSum } from '../documents/table-document.ts';
 import type { LeaseState, SlotLease } from './lease-state.ts';
 import { protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -311,18 +312,21 @@ function writeOwnRecord(
   slot: number,
   { acked, why }: RecordUpdate,
 ): SlotsIntent {
-  const { hub, world, now, self, timing } = situation;
+  const { hub, leaseState, world, now, self, timing } = situation;
   const { name: holder, incarnation, renewals } = self;
   const old = slots.get(slot);
   const ours = old?.incarnation === incarnation ? old : undefined;
   const landing = hub.landing.remaining(slot, now.monotonic);
+  const obeyed = leaseState.table();
+  const newest = newestEpoch(acked, ours?.acked ?? 0);
   const record = {
     slot,
     holder,
     incarnation,
     renewals,
     heartbeat: now.wall,
-    acked: newestEpoch(acked, ours?.acked ?? 0),
+    acked: newest,
+    ...(obeyed?.epoch === newest ? { sum: tableSum(obeyed) } : {}),
     leaseMs: timing.leaseMs,
     version: protocolVersion,
     ...(world.warm === undefined ? {} : { warm: newestEpoch(preparedEpoch(situation), ours?.warm ?? 0) }),

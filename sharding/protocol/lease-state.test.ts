@@ -4,7 +4,7 @@ import { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
-import { unresolvedDestination } from '../documents/table-document.ts';
+import { tableSum, unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry } from '../documents/table-document.ts';
 import { LeaseState } from './lease-state.ts';
 import { timingOf } from '../timing/timing.ts';
@@ -123,6 +123,17 @@ describe('obeying and taking up', () => {
     // The other one released under 4000, and took up again under 5000.
     replica.look({ table: table(4000), slots: [record(own, 4000), record(other, 5000)], ms: 2300 });
     expect(replica.owned()).toEqual([]);
+  });
+
+  it('takes up nothing while another holder obeys other content under the same epoch', () => {
+    const edited = table(4000);
+    const others = { ...record(other, 4000), sum: tableSum(table(4000, { shards: [other] })) };
+    const replica = holder(edited);
+    replica.renew(4000, 2200);
+    replica.look({ table: edited, slots: [record(own, 4000), others], ms: 2300 });
+    expect(replica.owned()).toEqual([]);
+    replica.look({ table: edited, slots: [record(own, 4000), { ...others, sum: tableSum(table(4000)) }], ms: 2400 });
+    expect(replica.owned()).toEqual(['https://a']);
   });
 
   it('waits for a named holder until that has acknowledged the table', () => {

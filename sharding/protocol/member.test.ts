@@ -6,6 +6,7 @@ import { nextTable } from './plan.ts';
 import type { PlanContext, PlanInputs } from './plan.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
 import type { ParseResult, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import { tableSum } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 
@@ -185,6 +186,23 @@ describe('what a replica writes', () => {
     expect(actor.wants()).toBeUndefined();
     for (let ms = 0; ms < timing.leaseMs; ms += 100) actor.look(ok(table), older);
     expect(slotsWritten(actor.wants()).has(1)).toBe(true);
+  });
+
+  it('a table with a new epoch, for everyone, when another holder obeys other content of the same epoch', async () => {
+    const actor = new Actor(0, { inputs: inputs('a', 'b') });
+    const obeying = record(1, { acked: table.epoch, version: 1 });
+    const calm = await actor.settle(ok(table), [{ ...obeying, sum: tableSum(table) }]);
+    actor.sleep(timing.publishMs);
+    actor.look(ok(table), calm);
+    expect(actor.wants()).toBeUndefined();
+    const others = { ...obeying, sum: tableSum(withShard(table, table.epoch, 1)) };
+    actor.look(ok(table), slotsOf(...(calm.state === 'ok' ? calm.value.values() : []), others));
+    const intent = actor.wants();
+    const written = intent?.write === 'table' ? intent.table : undefined;
+    expect(written?.epoch).toBeGreaterThan(table.epoch);
+    expect([...(written?.entries.values() ?? [])].map(({ everyone }) => everyone)).toEqual(
+      [1, 2, 3].map(() => written?.epoch),
+    );
   });
 
   it('no acknowledgment before all its writes have landed', async () => {

@@ -55,7 +55,8 @@ export class TablePlanner {
       return undefined;
     const floor = hub.floor(leaseState.table());
     const published = hub.published();
-    const valid = published !== undefined && !isNewerEpoch(floor, published.epoch) ? published : undefined;
+    const isValid = published !== undefined && !isNewerEpoch(floor, published.epoch);
+    const valid = isValid && !hub.isContested(published) ? published : undefined;
     // Build only on a table that we obey and have acknowledged, so that unacknowledged epochs do
     // not pile up.
     if (valid !== undefined && leaseState.acked() !== valid.epoch) return undefined;

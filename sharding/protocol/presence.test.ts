@@ -158,13 +158,13 @@ describe('an unknown holder', () => {
 describe('a claim that only the register shows', () => {
   const claims: SlotClaims = new Map([[2, { incarnation: 'p2/0', leaseMs }]]);
 
-  function unseen(times: readonly number[]): number | undefined {
+  function unseen(times: readonly number[], holders: readonly SlotRecord[] = []): number | undefined {
     const found = new UnseenClaims(timing);
     for (const ms of times)
       found.observe({
         table: { state: 'missing' },
         claims,
-        slots: { state: 'ok', value: new Map() },
+        slots: { state: 'ok', value: new Map(holders.map((holder) => [holder.slot, holder])) },
         since: ms,
         slotsSince: ms,
         until: ms,
@@ -177,6 +177,11 @@ describe('a claim that only the register shows', () => {
     expect(unseen([0, timing.validMs])).toBe(leaseMs);
     // It may have been in the slots, and renewed there, meanwhile.
     expect(unseen([0, timing.validMs + 1])).toBe(timing.validMs + 1 + leaseMs);
+  });
+
+  it('needs no wait when its holder has another slot: the register was edited by hand', () => {
+    expect(unseen([0], [record({ incarnation: 'p2/0' })])).toBeUndefined();
+    expect(unseen([0], [record({ incarnation: 'p3/0' })])).toBe(leaseMs);
   });
 });
 

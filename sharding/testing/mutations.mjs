@@ -55,6 +55,20 @@ export const mutations = [
     by('protocol/lease-state', 'takes up what the table gives after acknowledging it, and not before'),
   ),
   m(
+    'taken up beside another content of the table',
+    'protocol/lease-state.ts',
+    'if (hub.isContested(this.#table)) return;',
+    '',
+    by('protocol/lease-state', 'takes up nothing while another holder obeys other content under the same epoch'),
+  ),
+  m(
+    'a table that was edited is built upon',
+    'protocol/planner.ts',
+    'isValid && !hub.isContested(published)',
+    'isValid',
+    by('ownership/ownership', 'replaces a table whose owners are exchanged by hand, with a valid checksum, with'),
+  ),
+  m(
     'nothing is let go of under a newer table',
     'protocol/lease-state.ts',
     'entry !== undefined && isKept(entry, part)',
@@ -646,8 +660,8 @@ export const mutations = [
   m(
     'a renewal takes an acknowledgment back',
     'protocol/intents.ts',
-    'acked: newestEpoch(acked, ours?.acked ?? 0)',
-    'acked',
+    'const newest = newestEpoch(acked, ours?.acked ?? 0);',
+    'const newest = acked;',
     by('protocol/member', 'a renewal that keeps its acknowledgment: others may have counted on it'),
   ),
   m(
