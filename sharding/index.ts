@@ -43,6 +43,7 @@ export type {
   OwnershipFacts,
   ShardIdentity,
 } from './ownership/types.ts';
+export type { ForeignStatusWrite } from './ownership/foreign-controller.ts';
 export type { HandOver } from './ownership/hand-over-log.ts';
 export type { HandOverReason } from './documents/moves.ts';
 export { clusterWeightings, weightsOf, addEventWeights } from './load/weights.ts';

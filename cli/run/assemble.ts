@@ -77,6 +77,7 @@ function ownershipOf(
     hubTime,
     api: api?.published,
     prepares: true,
+    findsOthers: true,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
 }

@@ -10,6 +10,8 @@ import { HubCoordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { EventRateBook } from '../load/event-rates.ts';
 import type { ApiAddress, LandingWrites } from '../documents/slots-document.ts';
+import { ForeignController } from './foreign-controller.ts';
+import type { ForeignStatusWrite } from './foreign-controller.ts';
 import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { hubHints } from '../documents/hub-hints.ts';
@@ -88,6 +90,8 @@ export interface OwnershipDeps {
   readonly prepares?: boolean;
   /** For clusters without the annotation driftless.io/split; 1: not split. */
   readonly defaultParts?: number;
+  /** True: reports application controllers that run beside us and share no protocol. */
+  readonly findsOthers?: boolean;
   /** How clusters are weighed under consistent hashing; default: by Applications. */
   readonly weighting?: ClusterWeighting;
 }
@@ -131,6 +135,7 @@ class LeasedOwnership implements Ownership {
   readonly #announcements: OwnershipAnnouncer;
   readonly #report: OwnershipReport;
   readonly #conditions: OwnershipConditions;
+  readonly #foreign: ForeignController;
   readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
   readonly #handOvers = new HandOverLog();
@@ -178,7 +183,9 @@ class LeasedOwnership implements Ownership {
     this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic, hub: deps.hubTime });
     this.#writes = new InFlightWrites(timing.marginMs, () => this.#now().monotonic);
     this.#announcements = new OwnershipAnnouncer(logger);
-    const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
+    this.#foreign = new ForeignController({ client, namespace, clock, ownWorkload: deps.controllerName });
+    const foreign = this.#foreign;
+    const reported = { member, rights, world, replicaCount, foreign, conditions, timing, now, hostname, numbered };
     this.#report = new OwnershipReport(reported);
     this.#meters = this.#registerMetrics(deps.metrics);
     this.#coordinator = new HubCoordinator({
@@ -235,7 +242,8 @@ class LeasedOwnership implements Ownership {
         onSlots: (slots) => this.#member.notice(slots, this.#now()),
         onNews: (what) => this.#coordinator.hint(what),
       });
-      await Promise.all([this.#coordinator, this.#replicaCount, ...hints].map((each) => each.run(inner)));
+      const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
+      await Promise.all([this.#coordinator, this.#replicaCount, ...hints, ...looks].map((each) => each.run(inner)));
     }).finally(() => this.#leaseEnd?.cancel());
   }
 
@@ -322,6 +330,10 @@ class LeasedOwnership implements Ownership {
 
   onChange(listener: (change: OwnershipChange) => void): () => void {
     return this.#announcements.onChange(listener);
+  }
+
+  noteForeignWrite(write: ForeignStatusWrite): void {
+    this.#foreign.noteWrite(write);
   }
 
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {

@@ -4,6 +4,7 @@ import type { ShardedCluster } from '../distribution/distribution.ts';
 import type { BalancedTable } from '../distribution/rebalance.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
 import type { TableEntry } from '../documents/table-document.ts';
+import type { ForeignStatusWrite } from './foreign-controller.ts';
 import type { HandOver } from './hand-over-log.ts';
 
 /** Identity of this replica. Without a slot (standby), `shard` is undefined. */
@@ -83,6 +84,11 @@ export interface Ownership extends Runnable {
    * longer than a lease.
    */
   settled(): boolean;
+  /**
+   * Another application controller wrote the status of an Application of ours; several become a
+   * condition. Absent: other controllers are expected (shadow).
+   */
+  noteForeignWrite?(write: ForeignStatusWrite): void;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
   /** All that this replica knows about the owners, for display. */
@@ -143,6 +149,7 @@ export interface OwnershipCondition {
     | 'ReplicasUnknown'
     | 'InvalidSplit'
     | 'PinOutOfRange'
+    | 'ForeignController'
     | 'ForeignHolder'
     | 'ClusterUnowned';
   readonly message: string;
