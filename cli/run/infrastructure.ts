@@ -88,6 +88,8 @@ export interface ReplicaInfrastructure {
   readonly hubAccess: HubAccess;
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
+  /** Opens a client of its own for a cluster. */
+  readonly connect: (connection: ClusterConnection) => KubeClient;
   readonly upkeep: Runnable;
   readonly eventLoop: EventLoopDelay;
   /** Requests that this process has sent to API servers. */
@@ -124,14 +126,13 @@ export function createInfrastructure(
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
   const { credentialPlugins } = config;
-  const clients = new SharedClients(
-    clientFactory(inputs, {
-      rate: 1,
-      instruments,
-      onRequest: () => (requests += 1),
-      ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
-    }),
-  );
+  const connect = clientFactory(inputs, {
+    rate: 1,
+    instruments,
+    onRequest: () => (requests += 1),
+    ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
+  });
+  const clients = new SharedClients(connect);
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
   const clusterLabels = config.metricsClusterLabels;
@@ -149,6 +150,7 @@ export function createInfrastructure(
     hubTime,
     hubAccess,
     clients,
+    connect,
     upkeep,
     eventLoop,
     requestCount: () => requests,
@@ -421,6 +423,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,
     unclaimedMs: 2 * timingOf(config.heartbeat).leaseMs,
+    unreachedMs: timingOf(config.heartbeat).leaseMs,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

@@ -939,6 +939,71 @@ describe('the shard mapping changed by others', () => {
   });
 });
 
+describe('a replica that reaches the hub, but none of its clusters', () => {
+  type Fleet = readonly [Replica, Replica, Replica];
+  const servers = clusters.map(({ server }) => server);
+
+  async function fleetOf(world: World): Promise<Fleet> {
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3) as unknown as Fleet;
+    load(fleet);
+    await world.clock.advance(10_000);
+    expect(owners(fleet)).toEqual(once);
+    return fleet;
+  }
+
+  const ownedBy = ({ ownership }: Replica): readonly string[] =>
+    servers.filter((server) => ownership.ownsCluster(server));
+
+  async function passes(world: World, fleet: Fleet, ms: number): Promise<void> {
+    for (let at = 0; at < ms; at += 250) {
+      await world.clock.advance(250);
+      expect(Math.max(...owners(fleet))).toBeLessThanOrEqual(1);
+    }
+  }
+
+  it('gives them to one that reaches them, for as long as it does not, and they return once', async () => {
+    const world = new World();
+    const fleet = await fleetOf(world);
+    const [planner, cut, witness] = fleet;
+    const lost = ownedBy(cut);
+    expect(lost.length).toBeGreaterThan(0);
+    cut.ownership.reportReach?.({ unreached: lost, reaches: [] });
+    expect(types(cut)).toEqual(['ClustersUnreached']);
+    await passes(world, fleet, 15_000);
+    // Nobody has reached them yet.
+    expect(ownedBy(cut)).toEqual(lost);
+    expect([...(planner.ownership.offered?.() ?? []), ...(witness.ownership.offered?.() ?? [])]).toEqual([
+      ...lost,
+      ...lost,
+    ]);
+    witness.ownership.reportReach?.({ unreached: [], reaches: lost });
+    await passes(world, fleet, 5000);
+    expect(ownedBy(witness)).toEqual(expect.arrayContaining([...lost]));
+    expect([ownedBy(cut), owners(fleet)]).toEqual([[], once]);
+    const { epoch } = planner.ownership.facts();
+    // The witness stops to report them: they stay, because their home does not reach them.
+    witness.ownership.reportReach?.({ unreached: [], reaches: [] });
+    await passes(world, fleet, 120_000);
+    expect(planner.ownership.facts().epoch).toBe(epoch);
+    cut.ownership.reportReach?.({ unreached: [], reaches: [] });
+    await passes(world, fleet, 10_000);
+    expect(ownedBy(cut)).toEqual(lost);
+    expect([owners(fleet), types(cut)]).toEqual([once, []]);
+  });
+
+  it('keeps them when no replica reaches them, and nothing moves', async () => {
+    const world = new World();
+    const fleet = await fleetOf(world);
+    const before = fleet.map(ownedBy);
+    const { epoch } = fleet[0].ownership.facts();
+    for (const replica of fleet) replica.ownership.reportReach?.({ unreached: ownedBy(replica), reaches: [] });
+    await passes(world, fleet, 120_000);
+    expect(fleet.map(ownedBy)).toEqual(before);
+    expect(fleet[0].ownership.facts().epoch).toBe(epoch);
+  });
+});
+
 describe('the shard of a replica', () => {
   it('is that of its host name as soon as the number of replicas is known, without a restart', async () => {
     const world = new World();

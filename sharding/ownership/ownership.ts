@@ -12,13 +12,14 @@ import { EventRateBook } from '../load/event-rates.ts';
 import type { ApiAddress, LandingWrites } from '../documents/slots-document.ts';
 import { ForeignController } from './foreign-controller.ts';
 import type { ForeignStatusWrite } from './foreign-controller.ts';
+import { unreachedClustersMessage } from './findings.ts';
 import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { hubHints } from '../documents/hub-hints.ts';
 import type { HubTime } from '../timing/hub-time.ts';
 import { unknownShardError } from './identity.ts';
 import { ProtocolMember } from '../protocol/member.ts';
-import type { LocalInstant, LocalState } from '../protocol/member-types.ts';
+import type { ClusterReach, LocalInstant, LocalState } from '../protocol/member-types.ts';
 import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
@@ -148,6 +149,7 @@ class LeasedOwnership implements Ownership {
   #leavingSince: number | undefined;
   #prepared: ReadonlySet<string> = new Set();
   #leaseEnd: ClockTimer | undefined;
+  #reach: ClusterReach | undefined;
 
   constructor(deps: OwnershipDeps) {
     this.#deps = deps;
@@ -332,6 +334,19 @@ class LeasedOwnership implements Ownership {
     return this.#announcements.onChange(listener);
   }
 
+  offered(): ReadonlySet<string> {
+    const own = this.#member.slot(this.#now());
+    const holders = [...this.#member.hub().holders().values()].filter(({ slot }) => slot !== own);
+    return new Set(holders.flatMap(({ unreached = [] }) => unreached));
+  }
+
+  reportReach(reach: ClusterReach): void {
+    const isNew = JSON.stringify(reach) !== JSON.stringify(this.#reach);
+    this.#reach = reach;
+    this.#conditions.set('ClustersUnreached', unreachedClustersMessage(reach.unreached));
+    if (isNew) this.#coordinator.wake();
+  }
+
   noteForeignWrite(write: ForeignStatusWrite): void {
     this.#foreign.noteWrite(write);
   }
@@ -397,7 +412,7 @@ class LeasedOwnership implements Ownership {
   #worldNow(leaving: boolean): LocalState {
     const warm = this.#deps.prepares === true ? this.#isWarm() : undefined;
     const landing = leaving ? this.#landing() : undefined;
-    return this.#world.world({ leaving, drained: this.#isDrained(leaving), landing, warm });
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving), landing, warm, reach: this.#reach });
   }
 
   /** Waits a moment for answers at the end, then gives up requests that still run. */

@@ -44,7 +44,18 @@ const values: readonly unknown[] = [
 
 const optionalFields: Readonly<Record<string, readonly string[]>> = {
   [`${slotsKey}.#`]: ['unknownField'],
-  [`${membersKey}.#`]: ['warm', 'home', 'api', 'load', 'released', 'landing', 'leaseMs', 'version'],
+  [`${membersKey}.#`]: [
+    'warm',
+    'home',
+    'api',
+    'load',
+    'released',
+    'landing',
+    'leaseMs',
+    'version',
+    'unreached',
+    'reaches',
+  ],
   [tableKey]: ['movedAt', 'leaseMs', 'sum'],
   [`${tableKey}.clusters`]: ['https://new', ''],
   [`${tableKey}.clusters.*`]: ['homes', 'waits', 'everyone'],
@@ -57,6 +68,8 @@ const plausible: Readonly<Record<string, readonly unknown[]>> = {
   released: [true],
   landing: [{ '*': 180_000 }, { 'https://a': 12_500 }, { '*': 1 }],
   load: [{ 'https://a': 64 }, { 'https://b': 1e6 }],
+  unreached: [['https://a'], ['https://a', 'https://b', 'https://c', 'https://d', 'https://e']],
+  reaches: [['https://a'], ['https://d']],
   home: [{ place: 'x', pid: 1 }],
   api: [{ address: '10.0.0.1:8082', fingerprint: 'a'.repeat(64) }],
   waits: [[[[0, 1000]]], [[[1, 1000]]]],
