@@ -939,6 +939,25 @@ describe('the shard mapping changed by others', () => {
   });
 });
 
+describe('a cluster with the annotation skip-reconcile', () => {
+  it('and its Applications belong to no replica, until the annotation is removed', async () => {
+    const world = new World();
+    const only = world.start('ctl-0');
+    const skipped = clusterOf('a', { annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' } });
+    const others = clusters.slice(1);
+    load([only], [skipped, ...others]);
+    await world.clock.advance(10_000);
+    expect(owners([only], clusters)).toEqual([0, ...others.map(() => 1)]);
+    const key = appKey('argocd', 'a');
+    expect(only.ownership.ownsApp(key, skipped)).toBe(false);
+    expect(() => only.ownership.assertOwns(skipped.server, key)).toThrow(OwnershipLost);
+    expect(only.ownership.ownsApp(appKey('argocd', 'b'), others[0])).toBe(true);
+    load([only]);
+    await world.clock.advance(1000);
+    expect(only.ownership.ownsApp(key, clusters[0])).toBe(true);
+  });
+});
+
 describe('a replica that reaches the hub, but none of its clusters', () => {
   type Fleet = readonly [Replica, Replica, Replica];
   const servers = clusters.map(({ server }) => server);

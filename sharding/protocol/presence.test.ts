@@ -155,6 +155,32 @@ describe('an unknown holder', () => {
   });
 });
 
+describe('a slot without a holder', () => {
+  function seen(presence: HolderPresence, holders: readonly SlotRecord[], ms: number): void {
+    const slots = new Map(holders.map((holder) => [holder.slot, holder]));
+    presence.observe({ slots, sentAt: ms, answeredAt: ms, replicas: 2, epoch: 0 });
+  }
+
+  it('is absent after a lease, because its replica may be starting', () => {
+    const presence = new HolderPresence(timing);
+    seen(presence, [record()], 1000);
+    expect([...presence.absent(999 + leaseMs)]).toEqual([]);
+    expect(presence.absences(1000)).toEqual([1000 + leaseMs]);
+    expect([...presence.absent(1000 + leaseMs)]).toEqual([1]);
+  });
+
+  it('is absent a moment after its holder is known to have died', () => {
+    const presence = new HolderPresence(timing);
+    const dead = record({ slot: 1 });
+    let diedAt = 0;
+    for (; !presence.isExpired(1); diedAt += 1000) seen(presence, [record({ renewals: diedAt }), dead], diedAt);
+    diedAt -= 1000;
+    seen(presence, [record()], diedAt + 1);
+    expect([...presence.absent(diedAt + timing.standInMs - 1)]).toEqual([]);
+    expect([...presence.absent(diedAt + timing.standInMs)]).toEqual([1]);
+  });
+});
+
 describe('a claim that only the register shows', () => {
   const claims: SlotClaims = new Map([[2, { incarnation: 'p2/0', leaseMs }]]);
 
