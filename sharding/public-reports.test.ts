@@ -3,7 +3,7 @@ import { slotsConfigMap } from './documents/slots-document.ts';
 import { FleetSimulation } from './testing/fleet-simulation.ts';
 import type { FleetScenario, SimulatedReplica } from './testing/scenario.ts';
 
-/* Public reports about sharding and leader election, tried with the real code of several replicas. */
+/* Public reports about sharding and leader election, tried with several replicas. */
 
 let fleet: FleetSimulation;
 

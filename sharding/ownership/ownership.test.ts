@@ -1417,6 +1417,14 @@ describe('a replica that fills its caches first', () => {
     return [world, fleet];
   }
 
+  it('prepares for nothing any more when it is cut off from the hub for longer than its lease', async () => {
+    const [world, [, , third]] = await threeOfThem();
+    expect(third.ownership.gaining().size).toBeGreaterThan(4);
+    third.client.cut = true;
+    await world.clock.advance(leaseMs);
+    expect([third.ownership.leaseLeftMs(), third.ownership.gaining().size]).toEqual([0, 0]);
+  });
+
   it('gets its clusters when it is prepared; until then their owner may write', async () => {
     const [world, fleet] = await threeOfThem();
     const [, , third] = fleet;
@@ -1523,6 +1531,20 @@ describe('a mapping restored from a backup', () => {
     }
 
     const home = { place: 'pod/a', pid: 1, isRunning: () => false };
+
+    it('takes its slot back at once when the only replica restarts in its place after a long time', async () => {
+      const world = new World();
+      world.hub.scale('StatefulSet', 1);
+      const first = world.start('ctl-0', { home });
+      load([first]);
+      await world.clock.advance(5000);
+      first.kill();
+      await world.clock.advance(600_000);
+      const successor = world.start('ctl-0', { home });
+      load([successor]);
+      await world.clock.advance(3000);
+      expect(owners([successor])).toEqual(once);
+    });
 
     it('has no second owner though a holder restarts, whose slot has another holder by now', async () => {
       const world = new World();
