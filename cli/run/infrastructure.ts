@@ -125,13 +125,8 @@ export function createInfrastructure(
   });
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
-  const { credentialPlugins } = config;
-  const connect = clientFactory(inputs, {
-    rate: 1,
-    instruments,
-    onRequest: () => (requests += 1),
-    ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
-  });
+  const plugins = config.credentialPlugins.length === 0 ? {} : { credentialPlugins: config.credentialPlugins };
+  const connect = clientFactory(inputs, { rate: 1, instruments, onRequest: () => (requests += 1), ...plugins });
   const clients = new SharedClients(connect);
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
