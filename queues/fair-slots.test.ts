@@ -65,6 +65,23 @@ describe('fair slots', () => {
     expect(began).toEqual(['a', 'b']);
   });
 
+  it('count none that has left against what its flow may queue', async () => {
+    const { began, start, end } = slotsOf({ slots: 1, slotsOfOne: 1, waitingOfOne: 1 });
+    void start('a');
+    await settled();
+    for (let i = 0; i < 3; i += 1) {
+      const leaves = new AbortController();
+      const left = start('a', leaves.signal).catch(() => 'left');
+      leaves.abort(new Shutdown());
+      expect(await left).toBe('left');
+    }
+    void start('a');
+    await expect(start('a')).rejects.toBeInstanceOf(FlowFull);
+    end();
+    await settled();
+    expect(began).toEqual(['a', 'a']);
+  });
+
   it('are free again after a failure', async () => {
     const slots = new FairSlots({ slots: 1, slotsOfOne: 1, waitingOfOne: 1 });
     await expect(slots.run('a', never, () => Promise.reject(new Error('x')))).rejects.toThrow('x');

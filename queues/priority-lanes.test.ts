@@ -236,4 +236,16 @@ describe('PriorityLanes', () => {
     expect(counts.fast / counts.slow).toBeGreaterThan(3.8);
     expect(counts.slow).toBeGreaterThanOrEqual(40);
   });
+
+  it('bounds the debt of a group as that of a flow, whatever its work has cost', () => {
+    const lanes = new PriorityLanes<Item>();
+    const add = (id: number, flow: string): void => lanes.push({ ...item(id, 0), flow, links: noLinks<Item>() });
+    for (let id = 0; id < 2; id += 1) add(id, 'slow/a');
+    for (let id = 10; id < 10 + 4 * maxDebtTurns; id += 1) add(id, 'other/b');
+    const first = lanes.next();
+    expect(first?.entry.id).toBe(0);
+    if (first !== undefined) lanes.settle(first.ticket, 1_000_000);
+    const order = Array.from({ length: 2 + maxDebtTurns }, () => taken(lanes)?.id);
+    expect(order.indexOf(1)).toBe(1 + maxDebtTurns);
+  });
 });

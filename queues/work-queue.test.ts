@@ -402,6 +402,44 @@ describe('work queue', () => {
     expect(asked).toEqual(['a', 'a', 'forget a']);
   });
 
+  it('gives a flow whose runs take long fewer turns', async () => {
+    const clock = new FakeClock();
+    const queue = queueOf(clock, { flowOf: (key) => key.slice(0, 1) });
+    for (let i = 0; i < 4; i += 1) queue.add(`a${i}`);
+    for (let i = 0; i < 8; i += 1) queue.add(`b${i}`);
+    const order: string[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      const taken = await queue.take(newSignal());
+      order.push(taken?.key ?? '');
+      // Two turns and a half.
+      if (taken?.key.startsWith('a') === true) await clock.advance(250);
+      queue.done(taken?.key ?? '');
+    }
+    // One for flow a, then one for b, and two more that a has used already.
+    expect(order).toEqual(['a0', 'b0', 'b1', 'b2', 'a1', 'b3', 'b4', 'b5']);
+  });
+
+  it('delays retries by a configured limiter, too, and not those that ask for a time', async () => {
+    const clock = new FakeClock();
+    const queue = queueOf(clock, {
+      failureBackoff: { delayMs: () => 10, forget: () => undefined },
+      rateLimiter: { delayMs: () => 500, forget: () => undefined },
+    });
+    for (const [after, dueMs] of [
+      ['backoff', 500],
+      [20, 20],
+    ] as const) {
+      queue.add('k');
+      await queue.take(newSignal());
+      queue.done('k', { after });
+      await clock.advance(dueMs - 1);
+      expect(queue.depth).toBe(0);
+      await clock.advance(1);
+      expect(queue.depth).toBe(1);
+      queue.drop('k');
+    }
+  });
+
   it('delays failures longer and longer, until a run succeeds', async () => {
     const clock = new FakeClock();
     const queue = queueOf(clock);

@@ -6,6 +6,50 @@ import { Processors } from './processors.ts';
 import { createWorkQueue } from './work-queue.ts';
 import type { WorkerSlot } from './worker-slots.ts';
 
+describe('a handler whose wait fails', () => {
+  it('gets its slot back like any other, and no slot is lost', async () => {
+    const clock = new FakeClock();
+    const queue = createWorkQueue<string>({ clock, name: '' });
+    let running = 0;
+    let most = 0;
+    let fail: (error: Error) => void = () => undefined;
+    const gate = new Promise<void>((_resolve, reject) => (fail = reject));
+    const handler = async (
+      { key }: { readonly key: string },
+      _signal: AbortSignal,
+      slot: WorkerSlot,
+    ): Promise<'done'> => {
+      if (key.startsWith('away')) await slot.releaseWhile(gate).catch(() => undefined);
+      running += 1;
+      most = Math.max(most, running);
+      await clock.sleep(10);
+      running -= 1;
+      return 'done';
+    };
+    const pool = new Processors<string, undefined>(
+      { queue, handler, clock, logger: silentLogger },
+      { workers: 2, graceMs: 10 },
+    );
+    const stop = newAbortController();
+    const ended = pool.run(stop.signal);
+    for (let i = 0; i < 3; i += 1) queue.add(`away-${i}`);
+    await clock.settle();
+    expect(pool.progress().running).toBe(0);
+    fail(new Error('the cluster is gone'));
+    for (let i = 0; i < 6; i += 1) queue.add(`keys-${i}`);
+    await clock.advance(1000);
+    expect([most, pool.progress().running, queue.depth]).toEqual([2, 0, 0]);
+    for (let i = 0; i < 4; i += 1) queue.add(`more-${i}`);
+    await clock.advance(5);
+    expect(pool.progress().running).toBe(2);
+    stop.abort(new Shutdown());
+    await clock.advance(100);
+    await ended;
+    queue.shutDown();
+    expect(clock.pending).toBe(0);
+  });
+});
+
 describe('returning handlers', () => {
   it('leave every second free worker to waiting keys', async () => {
     const clock = new FakeClock();

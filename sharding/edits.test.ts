@@ -1,32 +1,50 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom } from '#base';
-import { editSomeField } from './testing/others-write.ts';
-import { FleetSimulation } from './testing/fleet-simulation.ts';
-import { scenarioOf } from './testing/scenario.ts';
+import { editDocuments, setField } from './testing/document-edits.ts';
+import { tryEdits } from './testing/edit-trial.ts';
+import type { EditTrial } from './testing/edit-trial.ts';
 
-/** In `npm test`; twenty times and more in the long run. */
-const edits = Math.max(20, Math.floor((fc.readConfigureGlobal().numRuns ?? 100) / 2));
+/** In `npm test`; edits.long.test.ts has 10,000. */
+const trials = Math.max(20, Math.floor((fc.readConfigureGlobal().numRuns ?? 100) / 2));
 
 // T-SHARD-1
-describe('an edit by hand of one field of the documents of ownership', () => {
-  it('leaves one writer at most, and one owner of each part within two leases, at one write a second', async () => {
-    const schedule = fc.asyncProperty(fc.noShrink(fc.nat(1_000_000_000)), async (seed) => {
-      const fleet = new FleetSimulation({ ...scenarioOf(seed, 3), shorthanded: false, mixed: false });
-      for (const id of ['a', 'b', 'c', 'd', 'e']) fleet.addCluster(id);
-      for (const id of ['a', 'b', 'c', 'd', 'e']) fleet.addApp(`app-${id}`, { name: id });
-      fleet.scale(3);
-      expect(await fleet.settle()).toBeUndefined();
-      const before = fleet.hub.writes;
-      const began = fleet.now;
-      const edit = editSomeField(fleet.hub, seededRandom(seed));
-      await fleet.play(fleet.now + fleet.longestLease());
-      const wrong = await fleet.settle(1);
-      const writes = fleet.hub.writes - before;
-      const isBusy = writes > (3 * (fleet.now - began)) / 1000;
-      for (const replica of fleet.replicas) fleet.kill(replica);
-      expect({ seed, edit, wrong, writes: isBusy ? writes : 0 }).toEqual({ seed, edit, wrong: undefined, writes: 0 });
-    });
-    await fc.assert(schedule, { numRuns: edits });
-  }, 6_000_000);
+describe('documents of ownership that were edited by hand', () => {
+  // A claim with an unknown lease is waited for as long as the longest lease lasts, 180 s.
+  it.each([
+    ['one field', 1, 2],
+    ['five fields at once', 5, 8],
+  ])(
+    'in %s (%i) lead to one writer at most, and one owner of each part within %i leases, at one write a second',
+    async (_what, count, leases) => {
+      const schedule = fc.asyncProperty(fc.noShrink(fc.nat(1_000_000_000)), async (seed) => {
+        const edit: EditTrial['edit'] = (hub, random) => editDocuments(hub, random, count);
+        const { edits, wrong } = await tryEdits(seed, { edit, leases });
+        expect({ seed, edits, wrong }).toEqual({ seed, edits, wrong: undefined });
+      });
+      await fc.assert(schedule, { numRuns: count === 1 ? trials : Math.ceil(trials / 2) });
+    },
+    6_000_000,
+  );
+
+  it.each([
+    'shardControllerMapping.#.ShardNumber',
+    'driftlessMembers.#.slot',
+    'driftlessMembers.#.renewals',
+    'driftlessMembers.#.acked',
+    'driftlessMembers.#.leaseMs',
+    'driftlessMembers.#.version',
+    'table.epoch',
+    'table.replicas',
+    'table.slots',
+    'table.leaseMs',
+    'table.clusters.*.shards.#',
+    'table.clusters.*.everyone',
+    'claims.*.leaseMs',
+  ])('keep one owner of each part when %s is at or beyond its bound', async (field) => {
+    for (const value of [2 ** 53 - 1, 999_999_999_999_999, 1e8, -1]) {
+      const edit: EditTrial['edit'] = (hub) => [setField(hub, field, value)].filter((one) => one !== undefined);
+      const { edits, wrong } = await tryEdits(1, { edit, leases: 2 });
+      expect({ edits: edits.map((edit) => edit.value), wrong }).toEqual({ edits: [value], wrong: undefined });
+    }
+  });
 });

@@ -22,6 +22,7 @@ export { HubTime } from './timing/hub-time.ts';
 export { createOwnership } from './ownership/ownership.ts';
 export type { OwnershipDeps } from './ownership/ownership.ts';
 export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distribution/parts.ts';
+export type { ClusterReach } from './protocol/member-types.ts';
 export { shardsOf } from './protocol/plan.ts';
 export { rebalance } from './distribution/rebalance.ts';
 export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
@@ -43,6 +44,7 @@ export type {
   OwnershipFacts,
   ShardIdentity,
 } from './ownership/types.ts';
+export type { ForeignStatusWrite } from './ownership/foreign-controller.ts';
 export type { HandOver } from './ownership/hand-over-log.ts';
 export type { HandOverReason } from './documents/moves.ts';
 export { clusterWeightings, weightsOf, addEventWeights } from './load/weights.ts';

@@ -33,6 +33,7 @@ export function wire(inputs: WireInputs): (readonly Runnable[])[] {
       hub: infrastructure.client,
       eventHub: infrastructure.eventClient,
       clients: infrastructure.clients,
+      connect: infrastructure.connect,
       committer: hydrationCommitter(inputs, neighbours),
     },
     controllerConfig(inputs.config, namespace),
@@ -77,6 +78,7 @@ function ownershipOf(
     hubTime,
     api: api?.published,
     prepares: true,
+    findsOthers: true,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
 }

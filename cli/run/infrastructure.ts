@@ -96,6 +96,8 @@ export interface ReplicaInfrastructure {
   readonly hubAccess: HubAccess;
   /** Clients of the managed clusters, for writing. */
   readonly clients: ClusterClients;
+  /** Opens a client of its own for a cluster. */
+  readonly connect: (connection: ClusterConnection) => KubeClient;
   readonly upkeep: Runnable;
   readonly eventLoop: EventLoopDelay;
   /** Requests that this process has sent to API servers. */
@@ -131,13 +133,8 @@ export function createInfrastructure(
   });
   const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
-  const { credentialPlugins } = config;
-  const connect = clientFactory(inputs, {
-    rate: 1,
-    instruments,
-    onRequest: () => (requests += 1),
-    ...(credentialPlugins.length === 0 ? {} : { credentialPlugins }),
-  });
+  const plugins = config.credentialPlugins.length === 0 ? {} : { credentialPlugins: config.credentialPlugins };
+  const connect = clientFactory(inputs, { rate: 1, instruments, onRequest: () => (requests += 1), ...plugins });
   const clients = new SharedClients((connection) => wrapClient(connect(connection)));
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
@@ -156,6 +153,7 @@ export function createInfrastructure(
     hubTime,
     hubAccess,
     clients,
+    connect,
     upkeep,
     eventLoop,
     requestCount: () => requests,
@@ -424,6 +422,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     clusterInfoMs: config.clusterInfoInterval,
     keepLostClustersMs: config.lostClusterCache,
     unclaimedMs: 2 * timingOf(config.heartbeat).leaseMs,
+    unreachedMs: timingOf(config.heartbeat).leaseMs,
     rateLimiter: {
       bucketSize: config.wqBucketSize,
       bucketQps: config.wqBucketQps,

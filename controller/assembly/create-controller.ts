@@ -47,6 +47,7 @@ import {
 } from './parts.ts';
 import type { ControllerParts, MadePool } from './parts.ts';
 import { neverAborted, publishFence, recompareLostPublications, unpublish } from './publishing.ts';
+import { makeClusterReach } from '../clusters/cluster-reach.ts';
 import { ProjectFinalizers } from '../application/project-finalizers.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
 import { ApplicationQuarantine, quarantineAfterMs } from '../triggers/quarantine.ts';
@@ -148,6 +149,7 @@ function makeWatchers(
   return [
     recompareLostPublications(deps, config, queues.refresh),
     makeClusterReports(deps, config, { apps, guard, projects }),
+    ...makeClusterReach(deps, config),
   ];
 }
 

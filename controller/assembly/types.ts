@@ -2,6 +2,7 @@ import type { Clock, RandomSource, Runnable } from '#base';
 import type { DesiredSource, HydrationCommitter } from '#desired';
 import type { ClusterClients, KubeClient, KubeReader } from '#kube';
 import type { LiveClusters } from '#live';
+import type { ClusterConnection } from '#model';
 import type { Publisher } from '#publish';
 import type { QueueMetrics, RateLimiterConfig } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -36,6 +37,8 @@ export interface ControllerDeps extends WatchDeps {
   /** Write access to the managed clusters. */
   readonly clients: ClusterClients;
   readonly publisher: Publisher;
+  /** Opens a client of its own for a cluster, to probe it. Absent: clusters are not probed. */
+  readonly connect?: (connection: ClusterConnection) => KubeClient;
   /** Commits hydrated manifests; required for `hydration`. */
   readonly committer?: HydrationCommitter | undefined;
 }
@@ -89,6 +92,11 @@ export interface ControllerConfig {
    * leases. Default 33 s.
    */
   readonly unclaimedMs?: number;
+  /**
+   * How long none of this replica's clusters answers before it offers them to other replicas: a
+   * lease. Absent: never.
+   */
+  readonly unreachedMs?: number;
   /** --lost-cluster-cache-seconds; default 0. */
   readonly keepLostClustersMs?: number;
   /** --enable-k8s-event; default all. */

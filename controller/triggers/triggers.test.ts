@@ -26,6 +26,7 @@ let mine: boolean;
 let orphans: boolean;
 let forgotten: string[];
 let measured: object[];
+let foreignWrites: AppKey[];
 let writing: Promise<string | undefined> | undefined;
 let filled: Promise<LiveCluster>;
 let edits: ReadonlyMap<ResourceKey, number>;
@@ -41,6 +42,7 @@ beforeEach(async () => {
   orphans = false;
   forgotten = [];
   measured = [];
+  foreignWrites = [];
   writing = undefined;
   edits = new Map();
   filled = Promise.resolve(cache());
@@ -69,6 +71,7 @@ beforeEach(async () => {
     ownership: {
       update: () => undefined,
       measure: (events: ReadonlyMap<string, number>) => measured.push(Object.fromEntries(events)),
+      noteForeignWrite: (write: { app: AppKey }) => foreignWrites.push(write.app),
       ownsCluster: () => mine,
       ownedParts: (server: string) => parts[server],
       gaining: () => new Map(),
@@ -301,6 +304,36 @@ it('a project that changes reaches its applications and no others', async () => 
   const none = { ...project(true), spec: { ...(project(true)['spec'] as object), namespaceResourceWhitelist: [] } };
   projectEvent({ type: 'updated', old: project(true), object: none });
   expect(await due(refreshQueue)).toEqual(changed);
+});
+
+describe('a status written by another controller', () => {
+  const compared = (version: string): KubeObject =>
+    app(version, { status: { reconciledAt: new Date(clock.now() + Number(version)).toISOString() } });
+
+  it('is reported, but not one of a moment before our own write, which the store has already', async () => {
+    appears(app('1'));
+    changes(app('1'), compared('2'));
+    await clock.settle();
+    expect(foreignWrites).toEqual(['argocd/demo']);
+    objects.set(key(app('4')), compared('4'));
+    appEvent({ type: 'updated', old: compared('2'), object: compared('3') });
+    await clock.settle();
+    expect(foreignWrites).toEqual(['argocd/demo']);
+  });
+
+  it('is not reported while it may be that of the former owner', async () => {
+    mine = false;
+    appears(app('1'));
+    mine = true;
+    ownershipChange();
+    changes(app('1'), compared('2'));
+    await clock.settle();
+    expect(foreignWrites).toEqual([]);
+    await clock.advance(60_001);
+    changes(compared('2'), compared('3'));
+    await clock.settle();
+    expect(foreignWrites).toEqual(['argocd/demo']);
+  });
 });
 
 describe('a status written by the former owner', () => {

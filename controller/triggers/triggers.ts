@@ -24,6 +24,7 @@ import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { hasWork, isNeverSynced } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
+import { ForeignStatusWrites } from './foreign-status.ts';
 import { Takeovers } from './takeovers.ts';
 
 export interface TriggerDeps {
@@ -121,6 +122,8 @@ export class EventTriggers implements Runnable {
   readonly #deps: TriggerDeps;
   readonly #caches: ClusterCaches;
   readonly #takeovers: Takeovers;
+  /** Undefined: other controllers are expected. */
+  readonly #foreign: ForeignStatusWrites | undefined;
   readonly #mine = new Set<AppKey>();
   /** By key: until when a taken-over Application's status may still be the former owner's. */
   readonly #takenOver = new Map<AppKey, number>();
@@ -132,6 +135,9 @@ export class EventTriggers implements Runnable {
   constructor(deps: TriggerDeps) {
     this.#deps = deps;
     this.#caches = new ClusterCaches(deps);
+    const { ownership, written, clock } = deps;
+    const onForeignWrite = ownership.noteForeignWrite?.bind(ownership);
+    this.#foreign = onForeignWrite && new ForeignStatusWrites({ onForeignWrite, written, clock });
     this.#takeovers = new Takeovers({
       ...deps,
       own: (key) => (this.#mine.has(key) ? this.#app(key) : undefined),
@@ -192,7 +198,14 @@ export class EventTriggers implements Runnable {
     if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
     else if (hasStartedAutomation(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
     else if (this.#mayBeFormerOwners(old, app)) void this.#onFormerOwnerWrite(app);
-    else this.#enqueue(app, undefined, 'the application changed');
+    else this.#onUpdate(old, app);
+  }
+
+  #onUpdate(old: Application, app: Application): void {
+    // Otherwise the event is older than the store, and `old` lacks writes of ours.
+    const isNewest = this.#app(appKeyOf(app)) === app;
+    if (isNewest) void this.#foreign?.observe(old, app);
+    this.#enqueue(app, undefined, 'the application changed');
   }
 
   /**

@@ -32,6 +32,16 @@ describe('round-robin', () => {
     expect(list.map((cluster) => table.get(cluster.server))).toEqual(roundRobinVectors.map((row) => row[i + 1]));
   });
 
+  it('moves all clusters behind a new one in the order of ids: all 200 at most, half of them in the middle', () => {
+    const ids = Array.from({ length: 200 }, (_, i) => `b${String(i).padStart(3, '0')}`);
+    const before = distribute('round-robin', clusters(ids), none, 10);
+    const movedBy = (id: string): number => {
+      const after = distribute('round-robin', clusters([...ids, id]), none, 10);
+      return [...before].filter(([server, shard]) => after.get(server) !== shard).length;
+    };
+    expect([movedBy('a'), movedBy('b099x'), movedBy('c')]).toEqual([200, 100, 0]);
+  });
+
   it('sorts by bytes, not by UTF-16 units', () => {
     const table = distribute('round-robin', clusters(['🚀', '\uffee']), none, 2);
     expect([table.get('https://c0'), table.get('https://c1')]).toEqual([1, 0]);

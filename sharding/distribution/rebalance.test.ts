@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { seededRandom } from '#base';
 import { algorithms, distribute } from './distribution.ts';
 import type { ShardedCluster } from './distribution.ts';
 import { rebalance } from './rebalance.ts';
@@ -51,6 +52,26 @@ describe('rebalance', () => {
       const bound = Math.ceil((1.25 * all.reduce((a, b) => a + b, 0)) / replicas);
       expect(Math.max(...all)).toBeLessThanOrEqual(Math.max(bound, 2001));
     }
+  });
+
+  it('stays below 1.6 times the average, and a cluster more, while clusters are removed one by one', () => {
+    const random = seededRandom(5);
+    let worst = 0;
+    for (const replicas of [3, 5, 10]) {
+      let left = fleet(200);
+      const weights = new Map(left.map(({ server }) => [server, 0]));
+      let table = rebalance(undefined, inputs(left, weights, replicas), 0);
+      for (let at = 1; left.length > 4 * replicas; at += 1) {
+        const gone = Math.floor(random.next() * left.length);
+        left = left.filter((_cluster, i) => i !== gone);
+        table = rebalance(table, inputs(left, weights, replicas), at * 60 * minute);
+        const fullest = Math.max(...loads(table, weights));
+        const average = left.length / replicas;
+        worst = Math.max(worst, fullest / average);
+        expect(fullest).toBeLessThanOrEqual((1.25 * average) / 0.8 + 1);
+      }
+    }
+    expect(worst).toBeGreaterThan(1.25);
   });
 
   it('equals the table built from scratch at first, and after a change of algorithm', () => {

@@ -85,6 +85,10 @@ describe('a table', () => {
     ['a shard beyond the bound', { clusters: { 'https://a': { names: [], shards: [2000] } } }],
     ['a home beyond the bound', { clusters: { 'https://a': { names: [], shards: [1], homes: [1e9] } } }],
     ['a wait for a newer epoch', { clusters: { 'https://a': { names: [], shards: [1], waits: [[[0, 6000]]] } } }],
+    [
+      'an epoch for all that is out of reach',
+      { clusters: { 'https://a': { names: [], shards: [1], everyone: 6e14 } } },
+    ],
     ['an epoch for all that is newer', { clusters: { 'https://a': { names: [], shards: [1], everyone: 6000 } } }],
   ])('with %s is unreadable', (_what, change) => {
     expect(edited((content) => ({ ...content, ...change }))).toMatchObject({ state: 'broken' });

@@ -26,6 +26,8 @@ export interface SlotRecord {
   readonly renewals: number;
   /** Epoch of the newest table that the holder acknowledged; 0: none. */
   readonly acked: number;
+  /** Checksum of the acknowledged table. Absent: an older release, or Argo CD. */
+  readonly sum?: string;
   /** Wall clock of the holder at the renewal, for users and for Argo CD. */
   readonly heartbeat: number;
   /**
@@ -46,6 +48,10 @@ export interface SlotRecord {
   readonly api?: ApiAddress;
   /** Live events per second of the holder's busiest clusters (load/event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
+  /** Clusters that do not answer the holder. It offers them, since none of its clusters did. */
+  readonly unreached?: readonly string[];
+  /** Offered clusters that answered the holder lately. */
+  readonly reaches?: readonly string[];
   /** The holder has released the slot; the record stays while its {@link landing} counts. */
   readonly released?: true;
   /**
@@ -203,6 +209,7 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
       acked: isEpoch(acked) ? acked : 0,
       heartbeat: 0,
       ...protocolOf(entry),
+      ...defined({ unreached: serversOf(entry['unreached']), reaches: serversOf(entry['reaches']) }),
       ...landingOf(entry),
       ...(load.size === 0 ? {} : { load }),
     });
@@ -216,8 +223,9 @@ function protocolOf({
   version,
   home,
   warm,
+  sum,
   api,
-}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm' | 'api', Json>>>): Partial<SlotRecord> {
+}: Readonly<Partial<Record<'leaseMs' | 'version' | 'home' | 'warm' | 'sum' | 'api', Json>>>): Partial<SlotRecord> {
   const isLease = typeof leaseMs === 'number' && leaseMs > 0 && leaseMs <= longestLeaseMs;
   const isVersion = typeof version === 'number' && Number.isSafeInteger(version) && version > 0;
   const { place, pid, started } = isObject(home) ? home : {};
@@ -227,6 +235,7 @@ function protocolOf({
     ...(isLease ? { leaseMs } : {}),
     ...(isVersion ? { version } : {}),
     ...(isEpoch(warm) ? { warm } : {}),
+    ...(typeof sum === 'string' && /^[0-9a-f]{16}$/.test(sum) ? { sum } : {}),
     ...(isHome ? { home: { place, pid, ...(hasStart ? { started } : {}) } } : {}),
     ...defined({ api: apiOf(api) }),
   };
@@ -250,6 +259,15 @@ function apiOf(value: Json | undefined): ApiAddress | undefined {
   if (typeof address !== 'string' || typeof fingerprint !== 'string') return undefined;
   const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]):\d{1,5}$/.test(address);
   return isAddress && /^[0-9a-f]{64}$/.test(fingerprint) ? { address, fingerprint } : undefined;
+}
+
+/** Upper bound of a list of clusters in a record. */
+export const maxReachServers = 100;
+
+/** Undefined if there are none, or too many. */
+function serversOf(value: Json | undefined): readonly string[] | undefined {
+  const list = Array.isArray(value) ? (value as readonly Json[]).filter((each) => typeof each === 'string') : [];
+  return list.length === 0 || list.length > maxReachServers ? undefined : list;
 }
 
 /** Ignores invalid rates: they must not cost the holder its slot. */

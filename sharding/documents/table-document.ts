@@ -5,7 +5,7 @@ import type { Json } from '#base';
 import { algorithms } from '../distribution/distribution.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { longestLeaseMs } from '../timing/timing.ts';
-import { isEpoch, isNewerEpoch, isSlot, isSlotCount, isWholeNumber, maxSlots } from './bounds.ts';
+import { hasReached, isEpoch, isSlot, isSlotCount, isWholeNumber, maxSlots } from './bounds.ts';
 import type { ParseResult } from './slots-document.ts';
 
 export const tableConfigMap = 'driftless-ownership';
@@ -95,6 +95,21 @@ export function formatTable(table: TableDocument): {
   readonly data: Readonly<Record<string, string>>;
   readonly binaryData?: Readonly<Record<string, string>>;
 } {
+  const json = JSON.stringify({ ...fieldsOf(table), sum: tableSum(table) });
+  if (json.length <= readableBytes) return { data: { [tableKey]: json } };
+  return { data: {}, binaryData: { [compressedKey]: gzipSync(json).toString('base64') } };
+}
+
+/** Two tables of one epoch with different checksums: one of them was edited by hand. */
+export function tableSum(table: TableDocument): string {
+  const known = sums.get(table) ?? sumOf(fieldsOf(table));
+  sums.set(table, known);
+  return known;
+}
+
+const sums = new WeakMap<TableDocument, string>();
+
+function fieldsOf(table: TableDocument): object {
   const { epoch, replicas, algorithm, slots, leaseMs } = table;
   const clusters = Object.fromEntries(
     [...table.entries].map(([server, { names, shards, homes, waits, everyone }]) => [
@@ -111,10 +126,7 @@ export function formatTable(table: TableDocument): {
     ]),
   );
   const movedAt = table.movedAt.size === 0 ? {} : { movedAt: Object.fromEntries(table.movedAt) };
-  const content = { epoch, replicas, algorithm, slots, leaseMs, clusters, ...movedAt };
-  const json = JSON.stringify({ ...content, sum: sumOf(content) });
-  if (json.length <= readableBytes) return { data: { [tableKey]: json } };
-  return { data: {}, binaryData: { [compressedKey]: gzipSync(json).toString('base64') } };
+  return { epoch, replicas, algorithm, slots, leaseMs, clusters, ...movedAt };
 }
 
 class MalformedTableError extends Error {}
@@ -139,8 +151,9 @@ function documentOf(json: Json): TableDocument {
     everyone,
     ...waits.flat().map(({ epoch }) => epoch),
   ]);
-  if (epochs.some((epoch) => isNewerEpoch(epoch, table.epoch)))
-    throw new MalformedTableError('the table waits for an epoch that is newer than itself');
+  // Whoever obeys this table could never acknowledge such an epoch.
+  if (!epochs.every((epoch) => hasReached(table.epoch, epoch)))
+    throw new MalformedTableError('the table waits for an epoch that does not precede its own');
   return table;
 }
 

@@ -57,8 +57,19 @@ export function foreignHoldersMessage(holders: ReadonlyMap<number, string>): str
 
 /** Undefined when every cluster has an owner. */
 export function unownedClustersMessage(servers: Iterable<string>): string | undefined {
-  const list = [...servers];
-  if (list.length === 0) return undefined;
-  const rest = list.length > maxNamedClusters ? ` and ${list.length - maxNamedClusters} more` : '';
-  return `no owner for more than two leases: ${list.slice(0, maxNamedClusters).join(', ')}${rest}`;
+  const named = namedClusters([...servers]);
+  return named === undefined ? undefined : `no owner for more than two leases: ${named}`;
+}
+
+/** Undefined when clusters answer this replica. */
+export function unreachedClustersMessage(servers: readonly string[]): string | undefined {
+  const named = namedClusters(servers);
+  if (named === undefined) return undefined;
+  return `this replica reaches the hub, but for a lease none of its clusters has answered; they are offered to replicas that reach them: ${named}; check the network of its node, and its NetworkPolicy`;
+}
+
+function namedClusters(servers: readonly string[]): string | undefined {
+  if (servers.length === 0) return undefined;
+  const rest = servers.length > maxNamedClusters ? ` and ${servers.length - maxNamedClusters} more` : '';
+  return `${servers.slice(0, maxNamedClusters).join(', ')}${rest}`;
 }

@@ -1,4 +1,5 @@
 import type { OwnershipConditions } from './conditions.ts';
+import type { ForeignController } from './foreign-controller.ts';
 import { foreignHoldersMessage, outOfRangePinsMessage, unownedClustersMessage, standbyMessage } from './findings.ts';
 import type { ProtocolMember } from '../protocol/member.ts';
 import type { LocalInstant } from '../protocol/member-types.ts';
@@ -15,6 +16,7 @@ export interface OwnershipReportDeps {
   readonly rights: OwnershipRights;
   readonly world: OwnershipWorld;
   readonly replicaCount: Pick<ReplicaCount, 'problem'>;
+  readonly foreign: Pick<ForeignController, 'message'>;
   readonly conditions: OwnershipConditions;
   readonly timing: ProtocolTiming;
   readonly now: () => LocalInstant;
@@ -36,7 +38,7 @@ export class OwnershipReport {
 
   /** Updates the conditions. */
   refresh(): void {
-    const { member, rights, conditions, replicaCount } = this.#deps;
+    const { member, rights, conditions, replicaCount, foreign } = this.#deps;
     const problem = replicaCount.problem();
     const { replicas } = rights.table() ?? {};
     const view = rights.view();
@@ -44,6 +46,7 @@ export class OwnershipReport {
       ['ReplicasMismatch', problem?.type === 'ReplicasMismatch' ? problem.message : undefined],
       ['ReplicasUnknown', problem?.type === 'ReplicasUnknown' ? problem.message : undefined],
       ['Standby', this.#standsBy() ? this.#whyStandby(replicas ?? 1) : undefined],
+      ['ForeignController', foreign.message()],
       ['ForeignHolder', foreignHoldersMessage(member.hub().presence.foreign())],
       [
         'PinOutOfRange',

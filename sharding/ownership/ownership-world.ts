@@ -26,7 +26,7 @@ export class OwnershipWorld {
     this.#deps = deps;
   }
 
-  world(state: Pick<LocalState, 'drained' | 'landing' | 'leaving' | 'warm'>): LocalState {
+  world(state: Pick<LocalState, 'drained' | 'landing' | 'leaving' | 'warm' | 'reach'>): LocalState {
     const { replicaCount, weighting, rates } = this.#deps;
     return {
       inputs: this.inputs(),

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { defined, OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
+import { defined, omit, OwnershipLost, seededRandom, Shutdown, sleepOn, UsageError } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
@@ -12,7 +12,7 @@ import type { HubTimestamp } from '../timing/hub-time.ts';
 import { createOwnership } from './ownership.ts';
 import type { OwnershipDeps } from './ownership.ts';
 import { membersKey, parseSlots, slotsConfigMap, slotsKey } from '../documents/slots-document.ts';
-import { tableConfigMap, tableKey } from '../documents/table-document.ts';
+import { sumOf, tableConfigMap, tableKey } from '../documents/table-document.ts';
 import { clusterOf } from '../testing/cluster.ts';
 import { loneReplica } from '../testing/lone-replica.ts';
 import { MemoryHub } from '../testing/memory-hub.ts';
@@ -855,6 +855,44 @@ describe('the shard mapping changed by others', () => {
     expect(renewed.map(({ ControllerName }) => ControllerName)).toEqual(list.map((each) => each.ControllerName));
   });
 
+  it.each([1, 2])(
+    'replaces a table whose owners are exchanged by hand, with a valid checksum, with %i replicas',
+    async (replicas) => {
+      const world = new World();
+      world.hub.scale('StatefulSet', replicas);
+      const fleet = world.fleet(replicas);
+      load(fleet);
+      await world.clock.advance(10_000);
+      const read = (): { readonly epoch: number; readonly clusters: Record<string, { readonly shards: number[] }> } => {
+        const data = world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>;
+        return JSON.parse(data[tableKey] ?? '') as ReturnType<typeof read>;
+      };
+      const table = omit(read() as ReturnType<typeof read> & { readonly sum: string }, 'sum');
+      const exchanged = Object.entries(table.clusters).map(([server, entry]) => {
+        return [server, { ...entry, shards: entry.shards.map((shard) => 1 - shard) }] as const;
+      });
+      const edited = { ...table, clusters: Object.fromEntries(exchanged) };
+      const data = { ...(world.hub.get('ConfigMap', tableConfigMap)?.['data'] as Record<string, string>) };
+      world.hub.put('ConfigMap', tableConfigMap, {
+        data: { ...data, [tableKey]: JSON.stringify({ ...edited, sum: sumOf(edited) }) },
+      });
+      await world.clock.advance(2000);
+      // As after a loss, not as the successor of the edited one.
+      expect(read().epoch).toBeGreaterThan(table.epoch + 1_000_000);
+      world.hub.put('ConfigMap', tableConfigMap, {
+        data: { ...data, [tableKey]: JSON.stringify({ ...edited, sum: sumOf(edited) }) },
+      });
+      // A replica that starts now has not obeyed the table before.
+      const last = fleet.length - 1;
+      await fleet[last]?.stop();
+      const all = [...fleet, world.start(`ctl-${last}`)];
+      load(all.slice(last + 1));
+      expect(await mostOwners(world, all, 2 * leaseMs)).toBe(1);
+      expect(owners(all)).toEqual(once);
+      expect(read().epoch).toBeGreaterThan(table.epoch);
+    },
+  );
+
   /** A pod of Argo CD's own controller: claims the first entry and renews it, as Argo CD does. */
   async function argoRenews(world: World, ms: number): Promise<void> {
     for (let at = 0; at < ms; at += 5000) {
@@ -898,6 +936,90 @@ describe('the shard mapping changed by others', () => {
     await world.clock.advance(10_000);
     expect(owners([only])).toEqual(once);
     expect(mapping(world)[slotsKey]).not.toContain('30000000');
+  });
+});
+
+describe('a cluster with the annotation skip-reconcile', () => {
+  it('and its Applications belong to no replica, until the annotation is removed', async () => {
+    const world = new World();
+    const only = world.start('ctl-0');
+    const skipped = clusterOf('a', { annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' } });
+    const others = clusters.slice(1);
+    load([only], [skipped, ...others]);
+    await world.clock.advance(10_000);
+    expect(owners([only], clusters)).toEqual([0, ...others.map(() => 1)]);
+    const key = appKey('argocd', 'a');
+    expect(only.ownership.ownsApp(key, skipped)).toBe(false);
+    expect(() => only.ownership.assertOwns(skipped.server, key)).toThrow(OwnershipLost);
+    expect(only.ownership.ownsApp(appKey('argocd', 'b'), others[0])).toBe(true);
+    load([only]);
+    await world.clock.advance(1000);
+    expect(only.ownership.ownsApp(key, clusters[0])).toBe(true);
+  });
+});
+
+describe('a replica that reaches the hub, but none of its clusters', () => {
+  type Fleet = readonly [Replica, Replica, Replica];
+  const servers = clusters.map(({ server }) => server);
+
+  async function fleetOf(world: World): Promise<Fleet> {
+    world.hub.scale('StatefulSet', 3);
+    const fleet = world.fleet(3) as unknown as Fleet;
+    load(fleet);
+    await world.clock.advance(10_000);
+    expect(owners(fleet)).toEqual(once);
+    return fleet;
+  }
+
+  const ownedBy = ({ ownership }: Replica): readonly string[] =>
+    servers.filter((server) => ownership.ownsCluster(server));
+
+  async function passes(world: World, fleet: Fleet, ms: number): Promise<void> {
+    for (let at = 0; at < ms; at += 250) {
+      await world.clock.advance(250);
+      expect(Math.max(...owners(fleet))).toBeLessThanOrEqual(1);
+    }
+  }
+
+  it('gives them to one that reaches them, for as long as it does not, and they return once', async () => {
+    const world = new World();
+    const fleet = await fleetOf(world);
+    const [planner, cut, witness] = fleet;
+    const lost = ownedBy(cut);
+    expect(lost.length).toBeGreaterThan(0);
+    cut.ownership.reportReach?.({ unreached: lost, reaches: [] });
+    expect(types(cut)).toEqual(['ClustersUnreached']);
+    await passes(world, fleet, 15_000);
+    // Nobody has reached them yet.
+    expect(ownedBy(cut)).toEqual(lost);
+    expect([...(planner.ownership.offered?.() ?? []), ...(witness.ownership.offered?.() ?? [])]).toEqual([
+      ...lost,
+      ...lost,
+    ]);
+    witness.ownership.reportReach?.({ unreached: [], reaches: lost });
+    await passes(world, fleet, 5000);
+    expect(ownedBy(witness)).toEqual(expect.arrayContaining([...lost]));
+    expect([ownedBy(cut), owners(fleet)]).toEqual([[], once]);
+    const { epoch } = planner.ownership.facts();
+    // The witness stops to report them: they stay, because their home does not reach them.
+    witness.ownership.reportReach?.({ unreached: [], reaches: [] });
+    await passes(world, fleet, 120_000);
+    expect(planner.ownership.facts().epoch).toBe(epoch);
+    cut.ownership.reportReach?.({ unreached: [], reaches: [] });
+    await passes(world, fleet, 10_000);
+    expect(ownedBy(cut)).toEqual(lost);
+    expect([owners(fleet), types(cut)]).toEqual([once, []]);
+  });
+
+  it('keeps them when no replica reaches them, and nothing moves', async () => {
+    const world = new World();
+    const fleet = await fleetOf(world);
+    const before = fleet.map(ownedBy);
+    const { epoch } = fleet[0].ownership.facts();
+    for (const replica of fleet) replica.ownership.reportReach?.({ unreached: ownedBy(replica), reaches: [] });
+    await passes(world, fleet, 120_000);
+    expect(fleet.map(ownedBy)).toEqual(before);
+    expect(fleet[0].ownership.facts().epoch).toBe(epoch);
   });
 });
 
@@ -1295,6 +1417,14 @@ describe('a replica that fills its caches first', () => {
     return [world, fleet];
   }
 
+  it('prepares for nothing any more when it is cut off from the hub for longer than its lease', async () => {
+    const [world, [, , third]] = await threeOfThem();
+    expect(third.ownership.gaining().size).toBeGreaterThan(4);
+    third.client.cut = true;
+    await world.clock.advance(leaseMs);
+    expect([third.ownership.leaseLeftMs(), third.ownership.gaining().size]).toEqual([0, 0]);
+  });
+
   it('gets its clusters when it is prepared; until then their owner may write', async () => {
     const [world, fleet] = await threeOfThem();
     const [, , third] = fleet;
@@ -1401,6 +1531,20 @@ describe('a mapping restored from a backup', () => {
     }
 
     const home = { place: 'pod/a', pid: 1, isRunning: () => false };
+
+    it('takes its slot back at once when the only replica restarts in its place after a long time', async () => {
+      const world = new World();
+      world.hub.scale('StatefulSet', 1);
+      const first = world.start('ctl-0', { home });
+      load([first]);
+      await world.clock.advance(5000);
+      first.kill();
+      await world.clock.advance(600_000);
+      const successor = world.start('ctl-0', { home });
+      load([successor]);
+      await world.clock.advance(3000);
+      expect(owners([successor])).toEqual(once);
+    });
 
     it('has no second owner though a holder restarts, whose slot has another holder by now', async () => {
       const world = new World();

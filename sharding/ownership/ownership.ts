@@ -10,13 +10,16 @@ import { HubCoordinator } from './coordinator.ts';
 import type { ShardingAlgorithm } from '../distribution/distribution.ts';
 import { EventRateBook } from '../load/event-rates.ts';
 import type { ApiAddress, LandingWrites } from '../documents/slots-document.ts';
+import { ForeignController } from './foreign-controller.ts';
+import type { ForeignStatusWrite } from './foreign-controller.ts';
+import { unreachedClustersMessage } from './findings.ts';
 import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
 import { hubHints } from '../documents/hub-hints.ts';
 import type { HubTime } from '../timing/hub-time.ts';
 import { unknownShardError } from './identity.ts';
 import { ProtocolMember } from '../protocol/member.ts';
-import type { LocalInstant, LocalState } from '../protocol/member-types.ts';
+import type { ClusterReach, LocalInstant, LocalState } from '../protocol/member-types.ts';
 import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
@@ -88,6 +91,8 @@ export interface OwnershipDeps {
   readonly prepares?: boolean;
   /** For clusters without the annotation driftless.io/split; 1: not split. */
   readonly defaultParts?: number;
+  /** True: reports application controllers that run beside us and share no protocol. */
+  readonly findsOthers?: boolean;
   /** How clusters are weighed under consistent hashing; default: by Applications. */
   readonly weighting?: ClusterWeighting;
 }
@@ -131,6 +136,7 @@ class LeasedOwnership implements Ownership {
   readonly #announcements: OwnershipAnnouncer;
   readonly #report: OwnershipReport;
   readonly #conditions: OwnershipConditions;
+  readonly #foreign: ForeignController;
   readonly #suspends: SuspendDetector;
   readonly #rates = new EventRateBook();
   readonly #handOvers = new HandOverLog();
@@ -143,6 +149,7 @@ class LeasedOwnership implements Ownership {
   #leavingSince: number | undefined;
   #prepared: ReadonlySet<string> = new Set();
   #leaseEnd: ClockTimer | undefined;
+  #reach: ClusterReach | undefined;
 
   constructor(deps: OwnershipDeps) {
     this.#deps = deps;
@@ -178,7 +185,9 @@ class LeasedOwnership implements Ownership {
     this.#suspends = new SuspendDetector({ monotonic, boot: deps.bootMs ?? monotonic, hub: deps.hubTime });
     this.#writes = new InFlightWrites(timing.marginMs, () => this.#now().monotonic);
     this.#announcements = new OwnershipAnnouncer(logger);
-    const reported = { member, rights, world, replicaCount, conditions, timing, now, hostname, numbered };
+    this.#foreign = new ForeignController({ client, namespace, clock, ownWorkload: deps.controllerName });
+    const foreign = this.#foreign;
+    const reported = { member, rights, world, replicaCount, foreign, conditions, timing, now, hostname, numbered };
     this.#report = new OwnershipReport(reported);
     this.#meters = this.#registerMetrics(deps.metrics);
     this.#coordinator = new HubCoordinator({
@@ -235,7 +244,8 @@ class LeasedOwnership implements Ownership {
         onSlots: (slots) => this.#member.notice(slots, this.#now()),
         onNews: (what) => this.#coordinator.hint(what),
       });
-      await Promise.all([this.#coordinator, this.#replicaCount, ...hints].map((each) => each.run(inner)));
+      const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
+      await Promise.all([this.#coordinator, this.#replicaCount, ...hints, ...looks].map((each) => each.run(inner)));
     }).finally(() => this.#leaseEnd?.cancel());
   }
 
@@ -324,6 +334,23 @@ class LeasedOwnership implements Ownership {
     return this.#announcements.onChange(listener);
   }
 
+  offered(): ReadonlySet<string> {
+    const own = this.#member.slot(this.#now());
+    const holders = [...this.#member.hub().holders().values()].filter(({ slot }) => slot !== own);
+    return new Set(holders.flatMap(({ unreached = [] }) => unreached));
+  }
+
+  reportReach(reach: ClusterReach): void {
+    const isNew = JSON.stringify(reach) !== JSON.stringify(this.#reach);
+    this.#reach = reach;
+    this.#conditions.set('ClustersUnreached', unreachedClustersMessage(reach.unreached));
+    if (isNew) this.#coordinator.wake();
+  }
+
+  noteForeignWrite(write: ForeignStatusWrite): void {
+    this.#foreign.noteWrite(write);
+  }
+
   table(): readonly { readonly server: string; readonly name: string; readonly shard: number }[] {
     const entries = [...(this.#rights.table()?.entries ?? [])].filter(([server]) => server !== unresolvedDestination);
     return entries.flatMap(([server, { names, shards }]) =>
@@ -385,7 +412,7 @@ class LeasedOwnership implements Ownership {
   #worldNow(leaving: boolean): LocalState {
     const warm = this.#deps.prepares === true ? this.#isWarm() : undefined;
     const landing = leaving ? this.#landing() : undefined;
-    return this.#world.world({ leaving, drained: this.#isDrained(leaving), landing, warm });
+    return this.#world.world({ leaving, drained: this.#isDrained(leaving), landing, warm, reach: this.#reach });
   }
 
   /** Waits a moment for answers at the end, then gives up requests that still run. */

@@ -4,6 +4,8 @@ import type { ShardedCluster } from '../distribution/distribution.ts';
 import type { BalancedTable } from '../distribution/rebalance.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
 import type { TableEntry } from '../documents/table-document.ts';
+import type { ClusterReach } from '../protocol/member-types.ts';
+import type { ForeignStatusWrite } from './foreign-controller.ts';
 import type { HandOver } from './hand-over-log.ts';
 
 /** Identity of this replica. Without a slot (standby), `shard` is undefined. */
@@ -83,6 +85,15 @@ export interface Ownership extends Runnable {
    * longer than a lease.
    */
   settled(): boolean;
+  /** Clusters, by `clusterKey`, that other replicas offer: report whether this one reaches them. */
+  offered?(): ReadonlySet<string>;
+  /** Which clusters answer this replica; call it after each change. */
+  reportReach?(reach: ClusterReach): void;
+  /**
+   * Another application controller wrote the status of an Application of ours; several become a
+   * condition. Absent: other controllers are expected (shadow).
+   */
+  noteForeignWrite?(write: ForeignStatusWrite): void;
   /** Sorted by type. */
   conditions(): readonly OwnershipCondition[];
   /** All that this replica knows about the owners, for display. */
@@ -143,7 +154,9 @@ export interface OwnershipCondition {
     | 'ReplicasUnknown'
     | 'InvalidSplit'
     | 'PinOutOfRange'
+    | 'ForeignController'
     | 'ForeignHolder'
+    | 'ClustersUnreached'
     | 'ClusterUnowned';
   readonly message: string;
   /** Wall time in milliseconds. */

@@ -3,6 +3,7 @@ import { DriftlessError } from '#base';
 import type { RequestOutcome } from '#base';
 import { KubeApiError, KubeConnectionError } from '#kube';
 import { appKey } from '#model';
+import { anyServer } from '../documents/slots-document.ts';
 import { minMarginMs } from '../timing/timing.ts';
 import { InFlightWrites } from './writes-under-way.ts';
 
@@ -61,4 +62,28 @@ it('a write that was refused or never sent is over', async () => {
   expect(await after(answer(422))).toEqual([0, 0]);
   const never = new KubeConnectionError('https://a', 'refused', undefined, { neverSent: true });
   expect(await after(never)).toEqual([0, 0]);
+});
+
+it('writes without an answer may reach a server for as long as the last of them, and any server if they are many', async () => {
+  let now = 1000;
+  const writes = new InFlightWrites(minMarginMs, () => now);
+  const reset = new KubeConnectionError('https://a', 'connection reset', undefined);
+  const fail = (server: string): Promise<void> =>
+    writes.run({ ...write, server }, () => Promise.reject(reset)).catch(() => undefined);
+  await fail('https://a');
+  now += 4000;
+  await fail('https://a');
+  await fail('https://b');
+  now += 1000;
+  expect(writes.landing()).toEqual(
+    new Map([
+      ['https://a', minMarginMs - 1000],
+      ['https://b', minMarginMs - 1000],
+    ]),
+  );
+  now += 3000;
+  for (let i = 0; i < 100; i += 1) await fail(`https://c${i}`);
+  expect(writes.landing()).toEqual(new Map([[anyServer, minMarginMs]]));
+  void writes.run(write, () => new Promise(() => undefined));
+  expect(writes.landing()).toBeUndefined();
 });

@@ -6,6 +6,7 @@ import { HolderPresence } from './presence.ts';
 import { hasReached, newestEpoch } from '../documents/bounds.ts';
 import { heldSlots, isForeign, unknownHolder } from '../documents/slots-document.ts';
 import type { SlotHolders } from '../documents/slots-document.ts';
+import { tableSum } from '../documents/table-document.ts';
 import type { TableDocument, ReleaseWait } from '../documents/table-document.ts';
 import { longestLeaseMs, protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -96,6 +97,17 @@ export class HubKnowledge {
   hidden(): readonly number[] {
     const holders = this.holders();
     return this.#unseen.writing().filter((slot) => !holders.has(slot));
+  }
+
+  /**
+   * Reports whether a holder obeys a table of this epoch with other content: one of the two was
+   * edited by hand.
+   */
+  isContested(table: TableDocument): boolean {
+    return [...this.holders()].some(
+      ([slot, { acked, sum }]) =>
+        acked === table.epoch && sum !== undefined && sum !== tableSum(table) && !this.presence.isExpired(slot),
+    );
   }
 
   /** Reports whether the holder acknowledged the epoch, or is gone. */

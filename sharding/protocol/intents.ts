@@ -5,8 +5,9 @@ import { isProvablyGone, recordedProcess } from '../documents/process-location.t
 import type { ProcessLocation } from '../documents/process-location.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
-import { unknownHolder } from '../documents/slots-document.ts';
+import { maxReachServers, unknownHolder } from '../documents/slots-document.ts';
 import type { ApiAddress, LandingWrites, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import { tableSum } from '../documents/table-document.ts';
 import type { LeaseState, SlotLease } from './lease-state.ts';
 import { protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
@@ -67,9 +68,23 @@ function renewalReason(situation: ProtocolSituation): string | undefined {
   const { hub, leaseState, now, timing } = situation;
   const lease = leaseState.lease();
   if (lease === undefined || !isClaimInSlots(hub, leaseState) || leaseState.leaseLeft(now) === 0) return 'renewal';
-  const known = hub.holders().get(lease.slot)?.warm ?? 0;
+  const record = hub.holders().get(lease.slot);
+  const known = record?.warm ?? 0;
+  const { unreached, reaches } = reachOf(situation.world);
+  if (!isSameList(unreached, record?.unreached) || !isSameList(reaches, record?.reaches)) return 'reachability';
   if (leaseState.hasAcked() && !hasReached(known, preparedEpoch(situation))) return 'filled caches';
   return now.monotonic >= renewalDueAt(lease, hub, timing) ? 'renewal' : undefined;
+}
+
+/** For the record: without empty lists, which it does not keep. */
+function reachOf({ reach }: LocalState): Pick<SlotRecord, 'unreached' | 'reaches'> {
+  const listed = (servers: readonly string[] = []): readonly string[] | undefined =>
+    servers.length === 0 ? undefined : servers.slice(0, maxReachServers);
+  return defined({ unreached: listed(reach?.unreached), reaches: listed(reach?.reaches) });
+}
+
+function isSameList(a: readonly string[] = [], b: readonly string[] = []): boolean {
+  return a.join('\n') === b.join('\n');
 }
 
 /** When a lease is renewed. Later while parts move: their owners' writes to the slots go first. */
@@ -311,23 +326,26 @@ function writeOwnRecord(
   slot: number,
   { acked, why }: RecordUpdate,
 ): SlotsIntent {
-  const { hub, world, now, self, timing } = situation;
+  const { hub, leaseState, world, now, self, timing } = situation;
   const { name: holder, incarnation, renewals } = self;
   const old = slots.get(slot);
   const ours = old?.incarnation === incarnation ? old : undefined;
   const landing = hub.landing.remaining(slot, now.monotonic);
+  const obeyed = leaseState.table();
+  const newest = newestEpoch(acked, ours?.acked ?? 0);
   const record = {
     slot,
     holder,
     incarnation,
     renewals,
     heartbeat: now.wall,
-    acked: newestEpoch(acked, ours?.acked ?? 0),
+    acked: newest,
+    ...(obeyed?.epoch === newest ? { sum: tableSum(obeyed) } : {}),
     leaseMs: timing.leaseMs,
     version: protocolVersion,
     ...(world.warm === undefined ? {} : { warm: newestEpoch(preparedEpoch(situation), ours?.warm ?? 0) }),
     ...(self.home === undefined ? {} : { home: recordedProcess(self.home) }),
-    ...defined({ load: world.load, api: self.api }),
+    ...defined({ load: world.load, api: self.api, ...reachOf(world) }),
     ...(landing.size === 0 ? {} : { landing }),
   };
   return { write: 'slots', slots: new Map(slots).set(slot, record), count: slotLimit(situation), why };

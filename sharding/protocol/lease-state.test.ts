@@ -4,10 +4,10 @@ import { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
-import { unresolvedDestination } from '../documents/table-document.ts';
+import { tableSum, unresolvedDestination } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry } from '../documents/table-document.ts';
 import { LeaseState } from './lease-state.ts';
-import { timingOf } from '../timing/timing.ts';
+import { longestLeaseMs, timingOf } from '../timing/timing.ts';
 
 /*
  * The rules for releasing and taking up parts, one at a time. They overlap, so random schedules of
@@ -123,6 +123,30 @@ describe('obeying and taking up', () => {
     // The other one released under 4000, and took up again under 5000.
     replica.look({ table: table(4000), slots: [record(own, 4000), record(other, 5000)], ms: 2300 });
     expect(replica.owned()).toEqual([]);
+  });
+
+  it('takes up nothing while another holder obeys other content under the same epoch', () => {
+    const edited = table(4000);
+    const others = { ...record(other, 4000), sum: tableSum(table(4000, { shards: [other] })) };
+    const replica = holder(edited);
+    replica.renew(4000, 2200);
+    replica.look({ table: edited, slots: [record(own, 4000), others], ms: 2300 });
+    expect(replica.owned()).toEqual([]);
+    replica.look({ table: edited, slots: [record(own, 4000), { ...others, sum: tableSum(table(4000)) }], ms: 2400 });
+    expect(replica.owned()).toEqual(['https://a']);
+  });
+
+  it('takes up beside other content of a holder that is gone', () => {
+    const edited = table(4000);
+    const gone = { ...record(other, 4000), sum: tableSum(table(4000, { shards: [other] })) };
+    const replica = holder(edited);
+    let ms = 2000;
+    for (; ms < 5000 + longestLeaseMs; ms += 1000) {
+      replica.renew(4000, ms);
+      replica.look({ table: edited, slots: [record(own, 4000), gone], ms: ms + 1 });
+      if (ms < longestLeaseMs) expect(replica.owned()).toEqual([]);
+    }
+    expect(replica.owned()).toEqual(['https://a']);
   });
 
   it('waits for a named holder until that has acknowledged the table', () => {

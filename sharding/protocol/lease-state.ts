@@ -201,6 +201,7 @@ export class LeaseState {
     // takes from it.
     if (isNewerEpoch(hub.floor(this.#table), this.#table.epoch)) return;
     const { slot } = this.#lease;
+    if (hub.isContested(this.#table)) return;
     let open = false;
     const taken = new Map<string, ReadonlySet<number>>();
     for (const [server, entry] of this.#table.entries) {

@@ -36,6 +36,14 @@ export function isApparentlyNew(table: ParseResult<TableDocument>, slots: ParseR
   return slots.state === 'missing' || slots.value.size === 0;
 }
 
+/** Which clusters answer this replica. By `clusterKey`, sorted. */
+export interface ClusterReach {
+  /** Clusters of this replica that do not answer it, while none of them does. */
+  readonly unreached: readonly string[];
+  /** Clusters that others offer, and that answered this replica lately. */
+  readonly reaches: readonly string[];
+}
+
 export interface LocalState {
   /** Undefined before the first full list of clusters. */
   readonly inputs: PlanInputs | undefined;
@@ -57,6 +65,8 @@ export interface LocalState {
   readonly warm?: boolean | undefined;
   /** The process is shutting down: release the slot. */
   readonly leaving: boolean;
+  /** Absent: unknown, and nothing is offered. */
+  readonly reach?: ClusterReach | undefined;
   /** Event rates of our clusters, to report with the next renewal. */
   readonly load?: ReadonlyMap<string, number>;
 }

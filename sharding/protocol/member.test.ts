@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { partKey } from '../distribution/parts.ts';
 import type { SlotClaims } from '../documents/claims.ts';
 import { ProtocolMember } from './member.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
@@ -6,6 +7,7 @@ import { nextTable } from './plan.ts';
 import type { PlanContext, PlanInputs } from './plan.ts';
 import { unknownHolder } from '../documents/slots-document.ts';
 import type { ParseResult, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
+import { tableSum } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 
@@ -183,8 +185,44 @@ describe('what a replica writes', () => {
     const older = slotsOf(record(0, { acked: table.epoch - 1 }));
     actor.look(ok(table), older);
     expect(actor.wants()).toBeUndefined();
-    for (let ms = 0; ms < timing.leaseMs; ms += 100) actor.look(ok(table), older);
+    for (let ms = 100; ms < timing.leaseMs; ms += 100) {
+      actor.look(ok(table), older);
+      expect(actor.wants()).toBeUndefined();
+    }
+    actor.look(ok(table), older);
     expect(slotsWritten(actor.wants()).has(1)).toBe(true);
+  });
+
+  it('a table with a new epoch, for everyone, when another holder obeys other content of the same epoch', async () => {
+    const actor = new Actor(0, { inputs: inputs('a', 'b') });
+    const obeying = record(1, { acked: table.epoch, version: 1 });
+    const calm = await actor.settle(ok(table), [{ ...obeying, sum: tableSum(table) }]);
+    actor.sleep(timing.publishMs);
+    actor.look(ok(table), calm);
+    expect(actor.wants()).toBeUndefined();
+    const others = { ...obeying, sum: tableSum(withShard(table, table.epoch, 1)) };
+    actor.look(ok(table), slotsOf(...(calm.state === 'ok' ? calm.value.values() : []), others));
+    const intent = actor.wants();
+    const written = intent?.write === 'table' ? intent.table : undefined;
+    expect(written?.epoch).toBeGreaterThan(table.epoch);
+    expect([...(written?.entries.values() ?? [])].map(({ everyone }) => everyone)).toEqual(
+      [1, 2, 3].map(() => written?.epoch),
+    );
+  });
+
+  it('its claim beside a table that it publishes, and the claims of others', async () => {
+    const actor = new Actor(0);
+    actor.claims = new Map([[1, { incarnation: 'p1/0', leaseMs: timing.leaseMs }]]);
+    const slots = await actor.settle(missing, [record(1)]);
+    actor.sleep(timing.publishMs);
+    actor.look(missing, slots);
+    const intent = actor.wants();
+    const incarnation = slots.state === 'ok' ? slots.value.get(0)?.incarnation : undefined;
+    expect(incarnation).toBeDefined();
+    expect(intent?.write === 'table' && Object.fromEntries(intent.claims)).toEqual({
+      0: { incarnation, leaseMs: timing.leaseMs },
+      1: { incarnation: 'p1/0', leaseMs: timing.leaseMs },
+    });
   });
 
   it('no acknowledgment before all its writes have landed', async () => {
@@ -468,6 +506,50 @@ describe('what a replica writes', () => {
     expect(steps).toEqual(['acknowledgment', 'a dead holder']);
   });
 
+  it('the claim of a dead holder out of the register first, and then its slot free', async () => {
+    const actor = new Actor(1);
+    actor.claims = new Map([[0, { incarnation: 'p0/0', leaseMs: timing.leaseMs }]]);
+    let slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    const steps: string[] = [];
+    for (let ms = 0; ms <= timing.leaseMs + 500; ms += 100) {
+      actor.look(ok(table), slots);
+      const intent = actor.wants();
+      if (intent === undefined || intent.write === 'table') continue;
+      actor.member.wrote(intent, actor.now(), actor.now());
+      if (intent.write === 'claims') actor.claims = intent.claims;
+      else slots = ok(intent.slots);
+      const isHeld = slots.state === 'ok' && slots.value.has(0);
+      if (intent.why !== 'renewal')
+        steps.push(`${intent.why}: ${actor.claims.has(0) ? 'claim' : ''} ${isHeld ? 'slot' : ''}`);
+    }
+    expect(steps).toEqual(['a dead holder:  slot', 'a dead holder:  ']);
+  });
+
+  it('another table when nothing but time has passed, and moved parts have rested', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const weights = new Map(ids.map((id) => [partKey(`https://${id}`, 0, 1), 1]));
+    const of = { ...inputs(...ids), algorithm: 'consistent-hashing', weights } as const;
+    const first = tableOf(undefined, of);
+    const entries = [...first.entries].map(([server, entry]) => {
+      const all = server === '' ? entry.shards : entry.shards.map(() => 0);
+      return [server, { ...entry, shards: all, homes: all, everyone: 0 }] as const;
+    });
+    // Everything has moved to one shard a millisecond ago.
+    const movedAt = new Map([...weights.keys()].map((part) => [part, 1]));
+    const uneven = ok({ ...first, entries: new Map(entries), movedAt });
+    const actor = new Actor(0, { inputs: of });
+    const others = [record(1, { acked: first.epoch, version: 1 })];
+    const wantsAfter = async (ms: number): Promise<WriteIntent['write'] | undefined> => {
+      actor.sleep(ms);
+      const slots = await actor.settle(uneven, others);
+      actor.look(uneven, slots);
+      return actor.wants()?.write;
+    };
+    expect(await wantsAfter(0)).toBeUndefined();
+    expect(await wantsAfter(300_000)).toBeUndefined();
+    expect(await wantsAfter(300_000)).toBe('table');
+  });
+
   it('nothing more for a slot that has another holder now', async () => {
     const actor = new Actor(1);
     await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
@@ -490,6 +572,16 @@ describe('the next table', () => {
   it('waits for everyone with a new cluster', () => {
     expect(settled.entries.get('https://c')?.everyone).toBe(settled.epoch);
     expect(settled.entries.get('https://a')?.everyone).toBe(0);
+  });
+
+  it('still waits for everyone with a cluster whose table before a holder has not acknowledged', () => {
+    const everyoneOf = (changes: Partial<PlanContext>): number | undefined => {
+      const next = tableOf(settled, inputs('a', 'b', 'c', 'd'), changes);
+      return next.entries.get('https://c')?.everyone;
+    };
+    expect(everyoneOf({ settled: ({ slot }) => slot === 0 })).toBe(settled.epoch);
+    expect(everyoneOf({ settled: () => true })).toBe(0);
+    expect(everyoneOf({ settled: () => false, holders: [] })).toBe(0);
   });
 
   it('waits for everyone where a name now means other clusters, though the names of the cluster are the same', () => {
@@ -545,5 +637,18 @@ describe('the next table', () => {
   it('gives the clusters of an absent slot to live holders', () => {
     const without = tableOf(settled, inputs('a', 'b', 'c'), { live: [0], holders: [0], absent: new Set([1]) });
     expect(new Set([...without.entries.values()].flatMap(({ shards }) => shards))).toEqual(new Set([0]));
+  });
+
+  it('leaves the clusters of an absent slot with their stand-ins, whatever the load of these', () => {
+    const of = inputs('a', 'b', 'c', 'd', 'e', 'f');
+    const shorthanded = { replicas: 3, absent: new Set([2]), settled: () => true };
+    const three = tableOf(undefined, of, { replicas: 3, holders: [0, 1, 2], live: [0, 1, 2] });
+    const standIns = tableOf(three, of, shorthanded);
+    const owners = (table: TableDocument): unknown =>
+      [...table.entries].map(([server, { shards }]) => [server, shards]);
+    const [busy] = standIns.entries.get('https://c')?.shards ?? [];
+    const own = of.clusters.filter(({ server }) => standIns.entries.get(server)?.homes[0] === busy);
+    const heavier = { ...of, weights: new Map(own.map(({ server }) => [partKey(server, 0, 1), 100])) };
+    expect(owners(nextTable(standIns, heavier, { ...context, ...shorthanded }) ?? standIns)).toEqual(owners(standIns));
   });
 });

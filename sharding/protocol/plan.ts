@@ -2,6 +2,8 @@ import { rankClusters } from '../distribution/distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from '../distribution/distribution.ts';
 import { clusterKey, partKey } from '../distribution/parts.ts';
 import { rebalance } from '../distribution/rebalance.ts';
+import { candidatesOf } from './offers.ts';
+import type { ClusterOffers } from './offers.ts';
 import { epochAfterLoss, nextEpoch } from '../documents/bounds.ts';
 import { unresolvedDestination, unresolvedParts } from '../documents/table-document.ts';
 import type { TableDocument, TableEntry, ReleaseWait } from '../documents/table-document.ts';
@@ -29,6 +31,8 @@ export interface PlanContext {
    * filled. `isAnnounced`: the current table announces the part to it. Absent: every holder may.
    */
   readonly isReady?: (slot: number, isAnnounced: boolean) => boolean;
+  /** Clusters that holders offer because none of theirs answers. Absent: none. */
+  readonly offers?: ClusterOffers;
   /** The newest epoch that may be in use. */
   readonly epochFloor: number;
   /** From 0 to 999, different for each plan. */
@@ -123,13 +127,15 @@ function startingSlots(current: TableDocument | undefined, { replicas, holders }
   return Array.from({ length: replicas }, (_, slot) => slot).filter((slot) => !had.has(slot) && !held.has(slot));
 }
 
-type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas' | 'isReady'> & Pick<PlanInputs, 'weights'>;
+type StandIns = Pick<PlanContext, 'live' | 'absent' | 'replicas' | 'isReady' | 'offers'> & Pick<PlanInputs, 'weights'>;
 
 /**
  * Gives the parts of absent slots to the least loaded live holders: a dead replica that is not
  * replaced must not leave clusters without an owner (in Argo CD it does, for days). A stand-in
  * keeps its parts until the slot is held again. When a part moves between live holders, its present
- * owner keeps it until the new one is ready.
+ * owner keeps it until the new one is ready. A cluster whose owner reaches none of its clusters is
+ * given to a holder that has reached it, and returns when it answers there again; if no holder
+ * reaches it, it stays.
  */
 function assignStandIns(current: TableDocument | undefined, homes: EntryHomes, context: StandIns): WantedEntries {
   const able = context.live.filter((slot) => slot < context.replicas && !context.absent.has(slot));
@@ -141,10 +147,17 @@ function assignStandIns(current: TableDocument | undefined, homes: EntryHomes, c
     list.forEach((slot, part) => load(slot, weightOf(server, part, list.length)));
   const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>();
   for (const [server, { names, homes: list }] of homes) {
+    const offer = context.offers?.get(server);
     const old = current?.entries.get(server);
     const before = old?.shards.length === list.length ? old : undefined;
     const shards = list.map((home, part) => {
       const earlier = before?.shards[part];
+      const candidates = offer && candidatesOf(offer, { home, earlier, able });
+      if (candidates !== undefined) {
+        const slot = leastLoaded(candidates, loads);
+        if (slot !== home) load(slot, weightOf(server, part, list.length));
+        return slot;
+      }
       if (!context.absent.has(home) && earlier !== undefined && earlier !== home && context.live.includes(earlier))
         return context.isReady?.(home, before?.homes[part] === home) === false ? earlier : home;
       if (!context.absent.has(home) || able.length === 0) return home;

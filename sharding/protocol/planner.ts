@@ -4,6 +4,7 @@ import { claimsBesideTable } from './intents.ts';
 import type { ProtocolSituation } from './intents.ts';
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, WriteIntent, LocalState } from './member-types.ts';
+import { offersOf } from './offers.ts';
 import { nextTable } from './plan.ts';
 import type { PlanInputs } from './plan.ts';
 import type { TableDocument } from '../documents/table-document.ts';
@@ -13,7 +14,7 @@ interface PlannedInputs {
   readonly table: TableDocument | undefined;
   readonly inputs: PlanInputs;
   readonly replicas: number;
-  /** Live, absent and unready slots. */
+  /** Live, absent and unready slots, and offered clusters. */
   readonly present: string;
   readonly at: number;
 }
@@ -55,14 +56,17 @@ export class TablePlanner {
       return undefined;
     const floor = hub.floor(leaseState.table());
     const published = hub.published();
-    const valid = published !== undefined && !isNewerEpoch(floor, published.epoch) ? published : undefined;
+    const isValid = published !== undefined && !isNewerEpoch(floor, published.epoch);
+    const valid = isValid && !hub.isContested(published) ? published : undefined;
     // Build only on a table that we obey and have acknowledged, so that unacknowledged epochs do
     // not pile up.
     if (valid !== undefined && leaseState.acked() !== valid.epoch) return undefined;
     const replicas = wantedReplicas(world, published);
     const [live, absent] = [hub.presence.live(), hub.presence.absent(now.monotonic)];
     const cold = hub.presence.cold(now.monotonic);
-    const present = `${live.join()} ${[...absent].join()} ${[...cold].join()}`;
+    const offers = offersOf(slots, live);
+    const shown = [...offers].map(([server, offer]) => [server, ...offer.unreachedBy, '', ...offer.reachedBy].join());
+    const present = `${live.join()} ${[...absent].join()} ${[...cold].join()} ${shown.join(' ')}`;
     const same = { table: valid, inputs: world.inputs, replicas, present };
     if (this.#isPlanned(same, now)) return undefined;
     const table = nextTable(valid, world.inputs, {
@@ -72,6 +76,7 @@ export class TablePlanner {
       absent,
       isReady: (slot, isAnnounced) => hub.presence.isReady(slot, isAnnounced, now.monotonic),
       holders: [...slots.keys()],
+      offers,
       epochFloor: newestEpoch(floor, published?.epoch ?? 0),
       nonce: shardOfText(`${self.incarnation} ${now.monotonic}`, 1000),
       now: Math.round(now.wall),

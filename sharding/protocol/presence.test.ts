@@ -155,16 +155,42 @@ describe('an unknown holder', () => {
   });
 });
 
+describe('a slot without a holder', () => {
+  function seen(presence: HolderPresence, holders: readonly SlotRecord[], ms: number): void {
+    const slots = new Map(holders.map((holder) => [holder.slot, holder]));
+    presence.observe({ slots, sentAt: ms, answeredAt: ms, replicas: 2, epoch: 0 });
+  }
+
+  it('is absent after a lease, because its replica may be starting', () => {
+    const presence = new HolderPresence(timing);
+    seen(presence, [record()], 1000);
+    expect([...presence.absent(999 + leaseMs)]).toEqual([]);
+    expect(presence.absences(1000)).toEqual([1000 + leaseMs]);
+    expect([...presence.absent(1000 + leaseMs)]).toEqual([1]);
+  });
+
+  it('is absent a moment after its holder is known to have died', () => {
+    const presence = new HolderPresence(timing);
+    const dead = record({ slot: 1 });
+    let diedAt = 0;
+    for (; !presence.isExpired(1); diedAt += 1000) seen(presence, [record({ renewals: diedAt }), dead], diedAt);
+    diedAt -= 1000;
+    seen(presence, [record()], diedAt + 1);
+    expect([...presence.absent(diedAt + timing.standInMs - 1)]).toEqual([]);
+    expect([...presence.absent(diedAt + timing.standInMs)]).toEqual([1]);
+  });
+});
+
 describe('a claim that only the register shows', () => {
   const claims: SlotClaims = new Map([[2, { incarnation: 'p2/0', leaseMs }]]);
 
-  function unseen(times: readonly number[]): number | undefined {
+  function unseen(times: readonly number[], holders: readonly SlotRecord[] = []): number | undefined {
     const found = new UnseenClaims(timing);
     for (const ms of times)
       found.observe({
         table: { state: 'missing' },
         claims,
-        slots: { state: 'ok', value: new Map() },
+        slots: { state: 'ok', value: new Map(holders.map((holder) => [holder.slot, holder])) },
         since: ms,
         slotsSince: ms,
         until: ms,
@@ -177,6 +203,11 @@ describe('a claim that only the register shows', () => {
     expect(unseen([0, timing.validMs])).toBe(leaseMs);
     // It may have been in the slots, and renewed there, meanwhile.
     expect(unseen([0, timing.validMs + 1])).toBe(timing.validMs + 1 + leaseMs);
+  });
+
+  it('needs no wait when its holder has another slot: the register was edited by hand', () => {
+    expect(unseen([0], [record({ incarnation: 'p2/0' })])).toBeUndefined();
+    expect(unseen([0], [record({ incarnation: 'p3/0' })])).toBe(leaseMs);
   });
 });
 

@@ -26,8 +26,10 @@ export class UnseenClaims {
     const wasAway = slotsSince - this.#lookedAt > this.#timing.validMs;
     this.#lookedAt = until;
     const unseen = new Map<number, UnseenClaim>();
+    // A claim is of one slot: if the slots show it elsewhere, the register was edited by hand.
+    const seen = new Set(slots.state === 'ok' ? [...slots.value.values()].map(({ incarnation }) => incarnation) : []);
     for (const [slot, record] of claims) {
-      if (slots.state === 'ok' && slots.value.get(slot)?.incarnation === record.incarnation) continue;
+      if (seen.has(record.incarnation)) continue;
       const before = wasAway ? undefined : this.#unseen.get(slot);
       unseen.set(slot, before?.record.incarnation === record.incarnation ? before : { record, since: until });
     }

@@ -155,7 +155,7 @@ export class FleetSimulation implements SimulatedFleet {
     this.#born += 1;
     const rate = 0.95 + this.#random.next() * 0.1;
     const clock = new MachineClock(this.#time, { rate, skew: (this.#random.next() - 0.5) * 600_000 });
-    const line: NetworkLine = { clock, cutUntil: 0, cut: 'all' };
+    const line: NetworkLine = { clock, cutUntil: 0, cut: 'all', sentWrites: [] };
     const heartbeatMs = this.scenario.mixed ? (this.pick(heartbeats) ?? 10_000) : 10_000;
     const hubTime = new HubTime();
     const ownership = this.#ownershipOf(name, { line, heartbeatMs, hubTime, controllerName });

@@ -22,6 +22,8 @@ export interface NetworkLine {
   /** Until then `cut` requests are blocked: all, reads or writes. */
   cutUntil: number;
   cut: 'all' | 'reads' | 'writes';
+  /** When writes were sent, in virtual time. */
+  readonly sentWrites?: number[];
   /** Called when a request is sent. */
   onSend?: (() => void) | undefined;
   /** The time in a response, before any code reads it. */
@@ -139,6 +141,7 @@ export class SimulatedHub {
       else signal.addEventListener('abort', onAbort, { once: true });
       const after = (run: () => void): void => this.#time.at(this.#time.now + this.#network.latency(), run);
       const sentAt = line.clock.monotonic();
+      if (writes) line.sentWrites?.push(this.#time.now);
       line.onSend?.();
       let dateMs = Number.NaN;
       const deliver = (run: () => void): void => after(() => line.clock.whenRunning(run));

@@ -97,7 +97,14 @@ describe('the conditions of ownership', () => {
   it('that an administrator must resolve are in the runbook and on the troubleshooting page', () => {
     const runbook = alerts.find(({ alert }) => alert === 'DriftlessOwnershipCondition')?.annotations.runbook;
     const page = read(root, 'docs', 'troubleshooting.md');
-    for (const type of ['HubUnreadable', 'ReplicasMismatch', 'ForeignHolder', 'PinOutOfRange']) {
+    for (const type of [
+      'HubUnreadable',
+      'ReplicasMismatch',
+      'ClustersUnreached',
+      'ForeignController',
+      'ForeignHolder',
+      'PinOutOfRange',
+    ]) {
       expect(runbook).toContain(`${type}:`);
       expect(page).toContain(`| \`${type}\``);
     }

@@ -177,6 +177,9 @@ export async function checkEnd(world: World): Promise<void> {
   if (scrapes.some(hasCanary)) world.break('metrics contain a secret value');
   const wrong = wronglyMeasured(world, scrapes.join('\n'));
   if (wrong !== undefined) world.break(wrong);
+  for (const { name, ownership } of world.alive())
+    for (const { type, message } of ownership.conditions())
+      if (type === 'ForeignController') world.break(`${name} takes a replica for another controller: ${message}`);
   world.desired = 0;
   const ending = world.alive();
   for (const replica of ending) replica.stop();

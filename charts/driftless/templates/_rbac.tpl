@@ -24,6 +24,12 @@
   resources: [{{ ternary "deployments" "statefulsets" .Values.controller.dynamicClusterDistribution }}]
   resourceNames: [{{ include "driftless.fullname" . | quote }}]
   verbs: [list, watch]
+{{- if ne (include "driftless.fullname" .) "argocd-application-controller" }}
+- apiGroups: [apps]
+  resources: [statefulsets, deployments]
+  resourceNames: [argocd-application-controller]
+  verbs: [get]
+{{- end }}
 - apiGroups: [argoproj.io]
   resources: [applications]
   {{- if include "driftless.applicationNamespaces" . | fromJsonArray }}
