@@ -1,10 +1,11 @@
-import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
+import { DeadlineExceeded, defined, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
+import type { MetricRegistry } from '#telemetry';
 import { ExpiringMap } from './access/expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
-import type { ApplicationsResponse } from './application-types.ts';
+import type { ApplicationsResponse, UnjudgedApplication } from './application-types.ts';
 import type { ReplicaFacts } from './facts.ts';
 import { ApiFault } from './fault.ts';
 import { ApplicationIndex } from './pages/applications.ts';
@@ -24,6 +25,8 @@ import type { ApiRequest } from './request.ts';
 import { ChangeStream } from './stream/stream.ts';
 import { apiVersion } from './types.ts';
 import type { IncompletePart } from './types.ts';
+import { exposeVerdicts } from './verdict/metric.ts';
+import { attentionOf, verdictOf } from './verdict/verdict.ts';
 import { authorize } from './visibility/authorize.ts';
 import type { Authorized } from './visibility/authorize.ts';
 import { spelledCluster } from './visibility/clusters.ts';
@@ -91,6 +94,11 @@ export class ReadApi {
     this.#pages = new ExpiringMap({ now: () => deps.clock.monotonic(), ttlMs: pageTtlMs, max: maxPages });
   }
 
+  /** Counts the verdicts of this replica's Applications at each scrape. */
+  exposeVerdicts(metrics: MetricRegistry): void {
+    exposeVerdicts(metrics, () => this.#index.ownVerdicts());
+  }
+
   /** @throws ApiFault */
   async answer(request: ApiRequest, caller: Caller, signal: AbortSignal): Promise<object> {
     const { viewer } = caller;
@@ -109,7 +117,16 @@ export class ReadApi {
     // Reasons name addresses of pods.
     const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
     const hidden = access.hidden.list();
-    return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...shown };
+    const judged = request.page === 'application' ? this.#judged(shown, named) : shown;
+    return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...judged };
+  }
+
+  /** The page with its verdict, by what the caller may see of it. */
+  #judged(body: PageBody, incomplete: readonly IncompletePart[]): PageBody {
+    const application = body['application'] as UnjudgedApplication;
+    const ownerSilent = application.owner === '' ? undefined : incomplete[0]?.reason;
+    const verdict = verdictOf(application, { ...this.#index.terms(), ownerSilent });
+    return { application: { ...application, verdict, ...defined({ attention: attentionOf(verdict) }) } };
   }
 
   /** Objects of a page are those of the Application's cluster, or of the named one. */
@@ -195,7 +212,7 @@ export class ReadApi {
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
-    const { owner } = this.#index.summaryOf(found);
+    const { owner } = this.#index.placed(found);
     const own = async (incomplete: readonly IncompletePart[]): Promise<AssembledPage> => {
       const body = await this.#ownApplication(request.page, key, signal);
       if (body === undefined) throw new ApiFault(404, `the Application ${key} is gone`);
@@ -237,7 +254,7 @@ export class ReadApi {
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
-    const { owner } = this.#index.summaryOf(found);
+    const { owner } = this.#index.placed(found);
     if (isPeer || owner === facts.name) return { body: await recordingPage(facts, request, key), incomplete: [] };
     const peer = peers().find(({ name }) => name === owner);
     if (peer === undefined) throw new ApiFault(503, `no replica that can be asked owns ${key} now`);

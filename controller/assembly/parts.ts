@@ -301,6 +301,7 @@ export function makeReport(
   return createControllerReport({
     clock,
     startedAt: clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs + config.jitterMs : config.hardResyncMs,
     apps,
     settings: () => settings.settings(),
     memoryOf: (key) => memories.peek(key),
