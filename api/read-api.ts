@@ -1,11 +1,11 @@
-import { DeadlineExceeded, defined, messageOf, newAbortController, withDeadline } from '#base';
+import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
 import type { MetricRegistry } from '#telemetry';
 import { ExpiringMap } from './access/expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
-import type { ApplicationsResponse, UnjudgedApplication } from './application-types.ts';
+import type { ApplicationsResponse } from './application-types.ts';
 import type { ReplicaFacts } from './facts.ts';
 import { ApiFault } from './fault.ts';
 import { ApplicationIndex } from './pages/applications.ts';
@@ -26,7 +26,7 @@ import { ChangeStream } from './stream/stream.ts';
 import { apiVersion } from './types.ts';
 import type { IncompletePart } from './types.ts';
 import { exposeVerdicts } from './verdict/metric.ts';
-import { attentionOf, verdictOf } from './verdict/verdict.ts';
+import { withVerdict } from './verdict/verdict.ts';
 import { authorize } from './visibility/authorize.ts';
 import type { Authorized } from './visibility/authorize.ts';
 import { spelledCluster } from './visibility/clusters.ts';
@@ -117,16 +117,10 @@ export class ReadApi {
     // Reasons name addresses of pods.
     const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
     const hidden = access.hidden.list();
-    const judged = request.page === 'application' ? this.#judged(shown, named) : shown;
+    const terms = { ...this.#index.terms(app), ownerSilent: named[0]?.reason };
+    // By what the caller may see of it.
+    const judged = request.page === 'application' ? { application: withVerdict(shown['application'], terms) } : shown;
     return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...judged };
-  }
-
-  /** The page with its verdict, by what the caller may see of it. */
-  #judged(body: PageBody, incomplete: readonly IncompletePart[]): PageBody {
-    const application = body['application'] as UnjudgedApplication;
-    const ownerSilent = application.owner === '' ? undefined : incomplete[0]?.reason;
-    const verdict = verdictOf(application, { ...this.#index.terms(), ownerSilent });
-    return { application: { ...application, verdict, ...defined({ attention: attentionOf(verdict) }) } };
   }
 
   /** Objects of a page are those of the Application's cluster, or of the named one. */

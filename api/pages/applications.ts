@@ -133,7 +133,7 @@ export class ApplicationIndex {
       conditions: conditionsOf(app),
       degraded: showsClusters ? used : withoutHiddenFaults(used, spelledCluster(app)),
     };
-    return verdictOf(facts, { ...this.terms(), isStatusOnly: !isOwn });
+    return verdictOf(facts, { ...this.terms(app), isStatusOnly: !isOwn });
   }
 
   /** The faults of parts that an Application uses. */
@@ -170,14 +170,15 @@ export class ApplicationIndex {
     };
   }
 
-  /** What all verdicts of this replica have in common. */
-  terms(): VerdictTerms {
+  /** What a verdict depends on beside the facts. */
+  terms(app?: KubeApplication): VerdictTerms {
     const { clock, controller, namespace, hasArgoServer } = this.#facts;
     return {
       now: clock.now(),
       resyncMs: controller.resyncMs,
       controllerNamespace: namespace,
       hasArgoServer: hasArgoServer?.() ?? false,
+      syncOptions: (app?.spec.syncPolicy?.syncOptions ?? []).slice(0, maxListed),
     };
   }
 

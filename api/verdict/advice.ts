@@ -19,6 +19,8 @@ export interface AdviceTerms {
   readonly controllerNamespace: string;
   /** Whether `argocd` has a server to talk to. */
   readonly hasArgoServer: boolean;
+  /** `spec.syncPolicy.syncOptions`, which an operation of Argo CD's server takes over. */
+  readonly syncOptions?: readonly string[];
   /** The object that is to blame. */
   readonly object?: ObjectName | undefined;
 }
@@ -146,15 +148,17 @@ function inNamespace(namespace: string): string {
 }
 
 type Named = Pick<AdviceSubject, 'namespace' | 'name'>;
-type CommandTerms = Pick<AdviceTerms, 'hasArgoServer' | 'controllerNamespace'>;
+type CommandTerms = Pick<AdviceTerms, 'hasArgoServer' | 'controllerNamespace' | 'syncOptions'>;
 
-export function syncCommand(app: Named, terms: CommandTerms): string {
-  return terms.hasArgoServer
-    ? `argocd app sync ${argoName(app, terms)}`
-    : patchCommand(app, '{"operation":{"sync":{}}}');
+function syncCommand(app: Named, terms: CommandTerms): string {
+  if (terms.hasArgoServer) return `argocd app sync ${argoName(app, terms)}`;
+  const { syncOptions = [] } = terms;
+  // The options of the spec hold for an operation only if it has them itself.
+  if (!syncOptions.every((option) => /^[\w=./:-]*$/.test(option))) return 'with the options of its spec';
+  return patchCommand(app, JSON.stringify({ operation: { sync: syncOptions.length === 0 ? {} : { syncOptions } } }));
 }
 
-export function terminateCommand(app: Named, terms: CommandTerms): string {
+function terminateCommand(app: Named, terms: CommandTerms): string {
   return terms.hasArgoServer
     ? `argocd app terminate-op ${argoName(app, terms)}`
     : patchCommand(app, '{"status":{"operationState":{"phase":"Terminating"}}}');

@@ -538,6 +538,13 @@ it('gives no command with a name that no API server has accepted', () => {
   expect(next).not.toContain('logs job/$(reboot)');
 });
 
+it('the printed sync has the options of the spec, which an operation does not take over', () => {
+  const app = drifted({ isAutomated: false });
+  const next = (...syncOptions: readonly string[]): string => judged({ app, terms: { syncOptions } }).next ?? '';
+  expect(next('CreateNamespace=true')).toContain('{"operation":{"sync":{"syncOptions":["CreateNamespace=true"]}}}');
+  expect(next("x=';reboot;'")).not.toContain('reboot');
+});
+
 describe('the order of facts', () => {
   const conditions: readonly Condition[] = [
     { type: 'ComparisonError', message: `${target}${rpc}x: app path does not exist` },

@@ -5,6 +5,7 @@ import type {
   ApplicationVerdict,
   Condition,
   OperationResource,
+  UnjudgedApplication,
 } from '../application-types.ts';
 import type { Degradation } from '../types.ts';
 import { blockerReason, decisiveResource, objectText } from '../words/object-text.ts';
@@ -276,8 +277,15 @@ function ageFinding(
 /** A resync that is due waits for its turn. */
 const overdueResyncs = 2;
 
-export function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
+function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
   return operation === 'Running' || operation === 'Terminating';
+}
+
+/** The page of an Application with its verdict. */
+export function withVerdict(page: unknown, terms: VerdictTerms): Application {
+  const application = page as UnjudgedApplication;
+  const verdict = verdictOf(application, terms);
+  return { ...application, verdict, ...defined({ attention: attentionOf(verdict) }) };
 }
 
 /** The reason of a verdict for one row of a list; undefined: the Application is fine. */

@@ -232,10 +232,15 @@ describe('through the pod proxy of a real API server', () => {
   // The next step that explain prints is a command that works.
   it('the printed command syncs, and a scaled Deployment names kubectl', async () => {
     const where = { hub, folder: world.folder };
-    const app = await TestApplication.create(where, 'scaled', { files: { 'web.yaml': deployment() } });
-    await hub.api.patch('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/scaled', {
-      operation: { sync: {} },
-    });
+    const spec = { syncPolicy: { syncOptions: ['CreateNamespace=true'] } };
+    const app = await TestApplication.create(where, 'scaled', { files: { 'web.yaml': deployment() }, spec });
+    const patchOf = async (): Promise<string> => {
+      const { lines } = await explain(viewer, 'scaled');
+      return /application scaled --type merge -p '(\{.*\})'/.exec(lines[2] ?? '')?.[1] ?? '';
+    };
+    await eventually(async () => expect(await patchOf()).toContain('CreateNamespace'), limitMs);
+    const patch = JSON.parse(await patchOf()) as object;
+    await hub.api.patch('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/scaled', patch);
     await app.isGood(undefined, { withinMs: limitMs, tail: () => pods.tail() });
     const path = '/apis/apps/v1/namespaces/scaled/deployments/web/scale?fieldManager=kubectl';
     await hub.api.patch(path, { spec: { replicas: 5 } });
