@@ -272,9 +272,9 @@ describe('commands', () => {
     const object = (value: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: prod}\ndata: {k: "${value}"}\n`;
     const [one, two] = [file('one.yaml', object('1')), file('two.yaml', object('2'))];
-    const same = await driftless(['diff', '--live', one, '--target', one]);
+    const same = await driftless(['diff', '--live', one, '--target', one, '-o', 'json']);
     expect([same.code, (JSON.parse(same.stdout) as { modified: boolean }).modified]).toEqual([0, false]);
-    const different = await driftless(['diff', '--live', one, '--target', two]);
+    const different = await driftless(['diff', '--live', one, '--target', two, '-o', 'json']);
     expect([different.code, (JSON.parse(different.stdout) as { modified: boolean }).modified]).toEqual([1, true]);
     expect((await driftless(['diff', '--live', one, '--target', '/nonexistent'])).code).toBe(2);
   });
