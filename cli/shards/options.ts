@@ -18,7 +18,12 @@ const source = {
     help: 'Path to the kubeconfig file of a live hub, whose published table is read. Without this flag and --clusters: ~/.kube/config.',
   },
   context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
-  namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of the controller.' },
+  namespace: {
+    ...readApiOptions.controllerNamespace,
+    aliases: ['namespace'],
+    short: 'n',
+    help: 'Namespace of the controller. Default in a pod: its own.',
+  },
   controllerName: {
     ...runOptions.controllerName,
     help: 'Name of the StatefulSet or Deployment of the controller, whose replica count is read.',
@@ -87,7 +92,8 @@ export const planOptions = {
   fromReplicas: { ...count, flag: 'from-replicas', help: "Current number of replicas. Default: the live hub's." },
   toReplicas: {
     ...count,
-    flag: 'to-replicas',
+    flag: 'replicas',
+    aliases: ['to-replicas'],
     help: 'New number of replicas. Default: unchanged; without --to-algorithm the number that the measured load of a live hub needs.',
   },
   fromAlgorithm: {

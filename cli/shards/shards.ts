@@ -50,7 +50,8 @@ async function watch(context: CommandContext): Promise<number> {
   if (positionals.length > 0) throw new UsageError(`shards watch takes flags only, not "${positionals[0] ?? ''}"`);
   const kubeconfig = hubFile(parsed, context);
   if (kubeconfig === undefined) throw new UsageError('no hub configured: set --kubeconfig FILE');
-  const { context: name, namespace } = config;
+  const { context: name } = config;
+  const namespace = controllerNamespace(parsed, context);
   await watchShards({ kubeconfig, context: name, namespace, isJson: config.output === 'json', output, signal });
   return 0;
 }
@@ -126,7 +127,7 @@ async function plan(context: CommandContext): Promise<number> {
   const { output } = context;
   if (config.help) {
     const usage =
-      'usage: driftless shards plan [--from-replicas N] [--to-replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+      'usage: driftless shards plan [--from-replicas N] [--replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
     output.out(`${usage}\n\n${describe(planOptions)}`);
     return 0;
   }
@@ -200,11 +201,11 @@ function checkWords({ positionals, flags, warnings }: ParsedShardArgs, context: 
 
 function checkChange(config: ConfigOf<typeof planOptions>): void {
   if (config.toReplicas < 1 && config.toAlgorithm === '' && config.clusters !== '')
-    throw new UsageError('shards plan --clusters needs --to-replicas M (at least 1), or --to-algorithm');
+    throw new UsageError('shards plan --clusters needs --replicas M (at least 1), or --to-algorithm');
   if (config.fromReplicas < 1 && config.clusters !== '')
     throw new UsageError('shards plan needs --from-replicas N (at least 1) with --clusters');
   checkReplicas('from-replicas', config.fromReplicas);
-  checkReplicas('to-replicas', config.toReplicas);
+  checkReplicas('replicas', config.toReplicas);
 }
 
 function checkReplicas(flag: string, replicas: number): void {
@@ -227,7 +228,7 @@ async function read(
   return readHub({
     kubeconfig,
     context: config.context,
-    namespace: config.namespace,
+    namespace: controllerNamespace({ config, given }, context),
     controllerName: config.controllerName,
     applicationNamespaces: given.has('applicationNamespaces') ? config.applicationNamespaces : undefined,
     defaultParts: given.has('clusterSplit') ? config.clusterSplit : undefined,
@@ -235,6 +236,15 @@ async function read(
     needsReplicas,
     signal: context.signal,
   });
+}
+
+/** Empty in a pod without a setting: the namespace of the pod. */
+function controllerNamespace(
+  { config, given }: { readonly config: { readonly namespace: string }; readonly given: ReadonlySet<string> },
+  { env }: CommandContext,
+): string {
+  const isInPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  return isInPod && !given.has('namespace') ? '' : config.namespace;
 }
 
 /** Kubeconfig of the live hub; empty: in-cluster configuration; undefined: no hub. */
