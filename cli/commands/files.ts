@@ -13,7 +13,7 @@ import { loadHealthScripts } from '../run/health-scripts.ts';
 import { runOptions } from '../options/run-options.ts';
 import { paint, table } from '../process/output.ts';
 import type { CommandOutput, OutputColor } from '../process/output.ts';
-import { help, output } from '../options/common-options.ts';
+import { help, output, structuredOutput } from '../options/common-options.ts';
 import { readSettings, settingsOptions } from './settings-source.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -65,7 +65,7 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
     target: { flag: 'target', kind: 'string', default: '', help: 'File that contains the target object.' },
     ...settingsOptions,
     jqTimeout: runOptions.jqTimeout,
-    output,
+    output: structuredOutput,
     help,
   } as const;
   const { config } = readArgs(options, argv, env);
@@ -109,9 +109,10 @@ function diffOutput(
   format: string,
   to: CommandOutput,
 ): readonly string[] {
-  if (format === 'json') {
+  if (format !== '') {
     const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
-    return [stringifyJson((faults.length === 0 ? said : { ...said, faults }) as unknown as Json)];
+    const result = (faults.length === 0 ? said : { ...said, faults }) as unknown as Json;
+    return [format === 'yaml' ? formatYaml(result).trimEnd() : stringifyJson(result)];
   }
   const linesOf = (object: unknown): readonly string[] =>
     formatYaml(object as Json)

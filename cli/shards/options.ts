@@ -1,6 +1,6 @@
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
-import { help, output } from '../options/common-options.ts';
+import { help, output, structuredOutput } from '../options/common-options.ts';
 import { readApiOptions } from '../read-api/connect.ts';
 
 const source = {
@@ -40,7 +40,7 @@ const source = {
     ...runOptions.clusterWeights,
     help: 'Cluster weights for consistent-hashing with a live hub: applications, or measured (adds resources and live events).',
   },
-  output,
+  output: structuredOutput,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 

@@ -6,6 +6,7 @@ import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
+import { structured } from '../process/structured.ts';
 import { withReader } from '../read-api/connect.ts';
 import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { readClusterFile } from './file.ts';
@@ -72,7 +73,8 @@ async function show(context: CommandContext): Promise<number> {
   const algorithm = algorithmOf(config.algorithm, source, context);
   const layout = layoutFor(source, { algorithm, replicas }, systemClock.now());
   printNotes([...source.notes, ...pinNotes(source.clusters, replicas)], context);
-  if (config.output === 'json') output.out(JSON.stringify(showJson(source, layout)));
+  const text = structured(config.output, showJson(source, layout));
+  if (text !== undefined) output.out(text);
   else {
     printNotes(originLine(source, layout), context);
     for (const line of showLines(source, layout)) output.out(line);
@@ -108,7 +110,8 @@ async function stats(context: CommandContext): Promise<number> {
   printNotes([...source.notes, ...pinNotes(source.clusters, replicas), ...missingNotes(fleet)], context);
   const every = statsRows(source, layout, fleet instanceof Error ? undefined : fleet);
   const tables = { rows: every.filter(isOfShard(config.shard)), sums: shardSums(every, replicas) };
-  if (config.output === 'json') output.out(JSON.stringify(statsJson(tables)));
+  const text = structured(config.output, statsJson(tables));
+  if (text !== undefined) output.out(text);
   else {
     printNotes(originLine(source, layout), context);
     for (const line of statsLines(tables)) output.out(line);
@@ -148,12 +151,11 @@ async function plan(context: CommandContext): Promise<number> {
   const outcome = outcomeOf(source, before, target, now);
   const choices = outcomes(source, before, target, now);
   printNotes([...source.notes, ...pinNotes(source.clusters, target.replicas)], context);
-  if (config.output === 'json') {
-    const shown = planJson(before, target, outcome, choices);
-    output.out(
-      JSON.stringify(sizing === undefined ? shown : { ...shown, sizing: sizingJson(sizing.load, sizing.advice) }),
-    );
-  } else {
+  const shown = planJson(before, target, outcome, choices);
+  const sized = sizing === undefined ? shown : { ...shown, sizing: sizingJson(sizing.load, sizing.advice) };
+  const text = structured(config.output, sized);
+  if (text !== undefined) output.out(text);
+  else {
     printNotes(originLine(source, before), context);
     if (sizing !== undefined) for (const line of [...sizingLines(sizing.load, sizing.advice), '']) output.out(line);
     for (const line of planLines(source, target, outcome, choices)) output.out(line);
