@@ -1,5 +1,7 @@
 import type { ApplicationReport } from '#controller';
 import type { ApiResponse, CostRow, Degradation, Link, RecentEvent, Time } from './types.ts';
+import type { VerdictCause } from './verdict/causes.ts';
+import type { Verdict } from './words/explanation.ts';
 
 export type {
   ApplicationHealth,
@@ -75,12 +77,32 @@ export interface ApplicationSummary {
   readonly isDeleting: boolean;
   /** When it was last compared. */
   readonly comparedAt?: Time;
-  /** Why it deserves a look, the most urgent reason; absent: it is fine. */
+  readonly verdict: ApplicationVerdict;
+  /** The reason of its verdict; absent: it is fine. */
   readonly attention?: string;
 }
 
+/** Whether an Application works, and the most important fact if it does not. */
+export interface ApplicationVerdict {
+  readonly verdict: Verdict;
+  /** A row of the table "Verdicts" in docs/troubleshooting.md. */
+  readonly cause: VerdictCause;
+  /** Absent: it is fine. */
+  readonly reason?: string;
+  readonly since?: Time;
+  readonly until?: Time;
+  /** What to do, in one line; absent: nothing, or the reason says it. */
+  readonly next?: string;
+  /** When the compared state was read; absent: it was never compared. */
+  readonly comparedAt?: Time;
+  /** `status`: the owner did not answer, or is unknown, so only the stored status is known. */
+  readonly source: 'owner' | 'former-owner' | 'status';
+  /** The owner; absent: it did not answer. */
+  readonly by?: string;
+}
+
 /** All that its owner knows about it; its controller fills what {@link ApplicationReport} has. */
-export interface Application extends ApplicationSummary, Omit<ApplicationReport, 'since' | 'reason'> {
+export interface Application extends ApplicationSummary, Omit<ApplicationReport, 'since' | 'reason' | 'comparedAt'> {
   readonly ownership: ApplicationOwnership;
   readonly conditions: readonly Condition[];
   readonly degraded: readonly Degradation[];
@@ -90,6 +112,9 @@ export interface Application extends ApplicationSummary, Omit<ApplicationReport,
   /** Pages about it in other programs, such as Grafana. */
   readonly links: readonly Link[];
 }
+
+/** A page as its owner assembles it: the replica that answers judges what the caller may see. */
+export type UnjudgedApplication = Omit<Application, 'verdict' | 'attention'>;
 
 export interface ApplicationOwnership {
   readonly replica: string;

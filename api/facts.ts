@@ -41,6 +41,8 @@ export interface ReplicaFacts {
   /** Settings that cannot be read, are missing, or would be lost by a restart. */
   readonly settingsProblems?: () => readonly SettingsProblem[];
   readonly process: () => ProcessFacts;
+  /** Whether Argo CD's API server runs beside this controller; absent: no. */
+  readonly hasArgoServer?: () => boolean;
   /** Figures of the last hour; absent: none are kept. */
   readonly history?: () => Omit<ReplicaHistory, 'replica'>;
   /** Links to pages about an Application or a cluster in other programs. */

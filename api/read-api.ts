@@ -2,6 +2,7 @@ import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#
 import type { Clock } from '#base';
 import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
+import type { MetricRegistry } from '#telemetry';
 import { ExpiringMap } from './access/expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
 import type { ApplicationsResponse } from './application-types.ts';
@@ -24,6 +25,8 @@ import type { ApiRequest } from './request.ts';
 import { ChangeStream } from './stream/stream.ts';
 import { apiVersion } from './types.ts';
 import type { IncompletePart } from './types.ts';
+import { exposeVerdicts } from './verdict/metric.ts';
+import { withVerdict } from './verdict/verdict.ts';
 import { authorize } from './visibility/authorize.ts';
 import type { Authorized } from './visibility/authorize.ts';
 import { spelledCluster } from './visibility/clusters.ts';
@@ -91,6 +94,11 @@ export class ReadApi {
     this.#pages = new ExpiringMap({ now: () => deps.clock.monotonic(), ttlMs: pageTtlMs, max: maxPages });
   }
 
+  /** Counts the verdicts of this replica's Applications at each scrape. */
+  exposeVerdicts(metrics: MetricRegistry): void {
+    exposeVerdicts(metrics, () => this.#index.ownVerdicts());
+  }
+
   /** @throws ApiFault */
   async answer(request: ApiRequest, caller: Caller, signal: AbortSignal): Promise<object> {
     const { viewer } = caller;
@@ -109,7 +117,10 @@ export class ReadApi {
     // Reasons name addresses of pods.
     const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
     const hidden = access.hidden.list();
-    return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...shown };
+    const terms = { ...this.#index.terms(app), ownerSilent: named[0]?.reason };
+    // By what the caller may see of it.
+    const judged = request.page === 'application' ? { application: withVerdict(shown['application'], terms) } : shown;
+    return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...judged };
   }
 
   /** Objects of a page are those of the Application's cluster, or of the named one. */
@@ -195,7 +206,7 @@ export class ReadApi {
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
-    const { owner } = this.#index.summaryOf(found);
+    const { owner } = this.#index.placed(found);
     const own = async (incomplete: readonly IncompletePart[]): Promise<AssembledPage> => {
       const body = await this.#ownApplication(request.page, key, signal);
       if (body === undefined) throw new ApiFault(404, `the Application ${key} is gone`);
@@ -237,7 +248,7 @@ export class ReadApi {
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
-    const { owner } = this.#index.summaryOf(found);
+    const { owner } = this.#index.placed(found);
     if (isPeer || owner === facts.name) return { body: await recordingPage(facts, request, key), incomplete: [] };
     const peer = peers().find(({ name }) => name === owner);
     if (peer === undefined) throw new ApiFault(503, `no replica that can be asked owns ${key} now`);

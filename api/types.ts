@@ -73,6 +73,8 @@ export interface Degradation {
   readonly since?: Time;
   /** When it is tried again; absent: unknown. */
   readonly until?: Time;
+  /** Its effect on the verdict of an Application that uses it; absent: `broken`. */
+  readonly effect?: 'waiting' | 'none';
   /** Advice in one line. */
   readonly advice: string;
 }

@@ -1,6 +1,7 @@
 import { messageOf, newAbortController, outsideText, Shutdown, systemClock, UsageError } from '#base';
 import type { ClockTimer } from '#base';
 import { nearest } from './options/args.ts';
+import type { CompletedCommand } from './commands/completion.ts';
 import type { Command, CommandContext } from './process/command.ts';
 import { onBrokenOutput, processOutput } from './process/output.ts';
 import { packageVersion } from './process/root.ts';
@@ -91,9 +92,22 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
       },
     },
   },
+  {
+    title: 'Set up your shell:',
+    commands: {
+      completion: {
+        help: 'Print a script that completes commands and flags in bash, zsh or fish',
+        load: async () => (await import('./commands/completion.ts')).completionOf(completedCommands),
+      },
+    },
+  },
 ];
 
 const commands = Object.fromEntries(commandGroups.flatMap((group) => Object.entries(group.commands))) as CommandEntries;
+
+function completedCommands(): readonly CompletedCommand[] {
+  return Object.entries(commands).map(([name, { help, load }]) => ({ name, help, load }));
+}
 
 /** Time after which a stop that is stuck ends the process. */
 const forcedExitMs = 10_000;
@@ -148,6 +162,7 @@ export async function runCommandLine(argv: readonly string[], context: Omit<Comm
 
 async function dispatch(argv: readonly string[], context: Omit<CommandContext, 'argv'>): Promise<number> {
   const [name, ...rest] = argv;
+  if (name === 'help' && rest[0] !== undefined) return dispatch([...rest, '--help'], context);
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     context.output.out(overview());
     return name === undefined ? 2 : 0;
@@ -174,7 +189,7 @@ function overview(): string {
   );
   return [
     'driftless keeps Kubernetes clusters in sync with Git.',
-    'Usage: driftless COMMAND [FLAGS]\n\nUse "driftless COMMAND --help" for the flags of a command.',
+    'Usage: driftless COMMAND [FLAGS]\n\nUse "driftless help COMMAND" for the flags of a command.',
     ...sections,
     `Other commands:\n  ${'version'.padEnd(12)}Print the version`,
   ].join('\n\n');

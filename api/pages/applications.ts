@@ -1,38 +1,39 @@
-import { defined } from '#base';
-import {
-  appKeyOf,
-  asApplication,
-  destinationNamespaceOf,
-  isAutomated,
-  isErrorCondition,
-  projectOf,
-  sourcesOf,
-} from '#model';
+import { defined, omit } from '#base';
+import { appKeyOf, asApplication, destinationNamespaceOf, isAutomated, projectOf, sourcesOf } from '#model';
+import { clusterKey } from '#sharding';
 import type { AppKey, Application as KubeApplication, ApplicationStatus, KubeObject } from '#model';
-import type { ApplicationSummary } from '../application-types.ts';
+import type { ApplicationOwnership, ApplicationSummary, ApplicationVerdict, Condition } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { ApplicationFilters } from '../request.ts';
-import { spelledCluster } from '../visibility/clusters.ts';
+import { attentionOf, verdictOf } from '../verdict/verdict.ts';
+import type { VerdictFacts, VerdictTerms } from '../verdict/verdict.ts';
+import { spelledCluster, withoutHiddenFaults } from '../visibility/clusters.ts';
 import type { SpelledCluster } from '../visibility/clusters.ts';
-import { optionalTime, plainUrl } from './format.ts';
+import { partFaults, usedFaults } from './degradations.ts';
+import type { PartFault } from './degradations.ts';
+import { optionalTime, plainUrl, wireTime } from './format.ts';
 
 /** Facts that an Application object alone contains. */
-type ObjectSummary = Omit<ApplicationSummary, 'owner' | 'shard' | 'server' | 'clusterName'>;
+type ObjectSummary = Omit<ApplicationSummary, 'owner' | 'shard' | 'server' | 'clusterName' | 'verdict' | 'attention'>;
 
-interface IndexedApplication {
+/** A summary with its place, before it is judged. */
+export type PlacedSummary = Omit<ApplicationSummary, 'verdict' | 'attention'>;
+
+export interface IndexedApplication {
   readonly key: AppKey;
   readonly app: KubeApplication;
   readonly summary: ObjectSummary;
 }
 
-/** How a reader sees summaries. */
+/** How a reader sees summaries, and what is the same for all of them. */
 interface SummaryView {
-  readonly holders: SlotHolders;
+  readonly table: OwnershipFacts;
+  readonly faults: readonly PartFault[];
   /** Whether it may see the names and URLs of clusters. */
   readonly showsClusters: boolean;
 }
 
-type SlotHolders = ReturnType<ReplicaFacts['ownership']['facts']>['holders'];
+type OwnershipFacts = ReturnType<ReplicaFacts['ownership']['facts']>;
 
 /** How long the order of the keys is kept. */
 const indexMs = 1000;
@@ -86,13 +87,19 @@ export class ApplicationIndex {
     return { server, clusterName };
   }
 
-  summaryOf(
+  summaryOf(found: IndexedApplication, view: SummaryView = this.view(true)): ApplicationSummary {
+    const placed = this.placed(found, view);
+    const verdict = this.#verdictOf(found, placed, view);
+    return { ...placed, verdict, ...defined({ attention: attentionOf(verdict) }) };
+  }
+
+  placed(
     { key, app, summary }: IndexedApplication,
-    { holders, showsClusters }: SummaryView = this.view(true),
-  ): ApplicationSummary {
+    { table, showsClusters }: SummaryView = this.view(true),
+  ): PlacedSummary {
     const cluster = this.#facts.controller.clusterOf(app);
     const place = this.#facts.ownership.placeOf(key, cluster);
-    const holder = place === undefined ? undefined : holders.get(place.slot);
+    const holder = place === undefined ? undefined : table.holders.get(place.slot);
     const owner = this.#facts.controller.isMine(app) ? this.#facts.name : (holder?.holder ?? '');
     return {
       ...summary,
@@ -102,9 +109,82 @@ export class ApplicationIndex {
     };
   }
 
-  /** For several summaries: the holders are copied once. */
+  /** The verdicts of this replica's Applications, one per step. */
+  *ownVerdicts(): Generator<ApplicationVerdict> {
+    const view = this.view(true);
+    for (const found of this.all())
+      if (this.#facts.controller.isMine(found.app)) yield this.#verdictOf(found, this.placed(found, view), view);
+  }
+
+  /** The verdict of its page, without what only another owner has in memory. */
+  #verdictOf(
+    { key, app }: IndexedApplication,
+    placed: PlacedSummary,
+    { table, faults, showsClusters }: SummaryView,
+  ): ApplicationVerdict {
+    const isOwn = placed.owner === this.#facts.name;
+    const { since, reason, ...state } = this.#facts.controller.state(key, app);
+    const used = isOwn ? this.faultsOf(app, placed, faults) : [];
+    const ownership = this.ownershipOf({ key, app }, { since, reason }, table);
+    const facts: VerdictFacts = {
+      ...placed,
+      ...state,
+      ownership: showsClusters ? ownership : omit(ownership, 'pinnedTo'),
+      conditions: conditionsOf(app),
+      degraded: showsClusters ? used : withoutHiddenFaults(used, spelledCluster(app)),
+    };
+    return verdictOf(facts, { ...this.terms(app), isStatusOnly: !isOwn });
+  }
+
+  /** The faults of parts that an Application uses. */
+  faultsOf(
+    app: KubeApplication,
+    { repositories }: Pick<PlacedSummary, 'repositories'>,
+    faults: readonly PartFault[] = partFaults(this.#facts),
+  ): ReturnType<typeof usedFaults> {
+    const server = this.#facts.controller.clusterOf(app)?.server ?? '';
+    return usedFaults(faults, { server, repositories }, app);
+  }
+
+  ownershipOf(
+    { key, app }: Pick<IndexedApplication, 'key' | 'app'>,
+    { since, reason }: Pick<ApplicationOwnership, 'since' | 'reason'>,
+    { epoch, unowned } = this.#facts.ownership.facts(),
+  ): ApplicationOwnership {
+    const { controller, ownership, clock, name } = this.#facts;
+    const cluster = controller.clusterOf(app);
+    const place = ownership.placeOf(key, cluster);
+    const silentMs = cluster === undefined ? undefined : unowned.get(clusterKey(cluster.server));
+    return {
+      replica: name,
+      since,
+      reason,
+      part: place?.part ?? 0,
+      parts: place?.parts ?? 1,
+      ...defined({
+        shard: place?.slot,
+        epoch,
+        pinnedTo: cluster?.shard,
+        unownedSince: silentMs === undefined ? undefined : wireTime(clock.now() - silentMs),
+      }),
+    };
+  }
+
+  /** What a verdict depends on beside the facts. */
+  terms(app?: KubeApplication): VerdictTerms {
+    const { clock, controller, namespace, hasArgoServer } = this.#facts;
+    return {
+      now: clock.now(),
+      resyncMs: controller.resyncMs,
+      controllerNamespace: namespace,
+      hasArgoServer: hasArgoServer?.() ?? false,
+      syncOptions: (app?.spec.syncPolicy?.syncOptions ?? []).slice(0, maxListed),
+    };
+  }
+
+  /** For several summaries: owners and faults are read once. */
   view(showsClusters: boolean): SummaryView {
-    return { holders: this.#facts.ownership.facts().holders, showsClusters };
+    return { table: this.#facts.ownership.facts(), faults: partFaults(this.#facts), showsClusters };
   }
 
   find(key: AppKey): IndexedApplication | undefined {
@@ -158,7 +238,6 @@ function summaryOfObject(app: KubeApplication): ObjectSummary {
     isAutomated: isAutomated(spec),
     isDeleting: metadata.deletionTimestamp !== undefined,
     ...statusSummary(app.status ?? {}),
-    ...defined({ attention: attentionOf(app) }),
   };
 }
 
@@ -179,16 +258,9 @@ function statusSummary({
   };
 }
 
-/** Why an Application deserves a look; the first reason that applies. */
-export function attentionOf({ metadata, status = {}, spec }: KubeApplication): string | undefined {
-  const error = status.conditions?.find(isErrorCondition);
-  if (error !== undefined) return `${error.type.slice(0, 64)}: ${error.message.slice(0, 200)}`;
-  const phase = status.operationState?.phase ?? '';
-  if (['Failed', 'Error'].includes(phase)) return `the last operation ended as ${phase}`;
-  const health = status.health?.status ?? '';
-  if (['Degraded', 'Missing', 'Unknown'].includes(health)) return `health is ${health}`;
-  if (metadata.deletionTimestamp !== undefined) return 'it is being deleted';
-  if (['Running', 'Terminating'].includes(phase)) return `an operation is ${phase}`;
-  if (status.sync?.status !== 'OutOfSync') return undefined;
-  return isAutomated(spec) ? 'OutOfSync although automated sync is on' : 'OutOfSync: automated sync is off';
+export function conditionsOf({ status }: KubeApplication): readonly Condition[] {
+  return (status?.conditions ?? []).map(({ type, message, lastTransitionTime = '' }) => {
+    const since = Date.parse(lastTransitionTime);
+    return { type, message, ...(Number.isNaN(since) ? {} : { since: wireTime(since) }) };
+  });
 }

@@ -13,6 +13,10 @@ export interface CostPage {
 
 const none = { cpuMs: 0, passes: 0, renders: 0, apiRequests: 0, watchEvents: 0, bytes: 0 };
 
+/** Rows of what has no name any more; no project or cluster has these names. */
+const deleted = '(deleted Applications)';
+const unresolved = '(no cluster)';
+
 /** Costs of this replica over the last hour. */
 export function costPage(facts: ReplicaFacts, index: ApplicationIndex, subject: CostSubject): CostPage {
   const { costs } = facts.controller;
@@ -23,7 +27,8 @@ export function costPage(facts: ReplicaFacts, index: ApplicationIndex, subject: 
     [...sums.rows(now)].map(([name, row]) => ({ name, ...row }));
   const rows: Readonly<Record<CostSubject, () => readonly CostRow[]>> = {
     apps: () => apps,
-    projects: () => addUp(apps.map((row) => ({ ...row, name: index.find(row.name as AppKey)?.summary.project ?? '' }))),
+    projects: () =>
+      addUp(apps.map((row) => ({ ...row, name: index.find(row.name as AppKey)?.summary.project ?? deleted }))),
     clusters: () =>
       addUp([
         ...apps.map((row) => ({ ...row, name: serverOf(facts, row.name) })),
@@ -45,7 +50,7 @@ export function costPage(facts: ReplicaFacts, index: ApplicationIndex, subject: 
 
 function serverOf({ controller }: ReplicaFacts, key: string): string {
   const app = controller.application(key as AppKey);
-  return app === undefined ? '' : (controller.clusterOf(app)?.server ?? '');
+  return app === undefined ? deleted : (controller.clusterOf(app)?.server ?? unresolved);
 }
 
 /** Events since the watches began, and memory: what the live state of clusters and kinds costs. */

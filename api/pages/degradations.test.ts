@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { asApplication } from '#model';
 import type { Application } from '#model';
-import type { ApplicationSummary } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
-import { applicationDegradations, replicaDegradations } from './degradations.ts';
+import { partFaults, usedFaults } from './degradations.ts';
 
 const url = 'https://git/shop';
 const server = 'https://cluster';
@@ -26,7 +25,7 @@ function factsOf(failuresInRow = 0): ReplicaFacts {
   } as unknown as ReplicaFacts;
 }
 
-const summary = { server, repositories: [url] } as unknown as ApplicationSummary;
+const parts = { server, repositories: [url] };
 
 function app(path: string, resources: readonly object[] = [], targetRevision = 'main'): Application {
   const spec = { destination: {}, project: 'default', source: { repoURL: url, path, targetRevision } };
@@ -40,7 +39,7 @@ function app(path: string, resources: readonly object[] = [], targetRevision = '
 }
 
 const subjects = (one: Application, facts = factsOf()): readonly string[] =>
-  applicationDegradations(facts, summary, one).map(({ type, subject }) => `${type} ${subject}`);
+  usedFaults(partFaults(facts), parts, one).map(({ type, subject }) => `${type} ${subject}`);
 
 describe('what is degraded of an Application', () => {
   it('is not the bad path of another Application of its repository', () => {
@@ -59,6 +58,6 @@ describe('what is degraded of an Application', () => {
   });
 
   it('is all of it on the page of the replica', () => {
-    expect(replicaDegradations(factsOf(2)).map(({ type }) => type)).toEqual(['kind', 'kind', 'repository', 'source']);
+    expect(partFaults(factsOf(2)).map(({ fault: { type } }) => type)).toEqual(['kind', 'kind', 'repository', 'source']);
   });
 });

@@ -1,60 +1,80 @@
 import { defined, recordedText } from '#base';
 import { shownRepositoryUrl } from '#desired';
-import type { PausedSourceReport } from '#desired';
 import type { ClusterReport } from '#live';
 import { groupKindName, sourcesOf } from '#model';
-import type { Application as KubeApplication, GroupKind } from '#model';
-import type { ApplicationSummary } from '../application-types.ts';
+import type { Application as KubeApplication } from '#model';
 import type { ReplicaFacts } from '../facts.ts';
 import type { Degradation } from '../types.ts';
 import { optionalTime, wireTime } from './format.ts';
 
-/** All parts of this replica that do not work in full. */
-export function replicaDegradations(facts: ReplicaFacts): readonly Degradation[] {
-  return [
-    ...facts.ownership.conditions().map(({ type, message, since }): Degradation => ({
-      type: 'ownership',
-      subject: type,
-      message,
-      since: wireTime(since),
-      advice: 'Compare the replicas of the workload, ARGOCD_CONTROLLER_REPLICAS and the pins of clusters',
-    })),
-    ...settingsDegradations(facts),
-    ...facts.watched().flatMap((report) => clusterDegradations(report)),
-    ...facts.repositories().flatMap(({ url }) => repositoryDegradations(facts, url)),
-  ];
+/** A part of a replica that does not work, and which Applications use it. */
+export interface PartFault {
+  readonly fault: Degradation;
+  /** Undefined: it concerns the replica, and no single Application. */
+  readonly use:
+    | { readonly server: string; readonly kind?: string }
+    | { readonly url: string; readonly source?: { readonly path: string; readonly revision: string } }
+    | undefined;
 }
 
-function settingsDegradations({ settingsProblems }: ReplicaFacts): readonly Degradation[] {
-  return (settingsProblems?.() ?? []).map(({ object, message }) => ({
+/** All parts of this replica that do not work in full. */
+export function partFaults(facts: ReplicaFacts): readonly PartFault[] {
+  const { ownership, settingsProblems } = facts;
+  const conditions = ownership.conditions().map(({ type, message, since }): Degradation => ({
+    type: 'ownership',
+    subject: type,
+    message,
+    since: wireTime(since),
+    advice: 'Compare the replicas of the workload, ARGOCD_CONTROLLER_REPLICAS and the pins of clusters',
+  }));
+  const settings = (settingsProblems?.() ?? []).map(({ object, message }): Degradation => ({
     type: 'settings',
     subject: object,
     message,
     advice: 'Correct or restore it: docs/troubleshooting.md, "argocd-cm is missing or unreadable"',
   }));
-}
-
-/**
- * The degraded parts that one Application depends on: of its cluster the kinds that it holds, of
- * its repositories the sources that it has.
- */
-export function applicationDegradations(
-  facts: ReplicaFacts,
-  { server, repositories }: ApplicationSummary,
-  app: KubeApplication,
-): readonly Degradation[] {
-  const report = facts.watched().find(({ info }) => info.server === server);
-  const held = new Set(
-    (app.status?.resources ?? []).map(({ group = '', kind = '' }) => groupKindName({ group, kind })),
-  );
   return [
-    ...(report === undefined ? [] : clusterDegradations(report, (kind) => held.has(groupKindName(kind)))),
-    ...repositories.flatMap((url) => repositoryDegradations(facts, url, (paused) => isSourceOf(app, url, paused))),
+    ...[...conditions, ...settings].map((fault): PartFault => ({ fault, use: undefined })),
+    ...facts.watched().flatMap(clusterFaults),
+    ...facts.repositories().flatMap(repositoryFaults),
   ];
 }
 
-/** Whether an Application renders the path or chart of a paused source, at that revision. */
-function isSourceOf({ spec, status }: KubeApplication, url: string, paused: PausedSourceReport): boolean {
+/** The parts of an Application that decide which faults concern it. */
+interface UsedParts {
+  readonly server: string;
+  /** As they are shown. */
+  readonly repositories: readonly string[];
+}
+
+/**
+ * The faults that concern one Application: of its cluster the kinds that it holds, of its
+ * repositories the sources that it has.
+ */
+export function usedFaults(
+  faults: readonly PartFault[],
+  { server, repositories }: UsedParts,
+  app: KubeApplication,
+): readonly Degradation[] {
+  let held: ReadonlySet<string> | undefined;
+  const holds = (name: string): boolean => {
+    held ??= new Set((app.status?.resources ?? []).map(({ group = '', kind = '' }) => groupKindName({ group, kind })));
+    return held.has(name);
+  };
+  return faults.flatMap(({ use, fault }): readonly Degradation[] => {
+    if (use === undefined) return [];
+    if ('server' in use) return use.server === server && (use.kind === undefined || holds(use.kind)) ? [fault] : [];
+    const { url, source } = use;
+    return repositories.includes(url) && (source === undefined || isSourceOf(app, url, source)) ? [fault] : [];
+  });
+}
+
+/** Whether an Application renders a path or chart at that revision. */
+function isSourceOf(
+  { spec, status }: KubeApplication,
+  url: string,
+  paused: { readonly path: string; readonly revision: string },
+): boolean {
   const { revision = '', revisions = [revision] } = status?.sync ?? {};
   return sourcesOf(spec).some(({ repoURL, path, chart, targetRevision = '' }) => {
     if (shownRepositoryUrl(repoURL) !== url || recordedText(path ?? chart ?? '') !== paused.path) return false;
@@ -62,35 +82,43 @@ function isSourceOf({ spec, status }: KubeApplication, url: string, paused: Paus
   });
 }
 
-function clusterDegradations(
-  { info, kinds }: ClusterReport,
-  isWanted: (kind: GroupKind) => boolean = () => true,
-): readonly Degradation[] {
+function clusterFaults({ info, kinds }: ClusterReport): readonly PartFault[] {
+  const { server } = info;
   const cluster: Degradation = {
     type: 'cluster',
-    subject: info.server,
+    subject: server,
     message: info.message ?? `the cluster is ${info.state}`,
     advice: 'Check the address and the credentials in its cluster Secret, and the network to it',
   };
   const stale = kinds.filter(
-    (kind) =>
-      kind.isPolledByNature !== true && (kind.state !== 'synced' || kind.message !== undefined) && isWanted(kind),
+    (kind) => kind.isPolledByNature !== true && (kind.state !== 'synced' || kind.message !== undefined),
   );
   return [
-    ...(info.message !== undefined || info.state === 'failed' ? [cluster] : []),
-    ...stale.map((kind): Degradation => ({
-      type: 'kind',
-      subject: groupKindName(kind),
-      message: `${kind.message ?? `its live state is ${kind.state}`}${readText(kind)}`,
-      ...defined({ since: optionalTime(kind.since) }),
-      advice: adviceForKind(kind.state),
-    })),
+    ...(info.message !== undefined || info.state === 'failed' ? [{ fault: cluster, use: { server } }] : []),
+    ...stale.map((kind): PartFault => {
+      const name = groupKindName(kind);
+      const fault: Degradation = {
+        type: 'kind',
+        subject: name,
+        message: `${kind.message ?? `its live state is ${kind.state}`}${readText(kind)}`,
+        ...defined({ since: optionalTime(kind.since) }),
+        ...defined({ effect: effectOf(kind.state) }),
+        advice: adviceForKind(kind.state),
+      };
+      return { fault, use: { server, kind: name } };
+    }),
   ];
 }
 
 /** How old the live state of a kind is that is not watched. */
 function readText({ state, lastHeardAt }: ClusterReport['kinds'][number]): string {
   return state === 'synced' || lastHeardAt === undefined ? '' : ` (last read at ${wireTime(lastHeardAt)})`;
+}
+
+/** The objects of a kind that is polled or left out are read, only later or one by one. */
+function effectOf(state: string): Degradation['effect'] {
+  if (state === 'listing') return 'waiting';
+  return state === 'polled' || state === 'left-out' ? 'none' : undefined;
 }
 
 function adviceForKind(state: string): string {
@@ -101,31 +129,32 @@ function adviceForKind(state: string): string {
   return 'Read the kind with kubectl get: often a conversion webhook or an aggregated API server is down';
 }
 
-function repositoryDegradations(
-  { repositories }: ReplicaFacts,
-  wanted: string,
-  isWanted: (paused: PausedSourceReport) => boolean = () => true,
-): readonly Degradation[] {
-  const report = repositories().find(({ url }) => url === wanted);
-  if (report === undefined || (report.failuresInRow === 0 && report.paused.length === 0)) return [];
-  const { url, failuresInRow, failingSince, lastFetch } = report;
-  const paused = report.paused.filter(isWanted);
+function repositoryFaults({
+  url,
+  failuresInRow,
+  failingSince,
+  lastFetch,
+  paused,
+}: ReturnType<ReplicaFacts['repositories']>[number]): readonly PartFault[] {
   const failing: Degradation = {
     type: 'repository',
     subject: url,
     message: `${failuresInRow === 1 ? 'one failure' : `${failuresInRow} failures in a row`}: ${lastFetch.message ?? ''}`,
     ...defined({ since: optionalTime(failingSince) }),
-    advice: 'Check its URL, its credentials and the network; argocd repo get shows what Argo CD sees',
+    advice: 'Check the URL, the network, and the credentials in the repository Secret of this URL',
   };
   return [
-    ...(failuresInRow > 0 ? [failing] : []),
-    ...paused.map(({ path, revision, message, since, until }): Degradation => ({
-      type: 'source',
-      subject: `${url} ${path} ${revision}`,
-      message: `paused, because it failed several times in a row: ${message}`,
-      since: wireTime(since),
-      ...defined({ until: optionalTime(until) }),
-      advice: 'Correct the source and push, or request a hard refresh: both end the pause',
-    })),
+    ...(failuresInRow > 0 ? [{ fault: failing, use: { url } }] : []),
+    ...paused.map(({ path, revision, message, since, until }): PartFault => {
+      const fault: Degradation = {
+        type: 'source',
+        subject: `${url} ${path} ${revision}`,
+        message: `paused, because it failed several times in a row: ${message}`,
+        since: wireTime(since),
+        ...defined({ until: optionalTime(until) }),
+        advice: 'Correct the source and push, or request a hard refresh: both end the pause',
+      };
+      return { fault, use: { url, source: { path, revision } } };
+    }),
   ];
 }

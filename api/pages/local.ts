@@ -1,12 +1,12 @@
 import { defined } from '#base';
 import { appKey } from '#model';
-import { clusterKey } from '#sharding';
 import type { AppKey } from '#model';
-import type { Application } from '../application-types.ts';
+import type { UnjudgedApplication } from '../application-types.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { CostRow, RecentEvent, ReplicaInfo, Repository } from '../types.ts';
+import { conditionsOf } from './applications.ts';
 import type { ApplicationIndex } from './applications.ts';
-import { applicationDegradations, replicaDegradations } from './degradations.ts';
+import { partFaults } from './degradations.ts';
 import { recentEvents } from './events.ts';
 import { optionalTime, wireTime } from './format.ts';
 
@@ -22,7 +22,7 @@ export function replicaInfo(facts: ReplicaFacts): ReplicaInfo {
     ...defined({ shard: ownership.identity().shard, reason }),
     applications: controller.owned().size,
     clusters: [...servers].filter((server) => ownership.ownsCluster(server)).sort(),
-    degraded: replicaDegradations(facts),
+    degraded: partFaults(facts).map(({ fault }) => fault),
   };
 }
 
@@ -46,45 +46,25 @@ export function repositories(facts: ReplicaFacts, index: ApplicationIndex): read
   }));
 }
 
-/** The page of one Application; undefined unless this replica owns it. */
+/** The page of one Application before it is judged; undefined unless it exists. */
 export async function applicationPage(
   facts: ReplicaFacts,
   index: ApplicationIndex,
   key: AppKey,
   signal: AbortSignal,
-): Promise<Application | undefined> {
+): Promise<UnjudgedApplication | undefined> {
   const found = index.find(key);
   const details = await facts.controller.details(key, signal);
   if (found === undefined || details === undefined) return undefined;
   const { since, reason, ...rest } = details;
   const { app } = found;
-  const cluster = facts.controller.clusterOf(app);
-  const place = facts.ownership.placeOf(key, cluster);
-  const { epoch, unowned } = facts.ownership.facts();
-  const silentMs = cluster === undefined ? undefined : unowned.get(clusterKey(cluster.server));
-  const summary = index.summaryOf(found);
+  const summary = index.placed(found);
   return {
     ...summary,
     ...rest,
-    ownership: {
-      replica: facts.name,
-      since,
-      reason,
-      part: place?.part ?? 0,
-      parts: place?.parts ?? 1,
-      ...defined({
-        shard: place?.slot,
-        epoch,
-        pinnedTo: cluster?.shard,
-        unownedSince: silentMs === undefined ? undefined : wireTime(facts.clock.now() - silentMs),
-      }),
-    },
-    conditions: (app.status?.conditions ?? []).map(({ type, message, lastTransitionTime }) => ({
-      type,
-      message,
-      ...defined({ since: optionalTime(timeOf(lastTransitionTime)) }),
-    })),
-    degraded: applicationDegradations(facts, summary, app),
+    ownership: index.ownershipOf(found, { since, reason }),
+    conditions: conditionsOf(app),
+    degraded: index.faultsOf(app, summary),
     recent: recentOf(facts, summary.namespace, summary.name),
     cost: costOf(facts, key),
     links: (facts.links ?? []).map((link) =>
@@ -96,11 +76,6 @@ export async function applicationPage(
       }),
     ),
   };
-}
-
-function timeOf(text: string | undefined): number | undefined {
-  const ms = Date.parse(text ?? '');
-  return Number.isNaN(ms) ? undefined : ms;
 }
 
 const maxRecent = 50;

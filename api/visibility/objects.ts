@@ -1,6 +1,6 @@
 import { defined, omit } from '#base';
 import type { ResourceRef } from '#model';
-import type { Application } from '../application-types.ts';
+import type { UnjudgedApplication } from '../application-types.ts';
 import type { TreeNode } from '../view-types.ts';
 import type { PageAccess } from './page-access.ts';
 
@@ -52,7 +52,7 @@ function shownAncestors(
 }
 
 /** An Application without live values and owned objects that the viewer may not read. */
-export async function withoutHiddenObjects(app: Application, access: PageAccess): Promise<Application> {
+export async function withoutHiddenObjects(app: UnjudgedApplication, access: PageAccess): Promise<UnjudgedApplication> {
   const { differences, healthDetails, lastPass, lastOperation } = app;
   const culprits = [healthDetails.decidedBy?.culprit, lastOperation?.blockedBy?.culprit];
   const changed = lastPass?.cause.objects ?? [];

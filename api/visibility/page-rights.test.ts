@@ -138,6 +138,8 @@ function factsOf(server = remote): ReplicaFacts {
       clusterOf: () => ({ server, name: clusterName }),
       isMine: () => true,
       owned: () => new Set(['team/shop']),
+      resyncMs: 0,
+      state: () => details(),
       details: () => Promise.resolve(details()),
       tree: () => Promise.resolve({ nodes, total: nodes.length }),
       pools: () => [pool],

@@ -1,7 +1,7 @@
 import { omit } from '#base';
 import { mayReadApplications } from '../access/viewer.ts';
 import type { Viewer } from '../access/viewer.ts';
-import type { Application, ApplicationSummary } from '../application-types.ts';
+import type { ApplicationSummary, UnjudgedApplication } from '../application-types.ts';
 import { ApiFault } from '../fault.ts';
 import type { LinkSubject, LinkTemplate } from '../links.ts';
 import type { ApiRequest } from '../request.ts';
@@ -59,7 +59,7 @@ export async function visibleTo(visibility: Visibility, request: ApiRequest, bod
     case 'queues':
       return { ...body, items: await visibleQueues(body['items'] as readonly Queue[], viewer, signal) };
     case 'application':
-      return { ...body, application: await visibleApplication(body['application'] as Application, visibility) };
+      return { ...body, application: await visibleApplication(body['application'] as UnjudgedApplication, visibility) };
     case 'tree':
       return { ...body, nodes: await visibleNodes(body['nodes'] as readonly TreeNode[], access) };
     case 'events':
@@ -111,9 +111,9 @@ async function withoutHidden(queue: Queue, mayRead: (namespace: string) => Promi
 }
 
 async function visibleApplication(
-  application: Application,
+  application: UnjudgedApplication,
   { access, spelled, links, viewer, signal }: Visibility,
-): Promise<Application> {
+): Promise<UnjudgedApplication> {
   const app = await withoutHiddenWorker(await withoutHiddenObjects(application, access), viewer, signal);
   const missing = await access.missing('clusters');
   if (missing === undefined) return app;
@@ -127,12 +127,19 @@ async function visibleApplication(
   };
 }
 
-function subjectOf({ namespace, name }: ApplicationSummary, { server, clusterName }: SpelledCluster): LinkSubject {
+function subjectOf(
+  { namespace, name }: Pick<ApplicationSummary, 'namespace' | 'name'>,
+  { server, clusterName }: SpelledCluster,
+): LinkSubject {
   return { namespace, application: name, cluster: clusterName, server };
 }
 
 /** An Application's page names another Application in one place: the one that occupies a worker. */
-async function withoutHiddenWorker(app: Application, viewer: Viewer, signal: AbortSignal): Promise<Application> {
+async function withoutHiddenWorker(
+  app: UnjudgedApplication,
+  viewer: Viewer,
+  signal: AbortSignal,
+): Promise<UnjudgedApplication> {
   const { waiting } = app;
   const longest = waiting?.queue?.longest;
   if (waiting?.queue === undefined || longest === undefined) return app;

@@ -2,6 +2,7 @@ import type {
   Application,
   ApplicationOperation,
   ApplicationResponse,
+  ApplicationVerdict,
   FieldDifference,
   FieldWriter,
   FullQueue,
@@ -9,12 +10,12 @@ import type {
   OperationBlocker,
   PassCause,
   PassStages,
+  ReportedSource,
   ResourceDifference,
 } from '../application-types.ts';
-import { decisiveResource, isUnderWay, verdictOf } from './application-verdict.ts';
 import { counted, joined } from './explanation.ts';
 import type { Explanation, ExplanationSection } from './explanation.ts';
-import { blockerText, objectText, retryText } from './object-text.ts';
+import { blockerText, decisiveResource, objectText, retryText } from './object-text.ts';
 import { RelativeTimes, shortDuration } from './times.ts';
 
 /** How much of a long list the first screen shows; `-o json` has all. */
@@ -33,11 +34,14 @@ export function explainApplication(
   { more = '-o json has all' }: ExplainOptions = {},
 ): Explanation {
   const times = new RelativeTimes(time);
-  const { verdict, reason, advice, condition: named } = verdictOf(app, times);
+  const judged = (app as Partial<Application>).verdict ?? unjudged;
+  const { verdict, reason, since, until, next } = judged;
+  const stated =
+    reason === undefined ? compared(judged, times) : joined([reason, times.since(since), times.until(until)]);
   const operation = app.operation === '' ? undefined : `operation ${app.operation}`;
   const status = joined([app.sync === '' ? 'not compared yet' : app.sync, app.health, operation], ' · ');
   const sections: readonly ExplanationSection[] = [
-    { label: 'What to do', lines: advice === undefined ? [] : [advice] },
+    { label: 'What to do', lines: next === undefined ? [] : [next] },
     { label: 'Owner', lines: [ownerLine(app, times)] },
     { label: 'Destination', lines: [destinationLine(app)] },
     { label: 'Last pass', lines: app.owner === '' ? [] : passLines(app, times) },
@@ -51,13 +55,13 @@ export function explainApplication(
       label: 'Degraded',
       lines: app.degraded.map(({ subject, message, since, until, advice: what }) => {
         const state = joined([`${subject}: ${message}`, times.since(since), times.until(until)]);
-        return what === advice ? state : `${state}; ${what}`;
+        return what === next ? state : `${state}; ${what}`;
       }),
     },
     {
       label: 'Conditions',
       lines: app.conditions
-        .filter((condition) => condition !== named)
+        .filter(({ message }) => reason?.includes(message) !== true)
         .map(({ type, message, since }) => joined([`${type}: ${message}`, times.since(since)])),
     },
     {
@@ -68,9 +72,30 @@ export function explainApplication(
   return {
     verdict,
     title: `Application ${app.namespace}/${app.name}: ${status}`,
-    ...(reason === undefined ? {} : { reason }),
+    ...(stated === '' ? {} : { reason: stated }),
     sections,
   };
+}
+
+/** For the page of a replica that is too old to judge. */
+const unjudged: ApplicationVerdict = {
+  verdict: 'waiting',
+  cause: 'other',
+  reason: 'a verdict, which the replica is too old to give',
+  next: 'Upgrade the replicas of Driftless, or use the driftless command of their release',
+  source: 'status',
+};
+
+/** How old a good verdict is, and who states it. */
+function compared({ comparedAt, source, by = '' }: ApplicationVerdict, times: RelativeTimes): string {
+  const age = times.ago(comparedAt);
+  if (age === undefined) return '';
+  if (source === 'status') return `by its status: compared ${age} or later`;
+  return source === 'owner' ? `compared ${age} by ${by}` : `compared ${age}, before ${by} took it up`;
+}
+
+function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
+  return operation === 'Running' || operation === 'Terminating';
 }
 
 function ownerLine({ ownership, owner, shard }: Application, times: RelativeTimes): string {
@@ -130,7 +155,7 @@ function differenceLines(app: Application, times: RelativeTimes, whereAll: strin
   const more = differencesTotal - shown.length;
   return [
     `${differencesTotal} of ${counted(all, 'resource')}`,
-    ...shown.flatMap((resource) => resourceLines(resource, times)),
+    ...shown.flatMap((resource) => resourceLines(resource, app, times)),
     ...(more > 0 ? [`… and ${more} more: ${whereAll}`] : []),
   ];
 }
@@ -141,15 +166,16 @@ const stateTexts: Readonly<Partial<Record<ResourceDifference['state'], string>>>
   missing: 'is missing in the cluster',
   extra: 'is not in Git',
   unread: 'could not be read',
+  refused: 'is not permitted in its project',
 };
 
-function resourceLines(resource: ResourceDifference, times: RelativeTimes): readonly string[] {
+function resourceLines(resource: ResourceDifference, app: Application, times: RelativeTimes): readonly string[] {
   const { fields, lastWriter, faults, ignored, contestedBy, state } = resource;
   const writer = lastWriter === undefined ? undefined : `last written by ${writerText(lastWriter, times)}`;
   const more = fields.length - maxFields;
   return [
     joined([`${objectText(resource)} ${stateTexts[state] ?? `is ${state}`}`, writer]),
-    ...fields.slice(0, maxFields).map((field) => `  ${fieldText(field, times)}`),
+    ...fields.slice(0, maxFields).map((field) => `  ${fieldText(field, app, times)}`),
     ...(more > 0 ? [`  … and ${counted(more, 'more field')}`] : []),
     ...(contestedBy === undefined ? [] : [`  ${contestedBy} undoes each repair`]),
     ...ignored.map((rule) => `  ignored: ${ruleText(rule)}`),
@@ -157,15 +183,43 @@ function resourceLines(resource: ResourceDifference, times: RelativeTimes): read
   ];
 }
 
-function fieldText({ path, desired, live, changedBy }: FieldDifference, times: RelativeTimes): string {
+function fieldText(
+  { path, desired, live, changedBy }: FieldDifference,
+  app: Application,
+  times: RelativeTimes,
+): string {
   const values = `${live ?? 'absent'} instead of ${desired ?? 'nothing'}`;
-  const writer = changedBy === undefined ? undefined : `changed by ${writerText(changedBy, times)}`;
-  return joined([`${path}: ${values}`, writer]);
+  return joined([`${path}: ${values}`, changedBy === undefined ? undefined : changeText(changedBy, app, times)]);
+}
+
+/**
+ * The change that made a field differ. If this controller wrote the live value last, the desired
+ * one has changed since then: in Git, or in the Application.
+ */
+export function changeText(
+  writer: FieldWriter,
+  { sources, lastOperation }: Pick<Application, 'sources' | 'lastOperation'>,
+  times: RelativeTimes,
+): string {
+  if (!writer.isOurs) return `changed by ${writerText(writer, times)}`;
+  const synced = lastOperation?.revisions ?? [];
+  const moved = sources.filter(({ revision }) => revision !== '' && !synced.includes(revision));
+  if (moved.length === 0) return 'changed in the Application since its last sync';
+  return `changed in Git: ${moved.map((source) => commitText(source, times)).join('; ')}`;
+}
+
+const shortRevisionLength = 7;
+
+function commitText({ revision, commit }: ReportedSource, times: RelativeTimes): string {
+  const isCommit = /^[0-9a-f]{40,64}$/.test(revision);
+  const name = isCommit ? `commit ${revision.slice(0, shortRevisionLength)}` : `version ${revision}`;
+  return commit === undefined ? name : joined([`${name} by ${commit.author}`, times.ago(commit.at)], ' ');
 }
 
 function writerText({ manager, operation, subresource, time, isOurs }: FieldWriter, times: RelativeTimes): string {
   const how = joined([operation, subresource], ' ');
-  return joined([`${isOurs ? 'Driftless' : manager}${how === '' ? '' : ` (${how})`}`, times.ago(time)], ' ');
+  const who = `${isOurs ? 'Driftless' : manager}${how === '' ? '' : ` (${how})`}`;
+  return `${who} ${times.ago(time) ?? 'at an unknown time'}`;
 }
 
 function ignoredLines({ ignored, differences }: Application): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ApplicationOperation, OperationBlocker } from '../application-types.ts';
+import type { ApplicationHealth, ApplicationOperation, OperationBlocker } from '../application-types.ts';
 import type { ObjectName } from '../types.ts';
 import { joined } from './explanation.ts';
 import type { RelativeTimes } from './times.ts';
@@ -10,17 +10,29 @@ export function objectText({ group, kind, namespace, name }: ObjectName): string
 }
 
 /** What blocks an operation, since when, and until when. */
-export function blockerText(
-  operation: ApplicationOperation,
-  { type, message, object, since, until }: OperationBlocker,
-  times: RelativeTimes,
-): string {
+export function blockerText(operation: ApplicationOperation, blocker: OperationBlocker, times: RelativeTimes): string {
+  const { since, until } = blocker;
+  return joined([blockerReason(operation, blocker), times.since(since), times.until(until)]);
+}
+
+/** What blocks an operation. */
+export function blockerReason(operation: ApplicationOperation, blocker: OperationBlocker): string {
+  const { type, message, object } = blocker;
   const subject = object === undefined || message.includes(object.name) ? undefined : objectText(object);
   const attempt = type === 'retry' ? retryText(operation) : undefined;
   const wait = message.replace(/^waiting for /, '');
-  const what = attempt === undefined ? joined([subject, wait], ': ') : `${attempt}, after: ${message}`;
-  const isEndless = until === undefined && (type === 'hook' || type === 'health');
-  return joined([what, times.since(since), isEndless ? 'without a time limit' : times.until(until)]);
+  if (attempt !== undefined) return `${attempt}, after: ${message}`;
+  return joined([joined([subject, wait], ': '), isEndless(blocker) ? 'without a time limit' : undefined]);
+}
+
+function isEndless({ type, until }: OperationBlocker): boolean {
+  return until === undefined && (type === 'hook' || type === 'health');
+}
+
+/** The resource that decides the health, with the object that is to blame. */
+export function decisiveResource({ decidedBy, message }: ApplicationHealth, health: string): string {
+  if (decidedBy === undefined) return joined([health, message], ': ');
+  return joined([`${objectText(decidedBy)} is ${decidedBy.status}`, decidedBy.message], ': ');
 }
 
 /** `retry 2 of 5`; undefined before the first one. */

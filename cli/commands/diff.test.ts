@@ -62,7 +62,7 @@ describe('driftless diff', () => {
   it('masks values of Secrets and of the annotations that argocd-cm names, and tells that they differ', async () => {
     const [one, two] = [secret('one.yaml', canary), secret('two.yaml', 'b3RoZXItM2Y5YTFj')];
     const args = ['diff', '--live', one, '--target', two, '--kubeconfig', kubeconfig, '-n', 'argocd'];
-    const { code, said } = await driftless(...args);
+    const { code, said } = await driftless(...args, '-o', 'json');
     expect(code).toBe(1);
     expect(said).not.toContain(canary);
     expect(said).not.toContain('b3RoZXItM2Y5YTFj');
@@ -94,13 +94,33 @@ describe('driftless diff', () => {
       );
     const settings = ['--kubeconfig', kubeconfig, '-n', 'argocd'];
     const of = (live: string, target: string): Promise<{ code: number; said: string }> =>
-      driftless('diff', '--live', live, '--target', target, ...settings);
+      driftless('diff', '--live', live, '--target', target, ...settings, '-o', 'json');
     expect((await of(text('eA==', 'eA=='), text('eQ==', 'eA=='))).code).toBe(0);
     const found = await of(text('eA==', 'eA=='), text('eA==', 'eQ=='));
     expect([found.code, JSON.parse(found.said)]).toEqual([
       1,
       expect.not.objectContaining({ faults: expect.anything() }),
     ]);
+  });
+
+  it('prints a unified diff, with masked values', async () => {
+    const text = (replicas: number): string =>
+      `apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: ${replicas}}\n`;
+    const [live, target] = [file('five.yaml', text(5)), file('two.yaml', text(2))];
+    const { code, said } = await driftless('diff', '--live', live, '--target', target);
+    expect(code).toBe(1);
+    expect(said.split('\n').slice(0, 3)).toEqual(['--- live', '+++ target', expect.stringMatching(/^@@ -\d/)]);
+    expect(said).toContain('-  replicas: 5\n+  replicas: 2');
+    const files = ['--live', secret('a.yaml', canary), '--target', secret('b.yaml', 'b3RoZXI=')];
+    const secrets = await driftless('diff', ...files, '--kubeconfig', kubeconfig, '-n', 'argocd');
+    expect([secrets.code, secrets.said.includes(canary)]).toEqual([1, false]);
+    expect(await driftless('diff', '--live', live, '--target', live)).toEqual({ code: 0, said: '' });
+  });
+
+  it('refuses two different objects', async () => {
+    const [live, target] = [configMap('live.yaml', '1'), secret('other.yaml', canary)];
+    const { code, said } = await driftless('diff', '--live', live, '--target', target);
+    expect([code, said]).toEqual([2, expect.stringContaining('--live is ConfigMap c, and --target is another object')]);
   });
 
   it.each([

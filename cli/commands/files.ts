@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { isObject, messageOf, parseYamlDocuments, stringifyJson, systemClock, UsageError } from '#base';
+import { formatYaml, isObject, messageOf, parseYamlDocuments, stringifyJson, systemClock, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
 import { JqRunner } from '#controller';
 import { diffObjects, JqAnswers, maskSecrets } from '#diff';
@@ -11,9 +11,11 @@ import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { loadHealthScripts } from '../run/health-scripts.ts';
 import { runOptions } from '../options/run-options.ts';
-import { table } from '../process/output.ts';
-import { help, output } from '../options/common-options.ts';
+import { paint, table } from '../process/output.ts';
+import type { CommandOutput, OutputColor } from '../process/output.ts';
+import { help, output, structuredOutput } from '../options/common-options.ts';
 import { readSettings, settingsOptions } from './settings-source.ts';
+import { unifiedDiff } from './unified-diff.ts';
 
 const file = {
   flag: 'filename',
@@ -63,7 +65,7 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
     target: { flag: 'target', kind: 'string', default: '', help: 'File that contains the target object.' },
     ...settingsOptions,
     jqTimeout: runOptions.jqTimeout,
-    output,
+    output: structuredOutput,
     help,
   } as const;
   const { config } = readArgs(options, argv, env);
@@ -73,19 +75,66 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
   }
   if (config.live === '' || config.target === '') throw new UsageError('diff needs --live FILE and --target FILE');
   const [live, target] = [readOne(config.live), readOne(config.target)];
+  checkSameObject(live, target);
   const settings = await readSettings(config, readOne, signal);
   try {
     const jq = new JqRunner({ clock: systemClock }, { limitMs: config.jqTimeout });
     const result = await compared({ target, live }, settings, jq, signal).finally(() => jq.close());
-    const { modified, faults } = result;
     const shown = maskSecrets(result.predictedLive, result.normalizedLive, settings.sensitiveAnnotations);
-    const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
-    to.out(stringifyJson((faults.length === 0 ? said : { ...said, faults }) as unknown as Json));
-    return modified ? 1 : 0;
+    for (const line of diffOutput(result, shown, config.output, to)) to.out(line);
+    return result.modified ? 1 : 0;
   } catch (error) {
     throw new UsageError(messageOf(error), { cause: error });
   }
 }
+
+/** A target may leave out the namespace of its destination, and have another version. */
+function checkSameObject(live: KubeObject, target: KubeObject): void {
+  const named = ({ apiVersion, kind, metadata: { namespace = '', name = '' } }: KubeObject): string =>
+    `${[kind, groupOf(apiVersion)].filter((part) => part !== '').join('.')} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+  const [left, right] = [live.metadata.namespace, target.metadata.namespace];
+  const isSamePlace = left === undefined || right === undefined || left === right;
+  const isSame =
+    live.kind === target.kind &&
+    groupOf(live.apiVersion) === groupOf(target.apiVersion) &&
+    (live.metadata.name ?? '') === (target.metadata.name ?? '');
+  if (!isSame || !isSamePlace)
+    throw new UsageError(`--live is ${named(live)}, and --target is another object: ${named(target)}`);
+}
+
+/** The difference for people, or with `-o json` both sides. */
+function diffOutput(
+  { modified, faults }: DiffResult,
+  shown: ReturnType<typeof maskSecrets>,
+  format: string,
+  to: CommandOutput,
+): readonly string[] {
+  if (format !== '') {
+    const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
+    const result = (faults.length === 0 ? said : { ...said, faults }) as unknown as Json;
+    return [format === 'yaml' ? formatYaml(result).trimEnd() : stringifyJson(result)];
+  }
+  const linesOf = (object: unknown): readonly string[] =>
+    formatYaml(object as Json)
+      .trimEnd()
+      .split('\n');
+  const lines = modified ? unifiedDiff(linesOf(shown.live), linesOf(shown.target)) : [];
+  return [
+    ...(lines.length === 0 ? [] : [paint(to, 'bold', '--- live'), paint(to, 'bold', '+++ target')]),
+    ...lines.map((line) => paintedLine(line, to)),
+    ...faults.map(({ where, rule, problem }) => paint(to, 'yellow', `${where}: ${rule}: ${problem}`)),
+  ];
+}
+
+function paintedLine(line: string, to: CommandOutput): string {
+  const colors: Readonly<Record<string, OutputColor>> = { '-': 'red', '+': 'green', '@': 'blue' };
+  const color = colors[line[0] ?? ''];
+  const safe = line.replaceAll(controlCharacters, '\ufffd');
+  return color === undefined ? safe : paint(to, color, safe);
+}
+
+/** Values of a manifest must not control the terminal. */
+const controlCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/g;
 
 /** Compares, and repeats with the results of jq while rules request more. */
 async function compared(

@@ -24,10 +24,13 @@ const running: ApplicationOperation = {
   resources: [],
 };
 
+const terminate =
+  'kubectl -n argocd patch application guestbook --type merge -p \'{"status":{"operationState":{"phase":"Terminating"}}}\'';
+
 it('shows owner, destination and last pass of an Application that is fine', () => {
   expect(screen()).toEqual([
     'Application argocd/guestbook: Synced · Healthy · operation Succeeded',
-    'HEALTHY',
+    'HEALTHY: compared 3s ago by driftless-1',
     'Owner        driftless-1 (shard 1), since 11:40:00 UTC (20m), the number of replicas changed from 2 to 3',
     'Destination  prod · https://dest, namespace web, project default',
     'Last pass    3s ago, took 12ms after 2ms in the queue, known revisions',
@@ -98,7 +101,7 @@ describe('shows why an Application is not healthy:', () => {
     const blocked = 'Deployment web/web: is Progressing, since 11:59:30 UTC (30s), until 12:01:00 UTC (in 1m)';
     expect(lines.slice(1, 3)).toEqual([
       `WAITING: ${blocked}`,
-      'What to do   kubectl -n web describe deployment web; argocd app terminate-op guestbook ends the sync',
+      `What to do   kubectl -n web describe deployment web; ${terminate} ends the sync`,
     ]);
     expect(lines.slice(8)).toEqual([
       'Operation    sync by automated sync: Running, for 40s, phase Sync, wave 2',
@@ -133,7 +136,7 @@ describe('shows why an Application is not healthy:', () => {
         operation: 'Failed',
         lastOperation: { ...running, phase: 'Failed', message: 'one failed', finishedAt: before(1) },
       },
-      'BROKEN: the last operation ended with Failed: one failed, 1s ago',
+      'BROKEN: the last sync ended with Failed: one failed, since 11:59:59 UTC (1s)',
     ],
     [
       'a degraded resource',
@@ -163,7 +166,7 @@ describe('shows why an Application is not healthy:', () => {
       'BROKEN: Missing',
     ],
     ['the first comparison', { sync: '', health: '' }, 'WAITING: its first comparison'],
-    ['its deletion', { isDeleting: true }, 'WAITING: it is being deleted'],
+    ['its deletion', { isDeleting: true }, 'WAITING: its deletion'],
     [
       'rollout',
       { health: 'Progressing', healthDetails: { status: 'Progressing', message: 'waiting' } },

@@ -1,7 +1,8 @@
 import { UsageError } from '#base';
 import { describe, readArgs } from '../options/args.ts';
-import { help, output as outputOption } from '../options/common-options.ts';
+import { help, structuredOutput } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
+import { structured } from '../process/structured.ts';
 import { readApiOptions, withReader } from '../read-api/connect.ts';
 import { readApiDefaults } from '../read-api/defaults.ts';
 import { explanationLines, verdictExitCodes } from './explanation.ts';
@@ -17,7 +18,7 @@ const options = {
     help: 'Namespace of the Application. Empty: that of the controller.',
   },
   ...readApiOptions,
-  output: outputOption,
+  output: structuredOutput,
   help,
 } as const;
 
@@ -40,11 +41,11 @@ export async function explain({ argv, env, output, signal }: CommandContext): Pr
   const { explanation, page } = await withReader(config, readApiDefaults(env), signal, (reader) =>
     explainTarget(reader, target),
   );
-  if (config.output === 'json') {
-    const { verdict, reason = '' } = explanation;
-    output.out(JSON.stringify({ verdict, reason, page }));
-  } else for (const line of explanationLines(explanation, output)) output.out(line);
-  return verdictExitCodes[explanation.verdict];
+  const { verdict, reason = '' } = explanation;
+  const text = structured(config.output, { verdict, reason, page });
+  if (text !== undefined) output.out(text);
+  else for (const line of explanationLines(explanation, output)) output.out(line);
+  return verdictExitCodes[verdict];
 }
 
 function targetOf(

@@ -17,3 +17,10 @@ export const output = {
   choices: ['', 'json'],
   help: 'Output format: json.',
 } as const satisfies OptionSpec;
+
+/** Of commands with one result. */
+export const structuredOutput = {
+  ...output,
+  choices: ['', 'json', 'yaml'],
+  help: 'Output format: json or yaml.',
+} as const satisfies OptionSpec;

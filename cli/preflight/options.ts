@@ -1,5 +1,5 @@
 import type { OptionSpec } from '../options/args.ts';
-import { help, output } from '../options/common-options.ts';
+import { help, structuredOutput } from '../options/common-options.ts';
 
 /**
  * The flags of `driftless preflight`. The controller's own settings are read from the installation.
@@ -50,6 +50,6 @@ export const preflightOptions = {
     env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
     help: "Allow sources on loopback, this machine's addresses and the API server's. For labs and tests.",
   },
-  output,
+  output: structuredOutput,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;

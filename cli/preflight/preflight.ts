@@ -2,6 +2,7 @@ import { messageOf, outsideText, UsageError } from '#base';
 import { describe, readArgs } from '../options/args.ts';
 import type { ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
+import { structured } from '../process/structured.ts';
 import { compareInstallation, connectHub, readFrom } from './installation-comparison.ts';
 import { preflightOptions } from './options.ts';
 import { comparisonProgress, progressWriter } from './progress.ts';
@@ -25,7 +26,8 @@ export async function preflight(context: CommandContext): Promise<number> {
   for (const warning of parsed.warnings) output.err(`driftless: ${warning}`);
   try {
     const report = await look(parsed, context);
-    if (parsed.config.output === 'json') output.out(JSON.stringify(report));
+    const text = structured(parsed.config.output, report);
+    if (text !== undefined) output.out(text);
     else for (const line of reportLines(report, output)) output.out(line);
     return exitCodeOf(report);
   } catch (error) {

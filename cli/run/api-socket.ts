@@ -15,6 +15,7 @@ import type { EventLoopDelay } from '#telemetry';
 import { packageVersion } from '../process/root.ts';
 import { debugSocketOf } from '../process/replica-paths.ts';
 import type { ApiParts } from './api-parts.ts';
+import { argoServerLookup } from './argo-server.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
 
 type WatchedClusters = ReplicaInfrastructure['neighbours']['live'];
@@ -29,7 +30,14 @@ export interface LocalApi {
 /** @param peers the other replicas, which the API asks for their parts */
 export function localApi(
   { config, logger }: WireInputs,
-  { namespace, client, repositories, requestCount, eventLoop, neighbours: { settings, live } }: ReplicaInfrastructure,
+  {
+    namespace,
+    client,
+    repositories,
+    requestCount,
+    eventLoop,
+    neighbours: { settings, live, metrics },
+  }: ReplicaInfrastructure,
   { controller, ownership, ready }: ApiParts,
   peers: Peers,
 ): LocalApi {
@@ -58,11 +66,13 @@ export function localApi(
       watched: () => live.reports(),
       repositories,
       settingsProblems: () => settings.problems().filter(({ object }) => object.startsWith('ConfigMap ')),
+      hasArgoServer: argoServerLookup({ namespace, clock: systemClock, isInCluster: isInCluster() }),
       history: () => recorder.history(),
       links: grafanaLinks(config.dashboardGrafanaUrl),
       process: processFacts,
     },
   });
+  api.exposeVerdicts(metrics);
   const socket = new ApiSocket({
     path: debugSocketOf(config),
     logger,
@@ -70,6 +80,10 @@ export function localApi(
     answer: createApiHandler({ api, logger, identify: localCaller }),
   });
   return { api, socket, recorder };
+}
+
+function isInCluster(): boolean {
+  return (process.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
 }
 
 /** Local readers may ask for pages of this moment, which cost a replica more. */

@@ -1,6 +1,6 @@
-import { Shutdown, UsageError, withChild } from '#base';
+import { messageOf, Shutdown, UsageError, withChild } from '#base';
 import { createLogger } from '#telemetry';
-import type { LogOptions } from '#telemetry';
+import type { Logger, LogOptions } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
@@ -21,6 +21,25 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
   const logger = createLogger(logOptions(config, env));
   for (const warning of warnings) logger.warn(warning);
+  try {
+    await runLogged({ config, given, env, logger }, signal);
+  } catch (error) {
+    // Wrong usage is for the person at the terminal; all else belongs to the log.
+    if (error instanceof UsageError || signal.aborted) throw error;
+    logger.error('The controller ends', { error: messageOf(error) });
+    return 1;
+  }
+  logger.info('stopped');
+  return 0;
+}
+
+interface LoggedRun extends Pick<CommandContext, 'env'> {
+  readonly config: RunConfig;
+  readonly given: ReadonlySet<string>;
+  readonly logger: Logger;
+}
+
+async function runLogged({ config, given, env, logger }: LoggedRun, signal: AbortSignal): Promise<void> {
   const { warning: heapWarning, ...heap } = fitHeap(env);
   logger.info('Sized the heap', { ...heap });
   if (heapWarning !== undefined) logger.warn(heapWarning);
@@ -33,8 +52,6 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
     await runReplica({ config: effective, env, logger, hub, redis, ...helpers }, inner).finally(release);
   });
-  logger.info('stopped');
-  return 0;
 }
 
 /** Colors as in Argo CD: on a terminal, or wherever they are forced. */

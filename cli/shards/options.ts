@@ -1,6 +1,6 @@
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
-import { help, output } from '../options/common-options.ts';
+import { help, output, structuredOutput } from '../options/common-options.ts';
 import { readApiOptions } from '../read-api/connect.ts';
 
 const source = {
@@ -18,7 +18,12 @@ const source = {
     help: 'Path to the kubeconfig file of a live hub, whose published table is read. Without this flag and --clusters: ~/.kube/config.',
   },
   context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
-  namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of the controller.' },
+  namespace: {
+    ...readApiOptions.controllerNamespace,
+    aliases: ['namespace'],
+    short: 'n',
+    help: 'Namespace of the controller. Default in a pod: its own.',
+  },
   controllerName: {
     ...runOptions.controllerName,
     help: 'Name of the StatefulSet or Deployment of the controller, whose replica count is read.',
@@ -35,7 +40,7 @@ const source = {
     ...runOptions.clusterWeights,
     help: 'Cluster weights for consistent-hashing with a live hub: applications, or measured (adds resources and live events).',
   },
-  output,
+  output: structuredOutput,
   help,
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
@@ -87,7 +92,8 @@ export const planOptions = {
   fromReplicas: { ...count, flag: 'from-replicas', help: "Current number of replicas. Default: the live hub's." },
   toReplicas: {
     ...count,
-    flag: 'to-replicas',
+    flag: 'replicas',
+    aliases: ['to-replicas'],
     help: 'New number of replicas. Default: unchanged; without --to-algorithm the number that the measured load of a live hub needs.',
   },
   fromAlgorithm: {

@@ -210,7 +210,7 @@ describe('driftless shards', () => {
           'cluster 1: "split" must be a whole number from 1 to 64',
         ] as const,
     ),
-    ['a plan to nowhere', ['shards', 'plan', '--clusters', '[]', '--from-replicas', '2'], 2, '--to-replicas'],
+    ['a plan to nowhere', ['shards', 'plan', '--clusters', '[]', '--from-replicas', '2'], 2, '--replicas'],
     [
       'words',
       ['shards', 'now', '--clusters', '[]'],
@@ -561,6 +561,15 @@ describe('a live hub', () => {
     expect(notes.join('\n')).toContain('Secret argocd/pinned: the key "shard" is not an integer');
     expect(notes.join('\n')).toContain('cluster "torn": annotation driftless.io/split: "many" is not a number');
     expect(notes.join('\n')).not.toContain('top-secret');
+  });
+
+  it('is in the namespace argocd, as for all other commands, whatever the kubeconfig names', async () => {
+    const { where } = await hubWith([secret('one')]);
+    const file = where.slice(0, 2);
+    expect(clusterNames((await noted<Shown>(file)).shown)).toEqual(clusterNames((await noted<Shown>(where)).shown));
+    expect((await noted<Shown>([...file, '--controller-namespace', 'empty'])).notes).toEqual([
+      expect.stringMatching(/^namespace empty has no /),
+    ]);
   });
 
   it("warns of a namespace that does not look like the controller's", async () => {

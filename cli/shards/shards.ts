@@ -6,6 +6,7 @@ import type { ShardingAlgorithm } from '#sharding';
 import { describe, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
+import { structured } from '../process/structured.ts';
 import { withReader } from '../read-api/connect.ts';
 import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { readClusterFile } from './file.ts';
@@ -50,7 +51,8 @@ async function watch(context: CommandContext): Promise<number> {
   if (positionals.length > 0) throw new UsageError(`shards watch takes flags only, not "${positionals[0] ?? ''}"`);
   const kubeconfig = hubFile(parsed, context);
   if (kubeconfig === undefined) throw new UsageError('no hub configured: set --kubeconfig FILE');
-  const { context: name, namespace } = config;
+  const { context: name } = config;
+  const namespace = controllerNamespace(parsed, context);
   await watchShards({ kubeconfig, context: name, namespace, isJson: config.output === 'json', output, signal });
   return 0;
 }
@@ -71,7 +73,8 @@ async function show(context: CommandContext): Promise<number> {
   const algorithm = algorithmOf(config.algorithm, source, context);
   const layout = layoutFor(source, { algorithm, replicas }, systemClock.now());
   printNotes([...source.notes, ...pinNotes(source.clusters, replicas)], context);
-  if (config.output === 'json') output.out(JSON.stringify(showJson(source, layout)));
+  const text = structured(config.output, showJson(source, layout));
+  if (text !== undefined) output.out(text);
   else {
     printNotes(originLine(source, layout), context);
     for (const line of showLines(source, layout)) output.out(line);
@@ -107,7 +110,8 @@ async function stats(context: CommandContext): Promise<number> {
   printNotes([...source.notes, ...pinNotes(source.clusters, replicas), ...missingNotes(fleet)], context);
   const every = statsRows(source, layout, fleet instanceof Error ? undefined : fleet);
   const tables = { rows: every.filter(isOfShard(config.shard)), sums: shardSums(every, replicas) };
-  if (config.output === 'json') output.out(JSON.stringify(statsJson(tables)));
+  const text = structured(config.output, statsJson(tables));
+  if (text !== undefined) output.out(text);
   else {
     printNotes(originLine(source, layout), context);
     for (const line of statsLines(tables)) output.out(line);
@@ -126,7 +130,7 @@ async function plan(context: CommandContext): Promise<number> {
   const { output } = context;
   if (config.help) {
     const usage =
-      'usage: driftless shards plan [--from-replicas N] [--to-replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+      'usage: driftless shards plan [--from-replicas N] [--replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
     output.out(`${usage}\n\n${describe(planOptions)}`);
     return 0;
   }
@@ -147,12 +151,11 @@ async function plan(context: CommandContext): Promise<number> {
   const outcome = outcomeOf(source, before, target, now);
   const choices = outcomes(source, before, target, now);
   printNotes([...source.notes, ...pinNotes(source.clusters, target.replicas)], context);
-  if (config.output === 'json') {
-    const shown = planJson(before, target, outcome, choices);
-    output.out(
-      JSON.stringify(sizing === undefined ? shown : { ...shown, sizing: sizingJson(sizing.load, sizing.advice) }),
-    );
-  } else {
+  const shown = planJson(before, target, outcome, choices);
+  const sized = sizing === undefined ? shown : { ...shown, sizing: sizingJson(sizing.load, sizing.advice) };
+  const text = structured(config.output, sized);
+  if (text !== undefined) output.out(text);
+  else {
     printNotes(originLine(source, before), context);
     if (sizing !== undefined) for (const line of [...sizingLines(sizing.load, sizing.advice), '']) output.out(line);
     for (const line of planLines(source, target, outcome, choices)) output.out(line);
@@ -200,11 +203,11 @@ function checkWords({ positionals, flags, warnings }: ParsedShardArgs, context: 
 
 function checkChange(config: ConfigOf<typeof planOptions>): void {
   if (config.toReplicas < 1 && config.toAlgorithm === '' && config.clusters !== '')
-    throw new UsageError('shards plan --clusters needs --to-replicas M (at least 1), or --to-algorithm');
+    throw new UsageError('shards plan --clusters needs --replicas M (at least 1), or --to-algorithm');
   if (config.fromReplicas < 1 && config.clusters !== '')
     throw new UsageError('shards plan needs --from-replicas N (at least 1) with --clusters');
   checkReplicas('from-replicas', config.fromReplicas);
-  checkReplicas('to-replicas', config.toReplicas);
+  checkReplicas('replicas', config.toReplicas);
 }
 
 function checkReplicas(flag: string, replicas: number): void {
@@ -227,7 +230,7 @@ async function read(
   return readHub({
     kubeconfig,
     context: config.context,
-    namespace: config.namespace,
+    namespace: controllerNamespace({ config, given }, context),
     controllerName: config.controllerName,
     applicationNamespaces: given.has('applicationNamespaces') ? config.applicationNamespaces : undefined,
     defaultParts: given.has('clusterSplit') ? config.clusterSplit : undefined,
@@ -235,6 +238,15 @@ async function read(
     needsReplicas,
     signal: context.signal,
   });
+}
+
+/** Empty in a pod without a setting: the namespace of the pod. */
+function controllerNamespace(
+  { config, given }: { readonly config: { readonly namespace: string }; readonly given: ReadonlySet<string> },
+  { env }: CommandContext,
+): string {
+  const isInPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  return isInPod && !given.has('namespace') ? '' : config.namespace;
 }
 
 /** Kubeconfig of the live hub; empty: in-cluster configuration; undefined: no hub. */

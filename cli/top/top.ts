@@ -2,8 +2,9 @@ import { costSubjects } from '../../api/types.ts';
 import type { CostsResponse, CostSubject } from '#api';
 import { systemClock, UsageError } from '#base';
 import { describe, readArgs } from '../options/args.ts';
-import { help, output as outputOption } from '../options/common-options.ts';
+import { help, structuredOutput } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
+import { structured } from '../process/structured.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { readApiOptions, withReader } from '../read-api/connect.ts';
 import { readApiDefaults } from '../read-api/defaults.ts';
@@ -13,7 +14,7 @@ const options = {
   watch: { flag: 'watch', short: 'w', kind: 'bool', default: false, help: 'Show the costs again every two seconds.' },
   limit: { flag: 'limit', kind: 'int', default: 20, min: 1, max: 100_000, help: 'Number of rows.' },
   ...readApiOptions,
-  output: outputOption,
+  output: structuredOutput,
   help,
 } as const;
 
@@ -34,9 +35,12 @@ export async function top({ argv, env, output, signal }: CommandContext): Promis
   return withReader(config, readApiDefaults(env), signal, async (reader) => {
     for (;;) {
       const costs = await readCosts(reader, known);
-      const lines = config.output === 'json' ? [JSON.stringify(costs)] : topLines(costs, output, config.limit);
-      const redraws = config.watch && output.screen === true && config.output !== 'json';
-      output.out(`${redraws ? clearScreen : ''}${lines.join('\n')}`);
+      const text = structured(config.output, costs);
+      const lines = text === undefined ? topLines(costs, output, config.limit) : [text];
+      const redraws = config.watch && output.screen === true && text === undefined;
+      output.out(
+        `${redraws ? clearScreen : ''}${config.watch && config.output === 'yaml' ? '---\n' : ''}${lines.join('\n')}`,
+      );
       if (!config.watch) return 0;
       await systemClock.sleep(intervalMs, signal);
     }

@@ -283,7 +283,8 @@ function makeHandlers(
   const slots = new WriteSlots(clock, config.kubectlParallelism);
   const { rows, reads, dryRuns: known } = memories;
   const dryRuns = new DryRuns({ clients, slots, known });
-  const comparer = makeComparer(deps, config, { loop, rows, dryRuns, jq, work, reads, claims });
+  const rendering = (key: AppKey, sources: number): void => costs.ofApp(key, 'renders', sources);
+  const comparer = makeComparer(deps, config, { loop, rows, dryRuns, jq, work, reads, rendering, claims });
   const common = { store, comparer, memories, claims, metrics, work, costs, clock, logger, tracer };
   const kubectl = new KubectlMetrics(deps.metrics, config.metrics?.hostname ?? '');
   const syncer = makeSyncer(deps, config, shared, { ...common, slots, kubectl });

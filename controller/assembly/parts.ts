@@ -39,7 +39,7 @@ import type { ControllerConfig, WatchDeps } from './types.ts';
 export function makeComparer(
   { desired, live, settings, clock }: WatchDeps,
   config: ControllerConfig,
-  helpers: Pick<ComparerDeps, 'loop' | 'rows' | 'dryRuns' | 'jq' | 'work' | 'reads' | 'claims'>,
+  helpers: Pick<ComparerDeps, 'loop' | 'rows' | 'dryRuns' | 'jq' | 'work' | 'reads' | 'rendering' | 'claims'>,
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
@@ -301,6 +301,7 @@ export function makeReport(
   return createControllerReport({
     clock,
     startedAt: clock.now(),
+    resyncMs: config.appResyncMs > 0 ? config.appResyncMs + config.jitterMs : config.hardResyncMs,
     apps,
     settings: () => settings.settings(),
     memoryOf: (key) => memories.peek(key),

@@ -25,7 +25,15 @@ import {
   readAddress,
   sourcesOf,
 } from '#model';
-import type { Application, ApplicationCondition, ApplicationSource, AppProject, KubeObject, Repository } from '#model';
+import type {
+  AppKey,
+  Application,
+  ApplicationCondition,
+  ApplicationSource,
+  AppProject,
+  KubeObject,
+  Repository,
+} from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
 import type { WorkerSlot } from '#queues';
@@ -43,6 +51,8 @@ export interface RendererDeps {
   readonly chartRepositories: () => KnownRepositories;
   /** Ends the reads of an Application that this replica loses; absent: it owns none. */
   readonly reads?: OwnedReads;
+  /** Counts the sources that are asked to be rendered for an Application. */
+  readonly rendering?: (key: AppKey, sources: number) => void;
 }
 
 export interface RendererConfig {
@@ -278,6 +288,7 @@ export class Renderer {
       tracking: settings.tracking,
       ...defined({ watched }),
     };
+    this.#deps.rendering?.(key, sources.length);
     const answer = await this.lendingSlot(request, this.#deps.desired.manifests(order, signal)).catch(
       (error: unknown) => {
         if (isAbort(error) || signal.aborted) throw error;

@@ -12,22 +12,28 @@ import type { FieldWriter as ObjectWriter } from '../comparison/last-writer.ts';
 import type { BlockerType } from '../shared/waits.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
-export interface ApplicationReport {
+/** What the owner has in memory about an Application, beside its object. */
+export interface ApplicationState {
   /** When this replica took it up, and why. */
   readonly since: string;
   readonly reason: string;
+  /** When this process last compared it with its sources; absent: not yet. */
+  readonly comparedAt?: string;
   readonly waiting?: Waiting;
   /** The last pass; absent: none since this replica became the owner. */
   readonly lastPass?: Pass;
+  readonly healthDetails: ApplicationHealth;
+  readonly lastOperation?: ApplicationOperation;
+  readonly automatedSync: AutomatedSync;
+}
+
+export interface ApplicationReport extends ApplicationState {
   readonly resources: ResourceCounts;
   /** The first resources that differ, at most 100. */
   readonly differences: readonly ResourceDifference[];
   readonly differencesTotal: number;
   /** Resources that ignore rules apply to, whether or not they differ; at most 50. */
   readonly ignored: readonly (ResourceRef & { readonly rules: readonly IgnoredDifference[] })[];
-  readonly healthDetails: ApplicationHealth;
-  readonly lastOperation?: ApplicationOperation;
-  readonly automatedSync: AutomatedSync;
   /** In the order of the spec, at most 20. */
   readonly sources: readonly ReportedSource[];
 }
@@ -110,8 +116,11 @@ export interface ResourceCounts {
 
 export interface ResourceDifference extends ResourceRef {
   readonly version: string;
-  /** `extra`: it is not in the manifests. `unread`: whether it exists is unknown. */
-  readonly state: 'modified' | 'missing' | 'extra' | 'unread';
+  /**
+   * `extra`: it is not in the manifests. `unread`: whether it exists is unknown. `refused`: the
+   * project does not permit it.
+   */
+  readonly state: 'modified' | 'missing' | 'extra' | 'unread' | 'refused';
   /** The first ten; empty unless modified. */
   readonly fields: readonly FieldDifference[];
   /** The last write to the object of anything but its status. */

@@ -14,6 +14,7 @@ import type { PassRecord } from './activity.ts';
 import type {
   ApplicationHealth,
   ApplicationReport,
+  ApplicationState,
   AutomatedSync,
   FullQueue,
   ObjectHealth,
@@ -60,6 +61,8 @@ export async function reportApplication(
   deps: ApplicationReportDeps,
   signal: AbortSignal,
 ): Promise<ApplicationReport> {
+  const state = reportState(key, app, deps);
+  const { lastOperation, healthDetails: health } = state;
   const memory = deps.memoryOf(key);
   const rows = deps.rowsOf(key);
   const settings = deps.settings();
@@ -67,48 +70,68 @@ export async function reportApplication(
   const shown = different.slice(0, maxDifferences);
   const live = await liveObjects(deps.clusterOf(app), shown, signal);
   const rivals = contestRivals(memory?.contests ?? new Map());
-  const waves = new Map((app.status?.resources ?? []).map((row) => [keyOfStatus(row), asCount(row.syncWave, 0)]));
-  const hold = deps.syncHold(app);
-  const wait = waitOf(app, memory, deps.clock.now());
-  const lastOperation = reportOperation(app, {
-    wait,
-    window: hold === undefined ? undefined : { message: holdMessage(hold), until: hold.until },
-    syncTimeoutMs: deps.syncTimeoutMs,
-    waveOf: ({ group, kind, namespace, name }) => waves.get(keyOfStatus({ group, kind, namespace, name })),
-  });
-  const health = healthOf(app, rows);
   const [sources, blockedBy, decidedBy] = await Promise.all([
     reportSources(app, deps.commitOf, signal),
     withCulprit(lastOperation?.blockedBy, lastOperation?.blockedBy?.object, { app, deps }, signal),
     withCulprit(health.decidedBy, health.decidedBy, { app, deps }, signal),
   ]);
   return {
-    ...remembered(key, { memory, wait }, deps),
+    ...state,
     ...defined({
       lastOperation: lastOperation === undefined ? undefined : { ...lastOperation, ...defined({ blockedBy }) },
     }),
     resources: countResources(rows.length === 0 ? (app.status?.resources ?? []) : rows.map(({ status }) => status)),
-    differences: shown.map((row) => describeDifference(row, { app, settings, live, rivals })),
+    differences: shown.map((row) => describeDifference(row, { app, settings, live, rivals, permits: deps.permits })),
     differencesTotal: different.length,
     ignored: ignoredResources(app, rows, settings),
     healthDetails: { ...health, ...defined({ decidedBy }) },
-    automatedSync: autosyncOf(memory, hold),
     sources,
   };
+}
+
+/** The part of a report that is in memory: cheap enough for each Application of a list. */
+export function reportState(key: AppKey, app: Application, deps: ApplicationReportDeps): ApplicationState {
+  const memory = deps.memoryOf(key);
+  const hold = deps.syncHold(app);
+  const wait = waitOf(app, memory, deps.clock.now());
+  const waveOf = (ref: ResourceRef): number | undefined => {
+    const id = keyOfStatus(ref);
+    const row = app.status?.resources?.find((resource) => keyOfStatus(resource) === id);
+    return row === undefined ? undefined : asCount(row.syncWave, 0);
+  };
+  const lastOperation = reportOperation(app, {
+    wait,
+    window: hold === undefined ? undefined : { message: holdMessage(hold), until: hold.until },
+    syncTimeoutMs: deps.syncTimeoutMs,
+    isClusterScoped: (ref) => isListedWithoutNamespace(app, ref),
+    waveOf,
+  });
+  return {
+    ...remembered(key, { memory, wait }, deps),
+    ...defined({ lastOperation }),
+    healthDetails: healthOf(app, deps.rowsOf(key)),
+    automatedSync: autosyncOf(memory, hold),
+  };
+}
+
+function isListedWithoutNamespace({ status }: Application, { group, kind, name }: ResourceRef): boolean {
+  const id = keyOfStatus({ group, kind, namespace: '', name });
+  return status?.resources?.some((resource) => keyOfStatus(resource) === id) === true;
 }
 
 function remembered(
   key: AppKey,
   { memory, wait }: { readonly memory: AppMemory | undefined; readonly wait: Wait | undefined },
   { startedAt, clock, fullQueue }: ApplicationReportDeps,
-): Pick<ApplicationReport, 'since' | 'reason' | 'lastPass' | 'waiting'> {
-  const { owned, lastPass } = memory ?? {};
+): Omit<ApplicationState, 'lastOperation' | 'healthDetails' | 'automatedSync'> {
+  const { owned, lastPass, comparedAt } = memory ?? {};
   return {
     since: isoTime(owned?.at ?? startedAt) ?? '',
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
       lastPass: lastPass === undefined ? undefined : reportedPass(lastPass, clock.now()),
       waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait),
+      comparedAt: comparedAt === undefined ? undefined : isoTime(comparedAt),
     }),
   };
 }

@@ -6,8 +6,8 @@ import type { ProcessorsProgress, QueueContents, QueuedItem } from '#queues';
 import { describeStall } from '#queues';
 import type { RefreshCause } from '../application/freshness.ts';
 import type { ActivityLog, FaultRecord, PassRecord, SyncRecord } from './activity.ts';
-import { reportApplication } from './application-report.ts';
-import type { ApplicationReport, FullQueue } from './application-facts.ts';
+import { reportApplication, reportState } from './application-report.ts';
+import type { ApplicationReport, ApplicationState, FullQueue } from './application-facts.ts';
 import type { ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
 import { reportTree } from './tree-report.ts';
@@ -44,9 +44,13 @@ export interface ControllerReport {
   readonly isWatched: (namespace: string) => boolean;
   readonly clusterOf: (app: Application) => Cluster | undefined;
   readonly isMine: (app: Application) => boolean;
+  /** An Application is compared at least this often; 0: only when something changes. */
+  readonly resyncMs: number;
   /** Applications that this replica owns. */
   readonly owned: () => ReadonlySet<AppKey>;
-  /** Only its owner knows it in full. Undefined: it does not exist, or is not watched. */
+  /** Only its owner knows it in full. */
+  readonly state: (key: AppKey, app: Application) => ApplicationState;
+  /** With all that has to be looked up; undefined: it does not exist, or is not watched. */
   readonly details: (key: AppKey, signal: AbortSignal) => Promise<ApplicationReport | undefined>;
   /** Its objects and theirs; undefined: it does not exist, or is not watched. */
   readonly tree: (key: AppKey, signal: AbortSignal) => Promise<ReportedTree | undefined>;
@@ -62,6 +66,7 @@ const hourMs = 3_600_000;
 
 export interface ControllerReportDeps extends Omit<ApplicationReportDeps, 'fullQueue'> {
   readonly clock: Clock;
+  readonly resyncMs: number;
   readonly apps: Informer;
   readonly isWatched: (namespace: string) => boolean;
   readonly resolve: (app: Application) => Cluster | undefined;
@@ -81,6 +86,7 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     const object = apps.get(key);
     return object === undefined || !isWatched(object.metadata.namespace ?? '') ? undefined : asApplication(object);
   };
+  const reportDeps = { ...deps, fullQueue: (wanted: AppKey) => fullQueue(wanted, deps) };
   const recent = <T extends { readonly at: number }>(items: Iterable<T>): readonly T[] => {
     const oldest = clock.now() - hourMs;
     return [...items].filter(({ at }) => at >= oldest);
@@ -92,11 +98,11 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     clusterOf: (app) => deps.resolve(app),
     isMine: (app) => deps.isMine(app),
     owned: () => deps.owned(),
+    resyncMs: deps.resyncMs,
+    state: (key, app) => reportState(key, app, reportDeps),
     details: async (key, signal) => {
       const app = find(key);
-      return app === undefined
-        ? undefined
-        : reportApplication(key, app, { ...deps, fullQueue: (wanted) => fullQueue(wanted, deps) }, signal);
+      return app === undefined ? undefined : reportApplication(key, app, reportDeps, signal);
     },
     tree: async (key, signal) => {
       const app = find(key);

@@ -18,6 +18,8 @@ export interface OperationFacts {
   readonly window: { readonly message: string; readonly until: number | undefined } | undefined;
   /** --sync-timeout; 0: none. */
   readonly syncTimeoutMs: number;
+  /** Whether the status lists the resource without a namespace. */
+  readonly isClusterScoped: (ref: ResourceRef) => boolean;
   /** Waves by resource, from the status. */
   readonly waveOf: (ref: ResourceRef) => number | undefined;
 }
@@ -52,7 +54,10 @@ function reportSync(state: OperationState, facts: OperationFacts): ApplicationOp
       wave: subject === undefined ? undefined : facts.waveOf(subject),
       blockedBy,
     }),
-    resources: results.filter(isNotable).slice(0, maxResults).map(resultOf),
+    resources: results
+      .filter(isNotable)
+      .slice(0, maxResults)
+      .map((result) => resultOf(result, facts)),
   };
 }
 
@@ -117,9 +122,12 @@ function isNotable({ status, hookPhase }: ResourceResult): boolean {
   return status === 'SyncFailed' || status === 'PruneSkipped' || (hookPhase !== undefined && hookPhase !== 'Succeeded');
 }
 
-function resultOf(result: ResourceResult): OperationResource {
+/** Results have the namespace of the destination also for objects that are in none. */
+function resultOf(result: ResourceResult, { isClusterScoped }: OperationFacts): OperationResource {
   const { status = '', message = '', hookType, hookPhase, syncPhase } = result;
-  return { ...refOfResult(result), status, message, ...defined({ hookType, hookPhase, syncPhase }) };
+  const ref = refOfResult(result);
+  const namespace = isClusterScoped(ref) ? '' : ref.namespace;
+  return { ...ref, namespace, status, message, ...defined({ hookType, hookPhase, syncPhase }) };
 }
 
 function optionalTime(ms: number | undefined): string | undefined {

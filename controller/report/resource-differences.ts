@@ -13,6 +13,8 @@ export interface DifferenceFacts {
   readonly settings: Settings;
   /** Live objects with managedFields, of the rows that differ. */
   readonly live: ReadonlyMap<ResourceKey, KubeObject>;
+  /** Whether the project lets an Application have an object. */
+  readonly permits: (app: Application, ref: ResourceRef) => boolean;
   /** Rivals that undo self-heal, by resource. */
   readonly rivals: ReadonlyMap<ResourceKey, string>;
 }
@@ -28,7 +30,7 @@ export function describeDifference(row: ResourceComparison, facts: DifferenceFac
   const ref = parseResourceKey(key);
   const object = facts.live.get(key);
   const masked = maskSecrets(diff.predictedLive, diff.normalizedLive, facts.settings.sensitiveAnnotations);
-  const state = stateOf(row);
+  const state = facts.permits(facts.app, ref) ? stateOf(row) : 'refused';
   const sides = { desired: jsonOf(masked.target), live: jsonOf(masked.live) };
   const rival = facts.rivals.get(key);
   const lastWriter = object === undefined ? undefined : shownWriter(object, []);

@@ -1,4 +1,4 @@
-import { deepEqual, defined } from '#base';
+import { deepEqual, defined, isObject, ownMember } from '#base';
 import type { Json } from '#base';
 import { isErrorCondition, keyOfStatus } from '#model';
 import type { AppKey, Application, ApplicationCondition, ApplicationStatus, ResourceStatus } from '#model';
@@ -133,7 +133,8 @@ function droppedIn(theirs: ApplicationStatus | undefined, { comparison }: Decisi
 function plannedWrites(key: AppKey, app: Application, { patch, decisions }: PassAssessment): readonly PlannedWrite[] {
   const spec = normalizationPatch(app)?.['spec'];
   const changed = Object.keys(patch?.['status'] ?? {});
-  const fields = changed.filter((field) => field !== 'reconciledAt').sort();
+  const isChange = (field: string): boolean => field !== 'conditions' || !differsByCacheOnly(app, patch);
+  const fields = changed.filter((field) => field !== 'reconciledAt' && isChange(field)).sort();
   const target = String(key);
   return [
     ...(spec === undefined ? [] : [{ what: 'spec', target, reason: `normal form of ${keyNames(spec)}` } as const]),
@@ -144,6 +145,25 @@ function plannedWrites(key: AppKey, app: Application, { patch, decisions }: Pass
     ...(decisions === undefined ? [] : automatedWrites(target, decisions)),
   ];
 }
+
+/**
+ * A source that fails several times is paused, and its error is then marked as cached: when that
+ * begins differs between two controllers.
+ */
+function differsByCacheOnly({ status }: Application, patch: PassAssessment['patch']): boolean {
+  const texts = (conditions: unknown): readonly string[] =>
+    (Array.isArray(conditions) ? (conditions as readonly ApplicationCondition[]) : [])
+      .map(({ type, message }) => `${type}: ${message.replace(cachedError, '')}`)
+      .sort();
+  const changed = patch?.['status'];
+  const [before, after] = [
+    texts(status?.conditions),
+    texts(isObject(changed) ? ownMember(changed, 'conditions') : undefined),
+  ];
+  return before.length === after.length && before.every((text, i) => text === after[i]);
+}
+
+const cachedError = /Manifest generation error \(cached\): /;
 
 const maxNamedRows = 3;
 

@@ -181,6 +181,20 @@ describe('a shadow beside another controller', () => {
     expect(await series(it, 'driftless_shadow_disagreements')).toEqual({ health: 1 });
   });
 
+  it('plans no write for an error that only the other controller calls cached', async () => {
+    world.git.failure = new DriftlessError('X', 'app path does not exist');
+    await inOrder();
+    await clock.advance(600_000);
+    const [condition] = world.app.status?.conditions ?? [];
+    expect(condition?.message).toContain('desc = app path does not exist');
+    const message = condition?.message.replace('desc = ', 'desc = Manifest generation error (cached): ') ?? '';
+    otherWrites({ conditions: [{ type: 'ComparisonError', message }] });
+    const it = await look();
+    await clock.advance(300_000);
+    expect(it.verdicts.at(-1)?.writes).toEqual([]);
+    expect(it.verdicts.at(-1)?.disagreements).toEqual([]);
+  });
+
   it('plans its writes and performs none of them', async () => {
     await inOrder({});
     otherWrites({ sync: { status: 'OutOfSync', revision: 'a'.repeat(40) } });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 
 const folders = [
+  'api',
   'cli',
   'controller',
   'desired',

@@ -129,10 +129,15 @@ describe('failed jobs', () => {
       const claims = hub.store.list('', 'ConfigMap').map(({ metadata }) => metadata.name);
       await hub.close();
       expect(code).toBe(1);
-      expect(`${stdout}${stderr}`).toContain(
-        `${what} cannot listen on 127.0.0.1:${port}: the port is in use: stop the other process or choose another port`,
-      );
-      expect(stderr).not.toContain('    at ');
+      // In the format of the log: a collector reads one format.
+      expect(JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+        level: 'error',
+        msg: 'The controller ends',
+        error: expect.stringContaining(
+          `${what} cannot listen on 127.0.0.1:${port}: the port is in use: stop the other process or choose another port`,
+        ),
+      });
+      for (const line of stderr.split('\n')) if (line !== '') expect(JSON.parse(line)).toHaveProperty('msg');
       expect(claims).not.toContain('argocd-app-controller-shard-cm');
     },
   );
@@ -272,9 +277,9 @@ describe('commands', () => {
     const object = (value: string): string =>
       `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: prod}\ndata: {k: "${value}"}\n`;
     const [one, two] = [file('one.yaml', object('1')), file('two.yaml', object('2'))];
-    const same = await driftless(['diff', '--live', one, '--target', one]);
+    const same = await driftless(['diff', '--live', one, '--target', one, '-o', 'json']);
     expect([same.code, (JSON.parse(same.stdout) as { modified: boolean }).modified]).toEqual([0, false]);
-    const different = await driftless(['diff', '--live', one, '--target', two]);
+    const different = await driftless(['diff', '--live', one, '--target', two, '-o', 'json']);
     expect([different.code, (JSON.parse(different.stdout) as { modified: boolean }).modified]).toEqual([1, true]);
     expect((await driftless(['diff', '--live', one, '--target', '/nonexistent'])).code).toBe(2);
   });

@@ -15,6 +15,15 @@ import type {
 
 const second = 1000;
 
+/** The verdict that goes with a summary's `attention`. */
+function verdictFor({ attention, health }: Partial<ApplicationSummary>): ApplicationSummary['verdict'] {
+  if (attention === undefined) return { verdict: 'healthy', cause: 'fine', source: 'owner' };
+  const isBroken = health === 'Degraded' || attention.includes('Error: ');
+  return isBroken
+    ? { verdict: 'broken', cause: 'degraded', reason: attention, source: 'owner' }
+    : { verdict: 'waiting', cause: 'sync-off', reason: attention, source: 'owner' };
+}
+
 /** A read API with values that a test chooses. It answers like a replica, without one. */
 export class FakeApi {
   readonly applications = new Map<string, ApplicationSummary>();
@@ -84,6 +93,7 @@ export class FakeApi {
       isAutomated: true,
       isDeleting: false,
       comparedAt: this.ago(20 + (i % 50)),
+      verdict: verdictFor(more),
       ...more,
     };
     this.applications.set(`${app.namespace}/${name}`, app);
@@ -94,7 +104,7 @@ export class FakeApi {
   change(name: string, more: Partial<ApplicationSummary>): void {
     const before = this.applications.get(`argocd/${name}`);
     if (before === undefined) throw new Error(`no Application ${name}`);
-    const app = { ...before, ...more };
+    const app = { ...before, verdict: verdictFor(more), ...more };
     this.applications.set(`argocd/${name}`, app);
     this.send('applications', { changed: [app], removed: [] });
   }

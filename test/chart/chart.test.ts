@@ -11,6 +11,7 @@ const read = (...path: readonly string[]): string => readFileSync(join(...path),
 
 /** All production code: names of metrics, flags and variables occur in it literally. */
 const code = [
+  'api',
   'cli',
   'controller',
   'desired',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { argoFamilies } from '../acceptance/argo-metrics.ts';
 
-const modules = ['cli', 'controller', 'live', 'publish', 'queues', 'settings', 'sharding', 'telemetry'];
+const modules = ['api', 'cli', 'controller', 'live', 'publish', 'queues', 'settings', 'sharding', 'telemetry'];
 const root = join(import.meta.dirname, '../..');
 
 function sources(folder: string): readonly string[] {

@@ -173,7 +173,8 @@ describe('driftless explain, through the pod proxy of a real API server, names',
     try {
       await expectScreen('fought', 4, [
         'Application argocd/fought: OutOfSync · Healthy · operation Succeeded',
-        'BROKEN: ContestedResourceWarning: Deployment fought/web: field manager web-operator changes /spec/replicas each time it is restored. Automated sync goes on, with its backoff. If an autoscaler sets the replicas, remove them from Git, or add /spec/replicas to ignoreDifferences, since TIME (AGE)',
+        'BROKEN: Deployment fought/web: field manager web-operator changes /spec/replicas each time it is restored. Automated sync goes on, with its backoff. If an autoscaler sets the replicas, remove them from Git, or add /spec/replicas to ignoreDifferences, since TIME (AGE)',
+        'What to do   Stop the other writer, or add its fields to spec.ignoreDifferences',
         ...head('fought'),
         'Differs      1 of 2 resources',
         '             Deployment fought/web differs, last written by web-operator (Update) AGE ago',
@@ -217,7 +218,7 @@ describe('driftless explain, through the pod proxy of a real API server, names',
     await expectScreen('off', 3, [
       'Application argocd/off: OutOfSync · Missing',
       'WAITING: a sync by a user: automated sync is switched off',
-      'What to do   argocd app sync off, or switch it on: spec.syncPolicy.automated',
+      `What to do   Sync: kubectl -n argocd patch application off --type merge -p '{"operation":{"sync":{}}}'; or switch automated sync on: spec.syncPolicy.automated`,
       ...head('off'),
       'Differs      1 of 1 resource',
       '             ConfigMap off/a is missing in the cluster',
@@ -228,6 +229,42 @@ describe('driftless explain, through the pod proxy of a real API server, names',
 });
 
 describe('through the pod proxy of a real API server', () => {
+  // The next step that explain prints is a command that works.
+  it('the printed command syncs, and a scaled Deployment names kubectl', async () => {
+    const where = { hub, folder: world.folder };
+    const spec = { syncPolicy: { syncOptions: ['CreateNamespace=true'] } };
+    const app = await TestApplication.create(where, 'scaled', { files: { 'web.yaml': deployment() }, spec });
+    const patchOf = async (): Promise<string> => {
+      const { lines } = await explain(viewer, 'scaled');
+      return /application scaled --type merge -p '(\{.*\})'/.exec(lines[2] ?? '')?.[1] ?? '';
+    };
+    await eventually(async () => expect(await patchOf()).toContain('CreateNamespace'), limitMs);
+    const patch = JSON.parse(await patchOf()) as object;
+    await hub.api.patch('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/scaled', patch);
+    await app.isGood(undefined, { withinMs: limitMs, tail: () => pods.tail() });
+    const path = '/apis/apps/v1/namespaces/scaled/deployments/web/scale?fieldManager=kubectl';
+    await hub.api.patch(path, { spec: { replicas: 5 } });
+    await eventually(async () => {
+      const { code, lines } = await explain(viewer, 'scaled');
+      expect(code).toBe(3);
+      expect(lines.join('\n')).toMatch(
+        /\/spec\/replicas: 5 instead of 2, changed by kubectl \(Update scale\) (?:AGE ago|at an unknown time)/,
+      );
+    }, limitMs);
+  }, 180_000);
+
+  it('a kind without a definition is broken, with the next step', async () => {
+    const where = { hub, folder: world.folder };
+    const widget = 'apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n';
+    await TestApplication.create(where, 'undefined-kind', { files: { 'w.yaml': widget }, spec: automated });
+    await eventually(async () => {
+      const { code, lines } = await explain(viewer, 'undefined-kind');
+      expect(code).toBe(4);
+      expect(lines[1]).toContain('Widget.example.com undefined-kind/w: The Kubernetes API could not find');
+      expect(lines[2]).toContain('Install the CustomResourceDefinition of Widget.example.com undefined-kind/w');
+    }, limitMs);
+  }, 180_000);
+
   it('one replica answers for the other', async () => {
     for (const name of ['driftless-0', 'driftless-1']) {
       const { code, lines } = await explain(viewer, 'replica', name);

@@ -1,3 +1,5 @@
+import { verdictOf } from '../../../api/verdict/verdict.ts';
+import type { VerdictTerms } from '../../../api/verdict/verdict.ts';
 import type { Application, ApplicationResponse } from '#api';
 
 export const noon = '2026-11-25T12:00:00.000Z';
@@ -7,7 +9,7 @@ export function before(seconds: number): string {
   return new Date(Date.parse(noon) - seconds * 1000).toISOString();
 }
 
-const calm: Application = {
+const calm: Omit<Application, 'verdict'> = {
   namespace: 'argocd',
   name: 'guestbook',
   project: 'default',
@@ -65,13 +67,21 @@ const calm: Application = {
 };
 
 /** The answer for a calm Application at noon, with these changes. */
-export function answerWith(changes: Partial<Application> = {}): ApplicationResponse {
+export function answerWith(changes: Partial<Application> = {}, terms: Partial<VerdictTerms> = {}): ApplicationResponse {
+  const application = { ...calm, ...changes };
+  const verdict = verdictOf(application, {
+    now: Date.parse(noon),
+    resyncMs: 180_000,
+    controllerNamespace: 'argocd',
+    hasArgoServer: false,
+    ...terms,
+  });
   return {
     apiVersion: 'driftless.io/v1',
     kind: 'Application',
     time: noon,
     replica: 'driftless-1',
     incomplete: [],
-    application: { ...calm, ...changes },
+    application: { ...application, verdict },
   };
 }

@@ -75,15 +75,11 @@ export function listedApplication(app: ApplicationSummary): ListedApplication {
   return { key, app, urgency: urgencyOf(app), searched: key.toLowerCase() };
 }
 
-/** How urgent it is that a person looks; {@link calm}: not at all. */
-export function urgencyOf({ attention, health, operation, isDeleting }: ApplicationSummary): number {
-  if (attention === undefined) return calm;
-  if (attention.includes('Error: ')) return 0;
-  if (operation === 'Failed' || operation === 'Error') return 1;
-  if (health === 'Degraded') return 2;
-  if (health === 'Missing' || health === 'Unknown') return 3;
-  if (isDeleting) return 5;
-  return operation === 'Running' || operation === 'Terminating' ? 6 : 4;
+const urgencies = { broken: 0, waiting: 5, healthy: calm } as const;
+
+/** How urgent it is that a person looks, by the verdict of the API; {@link calm}: not at all. */
+export function urgencyOf({ verdict }: Pick<ApplicationSummary, 'verdict'>): number {
+  return urgencies[verdict.verdict];
 }
 
 type FacetReader = (app: ApplicationSummary) => readonly string[];

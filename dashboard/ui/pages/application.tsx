@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Application, ApplicationResponse, ReportedSource } from '../../../api/application-types.ts';
-import { explainApplication, objectText } from '../../../api/words/index.ts';
+import { changeText, explainApplication, objectText, RelativeTimes } from '../../../api/words/index.ts';
 import { lastChanges, ownershipVersion } from '../data/applications.ts';
 import { replaceQuery, route } from '../data/location.ts';
 import { usePage } from '../data/poll.ts';
@@ -143,6 +143,7 @@ const stateTexts = {
   missing: 'is missing in the cluster',
   extra: 'is not in Git',
   unread: 'could not be read',
+  refused: 'is not permitted in its project',
 } as const;
 
 function Verdict({ answer }: { answer: ApplicationResponse }): JSX.Element {
@@ -152,34 +153,27 @@ function Verdict({ answer }: { answer: ApplicationResponse }): JSX.Element {
     <div class={`banner tone-${verdictTones[verdict]}`} role="status">
       <State word={verdictWords[verdict]} tone={verdictTones[verdict]} />
       <div>
-        <p>{reason ?? 'It is as Git says, and healthy.'}</p>
-        <FirstDifference app={answer.application} />
+        <p>{verdict === 'healthy' ? `It is as Git says, and healthy: ${reason ?? 'not compared yet'}.` : reason}</p>
+        <FirstDifference app={answer.application} time={answer.time} />
         {advice !== undefined && <p class="muted">{advice}</p>}
       </div>
     </div>
   );
 }
 
-/** The first field that differs, with its last writer: the question that an OutOfSync raises. */
-function FirstDifference({
-  app: { namespace, name, differences, differencesTotal },
-}: {
-  app: Application;
-}): JSX.Element | null {
+/** The first field that differs, with its last change: the question that an OutOfSync raises. */
+function FirstDifference({ app, time }: { app: Application; time: string }): JSX.Element | null {
+  const { namespace, name, differences, differencesTotal } = app;
   const [resource] = differences;
   if (resource === undefined) return null;
   const [field] = resource.fields;
-  const writer = field?.changedBy ?? resource.lastWriter;
+  const writer = field?.changedBy ?? (resource.state === 'modified' ? resource.lastWriter : undefined);
   const others = differencesTotal - 1;
   return (
     <p>
       <a href={applicationLink(namespace, name, 'differences')}>{objectText(resource)}</a> {stateTexts[resource.state]}
       {field !== undefined && ` in ${field.path}`}
-      {writer !== undefined && (
-        <>
-          , changed by <strong>{writer.manager}</strong> <Ago time={writer.time} />
-        </>
-      )}
+      {writer !== undefined && `, ${changeText(writer, app, new RelativeTimes(time))}`}
       {others > 0 && `, and ${others} more`}
     </p>
   );
@@ -224,7 +218,8 @@ function Tabs({ tab, app }: { tab: Tab; app: Application }): JSX.Element {
 function TabContent({ tab, answer, path }: { tab: Tab; answer: ApplicationResponse; path: string }): JSX.Element {
   const { application } = answer;
   const [style, setStyle] = useState<'sides' | 'lines'>('sides');
-  if (tab === 'differences') return <Differences app={application} style={style} setStyle={setStyle} />;
+  if (tab === 'differences')
+    return <Differences app={application} time={answer.time} style={style} setStyle={setStyle} />;
   if (tab === 'tree')
     return <ApplicationTree path={`${path}/tree`} title={application.name} differences={application.differences} />;
   if (tab === 'timeline') return <Timeline app={application} />;

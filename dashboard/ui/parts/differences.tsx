@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Application, FieldDifference, FieldWriter, ResourceDifference } from '../../../api/application-types.ts';
-import { objectText } from '../../../api/words/index.ts';
+import { changeText, objectText, RelativeTimes } from '../../../api/words/index.ts';
 import { prettyValue } from '../logic/format.ts';
 import { Ago } from './ago.tsx';
 import { Empty, Panel, State } from './state.tsx';
@@ -9,12 +9,17 @@ type DiffStyle = 'sides' | 'lines';
 
 interface DifferencesProps {
   readonly app: Application;
+  /** When the page was assembled. */
+  readonly time: string;
   readonly style: DiffStyle;
   readonly setStyle: (style: DiffStyle) => void;
 }
 
-export function Differences({ app, style, setStyle }: DifferencesProps): JSX.Element {
+export function Differences({ app, time, style, setStyle }: DifferencesProps): JSX.Element {
   const { differences, differencesTotal, ignored } = app;
+  const times = new RelativeTimes(time);
+  const changeOf = ({ changedBy }: FieldDifference): string =>
+    changedBy === undefined ? '' : changeText(changedBy, app, times);
   return (
     <div class="stack">
       <div class="choice" role="group" aria-label="Style of the differences">
@@ -27,7 +32,7 @@ export function Differences({ app, style, setStyle }: DifferencesProps): JSX.Ele
       </div>
       {differences.length === 0 && <Empty>Every resource is as Git says.</Empty>}
       {differences.map((difference) => (
-        <Resource key={objectText(difference)} difference={difference} style={style} />
+        <Resource key={objectText(difference)} difference={difference} style={style} changeOf={changeOf} />
       ))}
       {differencesTotal > differences.length && (
         <p class="muted">and {differencesTotal - differences.length} more resources</p>
@@ -60,9 +65,17 @@ const stateWords: Readonly<Record<ResourceDifference['state'], string>> = {
   missing: 'Missing',
   extra: 'Not in Git',
   unread: 'Could not be read',
+  refused: 'Not permitted',
 };
 
-function Resource({ difference, style }: { difference: ResourceDifference; style: DiffStyle }): JSX.Element {
+interface ResourceProps {
+  readonly difference: ResourceDifference;
+  readonly style: DiffStyle;
+  /** The change that made a field differ. */
+  readonly changeOf: (field: FieldDifference) => string;
+}
+
+function Resource({ difference, style, changeOf }: ResourceProps): JSX.Element {
   const { state, fields, lastWriter, faults, contestedBy } = difference;
   return (
     <Panel
@@ -77,7 +90,7 @@ function Resource({ difference, style }: { difference: ResourceDifference; style
       )}
       {contestedBy !== undefined && <p class="notice">{contestedBy} undoes each repair.</p>}
       {fields.map((field) => (
-        <Field key={field.path} field={field} style={style} />
+        <Field key={field.path} field={field} style={style} change={changeOf(field)} />
       ))}
       {faults.map((fault) => (
         <p key={fault} class="notice">
@@ -88,18 +101,14 @@ function Resource({ difference, style }: { difference: ResourceDifference; style
   );
 }
 
-function Field({ field, style }: { field: FieldDifference; style: DiffStyle }): JSX.Element {
-  const { path, desired, live, changedBy, isMasked } = field;
+function Field({ field, style, change }: { field: FieldDifference; style: DiffStyle; change: string }): JSX.Element {
+  const { path, desired, live, isMasked } = field;
   return (
     <div class="field">
       <p class="field-head">
         <code>{path}</code>
         {isMasked && <State word="Masked" tone="none" />}
-        {changedBy !== undefined && (
-          <span class="who">
-            changed by <Writer writer={changedBy} />
-          </span>
-        )}
+        {change !== '' && <span class="who">{change}</span>}
       </p>
       <div class={`diff diff-${style}`}>
         <Value label="Live" sign="−" text={live} className="removed" />
@@ -134,7 +143,7 @@ function Writer({ writer }: { writer: FieldWriter }): JSX.Element {
   return (
     <>
       <strong>{isOurs ? 'Driftless' : manager}</strong>
-      {how !== '' && ` (${how})`} {time !== undefined && <Ago time={time} />}
+      {how !== '' && ` (${how})`} {time === undefined ? 'at an unknown time' : <Ago time={time} />}
     </>
   );
 }

@@ -28,8 +28,8 @@ describe('driftless explain names the part that does not work:', () => {
       const failing = 'file:///sample: N: failed to list refs: repository not found, since TIME (AGE)';
       const lines = [
         'Application argocd/demo: Unknown · Healthy',
-        `BROKEN: ${failing}`,
-        'What to do   Check its URL, its credentials and the network; argocd repo get shows what Argo CD sees',
+        'BROKEN: failed to list refs: repository not found, since TIME (AGE)',
+        'What to do   Check the URL, the network, and the credentials in the repository Secret of this URL',
         ...head,
         'Waits for    its source, which cannot be read, since TIME (AGE), until TIME (in AGE)',
         `Degraded     ${failing}`,
@@ -60,11 +60,11 @@ describe('driftless explain names the part that does not work:', () => {
       const paused = `file:///sample app main: paused, because it failed several times in a row: ${failure}, since TIME (AGE), until TIME (in AGE)`;
       const lines = [
         'Application argocd/demo: Unknown · Healthy',
-        `BROKEN: ${paused}`,
-        'What to do   Correct the source and push, or request a hard refresh: both end the pause',
+        `BROKEN: ${failure}, since TIME (AGE)`,
+        'What to do   Correct the file that the message names, and push; driftless manifests -f APPLICATION.yaml renders it on your machine',
         ...head,
         'Waits for    its source, which cannot be read, since TIME (AGE), until TIME (in AGE)',
-        `Degraded     ${paused}`,
+        `Degraded     ${paused}; Correct the source and push, or request a hard refresh: both end the pause`,
         `Conditions   ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = Manifest generation error (cached): ${failure}, since TIME (AGE)`,
       ];
       await expectScreen(world, replica, { code: 4, lines });

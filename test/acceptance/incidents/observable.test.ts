@@ -1,47 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
-import { explainApplication, fullViewer, parseApiRequest, ReadApi } from '#api';
-import type { ApplicationResponse } from '#api';
 import { DriftlessError } from '#base';
 import type { Controller } from '#controller';
 import { PromMetrics } from '#telemetry';
 import { automated, configMap, stage } from '../../../controller/testing/index.ts';
+import { explained as explainedBy, factsOf } from './explained.ts';
+import type { Explained } from './explained.ts';
 
 const at = stage();
-const signal = new AbortController().signal;
 const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];
 const deletionFinalizer = 'resources-finalizer.argocd.argoproj.io';
 
 /** What `driftless explain demo` prints, read through the read API of a replica that owns all. */
-async function explained(controller: Controller): Promise<{ readonly verdict: string; readonly text: string }> {
-  const api = new ReadApi({
-    clock: at.clock,
-    peers: () => [],
-    facts: {
-      name: 'replica-0',
-      version: '1',
-      namespace: 'argocd',
-      clock: at.clock,
-      controller: controller.report,
-      ownership: {
-        identity: () => ({ shard: 0, replicas: 1 }),
-        ownsCluster: () => true,
-        conditions: () => [],
-        placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
-        facts: () => ({
-          ...{ epoch: 7, epochSince: 0, algorithm: 'legacy', shards: 1, handOvers: [] },
-          ...{ holders: new Map(), entries: new Map(), unowned: new Map() },
-        }),
-      },
-      clusters: () => [],
-      watched: () => [],
-      repositories: () => [],
-      process: () => ({ startedAt: 0, ready: true, heapBytes: 1, heapLimitBytes: 2, rssBytes: 3, cpuMs: 4 }),
-    },
-  });
-  const request = parseApiRequest('/api/v1/applications/argocd/demo');
-  const page = (await api.answer(request, { viewer: fullViewer, isPeer: false }, signal)) as ApplicationResponse;
-  const { verdict, title, reason = '', sections } = explainApplication(page);
-  return { verdict, text: [title, reason, ...sections.flatMap(({ label, lines }) => [label, ...lines])].join('\n') };
+function explained(controller: Controller): Promise<Explained> {
+  return explainedBy(factsOf(controller, at.clock));
 }
 
 interface Incident {
@@ -94,7 +65,7 @@ const incidents: readonly Incident[] = [
     metric: /argocd_app_info\{.*name="demo".*operation="sync".*\} 1/,
     verdict: 'waiting',
     // However often the Application was compared since then.
-    culprit: 'completion of hook batch/Job/long, since 00:00:05 UTC',
+    culprit: 'completion of hook batch/Job/long, without a time limit, since 00:00:05 UTC',
   },
   {
     what: 'an object that cannot be deleted',

@@ -5,6 +5,9 @@ import { World } from '../world.ts';
 import type { GitFixture } from '../world.ts';
 import { expectScreen, head, testTimeoutMs } from './screen.ts';
 
+const patch = (body: string): string => `kubectl -n argocd patch application demo --type merge -p '${body}'`;
+const terminate = patch('{"status":{"operationState":{"phase":"Terminating"}}}');
+const sync = patch('{"operation":{"sync":{}}}');
 let world: World;
 let repo: GitFixture;
 
@@ -85,7 +88,7 @@ describe('driftless explain says what holds', () => {
         lines: [
           'Application argocd/demo: OutOfSync · Missing · operation Running',
           `WAITING: ${held}`,
-          'What to do   Wait, or change spec.syncWindows of AppProject default; argocd app terminate-op demo ends the sync',
+          `What to do   Wait, or change spec.syncWindows of AppProject default; ${terminate} ends the sync`,
           ...head,
           ...missing,
           'Operation    sync by me: Running, for AGE',
@@ -103,13 +106,13 @@ describe('driftless explain says what holds', () => {
       repo.commit({ 'app/a.yaml': config('a'), 'app/before.yaml': endlessHook });
       const replica = await world.replica();
       world.application('demo', { ...repo.source(), ...automated });
-      const hook = 'completion of hook batch/Job/before, since TIME (AGE), without a time limit';
+      const hook = 'completion of hook batch/Job/before, without a time limit, since TIME (AGE)';
       await expectScreen(world, replica, {
         code: 3,
         lines: [
           'Application argocd/demo: OutOfSync · Missing · operation Running',
           `WAITING: ${hook}`,
-          'What to do   kubectl -n apps describe pod before-POD; argocd app terminate-op demo ends the sync',
+          `What to do   kubectl -n apps describe pod before-POD; ${terminate} ends the sync`,
           ...head,
           ...missing,
           'Operation    sync by automated sync: Running, for AGE, phase PreSync, wave 0',
@@ -130,13 +133,13 @@ describe('driftless explain says what holds', () => {
       });
       const replica = await world.replica();
       world.application('demo', { ...repo.source(), ...automated });
-      const health = 'healthy state of apps/Deployment/db, since TIME (AGE), without a time limit';
+      const health = 'healthy state of apps/Deployment/db, without a time limit, since TIME (AGE)';
       await expectScreen(world, replica, {
         code: 3,
         lines: [
           'Application argocd/demo: OutOfSync · Progressing · operation Running',
           `WAITING: ${health}`,
-          'What to do   kubectl -n apps describe pod db-HASH-POD; argocd app terminate-op demo ends the sync',
+          `What to do   kubectl -n apps describe pod db-HASH-POD; ${terminate} ends the sync`,
           ...head,
           'Differs      1 of 2 resources',
           '             Deployment apps/web is missing in the cluster',
@@ -166,7 +169,7 @@ describe('driftless explain says what holds', () => {
         lines: [
           'Application argocd/demo: OutOfSync · Healthy · operation Running',
           `WAITING: ${failed}`,
-          'What to do   Correct the cause before the retry; argocd app terminate-op demo ends the sync',
+          `What to do   Correct the cause before the retry; ${terminate} ends the sync`,
           ...head,
           'Differs      1 of 2 resources',
           '             Deployment apps/web is missing in the cluster',
@@ -190,7 +193,7 @@ describe('driftless explain says what holds', () => {
         lines: [
           'Application argocd/demo: OutOfSync · Missing',
           'WAITING: a sync by a user: automated sync is switched off',
-          'What to do   argocd app sync demo, or switch it on: spec.syncPolicy.automated',
+          `What to do   Sync: ${sync}; or switch automated sync on: spec.syncPolicy.automated`,
           ...head,
           ...missing,
           'Automation   automated sync is switched off',

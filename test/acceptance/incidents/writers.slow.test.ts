@@ -39,7 +39,8 @@ describe('driftless explain names the writer of', () => {
       try {
         const lines = [
           'Application argocd/demo: OutOfSync · Healthy · operation Succeeded',
-          'BROKEN: ContestedResourceWarning: Deployment apps/web: field manager web-operator changes /spec/replicas each time it is restored. Automated sync goes on, with its backoff. If an autoscaler sets the replicas, remove them from Git, or add /spec/replicas to ignoreDifferences, since TIME (AGE)',
+          'BROKEN: Deployment apps/web: field manager web-operator changes /spec/replicas each time it is restored. Automated sync goes on, with its backoff. If an autoscaler sets the replicas, remove them from Git, or add /spec/replicas to ignoreDifferences, since TIME (AGE)',
+          'What to do   Stop the other writer, or add its fields to spec.ignoreDifferences',
           ...head,
           'Differs      1 of 2 resources',
           '             Deployment apps/web differs, last written by web-operator (Update) AGE ago',
@@ -70,7 +71,7 @@ describe('driftless explain names the writer of', () => {
       world.tamper('apps', 'Deployment', 'web', { spec: { ...spec, replicas: 4 } });
       const lines = [
         'Application argocd/demo: Synced · Healthy · operation Succeeded',
-        'HEALTHY',
+        'HEALTHY: compared AGE ago by test-0',
         ...head,
         'Ignored      Deployment apps/web: /spec/replicas (by the Application)',
         'Operation    sync by automated sync: Succeeded, AGE ago',
