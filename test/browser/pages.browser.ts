@@ -254,7 +254,7 @@ describe('an Application', () => {
     await page.locator('.badges').getByText('OutOfSync').waitFor();
     api.details = {};
     api.change('shop-03', { sync: 'Synced' });
-    await page.getByText('It is as Git says, and healthy.').waitFor({ timeout: 2000 });
+    await page.getByText(/^It is as Git says, and healthy: /).waitFor({ timeout: 2000 });
   });
 
   it('shows a running operation with its phase, its wave and what blocks it', async () => {
