@@ -129,7 +129,7 @@ export default {
       severity: 'error',
       comment:
         'The page in the browser and the commands that read the API use its types and words: #api would load the controller, half a second of CPU for each command. All others use #api.',
-      from: { pathNot: '^(?:api|dashboard/ui|cli/(?:explain|top))/' },
+      from: { pathNot: '^(?:api|dashboard/ui|cli/(?:explain|top))/|^cli/commands/completion[.]ts$' },
       to: { path: wireFiles },
     },
     {

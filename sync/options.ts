@@ -1,4 +1,4 @@
-import { annotations, csvAnnotation, hasSyncOption } from '#model';
+import { annotations, csvAnnotation, groupOf, hasSyncOption } from '#model';
 import type { KubeObject, SyncOperation } from '#model';
 import type { SyncOptions } from './types.ts';
 
@@ -74,4 +74,11 @@ function propagation(options: readonly string[]): SyncOptions['prunePropagationP
   if (options.includes('PrunePropagationPolicy=background')) return 'Background';
   if (options.includes('PrunePropagationPolicy=foreground')) return 'Foreground';
   return options.includes('PrunePropagationPolicy=orphan') ? 'Orphan' : 'Foreground';
+}
+
+/** Whether `live` is a Namespace that targets are in: its deletion would delete them, too. */
+export function containsTarget(live: KubeObject, targets: Iterable<KubeObject | null>): boolean {
+  if (live.kind !== 'Namespace' || groupOf(live.apiVersion) !== '') return false;
+  for (const target of targets) if (target?.metadata.namespace === live.metadata.name) return true;
+  return false;
 }

@@ -111,13 +111,6 @@ export function decidePrune(task: SyncTask, options: SyncOptions): PruneDecision
   return own === 'false' ? { delete: false, message: 'ignored (no prune)' } : { delete: true };
 }
 
-/** Whether `live` is a Namespace that targets are in: its deletion would delete them, too. */
-export function containsTarget(live: KubeObject, targets: Iterable<KubeObject | null>): boolean {
-  if (live.kind !== 'Namespace' || groupOf(live.apiVersion) !== '') return false;
-  for (const target of targets) if (target?.metadata.namespace === live.metadata.name) return true;
-  return false;
-}
-
 /** Whether a prune needs a confirmation that the operation does not have. */
 export function lacksConfirmation(task: SyncTask, options: SyncOptions): boolean {
   if (options.pruneConfirmed || !isPrune(task)) return false;

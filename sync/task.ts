@@ -2,10 +2,10 @@ import { DriftlessError, isAbort, messageOf } from '#base';
 import { findResource } from '#kube';
 import { groupOf, refOf } from '#model';
 import type { KubeObject, ResultCode } from '#model';
-import { hasResourceOption, resourceOption } from './options.ts';
+import { containsTarget, hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, groupKindText, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
-import { containsTarget, decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
+import { decidePrune, isBeingDeleted, lacksConfirmation } from './step.ts';
 import type { ApplyOptions, ApplyResult, SyncRequest } from './types.ts';
 
 export interface TaskResult {

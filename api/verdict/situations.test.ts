@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { answerWith, before, noon } from '../../cli/explain/testing/application.ts';
+import { answerWith, before, noon } from '../testing/explained-application.ts';
 import type { Application, ApplicationOperation, Condition, OperationResource } from '../application-types.ts';
 import type { Degradation } from '../types.ts';
 import type { VerdictCause } from './causes.ts';

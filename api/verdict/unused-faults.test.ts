@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asApplication } from '#model';
-import { answerWith } from '../../cli/explain/testing/application.ts';
+import { answerWith } from '../testing/explained-application.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import { partFaults, usedFaults } from '../pages/degradations.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { explainApplication } from '#api';
 import type { Application, ApplicationOperation } from '#api';
 import { explanationLines } from './explanation.ts';
-import { answerWith, before } from './testing/application.ts';
+import { answerWith, before } from '../../api/testing/index.ts';
 
 const output = { color: false, live: false, out: () => undefined, err: () => undefined, progress: () => undefined };
 

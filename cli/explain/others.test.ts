@@ -3,7 +3,7 @@ import type { ClusterOwner, ClusterResponse, Queue, ReplicaInfo, Repository } fr
 import { explainCluster } from './cluster.ts';
 import { explainReplica } from './replica.ts';
 import { explainRepository } from './repository.ts';
-import { before, noon } from './testing/application.ts';
+import { before, noon } from '../../api/testing/index.ts';
 
 const head = { apiVersion: 'driftless.io/v1', time: noon, replica: 'driftless-0', incomplete: [] } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { explainTarget } from './targets.ts';
 import type { ExplainedTarget } from './targets.ts';
-import { answerWith, noon } from './testing/application.ts';
+import { answerWith, noon } from '../../api/testing/index.ts';
 
 const head = { apiVersion: 'driftless.io/v1', time: noon, replica: 'driftless-0', incomplete: [] };
 

@@ -719,6 +719,8 @@ const undetected: Readonly<Record<string, string>> = {
   'source hydrator: who commits': byHydrator,
   'source hydrator: refused destinations': byHydrator,
   'source hydrator: files beside the manifests': byHydrator,
+  'source hydrator: `hydrateTo` whose branch does not exist, without changes': byHydrator,
+  'another application controller that takes part in no hand-over': ownAffair,
   'source hydrator: templates': byHydrator,
   'source hydrator: replicas': byHydrator,
   'source hydrator: when it commits': byHydrator,

@@ -26,9 +26,13 @@ function apiOf(controller: Controller, name = 'replica-0', peers: Peers = () => 
     controller: { ...controller.report, isMine: () => name === 'replica-0' },
     ownership: {
       placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
-      facts: () => ({ holders: new Map([[0, { holder: 'replica-0' }]]), entries: new Map() }),
+      facts: () => ({ holders: new Map([[0, { holder: 'replica-0' }]]), entries: new Map(), unowned: new Map() }),
+      conditions: () => [],
     },
     clusters: () => [],
+    watched: () => [],
+    repositories: () => [],
+    settingsProblems: () => [],
   };
   return new ReadApi({ facts: known as ReplicaFacts, clock: systemClock, peers });
 }

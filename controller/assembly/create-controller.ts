@@ -47,7 +47,7 @@ import {
 } from './parts.ts';
 import type { ControllerParts, MadePool } from './parts.ts';
 import { neverAborted, publishFence, recompareLostPublications, unpublish } from './publishing.ts';
-import { makeClusterReach } from '../clusters/cluster-reach.ts';
+import { makeClusterReach } from './cluster-reach.ts';
 import { ProjectFinalizers } from '../application/project-finalizers.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
 import { ApplicationQuarantine, quarantineAfterMs } from '../triggers/quarantine.ts';

@@ -5,7 +5,6 @@ import { inClusterServer, isReconcileSkipped } from '#model';
 import type { Cluster } from '#model';
 import { clusterKey } from '#sharding';
 import type { Ownership } from '#sharding';
-import type { ControllerConfig, ControllerDeps } from '../assembly/types.ts';
 
 export interface ClusterReachDeps {
   readonly ownership: Pick<Ownership, 'ownsCluster' | 'gaining' | 'offered' | 'reportReach'>;
@@ -17,26 +16,6 @@ export interface ClusterReachDeps {
   /** How long no cluster answers before they are offered. */
   readonly leaseMs: number;
   readonly clock: Clock;
-}
-
-/** The watch of this replica; none without `connect` and `unreachedMs`. */
-export function makeClusterReach(
-  {
-    ownership,
-    settings,
-    hub,
-    connect,
-    clock,
-  }: Pick<ControllerDeps, 'ownership' | 'settings' | 'hub' | 'connect' | 'clock'>,
-  { unreachedMs }: Pick<ControllerConfig, 'unreachedMs'>,
-): readonly ClusterReachWatch[] {
-  if (connect === undefined || unreachedMs === undefined) return [];
-  const probe: ClusterReachDeps['probe'] = async ({ connection }, signal) => {
-    const client = connect(connection);
-    await client.version({ signal }).finally(() => client.close());
-  };
-  const clusters = (): readonly Cluster[] => settings.clusters();
-  return [new ClusterReachWatch({ ownership, clusters, hubServer: hub.server, probe, leaseMs: unreachedMs, clock })];
 }
 
 /** Clusters that are probed at a time while they answer: one answer is enough. */

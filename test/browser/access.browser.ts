@@ -49,6 +49,8 @@ const facts = {
     application: (key: string) => apps.find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key),
     clusterOf: () => undefined,
     isMine: () => false,
+    state: () => ({ since: undefined, reason: '' }),
+    resyncMs: 0,
     activity: () => ({ passes: [], syncs: [], faults: [] }),
     pools: () => [],
   },
@@ -68,6 +70,8 @@ const facts = {
   },
   clusters: () => [],
   watched: () => [],
+  repositories: () => [],
+  settingsProblems: () => [],
 } as unknown as ReplicaFacts;
 
 beforeAll(async () => {

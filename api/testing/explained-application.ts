@@ -1,6 +1,6 @@
-import { verdictOf } from '../../../api/verdict/verdict.ts';
-import type { VerdictTerms } from '../../../api/verdict/verdict.ts';
-import type { Application, ApplicationResponse } from '#api';
+import type { Application, ApplicationResponse } from '../application-types.ts';
+import { verdictOf } from '../verdict/verdict.ts';
+import type { VerdictTerms } from '../verdict/verdict.ts';
 
 export const noon = '2026-11-25T12:00:00.000Z';
 

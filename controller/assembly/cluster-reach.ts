@@ -1,0 +1,24 @@
+import type { Cluster } from '#model';
+import { ClusterReachWatch } from '../clusters/cluster-reach.ts';
+import type { ClusterReachDeps } from '../clusters/cluster-reach.ts';
+import type { ControllerConfig, ControllerDeps } from './types.ts';
+
+/** The watch of this replica; none without `connect` and `unreachedMs`. */
+export function makeClusterReach(
+  {
+    ownership,
+    settings,
+    hub,
+    connect,
+    clock,
+  }: Pick<ControllerDeps, 'ownership' | 'settings' | 'hub' | 'connect' | 'clock'>,
+  { unreachedMs }: Pick<ControllerConfig, 'unreachedMs'>,
+): readonly ClusterReachWatch[] {
+  if (connect === undefined || unreachedMs === undefined) return [];
+  const probe: ClusterReachDeps['probe'] = async ({ connection }, signal) => {
+    const client = connect(connection);
+    await client.version({ signal }).finally(() => client.close());
+  };
+  const clusters = (): readonly Cluster[] => settings.clusters();
+  return [new ClusterReachWatch({ ownership, clusters, hubServer: hub.server, probe, leaseMs: unreachedMs, clock })];
+}
