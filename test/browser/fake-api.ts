@@ -16,7 +16,7 @@ import type {
 const second = 1000;
 
 /** The verdict that goes with a summary's `attention`. */
-function verdictFor({ attention, health }: Partial<ApplicationSummary>): ApplicationSummary['verdict'] {
+export function verdictFor({ attention, health }: Partial<ApplicationSummary>): ApplicationSummary['verdict'] {
   if (attention === undefined) return { verdict: 'healthy', cause: 'fine', source: 'owner' };
   const isBroken = health === 'Degraded' || attention.includes('Error: ');
   return isBroken

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { dashboardFiles, startDashboard } from '#dashboard';
 import type { RunningDashboard } from '#dashboard';
 import { startBrowser, WatchedPage } from './browser.ts';
-import { FakeApi } from './fake-api.ts';
+import { FakeApi, verdictFor } from './fake-api.ts';
 
 const applicationCount = 10_000;
 const changesPerBatch = 40;
@@ -68,7 +68,9 @@ it('keeps drawing while 10,000 Applications change 100 times a second', async ()
   for (let batch = 0; batch < batches; batch += 1) {
     const changed = Array.from({ length: changesPerBatch }, (_, i) => {
       const name = `app-${String((batch * 397 + i * 251) % applicationCount).padStart(5, '0')}`;
-      const app = { ...api.applications.get(`argocd/${name}`)!, sync: 'OutOfSync' as const, attention: 'OutOfSync' };
+      const attention = 'OutOfSync';
+      const verdict = verdictFor({ attention });
+      const app = { ...api.applications.get(`argocd/${name}`)!, sync: 'OutOfSync' as const, attention, verdict };
       api.applications.set(`argocd/${name}`, app);
       return app;
     });
