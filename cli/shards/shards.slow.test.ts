@@ -194,7 +194,12 @@ describe('driftless shards', () => {
       2,
       '--replicas: must be a whole number, at most',
     ],
-    ['an unknown format', ['shards', '--clusters', '[]', '-o', 'xml'], 2, '--output: must be one of json, yaml, not "xml"'],
+    [
+      'an unknown format',
+      ['shards', '--clusters', '[]', '-o', 'xml'],
+      2,
+      '--output: must be one of json, yaml, not "xml"',
+    ],
     [
       'a file and a hub at once',
       ['shards', '--clusters', '[]', '--kubeconfig', '/nonexistent'],
