@@ -33,6 +33,7 @@ function put(namespace: string, name: string, more: object = {}): void {
 }
 
 function factsOf(): ReplicaFacts {
+  const holders = new Map([[0, { holder: 'replica-0' }]]);
   return {
     name: 'replica-0',
     namespace: 'argocd',
@@ -42,8 +43,22 @@ function factsOf(): ReplicaFacts {
       application: (key: string) => apps.get(key),
       clusterOf: () => undefined,
       isMine: () => false,
+      state: () => ({
+        since: '2026-01-01T00:00:00Z',
+        reason: '',
+        healthDetails: { status: 'Healthy', message: '' },
+        automatedSync: { decision: 'skip', reason: 'it is Synced', checks: [] },
+      }),
+      resyncMs: 0,
     },
-    ownership: { facts: () => ({ epoch, holders: new Map(), entries: new Map() }), placeOf: () => undefined },
+    ownership: {
+      facts: () => ({ epoch, holders, entries: new Map(), unowned: new Map() }),
+      conditions: () => [],
+      placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
+    },
+    watched: () => [],
+    repositories: () => [],
+    settingsProblems: () => [],
   } as unknown as ReplicaFacts;
 }
 

@@ -49,7 +49,7 @@ const facts = {
     application: (key: string) => apps.find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key),
     clusterOf: () => undefined,
     isMine: () => false,
-    state: () => ({ since: undefined, reason: '' }),
+    state: () => ({ since: '2026-01-01T00:00:00Z', reason: '' }),
     resyncMs: 0,
     activity: () => ({ passes: [], syncs: [], faults: [] }),
     pools: () => [],
