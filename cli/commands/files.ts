@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { structuredPatch } from 'diff';
 import { formatYaml, isObject, messageOf, parseYamlDocuments, stringifyJson, systemClock, UsageError } from '#base';
 import type { Json, JsonObject } from '#base';
 import { JqRunner } from '#controller';
@@ -13,9 +14,9 @@ import { loadHealthScripts } from '../run/health-scripts.ts';
 import { runOptions } from '../options/run-options.ts';
 import { paint, table } from '../process/output.ts';
 import type { CommandOutput, OutputColor } from '../process/output.ts';
+import { yamlText } from '../process/structured.ts';
 import { help, output, structuredOutput } from '../options/common-options.ts';
 import { readSettings, settingsOptions } from './settings-source.ts';
-import { unifiedDiff } from './unified-diff.ts';
 
 const file = {
   flag: 'filename',
@@ -112,19 +113,27 @@ function diffOutput(
   if (format !== '') {
     const said = { modified, normalizedLive: shown.live, predictedLive: shown.target };
     const result = (faults.length === 0 ? said : { ...said, faults }) as unknown as Json;
-    return [format === 'yaml' ? formatYaml(result).trimEnd() : stringifyJson(result)];
+    return [format === 'yaml' ? yamlText(result) : stringifyJson(result)];
   }
-  const linesOf = (object: unknown): readonly string[] =>
-    formatYaml(object as Json)
-      .trimEnd()
-      .split('\n');
-  const lines = modified ? unifiedDiff(linesOf(shown.live), linesOf(shown.target)) : [];
+  const lines = modified ? patchLines(formatYaml(shown.live as Json), formatYaml(shown.target as Json)) : [];
   return [
     ...(lines.length === 0 ? [] : [paint(to, 'bold', '--- live'), paint(to, 'bold', '+++ target')]),
     ...lines.map((line) => paintedLine(line, to)),
     ...faults.map(({ where, rule, problem }) => paint(to, 'yellow', `${where}: ${rule}: ${problem}`)),
   ];
 }
+
+/** The hunks of `diff -u`. */
+function patchLines(live: string, target: string): readonly string[] {
+  const patch = structuredPatch('', '', live, target, undefined, undefined, { context: 3, timeout: patchTimeoutMs });
+  if (patch === undefined) return ['@@ too different to show line by line: -o json has both sides @@'];
+  return patch.hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
+    `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+    ...lines,
+  ]);
+}
+
+const patchTimeoutMs = 10_000;
 
 function paintedLine(line: string, to: CommandOutput): string {
   const colors: Readonly<Record<string, OutputColor>> = { '-': 'red', '+': 'green', '@': 'blue' };

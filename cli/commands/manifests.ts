@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { formatYaml, messageOf, parseGoBool, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
+import { messageOf, parseGoBool, Shutdown, systemClock, systemRandom, UsageError, withChild } from '#base';
 import type { Json } from '#base';
 import {
   azureWorkloadOf,
@@ -21,6 +21,7 @@ import { describe, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { readObjects } from './files.ts';
 import type { CommandOutput } from '../process/output.ts';
+import { yamlText } from '../process/structured.ts';
 import { help } from '../options/common-options.ts';
 import { localRenderer } from '../render/renderer.ts';
 
@@ -133,12 +134,9 @@ function print(output: CommandOutput, objects: readonly KubeObject[]): void {
   for (const object of objects) output.out(documentLines(object));
 }
 
-/**
- * An object as a document of a YAML stream, without its last line break: empty lines before that
- * belong to a block scalar.
- */
+/** An object as a document of a YAML stream, without its last line break. */
 export function documentLines(object: KubeObject): string {
-  return `---\n${formatYaml(object as unknown as Json).replace(/\n$/, '')}`;
+  return `---\n${yamlText(object as unknown as Json)}`;
 }
 
 /** Facts about the destination and the settings that a controller reads from the cluster. */
