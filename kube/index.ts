@@ -71,6 +71,7 @@ export { Reflector } from './reflector/reflector.ts';
 export type { HttpRequest, HttpResponse, RequestTransport } from './transport/http-types.ts';
 export { isSocks, SocksTunnels } from './transport/socks.ts';
 export { SharedClients } from './shared-clients.ts';
+export { withOptions } from './with-options.ts';
 export { ClientInstruments } from './instruments/client-instruments.ts';
 export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';

@@ -1,3 +1,4 @@
+import { withOptions } from '#kube';
 import type { KubeClient } from '#kube';
 
 /**
@@ -6,22 +7,5 @@ import type { KubeClient } from '#kube';
  * write.
  */
 export function dryRunOnly(client: KubeClient): KubeClient {
-  return {
-    server: client.server,
-    get: (resource, object, options) => client.get(resource, object, options),
-    list: (resource, options) => client.list(resource, options),
-    create: (resource, object, options) => client.create(resource, object, { ...options, dryRun: true }),
-    replace: (resource, object, options) => client.replace(resource, object, { ...options, dryRun: true }),
-    patch: (resource, object, patch, options) => client.patch(resource, object, patch, { ...options, dryRun: true }),
-    delete: (resource, object, options) => client.delete(resource, object, { ...options, dryRun: true }),
-    watch: (resource, options) => client.watch(resource, options),
-    discover: (options) => client.discover(options),
-    openApiIndex: (options) => client.openApiIndex(options),
-    openApiDocument: (path, hash, options) => client.openApiDocument(path, hash, options),
-    mayList: (resource, namespace, options) => client.mayList(resource, namespace, options),
-    version: (options) => client.version(options),
-    impersonate: (user) => dryRunOnly(client.impersonate(user)),
-    updateCredentials: (connection) => client.updateCredentials(connection),
-    close: () => client.close(),
-  };
+  return withOptions(client, { writes: (options) => ({ ...options, dryRun: true }) });
 }
