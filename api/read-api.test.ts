@@ -19,6 +19,7 @@ import { PeerDirectory } from './peers/directory.ts';
 import type { Peers } from './peers/types.ts';
 import { ReadApi } from './read-api.ts';
 import { parseApiRequest } from './request.ts';
+import { factsOf as idleFactsOf, ownershipOf } from './testing/replica-facts.ts';
 import type { ReplicaResponse } from './types.ts';
 
 const at = stage();
@@ -37,34 +38,12 @@ function factsOf(
   name = 'replica-0',
   holders: ReadonlyMap<number, SlotRecord> = new Map(),
 ): ReplicaFacts {
-  const ownership: ReplicaFacts['ownership'] = {
+  const ownership = {
+    ...ownershipOf(() => ({ shards: 2, holders })),
     identity: () => ({ shard: 0, replicas: 2 }),
-    ownsCluster: () => true,
-    conditions: () => [],
     placeOf: () => ({ slot: at.world.owner, part: 0, parts: 1 }),
-    facts: () => ({
-      epoch: 7,
-      epochSince: 0,
-      algorithm: 'legacy',
-      shards: 2,
-      holders,
-      entries: new Map(),
-      handOvers: [],
-      unowned: new Map(),
-    }),
   };
-  return {
-    name,
-    version: '1',
-    namespace: 'argocd',
-    clock: at.clock,
-    controller: controller.report,
-    ownership,
-    clusters: () => [],
-    watched: () => [],
-    repositories: () => [],
-    process: () => ({ startedAt: 0, ready: true, heapBytes: 1, heapLimitBytes: 2, rssBytes: 3, cpuMs: 4 }),
-  };
+  return idleFactsOf(controller, at.clock, { name, ownership });
 }
 
 function apiOf(facts: ReplicaFacts, peers: Peers = () => []): ReadApi {

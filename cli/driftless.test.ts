@@ -3,15 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { parseYamlDocuments } from '#base';
-import { runCommandLine } from './driftless.ts';
-
-async function driftless(...args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  const lines: string[] = [];
-  const out = (line: string): void => void lines.push(line);
-  const output = { color: false, live: false, out, err: out, progress: out };
-  const code = await runCommandLine(args, { env: {}, output, signal: new AbortController().signal });
-  return { code, said: lines.join('\n') };
-}
+import { driftless } from './testing/run-here.ts';
 
 it('help COMMAND is the help of the command', async () => {
   expect(await driftless('help', 'top')).toEqual(await driftless('top', '--help'));

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import type { KubeObject } from '#model';
+import type { SlotRecord } from '#sharding';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
 import { fullViewer } from '../access/viewer.ts';
@@ -11,6 +12,7 @@ import type { Viewer } from '../access/viewer.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import { createApiHandler } from '../http/handler.ts';
 import { ReadApi } from '../read-api.ts';
+import { factsOf, idleController, ownershipOf } from '../testing/replica-facts.ts';
 import { ChangeFeed } from './change-feed.ts';
 
 let apps: Map<string, KubeObject>;
@@ -32,34 +34,13 @@ function put(namespace: string, name: string, more: object = {}): void {
   apps.set(`${namespace}/${name}`, app(namespace, name, more));
 }
 
-function factsOf(): ReplicaFacts {
-  const holders = new Map([[0, { holder: 'replica-0' }]]);
-  return {
-    name: 'replica-0',
-    namespace: 'argocd',
-    clock: systemClock,
-    controller: {
-      applications: () => [...apps.values()],
-      application: (key: string) => apps.get(key),
-      clusterOf: () => undefined,
-      isMine: () => false,
-      state: () => ({
-        since: '2026-01-01T00:00:00Z',
-        reason: '',
-        healthDetails: { status: 'Healthy', message: '' },
-        automatedSync: { decision: 'skip', reason: 'it is Synced', checks: [] },
-      }),
-      resyncMs: 0,
-    },
-    ownership: {
-      facts: () => ({ epoch, holders, entries: new Map(), unowned: new Map() }),
-      conditions: () => [],
-      placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
-    },
-    watched: () => [],
-    repositories: () => [],
-    settingsProblems: () => [],
-  } as unknown as ReplicaFacts;
+function facts(): ReplicaFacts {
+  const holders = new Map([[0, { holder: 'replica-0' } as SlotRecord]]);
+  return factsOf(
+    idleController(() => apps),
+    systemClock,
+    { ownership: ownershipOf(() => ({ epoch, holders })) },
+  );
 }
 
 beforeEach(async () => {
@@ -67,7 +48,7 @@ beforeEach(async () => {
   epoch = 1;
   viewer = fullViewer;
   open = new AbortController();
-  const api = new ReadApi({ facts: factsOf(), clock: systemClock, peers: () => [] });
+  const api = new ReadApi({ facts: facts(), clock: systemClock, peers: () => [] });
   const identify = (): Promise<{ viewer: Viewer; isPeer: boolean }> => Promise.resolve({ viewer, isPeer: false });
   server = createServer(createApiHandler({ api, logger: silentLogger, identify }));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -206,7 +187,7 @@ describe('the pool of streams', () => {
 
 describe('the record of changes', () => {
   it('has a bound: a listener that is far behind begins again', () => {
-    const feed = new ChangeFeed(factsOf(), systemClock);
+    const feed = new ChangeFeed(facts(), systemClock);
     const start = feed.current();
     for (let round = 0; round < 5; round += 1) {
       for (let i = 0; i < 10_000; i += 1) put('argocd', `app-${i}`);
@@ -217,7 +198,7 @@ describe('the record of changes', () => {
   });
 
   it('is read in batches that lose nothing', () => {
-    const feed = new ChangeFeed(factsOf(), systemClock);
+    const feed = new ChangeFeed(facts(), systemClock);
     let position = feed.current();
     for (let i = 0; i < 1200; i += 1) put('argocd', `app-${i}`);
     feed.scan();

@@ -1,4 +1,4 @@
-import type { Application, ApplicationResponse } from '../application-types.ts';
+import type { Application, ApplicationOperation, ApplicationResponse } from '../application-types.ts';
 import { verdictOf } from '../verdict/verdict.ts';
 import type { VerdictTerms } from '../verdict/verdict.ts';
 
@@ -8,6 +8,18 @@ export const noon = '2026-11-25T12:00:00.000Z';
 export function before(seconds: number): string {
   return new Date(Date.parse(noon) - seconds * 1000).toISOString();
 }
+
+/** An automated sync that has run for 40 seconds. */
+export const runningSync: ApplicationOperation = {
+  type: 'sync',
+  phase: 'Running',
+  message: '',
+  startedAt: before(40),
+  initiatedBy: 'automated sync',
+  revisions: ['a'.repeat(40)],
+  retries: 0,
+  resources: [],
+};
 
 const calm: Omit<Application, 'verdict'> = {
   namespace: 'argocd',

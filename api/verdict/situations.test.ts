@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { answerWith, before, noon } from '../testing/explained-application.ts';
+import { answerWith, before, noon, runningSync as sync } from '../testing/explained-application.ts';
 import type { Application, ApplicationOperation, Condition, OperationResource } from '../application-types.ts';
 import type { Degradation } from '../types.ts';
 import type { VerdictCause } from './causes.ts';
@@ -30,16 +30,6 @@ const condition = (type: string, message: string): Partial<Application> => ({
 const source = (message: string): Partial<Application> => condition('ComparisonError', target + rpc + message);
 const spec = (message: string): Partial<Application> => condition('InvalidSpecError', message);
 
-const sync: ApplicationOperation = {
-  type: 'sync',
-  phase: 'Running',
-  message: '',
-  startedAt: before(40),
-  initiatedBy: 'automated sync',
-  revisions: ['a'.repeat(40)],
-  retries: 0,
-  resources: [],
-};
 const failure = (message: string, ref = web, more: Partial<OperationResource> = {}): OperationResource => ({
   ...ref,
   status: 'SyncFailed',

@@ -1,16 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
-import { runCommandLine } from '../driftless.ts';
+import { driftless } from '../testing/run-here.ts';
 
-async function driftless(...args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  const lines: string[] = [];
-  const out = (line: string): void => void lines.push(line);
-  const output = { color: false, live: false, out, err: out, progress: out };
-  const code = await runCommandLine(args, { env: {}, output, signal: new AbortController().signal });
-  return { code, said: lines.join('\n') };
-}
-
-/** What bash offers for the last of these words. */
+/** The completions of bash for the last of these words. */
 function offered(script: string, ...words: readonly string[]): readonly string[] {
   const line = words.map((word) => `'${word}'`).join(' ');
   const program = `${script}\nCOMP_WORDS=(driftless ${line}) COMP_CWORD=${words.length}\n_driftless\nprintf '%s\\n' "\${COMPREPLY[@]}"`;

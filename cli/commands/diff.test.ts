@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { seededRandom, systemClock } from '#base';
 import { kubeconfigFor, startSimCluster } from '#sim';
 import type { SimCluster } from '#sim';
-import { runCommandLine } from '../driftless.ts';
+import { driftless } from '../testing/run-here.ts';
 
 const canary = 'Y2FuYXJ5LTNmOWExYw==';
 let folder = '';
@@ -39,15 +39,6 @@ function file(name: string, text: string): string {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
-}
-
-/** Runs the command in this process. */
-async function driftless(...args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  const lines: string[] = [];
-  const out = (line: string): void => void lines.push(line);
-  const output = { color: false, live: false, out, err: out, progress: out };
-  const code = await runCommandLine(args, { env: {}, output, signal: new AbortController().signal });
-  return { code, said: lines.join('\n') };
 }
 
 const secret = (name: string, token: string, text = 'data'): string =>

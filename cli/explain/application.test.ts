@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { explainApplication } from '#api';
 import type { Application, ApplicationOperation } from '#api';
 import { explanationLines } from './explanation.ts';
-import { answerWith, before } from '../../api/testing/index.ts';
+import { answerWith, before, runningSync } from '../../api/testing/index.ts';
 
 const output = { color: false, live: false, out: () => undefined, err: () => undefined, progress: () => undefined };
 
@@ -11,18 +11,7 @@ function screen(changes: Partial<Application> = {}): string[] {
 }
 
 const web = { group: 'apps', kind: 'Deployment', namespace: 'web', name: 'web' };
-const running: ApplicationOperation = {
-  type: 'sync',
-  phase: 'Running',
-  message: '',
-  startedAt: before(40),
-  initiatedBy: 'automated sync',
-  revisions: ['a'.repeat(40)],
-  retries: 0,
-  syncPhase: 'Sync',
-  wave: 2,
-  resources: [],
-};
+const running: ApplicationOperation = { ...runningSync, syncPhase: 'Sync', wave: 2 };
 
 const terminate =
   'kubectl -n argocd patch application guestbook --type merge -p \'{"status":{"operationState":{"phase":"Terminating"}}}\'';

@@ -1,9 +1,11 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { ApiFault, fullViewer, parseApiRequest, ReadApi } from '#api';
-import type { Peers, ReplicaFacts, Viewer } from '#api';
+import type { Peers, Viewer } from '#api';
 import { newAbortController, systemClock, systemRandom } from '#base';
 import type { Controller, ReplayTools } from '#controller';
+import type { SlotRecord } from '#sharding';
+import { factsOf, ownershipOf } from '../../api/testing/index.ts';
 import { automated, configMap, stage } from '../../controller/testing/index.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { ReadApiError } from '../read-api/proxy-reader.ts';
@@ -18,23 +20,14 @@ const application = { namespace: 'argocd', name: 'demo' };
 const tools: ReplayTools = { healthScripts: () => ({ run: () => undefined }), jq: { answer: () => Promise.resolve() } };
 
 function apiOf(controller: Controller, name = 'replica-0', peers: Peers = () => []): ReadApi {
-  const known: unknown = {
-    name,
-    version: '1.2.3',
-    namespace: 'argocd',
-    clock: at.clock,
-    controller: { ...controller.report, isMine: () => name === 'replica-0' },
-    ownership: {
-      placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
-      facts: () => ({ holders: new Map([[0, { holder: 'replica-0' }]]), entries: new Map(), unowned: new Map() }),
-      conditions: () => [],
-    },
-    clusters: () => [],
-    watched: () => [],
-    repositories: () => [],
-    settingsProblems: () => [],
-  };
-  return new ReadApi({ facts: known as ReplicaFacts, clock: systemClock, peers });
+  const report = { ...controller.report, isMine: () => name === 'replica-0' };
+  const holders = new Map([[0, { holder: 'replica-0' } as SlotRecord]]);
+  const ownership = ownershipOf(() => ({ holders }));
+  return new ReadApi({
+    facts: factsOf({ report }, at.clock, { name, version: '1.2.3', ownership }),
+    clock: systemClock,
+    peers,
+  });
 }
 
 function readerOf(api: ReadApi, viewer: Viewer = fullViewer): ApiReader {

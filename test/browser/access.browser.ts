@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { ApiServer, createCertificate, ReadApi, TokenAccess } from '#api';
-import type { ReplicaFacts } from '#api';
 import { isObject, Shutdown, systemClock } from '#base';
 import { dashboardFiles } from '#dashboard';
 import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
+import { factsOf, idleController, ownershipOf } from '../../api/testing/index.ts';
 import { startBrowser, WatchedPage } from './browser.ts';
 
 let browser: Browser;
@@ -39,40 +39,12 @@ function review(object: KubeObject): KubeObject {
   return { ...object, status };
 }
 
-const facts = {
+const known = (): ReadonlyMap<string, KubeObject> =>
+  new Map(apps.map((each) => [`${each.metadata.namespace ?? ''}/${each.metadata.name ?? ''}`, each]));
+const facts = factsOf(idleController(known), systemClock, {
   name: 'driftless-0',
-  version: '1',
-  namespace: 'argocd',
-  clock: systemClock,
-  controller: {
-    applications: () => apps,
-    application: (key: string) => apps.find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key),
-    clusterOf: () => undefined,
-    isMine: () => false,
-    state: () => ({ since: '2026-01-01T00:00:00Z', reason: '' }),
-    resyncMs: 0,
-    activity: () => ({ passes: [], syncs: [], faults: [] }),
-    pools: () => [],
-  },
-  ownership: {
-    facts: () => ({
-      epoch: 1,
-      algorithm: 'legacy',
-      shards: 1,
-      holders: new Map(),
-      entries: new Map(),
-      handOvers: [],
-      unowned: new Map(),
-    }),
-    identity: () => ({ shard: 0, replicas: 1 }),
-    conditions: () => [],
-    placeOf: () => undefined,
-  },
-  clusters: () => [],
-  watched: () => [],
-  repositories: () => [],
-  settingsProblems: () => [],
-} as unknown as ReplicaFacts;
+  ownership: { ...ownershipOf(() => ({ epoch: 1 })), placeOf: () => undefined },
+});
 
 beforeAll(async () => {
   browser = await startBrowser();

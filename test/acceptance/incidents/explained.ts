@@ -1,35 +1,10 @@
 import { explainApplication, fullViewer, parseApiRequest, ReadApi } from '#api';
 import type { ApplicationResponse, ApplicationsResponse, ApplicationSummary, ReplicaFacts, Verdict } from '#api';
 import type { Clock } from '#base';
-import type { Controller } from '#controller';
+
+export { factsOf } from '../../../api/testing/index.ts';
 
 const signal = new AbortController().signal;
-
-/** The facts of a replica that owns everything and watches no cluster of its own. */
-export function factsOf(controller: Controller, clock: Clock, more: Partial<ReplicaFacts> = {}): ReplicaFacts {
-  return {
-    name: 'replica-0',
-    version: '1',
-    namespace: 'argocd',
-    clock,
-    controller: controller.report,
-    ownership: {
-      identity: () => ({ shard: 0, replicas: 1 }),
-      ownsCluster: () => true,
-      conditions: () => [],
-      placeOf: () => ({ slot: 0, part: 0, parts: 1 }),
-      facts: () => ({
-        ...{ epoch: 7, epochSince: 0, algorithm: 'legacy', shards: 1, handOvers: [] },
-        ...{ holders: new Map(), entries: new Map(), unowned: new Map() },
-      }),
-    },
-    clusters: () => [],
-    watched: () => [],
-    repositories: () => [],
-    process: () => ({ startedAt: 0, ready: true, heapBytes: 1, heapLimitBytes: 2, rssBytes: 3, cpuMs: 4 }),
-    ...more,
-  };
-}
 
 export interface Explained {
   readonly verdict: Verdict;
