@@ -91,7 +91,7 @@ export interface ApplicationVerdict {
   readonly reason?: string;
   readonly since?: Time;
   readonly until?: Time;
-  /** What to do, in one line; absent: nothing, or the reason says it. */
+  /** The next step in one line; absent if there is none, or if the reason names it. */
   readonly next?: string;
   /** When the compared state was read; absent: it was never compared. */
   readonly comparedAt?: Time;

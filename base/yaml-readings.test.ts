@@ -4,7 +4,7 @@ import { isObject, parseJson, stringifyJson } from './json.ts';
 import type { Json } from './json.ts';
 import { parseYamlDocuments } from './yaml.ts';
 
-/** A text, and what sigs.k8s.io/yaml makes of it (scripts/record-yaml-readings.mjs). */
+/** A text with the reading of sigs.k8s.io/yaml (scripts/record-yaml-readings.mjs). */
 type Reading = readonly [text: string, json: string];
 
 const readings = JSON.parse(
@@ -21,7 +21,7 @@ function sorted(value: Json): Json {
   );
 }
 
-/** What we make of it; undefined: refused, or several documents. */
+/** Our reading as JSON; undefined if we refuse the text, or if it has several documents. */
 function ours(text: string): string | undefined {
   try {
     const documents = parseYamlDocuments(text);

@@ -1,5 +1,5 @@
-// Records what Go's sigs.k8s.io/yaml makes of spellings of YAML, in base/testdata/yaml-readings.json,
-// without those that it refuses. Needs Go; run it again to add spellings.
+// Records in base/testdata/yaml-readings.json how Go's sigs.k8s.io/yaml reads spellings of YAML, without
+// those that it refuses. Needs Go; run it again to add spellings.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

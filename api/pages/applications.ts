@@ -170,7 +170,7 @@ export class ApplicationIndex {
     };
   }
 
-  /** What a verdict depends on beside the facts. */
+  /** The inputs of a verdict that are not facts about the Application. */
   terms(app?: KubeApplication): VerdictTerms {
     const { clock, controller, namespace, hasArgoServer } = this.#facts;
     return {

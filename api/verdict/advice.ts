@@ -39,7 +39,7 @@ const lookUp = 'Look up the message in docs/troubleshooting.md, "Conditions of a
 const checkRepository = 'Check the URL, the network, and the credentials in the repository Secret of this URL';
 const changeWindows: Advice = ({ subject: { project } }) => `Wait, or change spec.syncWindows of AppProject ${project}`;
 
-/** What a person does next, by cause. Causes that are not listed end by themselves. */
+/** The next step of a person for each cause. Causes that are not listed end by themselves. */
 const advices: Readonly<Partial<Record<VerdictCause, Advice>>> = {
   'no-owner': ({ subject }) =>
     subject.ownership.pinnedTo === undefined
@@ -93,7 +93,7 @@ const advices: Readonly<Partial<Record<VerdictCause, Advice>>> = {
     `driftless explain replica ${subject.owner} shows its queues; to compare now: ${refreshCommand(subject, terms)}`,
 };
 
-/** What a person does next, in one line; undefined: nothing, or the reason says it. */
+/** The next step in one line; undefined if there is none, or if the reason names it. */
 export function adviceFor(cause: VerdictCause, subject: AdviceSubject, terms: AdviceTerms): string | undefined {
   const advice = advices[cause];
   if (typeof advice !== 'function') return advice;

@@ -60,7 +60,7 @@ export function urgencyOfCause(cause: string): number {
   return ranks.get(cause) ?? ranks.size;
 }
 
-/** What a condition says of which kinds of fault: the first that matches counts. */
+/** A pattern of messages, and the cause that it shows. The first rule that matches counts. */
 type MessageRule = readonly [RegExp, VerdictCause];
 
 const specRules: readonly MessageRule[] = [

@@ -230,7 +230,7 @@ function waitFinding(facts: VerdictFacts, terms: VerdictTerms): Finding | undefi
   return sync === 'OutOfSync' ? automationFinding(facts) : unreadyFinding(facts);
 }
 
-/** What blocks the running operation. */
+/** The blocker of the running operation. */
 function blockedFinding(facts: VerdictFacts, terms: VerdictTerms): Finding | undefined {
   const { lastOperation } = facts;
   const blocker = lastOperation?.blockedBy;

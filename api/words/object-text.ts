@@ -9,13 +9,13 @@ export function objectText({ group, kind, namespace, name }: ObjectName): string
   return `${type} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }
 
-/** What blocks an operation, since when, and until when. */
+/** The blocker of an operation, with the times when it began and when it ends. */
 export function blockerText(operation: ApplicationOperation, blocker: OperationBlocker, times: RelativeTimes): string {
   const { since, until } = blocker;
   return joined([blockerReason(operation, blocker), times.since(since), times.until(until)]);
 }
 
-/** What blocks an operation. */
+/** The blocker of an operation, without times. */
 export function blockerReason(operation: ApplicationOperation, blocker: OperationBlocker): string {
   const { type, message, object } = blocker;
   const subject = object === undefined || message.includes(object.name) ? undefined : objectText(object);

@@ -33,7 +33,7 @@ export interface AgentRecordDeps {
   readonly former: Pick<FormerLease, 'holder' | 'remove'>;
   /** Called for each new reason to wait. */
   readonly onWaiting: (reason: string) => void;
-  /** Called when somebody annotates the record to have the source read now. */
+  /** Called when a user requests a refresh with an annotation of the record. */
   readonly onRefresh: () => void;
 }
 
@@ -181,7 +181,7 @@ export class AgentRecord {
     }
   }
 
-  /** After a conflict: an earlier write of ours landed without its answer, or somebody edited. */
+  /** A conflict means that an earlier write of ours had no response, or that a user edited it. */
   async #readAgain(cause: unknown, signal: AbortSignal): Promise<void> {
     const { client, holder, binding, onRefresh } = this.#deps;
     const found = await client.get(leases, this.#at, { signal, deadlineMs: renewMs });

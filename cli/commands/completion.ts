@@ -13,7 +13,7 @@ export interface CompletedCommand {
 interface CommandWords {
   readonly name: string;
   readonly help: string;
-  /** What may follow the name. */
+  /** Subcommands and other words after the name. */
   readonly words: readonly string[];
   readonly flags: readonly string[];
 }

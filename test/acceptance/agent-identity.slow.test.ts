@@ -151,7 +151,8 @@ describe('the identity of an agent', () => {
       repo.commit({ 'app/two.yaml': null });
       await eventually(() => expect(get('prod', 'two')).toBeUndefined());
       expect(deleted).toEqual(['Lease prod/driftless-agent-shop', 'ConfigMap prod/two']);
-      expect(get('prod', 'left-behind')).toBeDefined();
+      expect(get('prod', 'left-behind')?.metadata.deletionTimestamp).toBeUndefined();
+      expect(get('prod', 'left-behind')?.metadata.name).toBe('left-behind');
     },
     testTimeoutMs,
   );
