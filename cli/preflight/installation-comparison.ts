@@ -22,6 +22,7 @@ import type { ComparisonProgress, PreflightComparison } from './compare.ts';
 import { readInstallation } from './installation.ts';
 import type { ReadInstallation } from './installation.ts';
 import { isLeftAlone } from './selection.ts';
+import { isInPod } from '../process/in-pod.ts';
 
 /** How a command reaches the hub. */
 export interface HubArgs {
@@ -92,7 +93,7 @@ export async function compareInstallation<T>(
 
 /** @throws UsageError without a hub, and for an invalid kubeconfig */
 export async function connectHub({ config, given }: HubArgs, env: CommandContext['env']): Promise<LoadedConnection> {
-  const inPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const inPod = isInPod(env);
   const own = join(env['HOME'] ?? '', '.kube', 'config');
   const found = !inPod && (env['HOME'] ?? '') !== '' && existsSync(own) ? own : '';
   const path = given.has('kubeconfig') ? config.kubeconfig : found;

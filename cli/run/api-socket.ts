@@ -17,6 +17,7 @@ import { debugSocketOf } from '../process/replica-paths.ts';
 import type { ApiParts } from './api-parts.ts';
 import { argoServerLookup } from './argo-server.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
+import { isInPod } from '../process/in-pod.ts';
 
 type WatchedClusters = ReplicaInfrastructure['neighbours']['live'];
 
@@ -66,7 +67,7 @@ export function localApi(
       watched: () => live.reports(),
       repositories,
       settingsProblems: () => settings.problems().filter(({ object }) => object.startsWith('ConfigMap ')),
-      hasArgoServer: argoServerLookup({ namespace, clock: systemClock, isInCluster: isInCluster() }),
+      hasArgoServer: argoServerLookup({ namespace, clock: systemClock, isInCluster: isInPod(process.env) }),
       history: () => recorder.history(),
       links: grafanaLinks(config.dashboardGrafanaUrl),
       process: processFacts,
@@ -80,10 +81,6 @@ export function localApi(
     answer: createApiHandler({ api, logger, identify: localCaller }),
   });
   return { api, socket, recorder };
-}
-
-function isInCluster(): boolean {
-  return (process.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
 }
 
 /** Local readers may ask for pages of this moment, which cost a replica more. */

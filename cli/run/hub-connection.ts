@@ -2,6 +2,7 @@ import { SecretValue, UsageError } from '#base';
 import { connectionFromFlags, connectionFromKubeconfig, inClusterConnection } from '#kube';
 import type { ConnectionOverrides, LoadedConnection } from '#kube';
 import type { RunConfig } from '../options/run-options.ts';
+import { isInPod } from '../process/in-pod.ts';
 
 type ProcessEnv = Readonly<Record<string, string | undefined>>;
 
@@ -20,7 +21,7 @@ export async function hubConnection(config: RunConfig, env: ProcessEnv, root = '
   const names = Object.entries({ cluster: config.cluster, user: config.user });
   const [flag, name] = names.find(([, value]) => value !== '') ?? [];
   if (flag !== undefined) throw new UsageError(`--${flag} "${name ?? ''}" does not exist: set --kubeconfig FILE`);
-  const inPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const inPod = isInPod(env);
   if (config.server !== '') {
     const named = await connectionFromFlags(overrides);
     return inPod ? { ...named, namespace: (await inClusterConnection(root)).namespace } : named;

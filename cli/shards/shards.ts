@@ -24,6 +24,7 @@ import { missingNotes, readWatchedFleet, shardSums, statsJson, statsLines, stats
 import type { StatsRow } from './stats.ts';
 import { originLine, planJson, planLines, showJson, showLines } from './tables.ts';
 import { watchShards } from './watch.ts';
+import { isInPod } from '../process/in-pod.ts';
 
 /**
  * `driftless shards` shows the shard of each cluster, from a file or a live hub; `stats` what each
@@ -245,8 +246,7 @@ function controllerNamespace(
   { config, given }: { readonly config: { readonly namespace: string }; readonly given: ReadonlySet<string> },
   { env }: CommandContext,
 ): string {
-  const isInPod = (env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
-  return isInPod && !given.has('namespace') ? '' : config.namespace;
+  return isInPod(env) && !given.has('namespace') ? '' : config.namespace;
 }
 
 /** Kubeconfig of the live hub; empty: in-cluster configuration; undefined: no hub. */
@@ -254,7 +254,7 @@ function hubFile(
   { config, given }: { readonly config: { readonly kubeconfig: string }; readonly given: ReadonlySet<string> },
   context: CommandContext,
 ): string | undefined {
-  const inPod = (context.env['KUBERNETES_SERVICE_HOST'] ?? '') !== '';
+  const inPod = isInPod(context.env);
   const kubeconfig = given.has('kubeconfig') || inPod ? config.kubeconfig : ownKubeconfig(context);
   return kubeconfig === '' && !inPod ? undefined : kubeconfig;
 }

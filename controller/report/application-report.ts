@@ -94,16 +94,20 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
   const memory = deps.memoryOf(key);
   const hold = deps.syncHold(app);
   const wait = waitOf(app, memory, deps.clock.now());
+  let listed: ReadonlyMap<string, ResourceStatus> | undefined;
+  const statusOf = (ref: ResourceRef): ResourceStatus | undefined => {
+    listed ??= new Map((app.status?.resources ?? []).map((resource) => [keyOfStatus(resource), resource]));
+    return listed.get(keyOfStatus(ref));
+  };
   const waveOf = (ref: ResourceRef): number | undefined => {
-    const id = keyOfStatus(ref);
-    const row = app.status?.resources?.find((resource) => keyOfStatus(resource) === id);
+    const row = statusOf(ref);
     return row === undefined ? undefined : asCount(row.syncWave, 0);
   };
   const lastOperation = reportOperation(app, {
     wait,
     window: hold === undefined ? undefined : { message: holdMessage(hold), until: hold.until },
     syncTimeoutMs: deps.syncTimeoutMs,
-    isClusterScoped: (ref) => isListedWithoutNamespace(app, ref),
+    isClusterScoped: (ref) => statusOf({ ...ref, namespace: '' }) !== undefined,
     waveOf,
   });
   return {
@@ -112,11 +116,6 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
     healthDetails: healthOf(app, deps.rowsOf(key)),
     automatedSync: autosyncOf(memory, hold),
   };
-}
-
-function isListedWithoutNamespace({ status }: Application, { group, kind, name }: ResourceRef): boolean {
-  const id = keyOfStatus({ group, kind, namespace: '', name });
-  return status?.resources?.some((resource) => keyOfStatus(resource) === id) === true;
 }
 
 function remembered(
