@@ -215,6 +215,31 @@ describe('parseYamlDocuments merges as go-yaml v2 does', () => {
   });
 });
 
+describe('parseYamlDocuments in public reports', () => {
+  it.each([
+    ['kubernetes 86772', 'test: "1e003"', '{"test":"1e003"}'],
+    ['kubernetes 86772, after another tool has dropped the quotes', 'test: 1e003', '{"test":1000}'],
+    ['kubernetes 82296', 'value: 03788745', '{"value":3788745}'],
+    ['cdk8s 348', 'my_number: 0666', '{"my_number":438}'],
+    ['kubernetes-yaml-formatter 25', 'mode: 0o755', '{"mode":493}'],
+    ['kubernetes-on-aws 144', 'version: 1.10', '{"version":1.1}'],
+    ['helm-sops 21, openshift console 7066', 'value1: foo\nvalue1: foobar', '{"value1":"foobar"}'],
+    ['ship 1035', 'args: ["--appendonly", "yes"]', '{"args":["--appendonly","yes"]}'],
+    ['kubernetes 34146', '%YAML 1.1\n---\nargs: [no]', '{"args":[false]}'],
+  ])('reads %s as kubectl does', (_report, text, json) => {
+    expect(stringifyJson(one(text))).toBe(json);
+    expect(stringifyJson(one(formatYaml(one(text))))).toBe(json);
+  });
+
+  it.each(['%YAML 1.2\n---\na: no', '# why\n%YAML 1.2 # so\n---\na: no', 'a: 1\n...\n%YAML 1.2\n---\nb: 1'])(
+    'refuses the version of %j, as kubectl does (kubernetes 34146)',
+    (text) => {
+      expect(failure(text)).toMatch(/^line \d, column 1: only %YAML 1\.1 is supported/);
+      expect(parseYamlDocuments(text, 'v3')).not.toEqual([]);
+    },
+  );
+});
+
 describe('parseYamlDocuments on whole texts', () => {
   it('returns each document, empty ones as null, and reads JSON too', () => {
     expect(parseYamlDocuments('')).toEqual([]);

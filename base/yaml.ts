@@ -266,6 +266,7 @@ function markKeys(event: string, state: ReaderState): void {
  */
 export function parseYamlDocuments(text: string, dialect: 'v2' | 'v3' = 'v2'): Json[] {
   const marked = { listener: markKeys };
+  if (dialect === 'v2') checkVersion(text);
   try {
     if (maybeComplexKey.test(text)) return documentsOf(text, dialect, marked).values;
     const plain = documentsOf(text, dialect, {});
@@ -275,6 +276,14 @@ export function parseYamlDocuments(text: string, dialect: 'v2' | 'v3' = 'v2'): J
     if (error instanceof RangeError) throw new YamlSyntaxError('the document is nested too deeply', undefined, error);
     throw error;
   }
+}
+
+/** go-yaml v2 reads YAML 1.1 only: in 1.2, `no` would be a text. */
+function checkVersion(text: string): void {
+  const directive = /^%YAML[ \t]+(?!1\.1\s)/m.exec(text);
+  if (directive === null) return;
+  const line = text.slice(0, directive.index).split('\n').length;
+  throw new YamlSyntaxError('only %YAML 1.1 is supported, or no %YAML line', { line, column: 1 });
 }
 
 /** An escape that may be half of a character; Go refuses them, and JSON cannot hold a half. */
