@@ -33,8 +33,9 @@ export function nextHistory(before: KindHistory, next: ReflectorState, now: numb
   };
 }
 
-export function afterEvent(before: HeardEvents, object: KubeObject, now: number): HeardEvents {
-  const lagMs = lagOf(object, now) ?? before.lagMs;
+/** A deleted object has the times of its last write, which say nothing about the deletion. */
+export function afterEvent(before: HeardEvents, object: KubeObject | undefined, now: number): HeardEvents {
+  const lagMs = (object === undefined ? undefined : lagOf(object, now)) ?? before.lagMs;
   return {
     events: before.events + 1,
     lastEventAt: now,

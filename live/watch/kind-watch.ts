@@ -351,7 +351,7 @@ export class KindWatch {
         if (this.isSuspended()) return;
         const started = clock.monotonic();
         onEvent(this.resource, object);
-        this.#heard = afterEvent(this.#heard, object, this.#deps.clock.now());
+        this.#heard = afterEvent(this.#heard, type === 'DELETED' ? undefined : object, this.#deps.clock.now());
         this.#version = object.metadata.resourceVersion ?? this.#version;
         if (type === 'DELETED') this.#remove(object);
         else this.#isolate(object, () => this.#put(object));
