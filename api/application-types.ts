@@ -68,6 +68,8 @@ export interface ApplicationSummary {
   readonly repositories: readonly string[];
   readonly revisions: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  /** The first twenty images of its live objects. */
+  readonly images: readonly string[];
   /** "" before the first comparison. */
   readonly sync: 'Synced' | 'OutOfSync' | 'Unknown' | '';
   readonly health: string;

@@ -147,6 +147,28 @@ describe('the page of an Application', () => {
     expect(JSON.stringify(body)).not.toContain(btoa(`${canary}-live`));
   });
 
+  it('has the whole manifest of a missing and of an extra object, without secrets', async () => {
+    const controller = await drifted();
+    at.world.dest.delete('ConfigMap', 'one');
+    const wanted = { ...configMap('one'), data: { key: '1', token: canary } };
+    at.world.git.push('b'.repeat(40), [wanted]);
+    at.world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+    await at.clock.advance(5000);
+    const body = await page(apiOf(factsOf(controller)), '/api/v1/applications/argocd/demo');
+    const { application } = body as unknown as { readonly application: { readonly differences: readonly object[] } };
+    expect(application.differences).toMatchObject([
+      {
+        kind: 'ConfigMap',
+        name: 'one',
+        state: 'missing',
+        manifest: expect.stringMatching(/key: '1'\n {2}token: \+{8}\n/),
+      },
+      { kind: 'Secret', name: 'key', state: 'extra', manifest: expect.stringMatching(/password: \+{8}/) },
+    ]);
+    expect(JSON.stringify(body)).not.toContain(canary);
+    expect(JSON.stringify(body)).not.toContain(btoa(`${canary}-live`));
+  });
+
   // T-SEC-1
   it.each([
     'replica',

@@ -246,7 +246,8 @@ function statusSummary({
   health,
   operationState,
   reconciledAt = '',
-}: ApplicationStatus): Pick<ObjectSummary, 'sync' | 'health' | 'operation' | 'revisions' | 'comparedAt'> {
+  summary,
+}: ApplicationStatus): Pick<ObjectSummary, 'sync' | 'health' | 'operation' | 'revisions' | 'images' | 'comparedAt'> {
   const { status = '', revision, revisions = revision === undefined ? [] : [revision] } = sync ?? {};
   const compared = Date.parse(reconciledAt);
   return {
@@ -254,6 +255,7 @@ function statusSummary({
     health: shownText(health?.status ?? ''),
     operation: operationState?.phase ?? '',
     revisions: revisions.slice(0, maxListed).map(shownText),
+    images: (summary?.images ?? []).slice(0, maxListed).map(shownText),
     ...defined({ comparedAt: Number.isNaN(compared) ? undefined : optionalTime(compared) }),
   };
 }

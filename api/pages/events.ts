@@ -2,6 +2,7 @@ import { splitAppKey } from '#model';
 import type { AppKey } from '#model';
 import type { ReplicaFacts } from '../facts.ts';
 import type { RecentEvent } from '../types.ts';
+import { levelTexts } from '../words/index.ts';
 import { wireTime } from './format.ts';
 import { handOvers } from './ownership.ts';
 
@@ -16,7 +17,7 @@ export function recentEvents(
   const timed: { readonly at: number; readonly event: Omit<RecentEvent, 'at'> }[] = [];
   for (const { key, at, durationMs, result, message, reason, level } of passes)
     if (isWanted(key)) {
-      const text = `level ${level}: ${reason}${message === undefined ? '' : `; ${result}: ${message}`}`;
+      const text = `${reason} (${levelTexts[level]})${message === undefined ? '' : `; ${result}: ${message}`}`;
       const event = { ...common, ...named(key), message: text, durationMs: Math.round(durationMs) };
       timed.push({ at, event: { ...event, type: 'pass', ok: result !== 'failed' } });
     }

@@ -33,6 +33,7 @@ const calm: Omit<Application, 'verdict'> = {
   repositories: ['https://git.example.com/a.git'],
   revisions: ['a'.repeat(40)],
   labels: {},
+  images: [],
   sync: 'Synced',
   health: 'Healthy',
   operation: 'Succeeded',

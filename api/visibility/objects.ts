@@ -74,7 +74,7 @@ export async function withoutHiddenObjects(app: UnjudgedApplication, access: Pag
     ...app,
     differences: differences.map((one) => {
       if (!isHidden(one)) return one;
-      return { ...omit(one, 'lastWriter', 'contestedBy'), fields: [] };
+      return { ...omit(one, 'lastWriter', 'contestedBy', 'manifest'), fields: [] };
     }),
     healthDetails: withPart(healthDetails, 'decidedBy', withoutCulprit(healthDetails.decidedBy, isHidden)),
     ...defined({

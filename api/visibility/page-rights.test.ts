@@ -76,6 +76,7 @@ function details(): object {
     resources: {},
     differences: [
       { ...ref, state: 'modified', fields: [{ path: '/data/a', live: liveValue }], faults: [], ignored: [] },
+      { ...ref, state: 'extra', fields: [], manifest: `data:\n  a: ${liveValue}\n`, faults: [], ignored: [] },
     ],
     healthDetails: {
       status: 'Degraded',

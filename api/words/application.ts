@@ -119,12 +119,13 @@ function destinationLine({ clusterName, server, destinationNamespace, project }:
   ]);
 }
 
-const levels = ['the tree only', 'known revisions', 'latest revisions', 'revisions resolved again'] as const;
+/** The depth of a pass, by its level. */
+export const levelTexts = ['the tree only', 'known revisions', 'latest revisions', 'revisions resolved again'] as const;
 
 function passLines({ lastPass: pass, waiting }: Application, times: RelativeTimes): readonly string[] {
   if (pass === undefined) return ['none since this replica became the owner'];
   const { at, durationMs, queuedMs, level, isHard, cause, result, message } = pass;
-  const depth = `${levels[level]}${isHard ? ', manifests rendered again' : ''}`;
+  const depth = `${levelTexts[level]}${isHard ? ', manifests rendered again' : ''}`;
   return [
     joined([times.ago(at), `took ${shortDuration(durationMs)} after ${shortDuration(queuedMs)} in the queue`, depth]),
     `because ${causeText(cause)}`,

@@ -123,6 +123,11 @@ export interface ResourceDifference extends ResourceRef {
   readonly state: 'modified' | 'missing' | 'extra' | 'unread' | 'refused';
   /** The first ten; empty unless modified. */
   readonly fields: readonly FieldDifference[];
+  /**
+   * YAML of the whole object with masked values, cut after 8 KiB: of a missing one the desired
+   * state, of an extra one the live state. Absent otherwise.
+   */
+  readonly manifest?: string;
   /** The last write to the object of anything but its status. */
   readonly lastWriter?: FieldWriter;
   /** Why it was not compared with confidence: rules that failed. */

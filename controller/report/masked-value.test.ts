@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '#base';
-import { shownValue } from './masked-value.ts';
+import { shownManifest, shownValue } from './masked-value.ts';
 
 const canary = 'c4nary';
 
@@ -51,5 +51,23 @@ describe('a value for display', () => {
     [{ args: ['--port', '80'] }, ['args', '1'], '"80"'],
   ])('shows names of Secrets and plain values: %#', (object, path, text) => {
     expect(shownValue(object, path)).toEqual({ text, isMasked: false });
+  });
+});
+
+describe('a manifest for display', () => {
+  const metadata = { name: 'a', namespace: 'apps', managedFields: [{ manager: 'kubectl' }] };
+
+  it('is YAML without bookkeeping and credentials', () => {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { size: '3', token: canary } };
+    expect(shownManifest(object)).toBe(
+      "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: apps\ndata:\n  size: '3'\n  token: ++++++++\n",
+    );
+  });
+
+  it('ends with a whole line, of an object of a megabyte', () => {
+    const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`key-${i}`, 'x'.repeat(40)]));
+    const text = shownManifest({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+    expect(text.length).toBeLessThan(8200);
+    expect(text).toMatch(/\n {2}key-\d+: x{40}\n…\n$/);
   });
 });

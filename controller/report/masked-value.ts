@@ -1,6 +1,7 @@
-import { isObject, outsideText, ownMember, stringifyJson } from '#base';
+import { formatYaml, isObject, outsideText, ownMember, stringifyJson } from '#base';
 import type { Json } from '#base';
-import { annotations } from '#model';
+import { annotations, jsonOf } from '#model';
+import type { KubeObject } from '#model';
 
 /** Names of members whose values may be credentials. */
 const credentialName =
@@ -31,6 +32,17 @@ export function shownValue(object: Json, path: readonly string[]): ShownValue | 
   const text = outsideText('field', stringifyJson(masked(found.value, found.isConfidential, seen)));
   const shown = text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text;
   return { text: shown, isMasked: seen.masked || text.includes('***') };
+}
+
+const maxManifestLength = 8192;
+
+/** A whole object as YAML, masked like {@link shownValue} and cut at the end of a line. */
+export function shownManifest(object: KubeObject): string {
+  const { managedFields: _, ...metadata } = object.metadata;
+  const shown = masked(jsonOf({ ...object, metadata }), false, { masked: false });
+  const text = outsideText('field', formatYaml(shown));
+  if (text.length <= maxManifestLength) return text;
+  return `${text.slice(0, text.lastIndexOf('\n', maxManifestLength) + 1)}…\n`;
 }
 
 /** Whether a value is a credential, by its name, its variable or the option before it. */

@@ -6,7 +6,7 @@ import { fieldManager, jsonOf, parseResourceKey } from '#model';
 import type { Application, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 import { writerOf } from '../comparison/last-writer.ts';
 import type { FieldDifference, FieldWriter, ResourceDifference } from './application-facts.ts';
-import { shownValue } from './masked-value.ts';
+import { shownManifest, shownValue } from './masked-value.ts';
 
 export interface DifferenceFacts {
   readonly app: Application;
@@ -34,11 +34,13 @@ export function describeDifference(row: ResourceComparison, facts: DifferenceFac
   const sides = { desired: jsonOf(masked.target), live: jsonOf(masked.live) };
   const rival = facts.rivals.get(key);
   const lastWriter = object === undefined ? undefined : shownWriter(object, []);
+  const whole = state === 'missing' ? masked.target : state === 'extra' ? masked.live : null;
   return {
     ...ref,
     version: status.version ?? '',
     state,
     fields: state === 'modified' ? diff.paths.map((path) => fieldAt(path, sides, ref, object)) : [],
+    ...(whole === null ? {} : { manifest: shownManifest(whole) }),
     ...(lastWriter === undefined ? {} : { lastWriter }),
     faults: diff.faults.map(({ where, rule, problem }) => `${where}: ${rule}: ${problem}`),
     ignored: applyingRules(ref, facts.app.spec.ignoreDifferences ?? [], facts.settings, diff.predictedLive),
