@@ -34,6 +34,10 @@ export class FakeApi {
   details: Partial<Application> = {};
   /** The next requests fail: the replica is gone. */
   isDown = false;
+  /** Pages are answered with an error. */
+  failing = false;
+  editHistory: (samples: readonly HistorySample[]) => readonly HistorySample[] = (samples) => samples;
+  #held: Promise<void> | undefined;
   readonly #streams = new Set<ServerResponse>();
   #sequence = 0;
   readonly lastEventIds: string[] = [];
@@ -87,6 +91,7 @@ export class FakeApi {
       repositories: [`https://git.example/team/${i % 3 === 0 ? 'web' : 'api'}.git`],
       revisions: ['8f14e45fceea167a5a36dedd4bea2543c0ffee00'],
       labels: { team: i % 2 === 0 ? 'red' : 'blue' },
+      images: [`registry.example/${name}:1.4.${i}`],
       sync: 'Synced',
       health: 'Healthy',
       operation: 'Succeeded',
@@ -115,6 +120,13 @@ export class FakeApi {
       stream.write(`id: fake-${this.#sequence}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
+  /** Pages are not answered before the returned function is called. */
+  holdPages(): () => void {
+    let release = (): void => undefined;
+    this.#held = new Promise((resolve) => (release = resolve));
+    return release;
+  }
+
   /** Cuts all connections, as a replica that dies. */
   die(): void {
     this.isDown = true;
@@ -138,15 +150,20 @@ export class FakeApi {
       else response.write(`id: fake-${this.#sequence}\nevent: reset\ndata: {}\n\n`);
       return;
     }
-    const body = this.#page(path, url.searchParams);
+    void (this.#held ?? Promise.resolve()).then(() => this.#answerPage(path, url.searchParams, response));
+  };
+
+  #answerPage(path: string, query: URLSearchParams, response: ServerResponse): void {
+    const body = this.failing ? undefined : this.#page(path, query);
     if (body === undefined) {
-      response.writeHead(404, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ apiVersion, kind: 'Error', code: 404, message: `there is no ${path}` }));
+      const [code, message] = this.failing ? [503, 'the replica is overloaded'] : [404, `there is no ${path}`];
+      response.writeHead(code, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ apiVersion, kind: 'Error', code, message }));
       return;
     }
     const head = { apiVersion, kind: 'Any', time: new Date().toISOString(), replica: 'driftless-0', incomplete: [] };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ ...head, ...body }));
-  };
+  }
 
   #page(path: string, query: URLSearchParams): object | undefined {
     if (path === 'replica') return { items: this.replicas };
@@ -265,7 +282,7 @@ export class FakeApi {
         syncP99Ms: 900 + 300 * wave,
       };
     });
-    return { replica, intervalMs: 10_000, samples };
+    return { replica, intervalMs: 10_000, samples: this.editHistory(samples) };
   }
 
   #plan(replicas: number, algorithm: string): object {
@@ -334,7 +351,7 @@ export class FakeApi {
           at: this.ago(30),
           type: 'pass',
           replica: app.owner,
-          message: 'level 1: a live object changed',
+          message: 'a live object changed (known revisions)',
           durationMs: 14,
           ok: true,
         },

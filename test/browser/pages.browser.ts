@@ -68,6 +68,56 @@ describe('each page', () => {
     });
   });
 
+  describe.each([
+    [390, 844],
+    [768, 1024],
+    [1360, 860],
+  ])('at %i × %i pixels', (width, height) => {
+    it.each(places)('scrolls to its end below a header that stays: %s', async (_name, hash, title) => {
+      api.tree = treeOf(8);
+      api.details = drifted;
+      for (let i = 0; i < 30; i += 1) api.clusters.push(api.ownedCluster(7 + i, i % 3));
+      const { page } = await open(hash, { viewport: { width, height } });
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.waitForLoadState('networkidle', { timeout: 1500 }).catch(() => undefined);
+      await page.mouse.move(width / 2, height / 2);
+      await page.evaluate(`(() => {
+        const main = document.querySelector('main');
+        main.scrollTop = main.scrollHeight;
+        scrollTo(0, document.documentElement.scrollHeight);
+      })()`);
+      const seen = await page.evaluate(`(() => {
+        const main = document.querySelector('main');
+        const end = [...main.children].at(-1).getBoundingClientRect();
+        return {
+          headerTop: document.querySelector('header.bar').getBoundingClientRect().top,
+          hiddenBelow: document.documentElement.scrollHeight - innerHeight,
+          isEndInView: end.bottom <= innerHeight + 1 && end.bottom > main.getBoundingClientRect().top,
+        };
+      })()`);
+      expect(seen).toEqual({ headerTop: 0, hiddenBelow: 0, isEndInView: true });
+    });
+  });
+
+  it.each(places)(
+    'has an outline until its first answer, and is marked as old when the next one fails: %s',
+    async (name, hash, _title) => {
+      api.tree = treeOf(8);
+      const release = api.holdPages();
+      const { page } = await open(hash);
+      await page.getByText('Reading …').waitFor({ state: 'attached' });
+      release();
+      await page.getByText('Reading …').waitFor({ state: 'detached' });
+      if (name === 'applications') return;
+      api.failing = true;
+      await page
+        .getByRole('alert')
+        .getByText(/the replica is overloaded\. Shown is the state from \d+\S+ ago/)
+        .first()
+        .waitFor({ timeout: 15_000 });
+    },
+  );
+
   it.each(places)('fits a phone, and 200 % zoom, without scrolling sideways: %s', async (name, hash, title) => {
     api.tree = treeOf(8);
     api.details = drifted;
@@ -179,6 +229,60 @@ describe('the list of Applications', () => {
     expect((await shown(other)).map((text) => text.slice(0, 12))).toEqual(rows.map((text) => text.slice(0, 12)));
   });
 
+  it.each([
+    ['its cluster', 'prod-asia'],
+    ['a repository', 'git.example/one'],
+    ['an image', 'registry.example/marked:9'],
+    ['a label', 'team=green'],
+    ['its project', 'secret-project'],
+  ])('finds an Application by %s', async (_what, text) => {
+    api.put('marked', {
+      project: 'secret-project',
+      clusterName: 'prod-asia-7',
+      repositories: ['https://git.example/one.git'],
+      images: ['registry.example/marked:9'],
+      labels: { team: 'green' },
+    });
+    const { page } = await open('#/applications?view=all');
+    await page.getByRole('searchbox', { name: 'Search' }).fill(text);
+    await page.getByRole('row', { name: /marked/ }).waitFor();
+  });
+
+  it('says how many matches the view hides, and shows them without forgetting the search', async () => {
+    api.put('shop-1-broken', { health: 'Degraded', attention: 'health is Degraded' });
+    const { page } = await open('#/applications');
+    const search = page.getByRole('searchbox', { name: 'Search' });
+    await search.fill('shop-2');
+    await page.getByText('No Application that needs attention matches.').waitFor();
+    await page.getByRole('button', { name: 'Show 10 more that match the search' }).click();
+    await page.getByText('10 shown of 61').waitFor();
+    expect(await search.inputValue()).toBe('shop-2');
+    await page.getByRole('button', { name: 'Needs attention' }).click();
+    await search.fill('shop-1');
+    await page.getByText('1 shown of 61').waitFor();
+    await page.getByRole('button', { name: 'Show 10 more that match the search' }).waitFor();
+  });
+
+  it('shows the part of a reason that tells Applications apart', async () => {
+    const prefix = 'ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: ';
+    api.put('broken', { attention: `${prefix}team/web: no such path "prod"`, health: 'Degraded' });
+    const { page } = await open('#/applications');
+    const cell = page.getByRole('row', { name: /broken/ }).locator('.cell-attention');
+    expect(await cell.textContent()).toBe('source 1 of 1: team/web: no such path "prod"');
+    expect(await cell.getAttribute('title')).toContain(prefix);
+  });
+
+  it('cuts no state, whatever its words', async () => {
+    api.put('busy', { sync: '', health: 'Progressing', operation: 'Terminating' });
+    const { page } = await open('#/applications?view=all&text=busy');
+    await page.getByRole('row', { name: /busy/ }).waitFor();
+    const cut = await page.evaluate(`[...document.querySelectorAll('.row:not(.head) .state')].filter((pill) => {
+      const [inner, outer] = [pill.getBoundingClientRect(), pill.parentElement.getBoundingClientRect()];
+      return inner.right > outer.right + 0.5 || inner.bottom > outer.bottom + 0.5 || pill.scrollWidth > pill.clientWidth + 1;
+    }).map((pill) => pill.textContent)`);
+    expect(cut).toEqual([]);
+  });
+
   it('is used without a mouse', async () => {
     const { page } = await open('#/applications?view=all');
     await page.getByRole('row', { name: /shop-00/ }).waitFor();
@@ -230,6 +334,68 @@ describe('the filters', () => {
     await page.getByText('Filters', { exact: true }).click();
     await page.getByRole('combobox', { name: 'label', exact: true }).selectOption('team=new');
     await page.getByText('1 shown of 60').waitFor();
+  });
+});
+
+describe('the clusters', () => {
+  it('are counted, found and sorted, of three hundred; a link shows the same', async () => {
+    for (let i = 7; i < 300; i += 1) api.clusters.push(api.ownedCluster(i, i % 3));
+    api.put('only', { server: 'https://cluster-250.example' });
+    const { page } = await open('#/clusters');
+    await page.getByText('300 shown of 300').waitFor();
+    const firstName = (on: typeof page): Promise<string | null> =>
+      on.locator('tbody tr').first().locator('th a').textContent();
+    await page.getByRole('button', { name: 'Applications' }).click();
+    await page.getByRole('button', { name: /^Applications/ }).click();
+    await page
+      .getByRole('columnheader', { name: /Applications/ })
+      .and(page.locator('[aria-sort=descending]'))
+      .waitFor();
+    await page.getByRole('searchbox', { name: 'Search clusters' }).fill('cluster-25');
+    await page.getByText('11 shown of 300').waitFor();
+    expect(await firstName(page)).toBe('cluster-250');
+    const { page: other } = await open(new URL(page.url()).hash);
+    await other.getByText('11 shown of 300').waitFor();
+    expect(await firstName(other)).toBe('cluster-250');
+  });
+
+  it('are listed on a phone with whole words', async () => {
+    const { page } = await open('#/clusters', { viewport: { width: 390, height: 844 } });
+    await page.getByRole('link', { name: 'prod-asia' }).waitFor();
+    const lines = (await page.evaluate(`[...document.querySelectorAll('tbody th a, thead button')].map((cell) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size;
+    })`)) as readonly number[];
+    expect(Math.max(...lines)).toBe(1);
+  });
+});
+
+describe('the charts', () => {
+  it('leave gaps where there is no data, and show a single value as a point', async () => {
+    api.editHistory = (samples) => [...samples.slice(0, 100), ...samples.slice(200, 201), ...samples.slice(300)];
+    const { page } = await open('#/time?replica=driftless-0');
+    await page.getByRole('img', { name: /^Heap/ }).waitFor();
+    const painted =
+      await page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => {
+      const canvas = document.querySelector('[aria-label^="Heap"] canvas');
+      const { width, height } = canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, width, height);
+      const box = canvas.parentElement.querySelector('.u-over').getBoundingClientRect();
+      const scale = width / canvas.getBoundingClientRect().width;
+      const left = (box.left - canvas.getBoundingClientRect().left) * scale;
+      // Columns with a saturated colour: those of the line or the point.
+      resolve(Array.from({ length: 36 }, (_, part) => {
+        const [from, to] = [part, part + 1].map((i) => Math.floor(left + (i * box.width * scale) / 36));
+        for (let x = from; x < to; x += 1) for (let y = 0; y < height; y += 1) {
+          const at = (y * width + x) * 4;
+          const [r, g, b, a] = data.slice(at, at + 4);
+          if (a > 200 && Math.max(r, g, b) - Math.min(r, g, b) > 80) return '#';
+        }
+        return '.';
+      }).join(''));
+    })))`);
+    expect(painted).toMatch(/^#{9,11}\.{8,10}#{1,2}\.{7,10}#{5,7}$/);
   });
 });
 
@@ -301,6 +467,38 @@ describe('an Application', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Zoom in' }).click();
     await page.getByRole('button', { name: /Job.*hook.*wave -1.*migrate/ }).waitFor();
+  });
+
+  it('shows what a missing object would be, and what Git does not have', async () => {
+    const object = { group: '', version: 'v1', kind: 'ConfigMap', namespace: 'web' };
+    const rest = { fields: [], faults: [], ignored: [] };
+    api.details = {
+      differencesTotal: 2,
+      differences: [
+        { ...object, name: 'new', state: 'missing', manifest: 'data:\n  size: "3"\n', ...rest },
+        { ...object, name: 'old', state: 'extra', manifest: 'data:\n  colour: red\n', ...rest },
+      ],
+    };
+    const { page } = await open('#/applications/argocd/shop-03?tab=differences');
+    const card = (name: string) => page.getByRole('region', { name: `ConfigMap web/${name}` });
+    await card('new').getByText('size: "3"').waitFor();
+    expect(await card('new').locator('.added').textContent()).toMatch(/^\+ Git/);
+    expect(await card('old').locator('.removed').textContent()).toMatch(/^− Live.*colour: red/s);
+  });
+
+  it('finds an object in a group of four hundred', async () => {
+    api.tree = treeOf(400);
+    const { page } = await open('#/applications/argocd/shop-03?tab=tree');
+    await page.getByRole('button', { name: /400 objects/ }).waitFor();
+    await page.getByRole('searchbox', { name: 'Find objects' }).fill('5d8f7-39');
+    await page.getByRole('button', { name: /11 objects/ }).click();
+    await page.getByRole('button', { name: /web-5d8f7-399/ }).click();
+    await page.getByRole('complementary', { name: 'web-5d8f7-399' }).waitFor();
+    // Its owners stay.
+    await page
+      .getByRole('button', { name: /ReplicaSet.*web-5d8f7/ })
+      .first()
+      .waitFor();
   });
 
   it('draws a tree of 5000 objects, grouped, and opens a part of it', async () => {

@@ -11,7 +11,8 @@ export interface PolledPage<T> {
   readonly problem: string | undefined;
 }
 
-interface AnyPage {
+/** The members that each page of the API has. */
+export interface AnyPage {
   readonly time: string;
   readonly incomplete: readonly IncompletePart[];
 }

@@ -72,7 +72,15 @@ export const calm = 9;
 
 export function listedApplication(app: ApplicationSummary): ListedApplication {
   const key = `${app.namespace}/${app.name}`;
-  return { key, app, urgency: urgencyOf(app), searched: key.toLowerCase() };
+  return { key, app, urgency: urgencyOf(app), searched: searchedText(key, app) };
+}
+
+/** All that a search finds an Application by, each on a line of its own. */
+function searchedText(key: string, app: ApplicationSummary): string {
+  const { project, server, clusterName, destinationNamespace, repositories, images, owner, labels } = app;
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const own = [key, project, clusterName, server, destinationNamespace, owner];
+  return [...own, ...repositories, ...images, ...pairs].join('\n').toLowerCase();
 }
 
 const urgencies = { broken: 0, waiting: 5, healthy: calm } as const;
@@ -97,24 +105,30 @@ export const facetValues: Readonly<Record<Facet, FacetReader>> = {
   operation: ({ operation }) => (operation === '' ? ['None'] : [operation]),
 };
 
+export interface SelectedRows {
+  readonly rows: readonly ListedApplication[];
+  /** How many more match the text, but not the view or the facets. */
+  readonly hidden: number;
+}
+
 /** The rows that the filters select, in their order. `rows` are sorted by key. */
 export function selectRows(
   rows: readonly ListedApplication[],
   filters: ListFilters,
   favourites: ReadonlySet<string>,
-): readonly ListedApplication[] {
+): SelectedRows {
   const text = filters.text.trim().toLowerCase();
   const chosen = facets.flatMap((name) => {
     const value = filters.facets[name];
     return value === undefined ? [] : [{ read: facetValues[name], value }];
   });
-  const found = rows.filter(({ key, searched, app, urgency }) => {
+  const matching = text === '' ? rows : rows.filter(({ searched }) => searched.includes(text));
+  const found = matching.filter(({ key, app, urgency }) => {
     if (filters.view === 'attention' && urgency === calm) return false;
     if (filters.view === 'favourites' && !favourites.has(key)) return false;
-    if (text !== '' && !searched.includes(text)) return false;
     return chosen.every(({ read, value }) => read(app).includes(value));
   });
-  return sortRows(found, filters);
+  return { rows: sortRows(found, filters), hidden: text === '' ? 0 : matching.length - found.length };
 }
 
 type SortKey = (row: ListedApplication) => string | number;

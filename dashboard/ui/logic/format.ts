@@ -21,6 +21,16 @@ export function shortRevision(revision: string): string {
   return /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(revision) ? revision.slice(0, 7) : revision;
 }
 
+/** Parts of messages that many Applications share, before the one that tells them apart. */
+const sharedPrefix =
+  /^(?:\w+Error: )?(?:Failed to (?:load target state|compare desired state to live state): )?(?:failed to generate manifest for )?(?:rpc error: code = \w+ desc = )?/;
+
+/** A reason without the words that all reasons of its kind begin with. */
+export function tellingPart(reason: string): string {
+  const rest = reason.replace(sharedPrefix, '');
+  return rest === '' ? reason : rest;
+}
+
 /** The JSON text of a value as a person reads it: a string without quotes, an object on lines. */
 export function prettyValue(json: string | undefined): string {
   if (json === undefined) return '';

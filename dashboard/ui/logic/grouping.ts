@@ -39,6 +39,27 @@ export function worstHealth(nodes: readonly Pick<TreeNode, 'health'>[]): string 
   return worst;
 }
 
+/** The objects whose kind or name has the text, with their owners: a tree of its own. */
+export function matchingNodes(nodes: readonly TreeNode[], text: string): readonly TreeNode[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return nodes;
+  const kept = new Set<number>();
+  const open = nodes.flatMap(({ kind, name, namespace }, i) =>
+    [kind, name, namespace].join('\n').toLowerCase().includes(wanted) ? [i] : [],
+  );
+  for (let i = open.pop(); i !== undefined; i = open.pop()) {
+    if (kept.has(i)) continue;
+    kept.add(i);
+    open.push(...(nodes[i]?.parents ?? []));
+  }
+  const order = [...kept].sort((a, b) => a - b);
+  const places = new Map(order.map((i, place) => [i, place]));
+  return order.flatMap((i) => {
+    const node = nodes[i];
+    return node === undefined ? [] : [{ ...node, parents: node.parents.flatMap((owner) => places.get(owner) ?? []) }];
+  });
+}
+
 /**
  * The boxes of a tree below its Application, parents first. Siblings of one kind are grouped where
  * there are many, unless their group is in `open`.

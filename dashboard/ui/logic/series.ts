@@ -5,7 +5,8 @@ export interface ChartData {
   readonly labels: readonly string[];
   /** Seconds. */
   readonly times: readonly number[];
-  readonly lines: readonly (readonly (number | null)[])[];
+  /** null: a gap; undefined: another line has a time here. */
+  readonly lines: readonly (readonly (number | null | undefined)[])[];
 }
 
 type SampleValue = (sample: HistorySample) => number | undefined;
@@ -16,6 +17,7 @@ export function linesByReplica(histories: readonly ReplicaHistory[], value: Samp
   return aligned(
     histories.map(({ replica }) => replica),
     columns,
+    stepOf(histories),
   );
 }
 
@@ -24,6 +26,7 @@ export function linesByValue(history: ReplicaHistory, values: readonly (readonly
   return aligned(
     values.map(([label]) => label),
     values.map(([, value]) => columnOf(history, value)),
+    stepOf([history]),
   );
 }
 
@@ -41,7 +44,7 @@ export function passesByCause(histories: readonly ReplicaHistory[]): ChartData {
         sums.set(time, (sums.get(time) ?? 0) + count);
     return sums;
   });
-  return aligned(causes, columns);
+  return aligned(causes, columns, stepOf(histories));
 }
 
 function columnOf({ samples, intervalMs }: ReplicaHistory, value: SampleValue): ReadonlyMap<number, number> {
@@ -54,7 +57,46 @@ function columnOf({ samples, intervalMs }: ReplicaHistory, value: SampleValue): 
   return column;
 }
 
-function aligned(labels: readonly string[], columns: readonly ReadonlyMap<number, number>[]): ChartData {
-  const times = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort((a, b) => a - b);
-  return { labels, times, lines: columns.map((column) => times.map((time) => column.get(time) ?? null)) };
+/** Seconds between two samples. */
+function stepOf(histories: readonly ReplicaHistory[]): number {
+  return Math.max(1, ...histories.map(({ intervalMs }) => intervalMs / 1000));
+}
+
+/** Samples that lie further apart than this many steps have a gap between them. */
+const gapSteps = 2.5;
+
+function aligned(labels: readonly string[], columns: readonly ReadonlyMap<number, number>[], step: number): ChartData {
+  const known = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort((a, b) => a - b);
+  // A time without any sample breaks all lines.
+  const times = known.flatMap((time, i) => {
+    const next = known[i + 1];
+    return next !== undefined && next - time > gapSteps * step ? [time, time + step] : [time];
+  });
+  return { labels, times, lines: columns.map((column) => lineOf(column, times, gapSteps * step)) };
+}
+
+function lineOf(
+  column: ReadonlyMap<number, number>,
+  times: readonly number[],
+  longest: number,
+): ChartData['lines'][number] {
+  const own = [...column.keys()].sort((a, b) => a - b);
+  let at = 0;
+  return times.map((time) => {
+    while ((own[at] ?? Infinity) < time) at += 1;
+    const value = column.get(time);
+    if (value !== undefined) return value;
+    const [before, after] = [own[at - 1], own[at]];
+    return before !== undefined && after !== undefined && after - before <= longest ? undefined : null;
+  });
+}
+
+/** The values without a neighbour, which a line would not show. */
+export function singlePoints(line: ChartData['lines'][number]): readonly number[] {
+  const isKnown = (i: number, step: number): boolean => {
+    let next = i + step;
+    while (next >= 0 && next < line.length && line[next] === undefined) next += step;
+    return typeof line[next] === 'number';
+  };
+  return line.flatMap((value, i) => (typeof value === 'number' && !isKnown(i, -1) && !isKnown(i, 1) ? [i] : []));
 }

@@ -14,7 +14,7 @@ import { Explained } from '../parts/explained.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Operation } from '../parts/operation.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Incomplete, OutsideLinks, Problem, State } from '../parts/state.tsx';
+import { OutsideLinks, PageState, State } from '../parts/state.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 
 /** The layout of graphs is loaded when it is needed. */
@@ -28,7 +28,8 @@ export function ApplicationPage({ namespace, name }: { namespace: string; name: 
   const key = `${namespace}/${name}`;
   useRefreshOnChange(key);
   const path = `applications/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
-  const { page, problem } = usePage<ApplicationResponse>(path, pollMs);
+  const answer = usePage<ApplicationResponse>(path, pollMs);
+  const { page } = answer;
   const tab = tabs.find((known) => known === route.value.query.get('tab')) ?? 'summary';
   const isStarred = favourites.value.has(key);
   return (
@@ -46,10 +47,9 @@ export function ApplicationPage({ namespace, name }: { namespace: string; name: 
         {page !== undefined && <Badges app={page.application} />}
         {page !== undefined && <OutsideLinks links={page.application.links} />}
       </PageTitle>
-      <Problem text={problem} />
+      <PageState {...answer} />
       {page !== undefined && (
         <>
-          <Incomplete parts={page.incomplete} />
           <Where app={page.application} />
           <Verdict answer={page} />
           <Tabs tab={tab} app={page.application} />

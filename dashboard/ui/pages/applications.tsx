@@ -6,11 +6,12 @@ import { go, replaceQuery, route } from '../data/location.ts';
 import { favourites, toggleFavourite } from '../data/storage.ts';
 import { calm, formatFilters, parseFilters, selectRows } from '../logic/filters.ts';
 import type { ListedApplication, ListFilters, SortColumn } from '../logic/filters.ts';
+import { tellingPart } from '../logic/format.ts';
 import { applicationLink, clusterLink } from '../logic/routes.ts';
 import { Ago } from '../parts/ago.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Empty, Problem, State } from '../parts/state.tsx';
+import { Empty, Problem, Skeleton, State } from '../parts/state.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 
 const rowHeight = 52;
@@ -20,7 +21,7 @@ export function ApplicationsPage(): JSX.Element {
   const filters = useMemo(() => parseFilters(route.value.query), [route.value]);
   const all = applications.value;
   const stars = favourites.value;
-  const rows = useMemo(() => selectRows(all, filters, stars), [all, filters, stars]);
+  const { rows, hidden } = useMemo(() => selectRows(all, filters, stars), [all, filters, stars]);
   const [focused, setFocused] = useState(-1);
   const search = useRef<HTMLInputElement>(null);
   const narrow = useNarrow();
@@ -34,12 +35,15 @@ export function ApplicationsPage(): JSX.Element {
     <div class="list-page">
       <PageTitle title="Applications">
         <Summary all={all} shown={rows.length} />
+        {rows.length > 0 && <HiddenMatches hidden={hidden} change={change} />}
       </PageTitle>
       <FilterBar filters={filters} all={all} change={change} search={search} />
       <Problem text={listProblem.value} />
-      {isLoaded.value && rows.length === 0 ? (
-        <Nothing filters={filters} total={all.length} change={change} />
-      ) : (
+      {isLoaded.value ? null : <Skeleton />}
+      {isLoaded.value && rows.length === 0 && (
+        <Nothing filters={filters} total={all.length} hidden={hidden} change={change} />
+      )}
+      {rows.length > 0 && (
         <VirtualRows
           items={rows}
           rowHeight={narrow ? narrowRowHeight : rowHeight}
@@ -66,12 +70,26 @@ function Summary({ all, shown }: { all: readonly ListedApplication[]; shown: num
   );
 }
 
-function Nothing(props: {
-  filters: ListFilters;
-  total: number;
-  change: (next: Partial<ListFilters>) => void;
-}): JSX.Element {
-  const { filters, total, change } = props;
+type Change = (next: Partial<ListFilters>) => void;
+
+/** The search looks in all Applications: those that the view and the filters hide are a step away. */
+function HiddenMatches({ hidden, change }: { hidden: number; change: Change }): JSX.Element | null {
+  if (hidden === 0) return null;
+  return (
+    <button type="button" onClick={() => change({ view: 'all', facets: {} })}>
+      Show {hidden.toLocaleString('en')} more that {hidden === 1 ? 'matches' : 'match'} the search
+    </button>
+  );
+}
+
+interface NothingProps {
+  readonly filters: ListFilters;
+  readonly total: number;
+  readonly hidden: number;
+  readonly change: Change;
+}
+
+function Nothing({ filters, total, hidden, change }: NothingProps): JSX.Element {
   const isFiltered = filters.text !== '' || Object.keys(filters.facets).length > 0;
   if (filters.view === 'attention' && !isFiltered && total > 0)
     return (
@@ -87,8 +105,11 @@ function Nothing(props: {
     );
   return (
     <Empty>
-      {total === 0 ? 'There are no Applications that you may see.' : 'No Application matches these filters.'}
-      {total > 0 && (
+      {total === 0
+        ? 'There are no Applications that you may see.'
+        : `No Application ${filters.view === 'attention' ? 'that needs attention ' : ''}matches.`}
+      <HiddenMatches hidden={hidden} change={change} />
+      {total > 0 && hidden === 0 && (
         <button type="button" onClick={() => change({ text: '', facets: {}, view: 'all' })}>
           Show all
         </button>
@@ -173,7 +194,7 @@ function Row({ row: { key, app, urgency }, index, isFocused, isStarred }: RowPro
         {isUnderWay && <State word={operation} />}
       </span>
       <span role="cell" class={`cell-attention${urgency < 4 ? ' urgent' : ''}`} title={attention}>
-        {attention ?? ''}
+        <span>{tellingPart(attention ?? '')}</span>
       </span>
       <span role="cell" class="cell-cluster">
         {app.server === '' ? (

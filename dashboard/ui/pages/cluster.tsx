@@ -1,116 +1,18 @@
 import type { JSX } from 'preact';
-import type {
-  ClusterKind,
-  ClusterOwner,
-  ClusterResponse,
-  ClustersResponse,
-  ClusterSummary,
-  NoisyObject,
-  OwnedCluster,
-  OwnershipResponse,
-} from '../../../api/types.ts';
+import type { ClusterKind, ClusterOwner, ClusterResponse, NoisyObject } from '../../../api/types.ts';
 import { objectText, shortDuration } from '../../../api/words/index.ts';
 import { usePage } from '../data/poll.ts';
 import { numberText } from '../logic/format.ts';
-import { clusterLink } from '../logic/routes.ts';
 import { Ago } from '../parts/ago.tsx';
 import { HandOvers } from '../parts/hand-overs.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Empty, Incomplete, OutsideLinks, Panel, Problem, State } from '../parts/state.tsx';
+import { OutsideLinks, PageState, Panel, State } from '../parts/state.tsx';
 
 const pollMs = 3000;
 
-const columns = ['Cluster', 'State', 'Replica', 'Applications', 'Objects', 'Kinds', 'Events', 'Silent for', 'Version'];
-
-export function ClustersPage(): JSX.Element {
-  const { page, problem } = usePage<ClustersResponse>('clusters', pollMs);
-  const { page: ownership } = usePage<OwnershipResponse>('ownership', pollMs);
-  const items = page?.items ?? [];
-  const watched = new Set(items.map(({ server }) => server));
-  // While a cluster moves, no replica reports about it.
-  const unwatched = page === undefined ? [] : (ownership?.clusters ?? []).filter(({ server }) => !watched.has(server));
-  return (
-    <>
-      <PageTitle title="Clusters" />
-      <Problem text={problem} />
-      <Incomplete parts={page?.incomplete ?? []} />
-      <div class="panel scroll" tabIndex={0} role="region" aria-label="Table of clusters">
-        <table>
-          <thead>
-            <tr>
-              {columns.map((text) => (
-                <th key={text} scope="col">
-                  {text}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {unwatched.map((cluster) => (
-              <UnwatchedRow key={cluster.server} cluster={cluster} />
-            ))}
-            {items.map((item) => (
-              <ClusterRow key={`${item.server} ${item.replica}`} cluster={item} />
-            ))}
-          </tbody>
-        </table>
-        {page !== undefined && items.length + unwatched.length === 0 && <Empty>No replica watches a cluster.</Empty>}
-      </div>
-    </>
-  );
-}
-
-function ClusterRow({ cluster }: { cluster: ClusterSummary }): JSX.Element {
-  const { server, name, state, message, replica, kinds, degradedKinds, silentMs } = cluster;
-  return (
-    <tr>
-      <ClusterCell server={server} name={name} />
-      <td>
-        <State word={state} />
-        {message !== undefined && <small>{message}</small>}
-      </td>
-      <td>{replica}</td>
-      <td>{numberText(cluster.applications)}</td>
-      <td>{numberText(cluster.objects)}</td>
-      <td>
-        {numberText(kinds)}
-        {degradedKinds > 0 && <State word={`${degradedKinds} degraded`} tone="warn" />}
-      </td>
-      <td>{numberText(cluster.eventsPerSecond)}/s</td>
-      <td>{silentMs === undefined ? '–' : shortDuration(silentMs)}</td>
-      <td>{cluster.serverVersion ?? '–'}</td>
-    </tr>
-  );
-}
-
-function UnwatchedRow({ cluster: { server, names, unownedSince } }: { cluster: OwnedCluster }): JSX.Element {
-  const isUnowned = unownedSince !== undefined;
-  return (
-    <tr>
-      <ClusterCell server={server} name={names[0] ?? server} />
-      <td colSpan={columns.length - 1}>
-        <State word={isUnowned ? 'Without an owner' : 'Not watched yet'} tone={isUnowned ? 'bad' : 'busy'} />
-        {isUnowned && (
-          <small>
-            for <Ago time={unownedSince} suffix="" />
-          </small>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-function ClusterCell({ server, name }: { server: string; name: string }): JSX.Element {
-  return (
-    <th scope="row">
-      <a href={clusterLink(server)}>{name}</a>
-      <small>{server}</small>
-    </th>
-  );
-}
-
 export function ClusterPage({ cluster }: { cluster: string }): JSX.Element {
-  const { page, problem } = usePage<ClusterResponse>(`clusters/${encodeURIComponent(cluster)}`, pollMs);
+  const answer = usePage<ClusterResponse>(`clusters/${encodeURIComponent(cluster)}`, pollMs);
+  const { page } = answer;
   const name = page?.names[0] ?? cluster;
   return (
     <>
@@ -121,8 +23,7 @@ export function ClusterPage({ cluster }: { cluster: string }): JSX.Element {
         )}
         <OutsideLinks links={page?.owners[0]?.links ?? []} />
       </PageTitle>
-      <Problem text={problem} />
-      <Incomplete parts={page?.incomplete ?? []} />
+      <PageState {...answer} />
       {page?.owners.length === 0 && (
         <p class="banner tone-bad" role="status">
           <State word="No owner" tone="bad" /> No replica watches this cluster.

@@ -12,7 +12,7 @@ import { HandOvers } from '../parts/hand-overs.tsx';
 import { useMoves } from '../parts/moves.ts';
 import { ShardCard } from '../parts/shard-card.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Incomplete, Panel, Problem, State } from '../parts/state.tsx';
+import { Incomplete, PageState, Panel, State } from '../parts/state.tsx';
 import { WhatIf } from '../parts/what-if.tsx';
 
 const fastMs = 1500;
@@ -51,7 +51,7 @@ export function FleetPage(): JSX.Element {
           </p>
         )}
       </PageTitle>
-      <Problem text={ownership.problem} />
+      <PageState {...ownership} />
       <Incomplete parts={replicas.page?.incomplete ?? []} />
       {fleet !== undefined && <FleetView fleet={fleet} replicas={replicas.page} />}
       {ownership.page !== undefined && (

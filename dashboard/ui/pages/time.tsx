@@ -8,12 +8,13 @@ import { linesByReplica, linesByValue, passesByCause } from '../logic/series.ts'
 import type { ChartData } from '../logic/series.ts';
 import { LineChart } from '../parts/chart.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { Empty, Incomplete, Panel, Problem } from '../parts/state.tsx';
+import { Empty, PageState, Panel } from '../parts/state.tsx';
 
 const pollMs = 10_000;
 
 export function TimePage(): JSX.Element {
-  const { page, problem } = usePage<HistoryResponse>('history', pollMs);
+  const answer = usePage<HistoryResponse>('history', pollMs);
+  const { page } = answer;
   const chosen = route.value.query.get('replica') ?? '';
   const items = page?.items ?? [];
   const shown = useMemo(() => items.filter(({ replica }) => chosen === '' || replica === chosen), [page, chosen]);
@@ -39,8 +40,7 @@ export function TimePage(): JSX.Element {
           </select>
         </label>
       </PageTitle>
-      <Problem text={problem} />
-      <Incomplete parts={page?.incomplete ?? []} />
+      <PageState {...answer} />
       {page !== undefined && !hasSamples && <Empty>The first figures come after half a minute.</Empty>}
       {hasSamples && <Charts histories={shown} />}
     </>
@@ -86,7 +86,7 @@ function chartsOf(histories: readonly ReplicaHistory[]): readonly ChartSpec[] {
     },
     { title: 'Watch events a second', data: linesByReplica(histories, (s) => s.watchEvents / interval), text: count },
     {
-      title: 'Event loop delay, p99 since the start',
+      title: 'Event loop delay, p99',
       data: linesByReplica(histories, (s) => s.eventLoopDelayMs),
       text: ms,
     },

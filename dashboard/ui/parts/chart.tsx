@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { theme } from '../data/storage.ts';
+import { singlePoints } from '../logic/series.ts';
 import type { ChartData } from '../logic/series.ts';
 
 interface LineChartProps {
@@ -61,8 +62,8 @@ function clockTexts(marks: readonly number[]): readonly string[] {
   return marks.map((seconds) => new Date(seconds * 1000).toTimeString().slice(0, length));
 }
 
-function lastOf(line: readonly (number | null)[] | undefined, text: (value: number) => string): string {
-  const value = line?.findLast((figure) => figure !== null);
+function lastOf(line: ChartData['lines'][number] | undefined, text: (value: number) => string): string {
+  const value = line?.findLast((figure) => figure != null);
   return value == null ? '–' : text(value);
 }
 
@@ -102,8 +103,11 @@ function optionsOf({ labels }: ChartData, text: (value: number) => string, eleme
         label,
         stroke: colour(`--line-${i % lineColors}`),
         width: 1.75,
-        spanGaps: true,
-        points: { show: false },
+        points: {
+          size: 4,
+          fill: colour(`--line-${i % lineColors}`),
+          filter: (plot: uPlot, series: number) => [...singlePoints(Array.from(plot.data[series] ?? []))],
+        },
       })),
     ],
   };

@@ -76,7 +76,7 @@ interface ResourceProps {
 }
 
 function Resource({ difference, style, changeOf }: ResourceProps): JSX.Element {
-  const { state, fields, lastWriter, faults, contestedBy } = difference;
+  const { state, fields, manifest, lastWriter, faults, contestedBy } = difference;
   return (
     <Panel
       title={objectText(difference)}
@@ -92,6 +92,16 @@ function Resource({ difference, style, changeOf }: ResourceProps): JSX.Element {
       {fields.map((field) => (
         <Field key={field.path} field={field} style={style} change={changeOf(field)} />
       ))}
+      {manifest !== undefined && (
+        <div class="diff">
+          <Value
+            label={state === 'missing' ? 'Git' : 'Live'}
+            sign={state === 'missing' ? '+' : '−'}
+            text={manifest}
+            className={state === 'missing' ? 'added' : 'removed'}
+          />
+        </div>
+      )}
       {faults.map((fault) => (
         <p key={fault} class="notice">
           {fault}

@@ -30,11 +30,11 @@ export function FilterBar({ filters, all, change, search }: FilterBarProps): JSX
         ))}
       </div>
       <label class="search">
-        <span class="hidden">Search by name</span>
+        <span class="hidden">Search</span>
         <input
           ref={search}
           type="search"
-          placeholder="Search by name  ( / )"
+          placeholder="Name, cluster, repository, image, label …  ( / )"
           value={filters.text}
           onInput={(event) => change({ text: event.currentTarget.value })}
         />

@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Link } from '../../../api/types.ts';
+import type { AnyPage, PolledPage } from '../data/poll.ts';
 import { glyphs, toneOf } from '../logic/tones.ts';
 import type { Tone } from '../logic/tones.ts';
+import { Ago } from './ago.tsx';
 
 /** A state: its word, with a shape and a colour. */
 export function State({
@@ -65,12 +67,37 @@ export function Problem({ text }: { text: string | undefined }): JSX.Element | n
   );
 }
 
+/** Until a page was read, its outline; then why it is old, and which replicas did not answer. */
+export function PageState({ page, problem }: PolledPage<AnyPage>): JSX.Element | null {
+  if (page === undefined) return problem === undefined ? <Skeleton /> : <Problem text={problem} />;
+  return (
+    <>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          <span aria-hidden="true">{glyphs.bad}</span> {problem}. Shown is the state from <Ago time={page.time} />.
+        </p>
+      )}
+      <Incomplete parts={page.incomplete} />
+    </>
+  );
+}
+
+const outlineWidths = ['34%', '100%', '100%', '72%'];
+
+/** Stands where a page will be. */
+export function Skeleton(): JSX.Element {
+  return (
+    <div class="skeleton" role="status">
+      <span class="hidden">Reading …</span>
+      {outlineWidths.map((width, i) => (
+        <span key={i} class="outline" style={{ width }} />
+      ))}
+    </div>
+  );
+}
+
 /** Replicas whose part of an answer is missing. */
-export function Incomplete({
-  parts,
-}: {
-  parts: readonly { readonly replica: string; readonly reason: string }[];
-}): JSX.Element | null {
+export function Incomplete({ parts }: { parts: AnyPage['incomplete'] }): JSX.Element | null {
   if (parts.length === 0) return null;
   return (
     <p class="notice" role="status">

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { ResourceDifference } from '../../../api/application-types.ts';
 import type { TreeNode, TreeResponse } from '../../../api/view-types.ts';
 import { usePage } from '../data/poll.ts';
-import { treeBoxes } from '../logic/grouping.ts';
+import { matchingNodes, treeBoxes } from '../logic/grouping.ts';
 import type { TreeBox } from '../logic/grouping.ts';
 import { boxHeight, boxWidth, drawTree } from '../logic/tree-layout.ts';
 import type { PlacedBox } from '../logic/tree-layout.ts';
@@ -25,8 +25,10 @@ export function ApplicationTree({ path, title, differences }: TreeProps): JSX.El
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [selected, setSelected] = useState<TreeNode>();
   const version = useMemo(() => JSON.stringify(page?.nodes), [page]);
+  const [text, setText] = useState('');
   // The same tree is not placed again.
-  const drawn = useMemo(() => drawTree(treeBoxes(page?.nodes ?? [], title, open)), [version, title, open]);
+  const nodes = useMemo(() => matchingNodes(page?.nodes ?? [], text), [version, text]);
+  const drawn = useMemo(() => drawTree(treeBoxes(nodes, title, open)), [nodes, title, open]);
   const { view, box, fit, zoomBy, onPointerDown } = useZoom(drawn.width, drawn.height);
   const toggle = (id: string): void => {
     const next = new Set(open);
@@ -41,7 +43,7 @@ export function ApplicationTree({ path, title, differences }: TreeProps): JSX.El
   return (
     <div class="tree-view">
       <Problem text={problem} />
-      <TreeTools page={page} zoomBy={zoomBy} fit={fit} />
+      <TreeTools page={page} text={text} setText={setText} zoomBy={zoomBy} fit={fit} />
       <div
         class="tree-box"
         ref={box}
@@ -82,17 +84,26 @@ export function ApplicationTree({ path, title, differences }: TreeProps): JSX.El
 
 interface TreeToolsProps {
   readonly page: TreeResponse | undefined;
+  readonly text: string;
+  readonly setText: (text: string) => void;
   readonly zoomBy: (factor: number) => void;
   readonly fit: () => void;
 }
 
-function TreeTools({ page, zoomBy, fit }: TreeToolsProps): JSX.Element {
+function TreeTools({ page, text, setText, zoomBy, fit }: TreeToolsProps): JSX.Element {
   const more = page !== undefined && page.total > page.nodes.length ? `, the first ${page.nodes.length} of them` : '';
   return (
     <div class="tree-tools">
       <p class="muted" role="status">
         {page === undefined ? 'Reading the tree …' : `${page.total.toLocaleString('en')} objects${more}`}
       </p>
+      <input
+        type="search"
+        aria-label="Find objects"
+        placeholder="Kind or name …"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
       <button type="button" onClick={() => zoomBy(1.25)} aria-label="Zoom in">
         +
       </button>
