@@ -1,4 +1,4 @@
-import { formatYaml, isObject, outsideText, ownMember, stringifyJson } from '#base';
+import { formatYaml, isObject, omit, outsideText, ownMember, stringifyJson } from '#base';
 import type { Json } from '#base';
 import { annotations, jsonOf } from '#model';
 import type { KubeObject } from '#model';
@@ -38,8 +38,9 @@ const maxManifestLength = 8192;
 
 /** A whole object as YAML, masked like {@link shownValue} and cut at the end of a line. */
 export function shownManifest(object: KubeObject): string {
-  const { managedFields: _, ...metadata } = object.metadata;
-  const shown = masked(jsonOf({ ...object, metadata }), false, { masked: false });
+  const shown = masked(jsonOf({ ...object, metadata: omit(object.metadata, 'managedFields') }), false, {
+    masked: false,
+  });
   const text = outsideText('field', formatYaml(shown));
   if (text.length <= maxManifestLength) return text;
   return `${text.slice(0, text.lastIndexOf('\n', maxManifestLength) + 1)}…\n`;

@@ -101,7 +101,7 @@ describe('each page', () => {
 
   it.each(places)(
     'has an outline until its first answer, and is marked as old when the next one fails: %s',
-    async (name, hash, _title) => {
+    async (...[name, hash]) => {
       api.tree = treeOf(8);
       const release = api.holdPages();
       const { page } = await open(hash);
@@ -362,11 +362,12 @@ describe('the clusters', () => {
   it('are listed on a phone with whole words', async () => {
     const { page } = await open('#/clusters', { viewport: { width: 390, height: 844 } });
     await page.getByRole('link', { name: 'prod-asia' }).waitFor();
-    const lines = (await page.evaluate(`[...document.querySelectorAll('tbody th a, thead button')].map((cell) => {
+    const lines: readonly number[] =
+      await page.evaluate(`[...document.querySelectorAll('tbody th a, thead button')].map((cell) => {
       const text = document.createRange();
       text.selectNodeContents(cell);
       return new Set([...text.getClientRects()].map(({ top }) => Math.round(top))).size;
-    })`)) as readonly number[];
+    })`);
     expect(Math.max(...lines)).toBe(1);
   });
 });

@@ -72,7 +72,7 @@ function Summary({ all, shown }: { all: readonly ListedApplication[]; shown: num
 
 type Change = (next: Partial<ListFilters>) => void;
 
-/** The search looks in all Applications: those that the view and the filters hide are a step away. */
+/** The search looks in all Applications: those that view and filters hide are a step away. */
 function HiddenMatches({ hidden, change }: { hidden: number; change: Change }): JSX.Element | null {
   if (hidden === 0) return null;
   return (
