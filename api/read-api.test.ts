@@ -692,6 +692,66 @@ describe('the pages of the dashboard', () => {
     await expect(page(api, '/api/v1/applications/argocd/none/tree')).rejects.toMatchObject({ status: 404 });
   });
 
+  it('show an object of the tree by its manifests, without secrets, and nothing beside the tree', async () => {
+    const controller = await drifted();
+    at.world.dest.put({ ...configMap('foreign'), data: { key: canary } });
+    await at.clock.advance(1000);
+    const api = apiOf(factsOf(controller));
+    const at1 = '/api/v1/applications/argocd/demo/object';
+    const one = await page(api, `${at1}?kind=ConfigMap&namespace=apps&name=one`);
+    expect(one).toMatchObject({
+      kind: 'Object',
+      object: {
+        name: 'one',
+        version: 'v1',
+        desired: expect.stringMatching(/^data:\n {2}key: '1'\n/m),
+        live: expect.stringMatching(/db_password: \+{8}\n/),
+      },
+    });
+    const secret = await page(api, `${at1}?kind=Secret&namespace=apps&name=key`);
+    expect(secret).toMatchObject({ object: { live: expect.stringMatching(/^data:\n {2}password: \+{8}\n/m) } });
+    const bodies = JSON.stringify([one, secret]);
+    for (const hidden of [canary, btoa(`${canary}-live`), btoa(`${canary}-git`)]) expect(bodies).not.toContain(hidden);
+    await expect(page(api, `${at1}?kind=ConfigMap&namespace=apps&name=foreign`)).rejects.toMatchObject({
+      status: 404,
+      message: 'ConfigMap foreign is not in the tree of argocd/demo',
+    });
+    await expect(page(api, `${at1}?kind=ConfigMap`)).rejects.toMatchObject({ status: 400 });
+    await expect(page(api, `${at1}?kind=Secret&namespace=apps&name=key`, onlyIn('argocd'))).resolves.toMatchObject({
+      object: { group: '', kind: 'Secret', namespace: 'apps', name: 'key', version: '' },
+    });
+  });
+
+  it('take an object from the owner only, and say who does not answer', async () => {
+    const target = '/api/v1/applications/argocd/demo/object?group=&kind=ConfigMap&namespace=apps&name=one';
+    const facts = factsOf(await drifted(), 'replica-0', new Map([[1, { holder: 'other' } as SlotRecord]]));
+    at.world.owner = 1;
+    const away = { ...facts, controller: { ...facts.controller, isMine: (): boolean => false } };
+    const object = { group: '', kind: 'ConfigMap', namespace: 'apps', name: 'one', version: 'v1', live: 'a: b\n' };
+    const asked: string[] = [];
+    const ask = (wanted: string): Promise<unknown> => {
+      asked.push(wanted);
+      return Promise.resolve({ apiVersion: 'driftless.io/v1', kind: 'Object', object });
+    };
+    expect(
+      await page(
+        apiOf(away, () => [{ name: 'other', ask }]),
+        target,
+      ),
+    ).toMatchObject({ object });
+    expect(asked).toEqual([target]);
+    const fail = (): Promise<unknown> => Promise.reject(new ApiFault(502, 'no connection'));
+    await expect(
+      page(
+        apiOf(away, () => [{ name: 'other', ask: fail }]),
+        target,
+      ),
+    ).rejects.toMatchObject({
+      status: 503,
+      message: 'replica other owns argocd/demo: no connection',
+    });
+  });
+
   it('take the tree from the owner, and without an answer say what is missing', async () => {
     const controller = await drifted();
     at.world.owner = 1;

@@ -14,7 +14,10 @@ import { costPage } from './pages/costs.ts';
 import { handOverEvents, recentEvents } from './pages/events.ts';
 import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
 import { mergePages } from './pages/merge.ts';
-import { isRecordingPiece, recordingPage } from './pages/recording.ts';
+import { objectPage } from './pages/object.ts';
+import { isJsonObject, isPage, kinds, renamed, treeOf } from './pages/peer-answer.ts';
+import type { PageBody } from './pages/peer-answer.ts';
+import { recordingPage } from './pages/recording.ts';
 import { handOvers, ownershipPage } from './pages/ownership.ts';
 import { planPage } from './pages/plan.ts';
 import { queuePage } from './pages/queues.ts';
@@ -40,8 +43,6 @@ export interface ReadApiDeps {
   readonly peers: Peers;
 }
 
-/** The body of a page without its head. */
-export type PageBody = Readonly<Record<string, unknown>>;
 type ListRequest = ApiRequest & { readonly page: 'applications' };
 
 /** A peer that has not answered by then is named, and the rest is shown. */
@@ -56,28 +57,17 @@ interface AssembledPage {
   readonly incomplete: readonly IncompletePart[];
 }
 
+interface OwnedPage {
+  readonly isPeer: boolean;
+  readonly member: 'object' | 'recording';
+  readonly own: () => Promise<PageBody>;
+}
+
 /** The part of a peer, or why it is missing. */
 interface PeerAnswer {
   readonly body?: PageBody;
   readonly incomplete?: readonly IncompletePart[];
 }
-
-const kinds: Readonly<Record<ApiRequest['page'], string>> = {
-  replica: 'Replicas',
-  ownership: 'Ownership',
-  clusters: 'Clusters',
-  cluster: 'Cluster',
-  queues: 'Queues',
-  applications: 'Applications',
-  application: 'Application',
-  tree: 'Tree',
-  plan: 'Plan',
-  history: 'History',
-  recording: 'Recording',
-  repositories: 'Repositories',
-  events: 'Events',
-  costs: 'Costs',
-};
 
 /** Assembles each page from this replica's facts and those of its peers. */
 export class ReadApi {
@@ -184,6 +174,7 @@ export class ReadApi {
 
   async #assemble(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
     if (request.page === 'application' || request.page === 'tree') return this.#application(request, isPeer, signal);
+    if (request.page === 'object') return this.#object(request, isPeer, signal);
     // Every replica knows the table and the inputs of the next one.
     if (request.page === 'plan') return { body: planPage(this.#deps.facts, request.change), incomplete: [] };
     const own = await this.#local(request, signal);
@@ -242,21 +233,43 @@ export class ReadApi {
     return new ApiFault(404, message, { reason: 'NamespaceNotWatched' });
   }
 
+  /** Only the owner has the rows of an Application, and reads the cluster. */
+  #object(
+    request: ApiRequest & { readonly page: 'object' },
+    isPeer: boolean,
+    signal: AbortSignal,
+  ): Promise<AssembledPage> {
+    const key = appKey(request.namespace, request.name);
+    const own = (): Promise<PageBody> => objectPage(this.#deps.facts, { key, ref: request.object }, signal);
+    return this.#byOwner(request, { isPeer, member: 'object', own }, signal);
+  }
+
   /** Only the owner has passes of an Application. */
-  async #recording(request: ApiRequest & { readonly page: 'recording' }, isPeer: boolean): Promise<AssembledPage> {
+  #recording(request: ApiRequest & { readonly page: 'recording' }, isPeer: boolean): Promise<AssembledPage> {
+    const own = (): Promise<PageBody> =>
+      recordingPage(this.#deps.facts, request, appKey(request.namespace, request.name));
+    return this.#byOwner(request, { isPeer, member: 'recording', own }, newAbortController().signal);
+  }
+
+  /** A page that only the owner of its Application has: without its answer there is none. */
+  async #byOwner(
+    request: ApiRequest & { readonly page: 'object' | 'recording' },
+    { isPeer, member, own }: OwnedPage,
+    signal: AbortSignal,
+  ): Promise<AssembledPage> {
     const { facts, peers, clock } = this.#deps;
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
     const { owner } = this.#index.placed(found);
-    if (isPeer || owner === facts.name) return { body: await recordingPage(facts, request, key), incomplete: [] };
+    if (isPeer || owner === facts.name) return { body: await own(), incomplete: [] };
     const peer = peers().find(({ name }) => name === owner);
     if (peer === undefined) throw new ApiFault(503, `no replica that can be asked owns ${key} now`);
     const deadline = { clock, limitMs: pageDeadlineMs, what: `asking replica ${owner}` };
-    const asked = (signal: AbortSignal): Promise<PeerAnswer> => this.#ask(peer, request, signal);
-    const { body, incomplete } = await withDeadline(newAbortController().signal, deadline, asked);
+    const asked = (inner: AbortSignal): Promise<PeerAnswer> => this.#ask(peer, request, inner);
+    const { body, incomplete } = await withDeadline(signal, deadline, asked);
     if (body === undefined) throw new ApiFault(503, `replica ${owner} owns ${key}: ${incomplete?.[0]?.reason ?? ''}`);
-    return { body: { recording: body['recording'] }, incomplete: [] };
+    return { body: { [member]: body[member] }, incomplete: [] };
   }
 
   async #local(request: ApiRequest, signal: AbortSignal): Promise<PageBody> {
@@ -335,62 +348,4 @@ function firstAfter(items: readonly { readonly key: string }[], after: string): 
     else high = middle;
   }
   return low;
-}
-
-function isPage(answer: unknown, request: ApiRequest): answer is PageBody {
-  if (!isJsonObject(answer)) return false;
-  const { apiVersion: version, kind, items, owners, application } = answer;
-  if (version !== apiVersion || kind !== kinds[request.page]) return false;
-  if (request.page === 'application') return isJsonObject(application);
-  if (request.page === 'tree') return areObjects(answer['nodes']);
-  if (request.page === 'recording') return isRecordingPiece(answer['recording']);
-  if (request.page === 'ownership') return true;
-  if (!areObjects(request.page === 'cluster' ? owners : items)) return false;
-  return request.page === 'cluster' || (items as readonly PageBody[]).every(itemCheckOf(request.page));
-}
-
-/** Checks the fields that the assembly of a page reads: a peer may be of another release. */
-function itemCheckOf(page: ApiRequest['page']): (item: Readonly<Record<string, unknown>>) => boolean {
-  if (page === 'queues')
-    return ({ inProgress, oldest }) =>
-      areObjects(inProgress) && [...(inProgress as readonly unknown[]), oldest ?? { key: '' }].every(hasKey);
-  if (page === 'events') return ({ at, namespace = '' }) => typeof at === 'string' && typeof namespace === 'string';
-  if (page === 'history') return ({ samples }) => areObjects(samples);
-  if (page === 'costs')
-    return ({ name, cpuMs, passes, renders, apiRequests, watchEvents, bytes }) =>
-      typeof name === 'string' && [cpuMs, passes, renders, apiRequests, watchEvents, bytes].every(Number.isFinite);
-  return () => true;
-}
-
-/** The members of a tree in a peer's answer. */
-function treeOf(body: PageBody | undefined): PageBody | undefined {
-  if (body === undefined) return undefined;
-  const { nodes, total, message } = body;
-  return { nodes, total, ...(message === undefined ? {} : { message }) };
-}
-
-function hasKey(item: unknown): boolean {
-  return isJsonObject(item) && typeof item['key'] === 'string';
-}
-
-function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function areObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => isJsonObject(item));
-}
-
-/** A peer speaks for itself only: its parts get the name under which it holds its slot. */
-function renamed(body: PageBody, name: string): PageBody {
-  const parts = (list: unknown): unknown =>
-    Array.isArray(list)
-      ? list.map((item: object) => ({ ...item, ...('replica' in item ? { replica: name } : {}) }))
-      : list;
-  const items = body['kind'] === kinds.replica ? nameReplicas(body['items'], name) : parts(body['items']);
-  return { ...body, items, owners: parts(body['owners']), conditions: parts(body['conditions']) };
-}
-
-function nameReplicas(items: unknown, name: string): unknown {
-  return Array.isArray(items) ? items.slice(0, 1).map((item: object) => ({ ...item, name })) : items;
 }

@@ -1,4 +1,5 @@
 import { defined } from '#base';
+import type { ResourceRef } from '#model';
 import { algorithms } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
 import { ApiFault } from './fault.ts';
@@ -34,6 +35,7 @@ export type ApiRequest =
   | { readonly page: 'plan'; readonly change: PlannedChange }
   | { readonly page: 'cluster'; readonly cluster: string }
   | { readonly page: 'application' | 'tree'; readonly namespace: string; readonly name: string }
+  | { readonly page: 'object'; readonly namespace: string; readonly name: string; readonly object: ResourceRef }
   | {
       readonly page: 'recording';
       readonly namespace: string;
@@ -77,6 +79,7 @@ export function parseApiRequest(target: string): ApiRequest {
   if (page === 'plan' && first === undefined) return readPlan(parameters);
   const part = page === 'applications' && more.length === 1 ? more[0] : undefined;
   if (part === 'recording') return readRecordingRequest(parameters, steps);
+  if (part === 'object') return readObjectRequest(parameters, steps);
   rejectUnknown(parameters, []);
   if (part === 'tree') return { page: 'tree', ...applicationIn(steps) };
   return readPage(
@@ -105,6 +108,20 @@ function readRecordingRequest(parameters: URLSearchParams, steps: readonly strin
   return { page: 'recording', ...applicationIn(steps), recording, isLast: last === 'true', after };
 }
 
+const refMembers = ['group', 'kind', 'namespace', 'name'] as const;
+
+function readObjectRequest(parameters: URLSearchParams, steps: readonly string[]): ApiRequest {
+  rejectUnknown(parameters, refMembers);
+  const [group, kind, namespace, name] = refMembers.map((member) => parameters.get(member) ?? '') as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  if (kind === '' || name === '') throw new ApiFault(400, 'query parameters "kind" and "name" are required');
+  return { page: 'object', ...applicationIn(steps), object: { group, kind, namespace, name } };
+}
+
 function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {
   const plain = plainPages.find((name) => name === page);
   if (plain !== undefined && first === undefined) return { page: plain };
@@ -127,6 +144,12 @@ export function formatApiRequest(request: ApiRequest): string {
       return `${apiRoot}/applications/${encodeURIComponent(request.namespace)}/${encodeURIComponent(request.name)}`;
     case 'tree':
       return `${formatApiRequest({ ...request, page: 'application' })}/tree`;
+    case 'object': {
+      const { group, kind, namespace, name } = request.object;
+      const parameters = new URLSearchParams({ group, kind, namespace, name });
+      const { namespace: own, name: app } = request;
+      return `${formatApiRequest({ page: 'application', namespace: own, name: app })}/object?${parameters.toString()}`;
+    }
     case 'plan': {
       const { replicas, algorithm, pin } = request.change;
       const parameters = new URLSearchParams();

@@ -1,3 +1,4 @@
+import type { ReportedObject } from '#controller';
 import type { ApiResponse, ObjectName, Time } from './types.ts';
 import type { ApplicationSummary } from './application-types.ts';
 
@@ -8,6 +9,11 @@ export interface TreeResponse extends ApiResponse<'Tree'> {
   readonly total: number;
   /** Why there are no nodes. */
   readonly message?: string;
+}
+
+/** GET /api/v1/applications/{namespace}/{name}/object, with group, kind, namespace and name. */
+export interface ObjectResponse extends ApiResponse<'Object'> {
+  readonly object: ReportedObject;
 }
 
 /** An object of an Application, or one that it owns. */

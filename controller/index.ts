@@ -27,6 +27,7 @@ export { createShadowController } from './shadow/create-shadow.ts';
 export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';
 export { stallOf } from './report/controller-report.ts';
 export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
+export type { ReportedObject } from './report/object-report.ts';
 export type { ReportedTree } from './report/tree-report.ts';
 export { RecordingRefused } from './recorder/recordings.ts';
 export { maxLineLength as maxRecordingLine, RecordingError } from './replay/read-recording.ts';

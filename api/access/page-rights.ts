@@ -22,6 +22,7 @@ export const pageRights: Readonly<Record<PageName, PageRights>> = {
   applications: { needs: [], leavesOut: ['applications', 'clusters'] },
   application: { needs: ['applications'], leavesOut: ['clusters', 'objects'] },
   tree: { needs: ['applications'], leavesOut: ['objects'] },
+  object: { needs: ['applications'], leavesOut: ['objects'] },
   recording: { needs: ['applications', 'settings', 'projects', 'clusters', 'everyObject'], leavesOut: [] },
   plan: { needs: ['control', 'clusters'], leavesOut: [] },
   history: { needs: ['control'], leavesOut: [] },

@@ -29,6 +29,7 @@ const targets: Readonly<Record<PageName, string>> = {
   applications: '/applications',
   application: '/applications/team/shop',
   tree: '/applications/team/shop/tree',
+  object: `/applications/team/shop/object?kind=ConfigMap&namespace=apps&name=settings`,
   recording: '/applications/team/shop/recording?recording=abcdefgh',
   plan: '/plan?replicas=2',
   history: '/history',
@@ -50,6 +51,7 @@ const shownBy: Partial<Record<PageName, Partial<Record<RightName, string>>>> = {
   applications: { applications: '"shop"', clusters: remote },
   application: { clusters: remote, objects: liveValue },
   tree: { objects: ownedPod },
+  object: { objects: liveValue },
   events: { applications: '"shop"', control: 'moved', clusters: 'moved' },
   'costs/apps': { applications: 'team/shop' },
 };
@@ -143,6 +145,7 @@ function factsOf(server = remote): ReplicaFacts {
       state: () => details(),
       details: () => Promise.resolve(details()),
       tree: () => Promise.resolve({ nodes, total: nodes.length }),
+      object: () => Promise.resolve({ ...ref, version: 'v1', live: `data:\n  a: ${liveValue}\n` }),
       pools: () => [pool],
       activity: () => ({
         passes: [{ key: 'team/shop', at: 0, durationMs: 1, result: 'completed', reason: 'x', level: 1 }],

@@ -1,4 +1,5 @@
 import { omit } from '#base';
+import type { ResourceRef } from '#model';
 import { mayReadApplications } from '../access/viewer.ts';
 import type { Viewer } from '../access/viewer.ts';
 import type { ApplicationSummary, UnjudgedApplication } from '../application-types.ts';
@@ -62,6 +63,8 @@ export async function visibleTo(visibility: Visibility, request: ApiRequest, bod
       return { ...body, application: await visibleApplication(body['application'] as UnjudgedApplication, visibility) };
     case 'tree':
       return { ...body, nodes: await visibleNodes(body['nodes'] as readonly TreeNode[], access) };
+    case 'object':
+      return visibleObject(body, request.object, access);
     case 'events':
       return visibleEvents(body, visibility);
     case 'replica':
@@ -76,6 +79,13 @@ export async function visibleTo(visibility: Visibility, request: ApiRequest, bod
     default:
       return body;
   }
+}
+
+async function visibleObject(body: PageBody, ref: ResourceRef, access: PageAccess): Promise<PageBody> {
+  const missing = (await access.objects([ref]))(ref);
+  if (missing === undefined) return body;
+  access.hidden.add(missing);
+  return { object: { ...ref, version: '' } };
 }
 
 async function visibleEvents(body: PageBody, { readable = 'all', access, isAdmin }: Visibility): Promise<PageBody> {

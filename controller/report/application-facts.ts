@@ -125,7 +125,7 @@ export interface ResourceDifference extends ResourceRef {
   readonly fields: readonly FieldDifference[];
   /**
    * YAML of the whole object with masked values, cut after 8 KiB: of a missing one the desired
-   * state, of an extra one the live state. Absent otherwise.
+   * state, of an extra one the live state. Absent otherwise, and after the first 20 differences.
    */
   readonly manifest?: string;
   /** The last write to the object of anything but its status. */

@@ -52,6 +52,8 @@ export interface ApplicationReportDeps {
 /** No object is tracked by it: only the targets are read. */
 const noInstance = '';
 const maxDifferences = 100;
+/** Differences that have their whole manifest. */
+const maxManifests = 20;
 const maxIgnored = 50;
 
 /** Describes one Application. Nothing is prepared between the calls. */
@@ -81,7 +83,10 @@ export async function reportApplication(
       lastOperation: lastOperation === undefined ? undefined : { ...lastOperation, ...defined({ blockedBy }) },
     }),
     resources: countResources(rows.length === 0 ? (app.status?.resources ?? []) : rows.map(({ status }) => status)),
-    differences: shown.map((row) => describeDifference(row, { app, settings, live, rivals, permits: deps.permits })),
+    differences: shown.map((row, i) => {
+      const hasManifest = i < maxManifests;
+      return describeDifference(row, { app, settings, live, rivals, permits: deps.permits, hasManifest });
+    }),
     differencesTotal: different.length,
     ignored: ignoredResources(app, rows, settings),
     healthDetails: { ...health, ...defined({ decidedBy }) },

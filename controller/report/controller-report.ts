@@ -1,7 +1,7 @@
 import type { Clock, RollingSums } from '#base';
 import type { Informer } from '#kube';
 import { asApplication } from '#model';
-import type { AppKey, Application, Cluster, KubeObject } from '#model';
+import type { AppKey, Application, Cluster, KubeObject, ResourceRef } from '#model';
 import type { ProcessorsProgress, QueueContents, QueuedItem } from '#queues';
 import { describeStall } from '#queues';
 import type { RefreshCause } from '../application/freshness.ts';
@@ -10,6 +10,8 @@ import { reportApplication, reportState } from './application-report.ts';
 import type { ApplicationReport, ApplicationState, FullQueue } from './application-facts.ts';
 import type { ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
+import { reportObject } from './object-report.ts';
+import type { ReportedObject } from './object-report.ts';
 import { reportTree } from './tree-report.ts';
 import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
 import type { Recordings } from '../recorder/recordings.ts';
@@ -54,6 +56,8 @@ export interface ControllerReport {
   readonly details: (key: AppKey, signal: AbortSignal) => Promise<ApplicationReport | undefined>;
   /** Its objects and theirs; undefined: it does not exist, or is not watched. */
   readonly tree: (key: AppKey, signal: AbortSignal) => Promise<ReportedTree | undefined>;
+  /** One object of the tree; undefined: the tree does not have it, or there is none. */
+  readonly object: (key: AppKey, ref: ResourceRef, signal: AbortSignal) => Promise<ReportedObject | undefined>;
   readonly pools: () => readonly ReportedPool[];
   /** The newest first, at most an hour old. */
   readonly activity: () => ActivityOfHour;
@@ -86,6 +90,13 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     const object = apps.get(key);
     return object === undefined || !isWatched(object.metadata.namespace ?? '') ? undefined : asApplication(object);
   };
+  const treeDeps = (key: AppKey, app: Application): TreeReportDeps => ({
+    roots: deps.rootsOf(key),
+    rows: deps.rowsOf(key),
+    cluster: deps.clusterOf(app),
+    clock,
+    scope: deps.treeScope(app),
+  });
   const reportDeps = { ...deps, fullQueue: (wanted: AppKey) => fullQueue(wanted, deps) };
   const recent = <T extends { readonly at: number }>(items: Iterable<T>): readonly T[] => {
     const oldest = clock.now() - hourMs;
@@ -106,9 +117,12 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     },
     tree: async (key, signal) => {
       const app = find(key);
+      return app === undefined ? undefined : reportTree(app, treeDeps(key, app), signal);
+    },
+    object: async (key, ref, signal) => {
+      const app = find(key);
       if (app === undefined) return undefined;
-      const parts = { roots: deps.rootsOf(key), rows: deps.rowsOf(key), cluster: deps.clusterOf(app) };
-      return reportTree(app, { ...parts, clock, scope: deps.treeScope(app) }, signal);
+      return reportObject(app, ref, { ...treeDeps(key, app), settings: deps.settings() }, signal);
     },
     pools: () => deps.pools,
     activity: () => ({

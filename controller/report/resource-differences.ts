@@ -17,6 +17,7 @@ export interface DifferenceFacts {
   readonly permits: (app: Application, ref: ResourceRef) => boolean;
   /** Rivals that undo self-heal, by resource. */
   readonly rivals: ReadonlyMap<ResourceKey, string>;
+  readonly hasManifest: boolean;
 }
 
 /** Whether a row says that its resource differs from the desired state, or may do so. */
@@ -40,7 +41,7 @@ export function describeDifference(row: ResourceComparison, facts: DifferenceFac
     version: status.version ?? '',
     state,
     fields: state === 'modified' ? diff.paths.map((path) => fieldAt(path, sides, ref, object)) : [],
-    ...(whole === null ? {} : { manifest: shownManifest(whole) }),
+    ...(whole === null || !facts.hasManifest ? {} : { manifest: shownManifest(whole) }),
     ...(lastWriter === undefined ? {} : { lastWriter }),
     faults: diff.faults.map(({ where, rule, problem }) => `${where}: ${rule}: ${problem}`),
     ignored: applyingRules(ref, facts.app.spec.ignoreDifferences ?? [], facts.settings, diff.predictedLive),

@@ -50,21 +50,26 @@ const maxTextLength = 256;
 
 /** Reads the tree of one Application from the live state; nothing is kept. */
 export async function reportTree(app: Application, deps: TreeReportDeps, signal: AbortSignal): Promise<ReportedTree> {
-  const { roots, cluster, scope, clock } = deps;
-  if (roots === undefined) return nothing('it was not compared since this replica became the owner');
-  if (scope === undefined) return nothing('its project does not permit it');
-  if (cluster === undefined) return nothing('its cluster is not watched');
-  const { managed, orphaned } = await readTree({ app, roots, cluster, ...scope }, signal);
-  const grown = await inSlices(growTreeSteps(roots, managed), { clock }, signal);
-  const entries = [...grown.entries, ...growTree([], orphaned).entries];
+  const entries = await treeEntries(app, deps, signal);
+  if (typeof entries === 'string') return { nodes: [], total: 0, message: entries };
   const shown = entries.slice(0, maxNodes);
   const position = new Map(shown.map(({ key }, i) => [key, i]));
   const rows = new Map(deps.rows.map((row) => [row.key, row]));
   return { total: entries.length, nodes: shown.map((entry) => nodeOf(entry, position, rows.get(entry.key))) };
 }
 
-function nothing(message: string): ReportedTree {
-  return { nodes: [], total: 0, message };
+/** All objects of the tree, or why there are none. */
+export async function treeEntries(
+  app: Application,
+  { roots, cluster, scope, clock }: TreeReportDeps,
+  signal: AbortSignal,
+): Promise<GrownTree['entries'] | string> {
+  if (roots === undefined) return 'it was not compared since this replica became the owner';
+  if (scope === undefined) return 'its project does not permit it';
+  if (cluster === undefined) return 'its cluster is not watched';
+  const { managed, orphaned } = await readTree({ app, roots, cluster, ...scope }, signal);
+  const grown = await inSlices(growTreeSteps(roots, managed), { clock }, signal);
+  return [...grown.entries, ...growTree([], orphaned).entries];
 }
 
 function nodeOf(

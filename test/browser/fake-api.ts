@@ -32,6 +32,7 @@ export class FakeApi {
   handOvers: HandOver[] = [];
   tree: TreeNode[] = [];
   details: Partial<Application> = {};
+  manifests: { readonly desired?: string; readonly live?: string } = {};
   /** The next requests fail: the replica is gone. */
   isDown = false;
   /** Pages are answered with an error. */
@@ -177,6 +178,7 @@ export class FakeApi {
     if (kind === 'clusters') return this.#cluster(first);
     const app = this.applications.get(`${first}/${second}`);
     if (kind !== 'applications' || app === undefined) return undefined;
+    if (third === 'object') return { object: { ...Object.fromEntries(query), version: 'v1', ...this.manifests } };
     return third === 'tree' ? { nodes: this.tree, total: this.tree.length } : { application: this.#application(app) };
   }
 

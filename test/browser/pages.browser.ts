@@ -487,6 +487,26 @@ describe('an Application', () => {
     expect(await card('old').locator('.removed').textContent()).toMatch(/^− Live.*colour: red/s);
   });
 
+  it('shows the manifests of an object side by side, and commands for its events and logs', async () => {
+    api.tree = treeOf(3);
+    api.manifests = { live: 'kind: Pod\nphase: Pending\n' };
+    const watched = await open('#/applications/argocd/shop-03?tab=tree');
+    const { page } = watched;
+    await page.getByRole('button', { name: /Pod.*web-5d8f7-1/ }).click();
+    const details = page.getByRole('complementary', { name: 'web-5d8f7-1' });
+    await details.getByRole('button', { name: 'Manifests' }).click();
+    await details.getByRole('region', { name: 'Live' }).getByText('phase: Pending').waitFor();
+    await details.getByRole('region', { name: 'Git' }).getByText('It is not in the manifests.').waitFor();
+    await details.getByText('kubectl -n web describe Pod web-5d8f7-1').waitFor();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await details.getByRole('button', { name: /^Copy kubectl -n web logs/ }).click();
+    await details.getByText('Copied').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+      'kubectl -n web logs web-5d8f7-1 --all-containers --tail=200',
+    );
+    await watched.check();
+  });
+
   it('finds an object in a group of four hundred', async () => {
     api.tree = treeOf(400);
     const { page } = await open('#/applications/argocd/shop-03?tab=tree');

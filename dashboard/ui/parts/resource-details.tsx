@@ -1,26 +1,35 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ResourceDifference } from '../../../api/application-types.ts';
 import type { TreeNode } from '../../../api/view-types.ts';
 import { Ago } from './ago.tsx';
+import { Command, shellWord } from './command.tsx';
+import { Manifests } from './manifests.tsx';
 import { State } from './state.tsx';
 
 interface ResourceDetailsProps {
+  /** Of the Application in the API. */
+  readonly path: string;
   readonly node: TreeNode;
   readonly differences: readonly ResourceDifference[];
   readonly close: () => void;
 }
 
-export function ResourceDetails({ node, differences, close }: ResourceDetailsProps): JSX.Element {
+export function ResourceDetails({ path, node, differences, close }: ResourceDetailsProps): JSX.Element {
   const { group, kind, namespace, name, health, healthMessage, sync, createdAt } = node;
   const heading = useRef<HTMLHeadingElement>(null);
+  const [hasManifests, setManifests] = useState(false);
   useEffect(() => heading.current?.focus(), [node]);
   const differs = differences.some(
     (other) => other.kind === kind && other.name === name && other.namespace === namespace && other.group === group,
   );
   const facts = factsOf(node);
   return (
-    <aside class="details" aria-labelledby="details-title" onKeyDown={(event) => event.key === 'Escape' && close()}>
+    <aside
+      class={`details${hasManifests ? ' wide' : ''}`}
+      aria-labelledby="details-title"
+      onKeyDown={(event) => event.key === 'Escape' && close()}
+    >
       <header>
         <h2 id="details-title" ref={heading} tabIndex={-1}>
           {name}
@@ -49,6 +58,13 @@ export function ResourceDetails({ node, differences, close }: ResourceDetailsPro
           </dd>
         </div>
       </dl>
+      <button type="button" aria-expanded={hasManifests} onClick={() => setManifests(!hasManifests)}>
+        Manifests
+      </button>
+      {hasManifests && <Manifests path={path} node={node} />}
+      {commandsOf(node).map((text) => (
+        <Command key={text} text={text} />
+      ))}
       {differs && (
         <p>
           <a href={`${location.hash.split('?', 1)[0] ?? ''}?tab=differences`}>Show the difference</a>
@@ -56,6 +72,15 @@ export function ResourceDetails({ node, differences, close }: ResourceDetailsPro
       )}
     </aside>
   );
+}
+
+/** Events and logs are read with the rights of the person, in the cluster of the object. */
+function commandsOf({ group, version, kind, namespace, name }: TreeNode): readonly string[] {
+  const kubectl = namespace === '' ? 'kubectl' : `kubectl -n ${shellWord(namespace)}`;
+  const type = group === '' ? kind : `${kind}.${version}.${group}`;
+  const object = `${shellWord(type)} ${shellWord(name)}`;
+  const logs = group === '' && kind === 'Pod' ? [`${kubectl} logs ${shellWord(name)} --all-containers --tail=200`] : [];
+  return [`${kubectl} describe ${object}`, ...logs];
 }
 
 function factsOf(node: TreeNode): readonly (readonly [string, string])[] {

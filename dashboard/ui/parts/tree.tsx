@@ -6,10 +6,11 @@ import { usePage } from '../data/poll.ts';
 import { matchingNodes, treeBoxes } from '../logic/grouping.ts';
 import type { TreeBox } from '../logic/grouping.ts';
 import { boxHeight, boxWidth, drawTree } from '../logic/tree-layout.ts';
-import type { PlacedBox } from '../logic/tree-layout.ts';
+import type { DrawnTree, PlacedBox } from '../logic/tree-layout.ts';
 import { ResourceDetails } from './resource-details.tsx';
 import { Empty, Problem, State } from './state.tsx';
 import { useZoom } from './zoom.ts';
+import type { Zoom } from './zoom.ts';
 
 const pollMs = 4000;
 
@@ -44,40 +45,50 @@ export function ApplicationTree({ path, title, differences }: TreeProps): JSX.El
     <div class="tree-view">
       <Problem text={problem} />
       <TreeTools page={page} text={text} setText={setText} zoomBy={zoomBy} fit={fit} />
-      <div
-        class="tree-box"
-        ref={box}
-        onPointerDown={onPointerDown}
-        role="group"
-        aria-label="Resource tree"
-        tabIndex={0}
-      >
-        <div
-          class="tree-canvas"
-          style={{
-            width: `${drawn.width}px`,
-            height: `${drawn.height}px`,
-            transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})`,
-          }}
-        >
-          <svg width={drawn.width} height={drawn.height} aria-hidden="true">
-            {drawn.edges.map(({ id, path: line }) => (
-              <path key={id} d={line} />
-            ))}
-          </svg>
-          {drawn.boxes.map((placed) => (
-            <Box
-              key={placed.box.id}
-              placed={placed}
-              isSelected={selected !== undefined && placed.box.node === selected}
-              press={press}
-            />
-          ))}
-        </div>
-      </div>
+      <TreeBoxes drawn={drawn} view={view} box={box} onPointerDown={onPointerDown} selected={selected} press={press} />
       {selected !== undefined && (
-        <ResourceDetails node={selected} differences={differences} close={() => setSelected(undefined)} />
+        <ResourceDetails
+          path={path.replace(/\/tree$/, '')}
+          node={selected}
+          differences={differences}
+          close={() => setSelected(undefined)}
+        />
       )}
+    </div>
+  );
+}
+
+interface TreeBoxesProps extends Pick<Zoom, 'view' | 'box' | 'onPointerDown'> {
+  readonly drawn: DrawnTree;
+  readonly selected: TreeNode | undefined;
+  readonly press: (box: TreeBox) => void;
+}
+
+function TreeBoxes({ drawn, view, box, onPointerDown, selected, press }: TreeBoxesProps): JSX.Element {
+  return (
+    <div class="tree-box" ref={box} onPointerDown={onPointerDown} role="group" aria-label="Resource tree" tabIndex={0}>
+      <div
+        class="tree-canvas"
+        style={{
+          width: `${drawn.width}px`,
+          height: `${drawn.height}px`,
+          transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})`,
+        }}
+      >
+        <svg width={drawn.width} height={drawn.height} aria-hidden="true">
+          {drawn.edges.map(({ id, path: line }) => (
+            <path key={id} d={line} />
+          ))}
+        </svg>
+        {drawn.boxes.map((placed) => (
+          <Box
+            key={placed.box.id}
+            placed={placed}
+            isSelected={selected !== undefined && placed.box.node === selected}
+            press={press}
+          />
+        ))}
+      </div>
     </div>
   );
 }

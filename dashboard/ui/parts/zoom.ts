@@ -1,13 +1,13 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-interface ZoomView {
+export interface ZoomView {
   readonly x: number;
   readonly y: number;
   readonly scale: number;
 }
 
-interface Zoom {
+export interface Zoom {
   readonly view: ZoomView;
   readonly box: RefObject<HTMLDivElement | null>;
   readonly fit: () => void;
