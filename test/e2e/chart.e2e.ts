@@ -46,6 +46,22 @@ const matrix: Readonly<Record<string, object>> = {
       },
     },
   },
+  'a dashboard with an Ingress and a viewer': {
+    dashboard: {
+      enabled: true,
+      grafanaUrl: 'https://grafana.example',
+      service: { type: 'LoadBalancer', port: 8443, labels: { a: 'b' }, annotations: { c: 'd' } },
+      ingress: {
+        enabled: true,
+        ingressClassName: 'nginx',
+        hosts: ['driftless.example.com'],
+        tlsSecret: 'driftless-tls',
+        annotations: { 'nginx.ingress.kubernetes.io/backend-protocol': 'HTTPS' },
+      },
+      viewer: { create: true, name: 'watcher', readObjects: true },
+    },
+    rbac: { applicationNamespaces: ['team-a'] },
+  },
   'no metrics, no budget, no policy': {
     controller: { metrics: { enabled: false }, pdb: { enabled: false }, networkPolicy: { create: false } },
   },
@@ -410,6 +426,22 @@ describe('the chart on a real API server', () => {
       'an autoscaler with minReplicas above maxReplicas',
       { controller: { autoscaling: { enabled: true, minReplicas: 9 } } },
       /more than maxReplicas/,
+    ],
+    [
+      'an Ingress without hosts',
+      { dashboard: { enabled: true, ingress: { enabled: true } } },
+      /dashboard.ingress.hosts: name at least one host/,
+    ],
+    [
+      'a route to a Service that it does not create',
+      {
+        dashboard: {
+          enabled: true,
+          service: { enabled: false },
+          httproute: { enabled: true, parentRefs: [{ name: 'gateway' }] },
+        },
+      },
+      /dashboard.httproute needs dashboard.service.enabled/,
     ],
     [
       'an existing ServiceAccount without a name',

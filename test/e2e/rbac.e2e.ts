@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { get } from 'node:https';
+import { text as textOf } from 'node:stream/consumers';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '#support';
@@ -24,7 +26,7 @@ interface InstallMode {
 
 const modes: Readonly<Record<string, InstallMode>> = {
   'everything in the cluster': {
-    values: { rbac: { clusterWrite: true } },
+    values: { rbac: { clusterWrite: true }, dashboard: { enabled: true, viewer: { create: true, readObjects: true } } },
     from: ['argocd'],
     to: 'made-by-sync',
     clusterWide: true,
@@ -41,6 +43,7 @@ const modes: Readonly<Record<string, InstallMode>> = {
       // rules.
       controller: { dynamicClusterDistribution: true, extraArgs: ['--application-namespaces=team-apps'] },
       rbac: { writeNamespaces: ['team-b'], applicationNamespaces: ['team-apps'] },
+      dashboard: { enabled: true, viewer: { create: true } },
     },
     from: ['argocd', 'team-apps'],
     to: 'team-b',
@@ -165,6 +168,59 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
 
   it('let it deploy, repair, replace, prune and delete', async () => {
     for (const namespace of mode.from) await liveOf(namespace);
+  });
+
+  /** A page of the read API as a ServiceAccount sees it through the Service of the chart. */
+  async function pageOf(path: string, account: string): Promise<{ readonly status: number; readonly body: string }> {
+    const port = /--api-port=(\d+)/.exec(rendered.args.join(' '))?.[1] ?? '';
+    const token = (await hub.kubectl(['create', 'token', account, '-n', 'argocd'])).trim();
+    // The certificate is made at each start.
+    const options = { rejectUnauthorized: false, headers: { authorization: `Bearer ${token}` } };
+    return new Promise((resolve, reject) => {
+      get(`https://127.0.0.1:${port}${path}`, options, (response) => {
+        textOf(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+      }).on('error', reject);
+    });
+  }
+
+  const withViewer = 'dashboard' in mode.values ? it : undefined;
+  withViewer?.('let its viewer see the whole fleet and write nothing', async () => {
+    const service = rendered.objects.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name.includes('dashboard'),
+    );
+    expect(service).toMatchObject({ spec: { ports: [{ port: 443, targetPort: 'api' }] } });
+    const index = await pageOf('/', 'driftless-viewer');
+    expect(index).toMatchObject({ status: 200, body: expect.stringContaining('Driftless') });
+    for (const page of ['ownership', 'clusters', 'queues', 'repositories', 'history', 'plan'])
+      expect(await pageOf(`/api/v1/${page}`, 'driftless-viewer')).toMatchObject({ status: 200 });
+    for (const namespace of mode.from) {
+      const object = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', metadata: { name: 'seen', namespace } };
+      const spec = {
+        project: 'default',
+        source: { repoURL: 'file:///none', path: '.' },
+        destination: { server: 'https://kubernetes.default.svc', namespace: mode.to },
+      };
+      await create({ ...object, spec });
+      await until(async () =>
+        expect(await pageOf(`/api/v1/applications/${namespace}/seen`, 'driftless-viewer')).toMatchObject({
+          status: 200,
+        }),
+      );
+      await hub.kubectl(['delete', 'application', '-n', namespace, 'seen']);
+    }
+    expect(await pageOf('/api/v1/ownership', 'default')).toMatchObject({ status: 403 });
+    const writes = await hub.kubectl([
+      'auth',
+      'can-i',
+      '--list',
+      '-n',
+      'argocd',
+      '--as=system:serviceaccount:argocd:driftless-viewer',
+    ]);
+    const verbs = /\[[^\]]*(?:create|update|patch|delete|\*)[^\]]*\]\s*$/;
+    // Every account may ask for its own rights.
+    const found = writes.split('\n').filter((line) => verbs.test(line) && !line.includes('selfsubject'));
+    expect(found).toEqual([]);
   });
 
   /** Runs an Application through all operations. */

@@ -163,7 +163,8 @@
 {{- end }}
 {{- end }}
 
-{{- /* A Role and its binding: (dict "root" $ "suffix" … "namespace" … "rules" …). */ -}}
+{{- /* A Role and its binding: (dict "root" $ "suffix" … "namespace" … "rules" …), for the controller
+       or for another "account" of its namespace. */ -}}
 {{- define "driftless.role" -}}
 {{- $name := include "driftless.nameIn" . | quote }}
 ---
@@ -190,6 +191,6 @@ roleRef:
   name: {{ $name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "driftless.serviceAccountName" .root | quote }}
+    name: {{ default (include "driftless.serviceAccountName" .root) .account | quote }}
     namespace: {{ include "driftless.namespace" .root | quote }}
 {{- end }}
