@@ -2,6 +2,7 @@ import type { MetricRegistry } from '#telemetry';
 import { moveReasons } from '../documents/moves.ts';
 import type { MoveReason } from '../documents/moves.ts';
 import type { Ownership } from './types.ts';
+import type { LapseReason } from './write-pauses.ts';
 
 export interface OwnershipMetricSources {
   readonly ownership: Pick<Ownership, 'identity' | 'conditions'>;
@@ -57,6 +58,8 @@ export interface LeaseMeters {
   /** Counts a write to the hub by reason and outcome. */
   wrote(write: string, outcome: 'done' | 'conflict' | 'failed'): void;
   moved(moves: ReadonlyMap<MoveReason, number>): void;
+  /** Counts a lease that ran out while its holder lived. */
+  lapsed(reason: LapseReason): void;
   /** Records how long taking up a new table's parts took. */
   tookUp(ms: number): void;
 }
@@ -98,6 +101,12 @@ export function registerLeaseMetrics(metrics: MetricRegistry, sources: LeaseMetr
     ['reason'],
   );
   for (const reason of moveReasons) moves.inc({ reason }, 0);
+  const lapses = metrics.counter(
+    'driftless_shard_lease_lapses_total',
+    'Leases that ran out before a renewal, so that writes paused: cpu: this process did not run; hub: no answer.',
+    ['reason'],
+  );
+  for (const reason of ['cpu', 'hub']) lapses.inc({ reason }, 0);
   const takeUp = metrics.histogram(
     'driftless_shard_handover_seconds',
     'Time from a new table until this replica has taken up all its new parts.',
@@ -108,6 +117,7 @@ export function registerLeaseMetrics(metrics: MetricRegistry, sources: LeaseMetr
     moved: (counts) => {
       for (const [reason, count] of counts) moves.inc({ reason }, count);
     },
+    lapsed: (reason) => lapses.inc({ reason }),
     tookUp: (ms) => takeUp.observe(ms / 1000),
   };
 }

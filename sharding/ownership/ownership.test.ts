@@ -251,6 +251,38 @@ describe.each([false, true])('ownership with dynamic distribution: %s', (dynamic
     expect(first.ownership.ownsCluster(mine.server)).toBe(false);
   });
 
+  it('says that writes pause and why: the hub is silent, or the process did not run', async () => {
+    const world = new World();
+    world.hub.scale(kind, 1);
+    const [only] = world.fleet(1, { dynamic }) as [Replica];
+    load([only]);
+    await world.clock.advance(5000);
+    const told = (): string | undefined =>
+      only.ownership.conditions().find(({ type }) => type === 'WritesPaused')?.message;
+    only.client.cut = true;
+    await world.clock.advance(leaseMs);
+    expect(told()).toMatch(
+      /^writes of shard 0 are paused: its lease was renewed [\d.]+ s ago; the hub cannot be reached$/,
+    );
+    only.client.cut = false;
+    await world.clock.advance(5000);
+    expect(owners([only])).toEqual(once);
+    expect(told()).toMatch(/^writes were paused once within five minutes, the last time for [\d.]+ s: the hub cannot/);
+    await world.clock.advance(600_000);
+    expect(told()).toBeUndefined();
+    only.clock.stop();
+    await world.clock.advance(leaseMs);
+    only.clock.go();
+    await world.clock.advance(5000);
+    expect(owners([only])).toEqual(once);
+    expect(told()).toMatch(
+      /^writes were paused once within five minutes, .* did not run for [\d.]+ s: it has too little CPU/,
+    );
+    const text = await only.metrics.expose();
+    expect(text).toContain('driftless_shard_lease_lapses_total{reason="cpu"} 1');
+    expect(text).toContain('driftless_shard_lease_lapses_total{reason="hub"} 1');
+  });
+
   // T-FENCE-2
   it('stops by its own clock when the hub is unreachable, and resumes without a restart', async () => {
     const world = new World();
@@ -269,6 +301,8 @@ describe.each([false, true])('ownership with dynamic distribution: %s', (dynamic
     only.client.cut = false;
     await world.clock.advance(10_000);
     expect(owners([only])).toEqual(once);
+    expect(types(only)).toEqual(['WritesPaused']);
+    await world.clock.advance(300_000);
     expect(types(only)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { defined, OwnershipLost, withChild } from '#base';
-import type { Clock, RandomSource, ClockTimer, RequestOutcome } from '#base';
+import type { Clock, RandomSource, RequestOutcome } from '#base';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
@@ -42,6 +42,7 @@ import type {
   ShardIdentity,
 } from './types.ts';
 import type { ClusterWeighting } from '../load/weights.ts';
+import { WritePauses } from './write-pauses.ts';
 import { InFlightWrites } from './writes-under-way.ts';
 
 export interface OwnershipDeps {
@@ -141,6 +142,7 @@ class LeasedOwnership implements Ownership {
   readonly #rates = new EventRateBook();
   readonly #handOvers = new HandOverLog();
   readonly #meters: LeaseMeters;
+  readonly #pauses: WritePauses;
   #tableSeen: { readonly epoch: number; readonly at: number } | undefined;
   #takingUpSince: number | undefined;
   #lastLoss = Number.NEGATIVE_INFINITY;
@@ -148,7 +150,6 @@ class LeasedOwnership implements Ownership {
   #askedAt = Number.NEGATIVE_INFINITY;
   #leavingSince: number | undefined;
   #prepared: ReadonlySet<string> = new Set();
-  #leaseEnd: ClockTimer | undefined;
   #reach: ClusterReach | undefined;
 
   constructor(deps: OwnershipDeps) {
@@ -190,6 +191,7 @@ class LeasedOwnership implements Ownership {
     const reported = { member, rights, world, replicaCount, foreign, conditions, timing, now, hostname, numbered };
     this.#report = new OwnershipReport(reported);
     this.#meters = this.#registerMetrics(deps.metrics);
+    this.#pauses = new WritePauses({ clock, timing, conditions, lapsed: (reason) => this.#meters.lapsed(reason) });
     this.#coordinator = new HubCoordinator({
       client,
       namespace,
@@ -246,7 +248,7 @@ class LeasedOwnership implements Ownership {
       });
       const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
       await Promise.all([this.#coordinator, this.#replicaCount, ...hints, ...looks].map((each) => each.run(inner)));
-    }).finally(() => this.#leaseEnd?.cancel());
+    }).finally(() => this.#pauses.close());
   }
 
   identity(): ShardIdentity {
@@ -394,6 +396,7 @@ class LeasedOwnership implements Ownership {
   #wasSuspended(): boolean {
     if (!this.#suspends.wasSuspended()) return false;
     this.#suspensions += 1;
+    this.#pauses.stop();
     this.#member.expireLease();
     this.#deps.logger.warn('the machine was suspended: no writes until the table of clusters was read again');
     this.#coordinator.wake();
@@ -451,10 +454,11 @@ class LeasedOwnership implements Ownership {
     this.#rates.recordReports(this.#member.hub().holders(), this.#now().monotonic);
     this.#announce();
     const left = this.leaseLeftMs();
-    this.#leaseEnd?.cancel();
-    this.#leaseEnd = left > 0 ? this.#deps.clock.timer(left + 1, () => this.#announce()) : undefined;
+    const isLeaving = this.#stopSignal?.aborted === true;
+    if (left > 0 && !isLeaving) this.#pauses.renewed(this.identity().shard, left, () => this.#announce());
+    else this.#pauses.stop();
     // A replica that releases its shard is not on standby.
-    if (this.#stopSignal?.aborted !== true) this.#report.refresh();
+    if (!isLeaving) this.#report.refresh();
   }
 
   #announce(): void {

@@ -157,6 +157,7 @@ export interface OwnershipCondition {
     | 'ForeignController'
     | 'ForeignHolder'
     | 'ClustersUnreached'
+    | 'WritesPaused'
     | 'ClusterUnowned';
   readonly message: string;
   /** Wall time in milliseconds. */

@@ -102,6 +102,7 @@ describe('the conditions of ownership', () => {
       'HubUnreadable',
       'ReplicasMismatch',
       'ClustersUnreached',
+      'WritesPaused',
       'ForeignController',
       'ForeignHolder',
       'PinOutOfRange',
