@@ -155,7 +155,6 @@ class ReplicaProcess {
       `--shard=${this.#shard}`,
       `--hostname=${this.#name}`,
       `--sharding-method=round-robin`,
-      '--heartbeat-seconds=2',
       `--cache-dir=${join(folder, this.#name)}`,
       // Without git's HTTP backend, repositories are served from disk.
       '--allow-local-repositories',
