@@ -152,7 +152,7 @@ class StepRun {
       try {
         const health = this.#request.health(task.live);
         if (health !== null && isStatusOutdated(task, task.live, clock.now() - startedAt)) continue;
-        const seen = observeTask(task, task.live, health);
+        const seen = observeTask(task, task.live, health, clock.now());
         if (seen !== undefined) this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
         // Like Argo CD, wait for a resource whose health check fails.

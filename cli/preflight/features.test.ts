@@ -787,6 +787,7 @@ const undetected: Readonly<Record<string, string>> = {
   'signatures that a repo-server verifies': signed,
   'whether a source was synced already': harmless,
   'comparison for server-side apply': byComparison,
+  'a hook that vanished while it ran': 'about operations that are still to come',
   'an operation that is a dry run': 'about operations that are still to come',
   'Force=true, and role bindings to another role': forced,
   'Force=true on a CustomResourceDefinition or Namespace': forced,
