@@ -859,6 +859,8 @@ const undetected: Readonly<Record<string, string>> = {
   'an emptied shard ConfigMap': ownAffair,
   'PreDelete and PostDelete hooks': 'about deletions that are still to come',
   'terminating an operation on a cluster that does not answer': 'about operations that are still to come',
+  'terminating an operation whose manifests cannot be read, or whose hook has left Git':
+    'about operations that are still to come',
   'jq programs of one comparison': byComparison,
   'local manifests of an operation (`argocd app sync --local`)': 'about operations that are still to come',
   'Kustomize: remote bases': byComparison,

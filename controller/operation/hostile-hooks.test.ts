@@ -129,7 +129,10 @@ describe('a hook that deletes', () => {
       await at.start({ dest: refuse(type === 'SyncFail' ? 'create ConfigMap one' : 'never') });
       await at.pass(limitSeconds);
       expect(runs()).toBe(1);
-      if (target === 'the Application') { expect(isGone()).toBe(true); return; }
+      if (target === 'the Application') {
+        expect(isGone()).toBe(true);
+        return;
+      }
       // After PreSync, nothing can be applied to a namespace that is gone.
       const fails = type === 'SyncFail' || target === 'its kind' || (type === 'PreSync' && target === 'its namespace');
       expect([phase(), conditions()]).toEqual([end === 'succeeds' && !fails ? 'Succeeded' : 'Failed', []]);
