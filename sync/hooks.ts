@@ -1,6 +1,6 @@
 import { parseGoAtoi } from '#base';
 import type { ExactInteger } from '#base';
-import { annotationOf, annotations, csvAnnotation, hookTypes, isHook, isSkipped } from '#model';
+import { annotationOf, annotations, csvAnnotation, finalizers, gkOf, hookTypes, isHook, isSkipped } from '#model';
 import type { HealthStatus, KubeObject, OperationPhase, SyncPhase } from '#model';
 
 /** When a hook is deleted. */
@@ -65,6 +65,30 @@ export function waveOf(object: KubeObject): ExactInteger {
   }
   return 0;
 }
+
+/** The hook with the finalizer that keeps it, if it is deleted, until we have seen how it ended. */
+export function withHookFinalizer(hook: KubeObject): KubeObject {
+  const kept = hook.metadata.finalizers ?? [];
+  if (kept.includes(finalizers.hook)) return hook;
+  return { ...hook, metadata: { ...hook.metadata, finalizers: [...kept, finalizers.hook] } };
+}
+
+/** The time that the controller of Jobs has to record the end of the last pod of a deleted Job. */
+const deletedJobGraceMs = 60_000;
+
+/**
+ * Whether a hook that has not ended never will: a Job that is being deleted starts no pods. Our
+ * finalizer keeps it, and with it its namespace. Argo CD waits for its end for ever.
+ */
+export function isLostHook(hook: KubeObject, now: number): boolean {
+  const { group, kind } = gkOf(hook);
+  if (group !== 'batch' || kind !== 'Job') return false;
+  const { active } = (hook['status'] ?? {}) as { readonly active?: unknown };
+  const deletedAt = Date.parse(hook.metadata.deletionTimestamp ?? '');
+  return (active ?? 0) === 0 && now - deletedAt >= deletedJobGraceMs;
+}
+
+export const lostHookMessage = 'the Job was deleted before it ended';
 
 /** Phase of a live hook, from its health (gitops-engine: getOperationPhase). */
 export function hookPhase(

@@ -9,7 +9,15 @@
 export { isPrunePostponed } from './plan.ts';
 export { planSync } from './planned-tasks.ts';
 export type { PlannedTask } from './planned-tasks.ts';
-export { isIgnored, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf } from './hooks.ts';
+export {
+  isIgnored,
+  isLostHook,
+  isPostDeleteHook,
+  isPreDeleteHook,
+  phasesOf,
+  waveOf,
+  withHookFinalizer,
+} from './hooks.ts';
 export { containsTarget, hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export type { OperationFacts } from './options.ts';
 export { missingNameMessage } from './prepare.ts';

@@ -1,8 +1,8 @@
-import { annotationOf, finalizers, groupOf, isCompleted, isHook, isTrackable, resourceKey, versionOf } from '#model';
+import { annotationOf, groupOf, isCompleted, isHook, isTrackable, resourceKey, versionOf } from '#model';
 import type { GroupKind, KubeObject, OperationPhase, ResourceResult, ResultCode, SyncPhase } from '#model';
 import { compareIntegers, largestInteger } from '#base';
 import type { ExactInteger } from '#base';
-import { deletePolicies, phasesOf, waveOf } from './hooks.ts';
+import { deletePolicies, phasesOf, waveOf, withHookFinalizer } from './hooks.ts';
 import { hasResourceOption } from './options.ts';
 import type { SyncOptions, SyncRequest } from './types.ts';
 
@@ -177,16 +177,8 @@ function hookToCreate(hook: KubeObject, phase: SyncPhase, request: SyncRequest):
   const { generateName, ...metadata } = hook.metadata;
   const given = metadata.name ?? '';
   const name = given === '' ? `${generateName ?? ''}${suffix}` : given;
-  const kept = metadata.finalizers ?? [];
-  return {
-    ...hook,
-    metadata: {
-      ...metadata,
-      name,
-      annotations: { ...metadata.annotations, [attemptAnnotation]: request.attempt },
-      finalizers: kept.includes(finalizers.hook) ? kept : [...kept, finalizers.hook],
-    },
-  };
+  const annotations = { ...metadata.annotations, [attemptAnnotation]: request.attempt };
+  return withHookFinalizer({ ...hook, metadata: { ...metadata, name, annotations } });
 }
 
 function findLiveHook(target: KubeObject, request: SyncRequest): KubeObject | null {

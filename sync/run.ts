@@ -31,7 +31,7 @@ import {
   waitingMessage,
   withoutSynced,
 } from './step.ts';
-import { terminateHook } from './terminate.ts';
+import { isOwnHook, terminateHook, unplannedHooks } from './terminate.ts';
 import type { SyncOutcome, SyncRequest } from './types.ts';
 
 /** Maximum concurrent calls for objects of one kind; the writer's own limit may be lower. */
@@ -91,9 +91,10 @@ class StepRun {
   }
 
   async terminate(): Promise<SyncOutcome> {
-    this.#tasks = planTasks(this.#request, undefined);
     // A dry run has created nothing.
     if (this.#request.options.dryRun) return this.#outcome('Failed', 'Operation terminated');
+    const planned = planTasks(this.#request, undefined);
+    this.#tasks = [...planned, ...unplannedHooks(planned, this.#request)];
     await this.#removeFinalizers(this.#tasks.filter((task) => task.isHook && isDone(task)));
     let isClean = true;
     for (const task of this.#tasks.filter((each) => each.isHook && isRunning(each))) {
@@ -152,7 +153,7 @@ class StepRun {
       try {
         const health = this.#request.health(task.live);
         if (health !== null && isStatusOutdated(task, task.live, clock.now() - startedAt)) continue;
-        const seen = observeTask(task, task.live, health);
+        const seen = observeTask(task, task.live, health, clock.now());
         if (seen !== undefined) this.#record(task, { operationPhase: seen.phase, message: seen.message });
       } catch (error) {
         // Like Argo CD, wait for a resource whose health check fails.
@@ -341,7 +342,8 @@ class StepRun {
     const { writer, signal } = this.#request;
     await mapLimit(tasks, maxParallelCalls, (task) =>
       this.#releaseHook(task, 'Failed to remove hook finalizer', async () => {
-        task.live ??= await writer.get(objectOf(task), signal);
+        const live = task.live ?? (await writer.get(objectOf(task), signal));
+        task.live = live !== null && isOwnHook(live, this.#request) ? live : null;
       }),
     );
   }

@@ -52,13 +52,13 @@ describe('a running task', () => {
     [{ status: 'Missing', message: 'm' }, undefined],
     [{ status: 'Unknown', message: 'm' }, undefined],
   ])('of a resource with the health %j is recorded as %j', (health, expected) => {
-    expect(observeTask(applyTaskOf('web'), objectNamed('web'), health)).toEqual(expected);
+    expect(observeTask(applyTaskOf('web'), objectNamed('web'), health, 0)).toEqual(expected);
   });
 
   it('of a suspended or unknown hook follows the rules of hooks', () => {
     const task = applyTaskOf('web', { isHook: true });
-    expect(observeTask(task, objectNamed('web'), null)).toEqual({ phase: 'Succeeded', message: 'web created' });
-    expect(observeTask(task, objectNamed('web'), { status: 'Unknown' })?.phase).toBe('Failed');
+    expect(observeTask(task, objectNamed('web'), null, 0)).toEqual({ phase: 'Succeeded', message: 'web created' });
+    expect(observeTask(task, objectNamed('web'), { status: 'Unknown' }, 0)?.phase).toBe('Failed');
   });
 
   it.each([

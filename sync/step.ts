@@ -1,6 +1,6 @@
 import { finalizers, groupOf } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, OperationPhase } from '#model';
-import { hookPhase } from './hooks.ts';
+import { hookPhase, isLostHook, lostHookMessage } from './hooks.ts';
 import { hasResourceOption, resourceOption } from './options.ts';
 import { crdGroupKind, groupKindText, isDone, isPending, isPrune, isRunning, objectOf } from './plan.ts';
 import type { SyncTask } from './plan.ts';
@@ -22,8 +22,13 @@ export function observeTask(
   task: SyncTask,
   live: KubeObject,
   health: HealthStatus | null,
+  now: number,
 ): TaskObservation | undefined {
-  if (task.isHook) return hookPhase(live, health);
+  if (task.isHook) {
+    const seen = hookPhase(live, health);
+    const isLost = seen.phase === 'Running' && isLostHook(live, now);
+    return isLost ? { phase: 'Failed', message: lostHookMessage } : seen;
+  }
   if (health === null) return { phase: 'Succeeded', message: '' };
   const message = health.message ?? '';
   if (health.status === 'Healthy') return { phase: 'Succeeded', message };

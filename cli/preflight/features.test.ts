@@ -787,6 +787,7 @@ const undetected: Readonly<Record<string, string>> = {
   'signatures that a repo-server verifies': signed,
   'whether a source was synced already': harmless,
   'comparison for server-side apply': byComparison,
+  'a hook that vanished while it ran': 'about operations that are still to come',
   'an operation that is a dry run': 'about operations that are still to come',
   'Force=true, and role bindings to another role': forced,
   'Force=true on a CustomResourceDefinition or Namespace': forced,
@@ -858,6 +859,8 @@ const undetected: Readonly<Record<string, string>> = {
   'an emptied shard ConfigMap': ownAffair,
   'PreDelete and PostDelete hooks': 'about deletions that are still to come',
   'terminating an operation on a cluster that does not answer': 'about operations that are still to come',
+  'terminating an operation whose manifests cannot be read, or whose hook has left Git':
+    'about operations that are still to come',
   'jq programs of one comparison': byComparison,
   'local manifests of an operation (`argocd app sync --local`)': 'about operations that are still to come',
   'Kustomize: remote bases': byComparison,

@@ -70,6 +70,8 @@ export interface AppMemory {
   deletionBlockedBy?: WaitReason & { readonly since: number };
   /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
   hasPostDeleteBegun?: true;
+  /** The delete hooks that this replica has created: one that is missing was deleted by others. */
+  createdHooks?: Set<ResourceKey>;
   /** When its delete hooks were first seen to have failed. */
   hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */

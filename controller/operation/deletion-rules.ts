@@ -88,6 +88,15 @@ export function withStableNames(
   });
 }
 
+/**
+ * Whether a delete hook may be deleted before its end is seen. Another controller deletes a Job
+ * with a time to live, and a hook that was deleted once would run again and again.
+ */
+export function mayVanish(hook: KubeObject, created: ReadonlySet<ResourceKey> | undefined): boolean {
+  const spec = hook['spec'] as { readonly ttlSecondsAfterFinished?: unknown } | null | undefined;
+  return spec?.ttlSecondsAfterFinished !== undefined || created?.has(keyOf(hook)) === true;
+}
+
 /** A resource as Argo CD's log names it: group, kind, namespace and name. */
 export function logName(object: KubeObject): string {
   const { group, kind } = gkOf(object);

@@ -1,26 +1,14 @@
 import { isAbort, mapLimit, messageOf } from '#base';
 import type { Clock } from '#base';
 import { isManagedNamespace } from '#compare';
-import { healthOf } from '#health';
-import { isAlreadyExists, isConflict, isNotFound } from '#kube';
-import type { LiveCluster, LiveClusters } from '#live';
-import {
-  appKeyLogFields,
-  appLogFields,
-  finalizers,
-  instanceName,
-  isWorseHealth,
-  keyOf,
-  kindFinder,
-  refOf,
-  refOfStatus,
-  sourcesOf,
-} from '#model';
-import type { AppKey, Application, HealthStatusCode, KubeObject, ObjectName, ResourceKey } from '#model';
+import { isConflict } from '#kube';
+import type { LiveClusters } from '#live';
+import { appKeyLogFields, appLogFields, finalizers, instanceName, keyOf, kindFinder, refOf, refOfStatus } from '#model';
+import type { AppKey, Application, KubeObject, ObjectName, ResourceKey } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
 import type { UnresolvedDestination } from '#settings';
-import { hasHookFinalizer, isPostDeleteHook, isPreDeleteHook, removeHookFinalizer, waveOf } from '#sync';
+import { isPreDeleteHook, waveOf } from '#sync';
 import type { Logger } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
@@ -30,15 +18,14 @@ import type { Comparer } from '../comparison/comparer.ts';
 import { ClusterNotReady, DeletionBlocked } from '../shared/errors.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
-import type { DeleteHook } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
-import type { GuardedWriter } from '../write/writer.ts';
+import { DeleteHooks, hasFinalizer, ignoreGone, parallelDeletes } from './delete-hooks.ts';
+import type { BlockedOn, DeletionContext } from './delete-hooks.ts';
 import { groupByMark } from './former-marks.ts';
 import {
   describeObjects,
-  hasDeletePolicy,
   isBlind,
   isDeletable,
   isNeededByHooks,
@@ -46,7 +33,6 @@ import {
   lacksApproval,
   logName,
   refuseUnreadKinds,
-  withStableNames,
 } from './deletion-rules.ts';
 import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
 
@@ -82,26 +68,8 @@ const stuckDeletionMs = 300_000;
 /** After this time the Application shows why its operation cannot be terminated. */
 const terminationLimitMs = 60_000;
 const operationEnd: WaitReason = { cause: 'running operation', what: 'waiting for the end of the operation' };
-/** How long a failed delete hook stays, with its logs, before it is created again. */
-const failedHookMs = 60_000;
 const stuckDeletionAdvice =
   'Removing its finalizers deletes the Application immediately and leaves its remaining resources behind.';
-const parallelDeletes = 20;
-
-const isOfType: Readonly<Record<DeleteHook, (object: KubeObject) => boolean>> = {
-  PreDelete: isPreDeleteHook,
-  PostDelete: isPostDeleteHook,
-};
-
-/** Why this step is blocked; `'continue'`: it is not, `undefined`: it is finished. */
-type BlockedOn = WaitReason | 'continue' | undefined;
-
-/** The application, cluster and writer of a deletion step. */
-interface DeletionContext {
-  readonly bound: BoundApplication;
-  readonly cluster: LiveCluster;
-  readonly writer: GuardedWriter;
-}
 
 /** Live objects of the last comparison, or tracked. */
 interface DeclaredObjects {
@@ -125,9 +93,11 @@ interface DeclaredObjects {
 export class Deleter {
   readonly #deps: DeleterDeps;
   readonly #config: DeleterConfig;
+  readonly #hooks: DeleteHooks;
 
   constructor(deps: DeleterDeps, config: DeleterConfig) {
     this.#deps = deps;
+    this.#hooks = new DeleteHooks({ ...deps, managed: (...args) => this.#managed(...args) });
     this.#config = config;
   }
 
@@ -195,7 +165,7 @@ export class Deleter {
     delete this.#deps.memories.of(key).unclaimedSince;
     const context = await this.#context(bound, work);
     if (hasFinalizer(app, finalizers.preDelete)) {
-      return (await this.#runHooks(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
+      return (await this.#hooks.run(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
     }
     const needsHooks = hasFinalizer(app, finalizers.postDelete) || hasFinalizer(app, cleanupFinalizers.PostDelete);
     if (cascadeFinalizer(app) !== undefined) {
@@ -207,10 +177,10 @@ export class Deleter {
       if (left !== undefined || !needsHooks) return left ?? this.#without(app, cascadeNames);
     }
     if (hasFinalizer(app, finalizers.postDelete)) {
-      return (await this.#runHooks(context, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
+      return (await this.#hooks.run(context, 'PostDelete', signal)) ?? this.#without(app, [finalizers.postDelete]);
     }
     const type = hasFinalizer(app, cleanupFinalizers.PreDelete) ? 'PreDelete' : 'PostDelete';
-    return (await this.#cleanUp(context, type, signal)) ?? this.#without(app, [cleanupFinalizers[type]]);
+    return (await this.#hooks.cleanUp(context, type, signal)) ?? this.#without(app, [cleanupFinalizers[type]]);
   }
 
   async #context(bound: BoundApplication, { signal, place }: StepWork): Promise<DeletionContext> {
@@ -277,9 +247,7 @@ export class Deleter {
     }
     const going = objects.filter((object) => object.metadata.deletionTimestamp !== undefined && !isHeld(object));
     // The sync that created a hook is over, or was lost with a restored etcd: it removes nothing.
-    const hooks = going.filter(hasHookFinalizer);
-    const { clock } = this.#deps;
-    await mapLimit(hooks, parallelDeletes, (hook) => removeHookFinalizer(hook, { writer, clock, signal }));
+    await this.#hooks.release(context, going, signal);
     if (going.length > 0) {
       log(`${objects.length} objects remaining for deletion`);
       return { cause: 'object deletion', what: `waiting for the deletion of ${describeObjects(going)}` };
@@ -359,86 +327,6 @@ export class Deleter {
     refuseUnreadKinds(known, cluster);
     return objects;
   }
-
-  /** Creates the missing hooks of a type and waits for all of them. */
-  async #runHooks(context: DeletionContext, type: DeleteHook, signal: AbortSignal): Promise<BlockedOn> {
-    const hooks = withStableNames((await this.#targets(context, signal)).filter(isOfType[type]), type, context.bound);
-    const live = await this.#managed(context, hooks, signal);
-    const missing = hooks.filter((hook) => !live.has(keyOf(hook)));
-    const { misplaced } = context.bound.gate;
-    if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
-    if (type === 'PostDelete') this.#deps.memories.of(context.bound.key).hasPostDeleteBegun = true;
-    for (const hook of missing) {
-      await context.writer.create(hook, signal).catch((error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-      });
-    }
-    const log = this.#logOf(context);
-    for (const hook of missing) log(`Creating ${type} hook resource: ${logName(hook)}`);
-    if (missing.length > 0) {
-      log(`Created ${missing.length} ${type} hooks`);
-      return 'continue';
-    }
-    const present = hooks.flatMap((hook) => live.get(keyOf(hook)) ?? []);
-    const degraded = present.filter((hook) => this.#health(hook, context) === 'Degraded');
-    if (degraded.length > 0) await this.#retryFailed(context, type, degraded, signal);
-    const running = present.filter((hook) => this.#health(hook, context) === 'Progressing');
-    if (running.length > 0) log(`Waiting for ${running.length} ${type} hooks to complete`);
-    return running.length === 0 ? undefined : hookWait('end', type, running);
-  }
-
-  /**
-   * Keeps failed hooks for a while, with their logs, and deletes them for the next attempt. In Argo
-   * CD they are gone as soon as they have failed.
-   * @throws DeletionBlocked
-   */
-  async #retryFailed(
-    context: DeletionContext,
-    type: DeleteHook,
-    degraded: readonly KubeObject[],
-    signal: AbortSignal,
-  ): Promise<never> {
-    const memory = this.#deps.memories.of(context.bound.key);
-    const now = this.#deps.clock.now();
-    memory.hooksFailedAt ??= now;
-    if (now - memory.hooksFailedAt >= failedHookMs) {
-      delete memory.hooksFailedAt;
-      this.#logOf(context)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
-      for (const hook of degraded) await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
-    }
-    const names = degraded.map((hook) => `${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
-    throw new DeletionBlocked(`${type} hook(s) failed: ${names.join(', ')}`);
-  }
-
-  /** Deletes the hooks of a type according to their delete policy. */
-  async #cleanUp(context: DeletionContext, type: DeleteHook, signal: AbortSignal): Promise<BlockedOn> {
-    const live = [...(await this.#managed(context, [], signal)).values()].filter(isOfType[type]);
-    const worst = live.map((hook) => this.#health(hook, context)).reduce(worseOf, 'Healthy');
-    const doomed = live.filter(
-      (hook) =>
-        (worst === 'Healthy' && hasDeletePolicy(hook, 'HookSucceeded', 'hook-succeeded')) ||
-        (worst === 'Degraded' && hasDeletePolicy(hook, 'HookFailed', 'hook-failed')),
-    );
-    const log = this.#logOf(context);
-    for (const hook of doomed) {
-      if (hook.metadata.deletionTimestamp !== undefined) continue;
-      log(`Deleting ${type} hook ${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
-      await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
-    }
-    if (doomed.length > 0) log(`Waiting for ${doomed.length} ${type} hooks to be deleted`);
-    return doomed.length === 0 ? undefined : hookWait('deletion', type, doomed);
-  }
-
-  #targets({ bound, cluster }: DeletionContext, signal: AbortSignal): Promise<readonly KubeObject[]> {
-    const revisions = sourcesOf(bound.app.spec).map((source) => source.targetRevision ?? '');
-    const cache = { revision: 'cached', manifests: 'cached' } as const;
-    const request = { bound, revisions, cache, localManifests: [] };
-    return this.#deps.comparer.targets(request, cluster, signal);
-  }
-
-  #health(object: KubeObject, { bound }: DeletionContext): HealthStatusCode {
-    return healthOf(object, bound.settings)?.status ?? 'Healthy';
-  }
 }
 
 const awaitingConfirmation: WaitReason = {
@@ -446,29 +334,7 @@ const awaitingConfirmation: WaitReason = {
   what: 'waiting for the deletion to be confirmed (argocd.argoproj.io/deletion-approved)',
 };
 
-function hookWait(event: 'end' | 'deletion', type: DeleteHook, hooks: readonly KubeObject[]): WaitReason {
-  return { cause: 'delete hook', what: `waiting for the ${event} of ${type} hook(s) ${describeObjects(hooks)}` };
-}
-
-function hasFinalizer(app: Application, name: string): boolean {
-  return app.metadata.finalizers?.includes(name) ?? false;
-}
-
 /** The first one in the list decides how resources are deleted. */
 function cascadeFinalizer(app: Application): string | undefined {
   return app.metadata.finalizers?.find((name) => cascadeNames.includes(name));
-}
-
-function worseOf(a: HealthStatusCode, b: HealthStatusCode): HealthStatusCode {
-  return isWorseHealth(a, b) ? b : a;
-}
-
-/**
- * Treats missing and replaced objects as deleted. The next step rereads objects that changed
- * meanwhile.
- */
-async function ignoreGone(deletion: Promise<unknown>): Promise<void> {
-  await deletion.catch((error: unknown) => {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  });
 }

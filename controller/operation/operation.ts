@@ -36,7 +36,7 @@ import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
 import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
-import { stepWait } from '../report/waits.ts';
+import { runningHooks, stepWait } from '../report/waits.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
@@ -276,7 +276,8 @@ export class OperationProcessor {
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       pass.logger.warn('A step of an operation failed', { error });
-      return redactedState({ ...state, phase: 'Error', message: messageOf(error) });
+      const doubt = state.phase === 'Terminating' ? hooksMayRun(state) : '';
+      return redactedState({ ...state, phase: 'Error', message: `${messageOf(error)}${doubt}` });
     }
   }
 
@@ -393,7 +394,7 @@ export class OperationProcessor {
     }
     memory.terminatingSince ??= this.#now();
     if (this.#now() - memory.terminatingSince < terminateLimitMs) return { requeueAfterMs: afterMs };
-    const failure = `Operation termination had errors: ${message}, its hooks may still run`;
+    const failure = `Operation termination had errors: ${message}${hooksMayRun(state)}`;
     const ended = { ...state, phase: 'Error' as const, message: failure };
     const next = endPass({ ...notTimedOut, state: ended, now: this.#now() });
     return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
@@ -406,6 +407,14 @@ export class OperationProcessor {
   #now(): number {
     return this.#deps.clock.now();
   }
+}
+
+/** Hooks are left to run if they cannot be ended: the project is gone, or the destination. */
+function hooksMayRun({ syncResult }: OperationState): string {
+  const [hook, ...others] = runningHooks(syncResult?.resources ?? []);
+  if (hook === undefined) return '';
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `; its hook ${hook.kind} ${hook.namespace}/${hook.name}${more} may still run`;
 }
 
 /** The level of the comparison that must follow; undefined: nothing can have changed. */

@@ -142,7 +142,8 @@ export class Syncer {
     if (refusal !== undefined && !terminating) return failedStep(pinned, refusal.phase, refusal.message);
     let user: string | undefined;
     try {
-      user = bound.identity.syncs();
+      // As for a deletion: a missing service account must not let hooks run on.
+      user = terminating ? bound.identity.deletes() : bound.identity.syncs();
     } catch (error) {
       return failedStep(pinned, 'Error', messageOf(error));
     }
