@@ -713,6 +713,7 @@ const hidesMore = 'what is deployed stays the same; less of it is shown';
 const atSync = 'about how a sync sends it; the difference itself shows in the comparison';
 const outage = 'about outages that are still to come; a repository that cannot be read now is reported as such';
 const undetected: Readonly<Record<string, string>> = {
+  '`.gitattributes`': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,
   'source hydrator: Applications with an error': byHydrator,
