@@ -745,6 +745,7 @@ const atSync = 'about how a sync sends it; the difference itself shows in the co
 const outage = 'about outages that are still to come; a repository that cannot be read now is reported as such';
 const undetected: Readonly<Record<string, string>> = {
   '`.gitattributes`': byComparison,
+  'a chart of a registry by its digest (`targetRevision: sha256:…`)': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,
   'source hydrator: Applications with an error': byHydrator,
