@@ -32,10 +32,16 @@ export class SourceFailed extends DesiredError {
   }
 }
 
-/** The branch, tag or commit does not exist. The user corrects targetRevision, or pushes it. */
+/**
+ * The branch, tag, commit or version does not exist. The user corrects targetRevision or pushes it.
+ */
 export class RevisionNotFound extends DesiredError {
-  constructor(revision: string, details: ErrorDetails = {}) {
-    super('DESIRED_REVISION', `unable to resolve '${revision}' to a commit SHA: revision not found`, details);
+  constructor(
+    revision: string,
+    details: ErrorDetails = {},
+    message = `unable to resolve '${revision}' to a commit SHA: revision not found`,
+  ) {
+    super('DESIRED_REVISION', message, details);
   }
 }
 

@@ -76,7 +76,7 @@ const sourceRules: readonly MessageRule[] = [
     'renderer',
   ],
   [/app path (?:does not exist|is (?:absolute|not a directory))/, 'path'],
-  [/unable to resolve '.*' to a commit SHA|revision not found/, 'revision'],
+  [/unable to resolve '.*' to a commit SHA|revision not found|cannot get digest for revision/, 'revision'],
   [/GIT\/GPG:|gpg is not installed|verifying the signatures/, 'signature'],
   [/Failed to unmarshal "/, 'manifest'],
   [

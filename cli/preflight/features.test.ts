@@ -107,6 +107,37 @@ const appCases: readonly AppCase[] = [
     [['differs', rows.otherTypes, 'spec.source.plugin']],
   ],
   ['Jsonnet', application(source({ directory: { jsonnet: { libs: ['vendor'] } } })), {}, []],
+  [
+    'values and file parameters by plugins of helm',
+    application(
+      source({
+        helm: { valueFiles: ['secrets://a.yaml', 'https://h/x'], fileParameters: [{ name: 'a', path: 's3://b/c' }] },
+      }),
+    ),
+    { cm: { 'helm.valuesFileSchemes': 'https,secrets,s3' } },
+    [
+      ['refused', rows.helmPlugins, 'spec.source.helm.valueFiles[0]'],
+      ['refused', rows.helmPlugins, 'spec.source.helm.fileParameters[0]'],
+    ],
+  ],
+  [
+    'plugins of kustomize for an Application that kustomize renders',
+    application({}, { status: { sourceType: 'Kustomize' } }),
+    { cm: { 'kustomize.buildOptions': '--enable-helm --enable-alpha-plugins --enable-exec' } },
+    [['differs', rows.execPlugins, 'spec.source.path']],
+  ],
+  [
+    'plugins of kustomize for an Application of plain YAML',
+    application({}, { status: { sourceType: 'Directory' } }),
+    { cm: { 'kustomize.buildOptions': '--enable-alpha-plugins' } },
+    [],
+  ],
+  [
+    'plugins of kustomize that are off',
+    application(source({ kustomize: { namePrefix: 'a-' } })),
+    { cm: { 'kustomize.buildOptions': '--enable-alpha-plugins=false' } },
+    [],
+  ],
   ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
   ['OCI', application({ source: { repoURL: 'oci://r.example.com/x' } }), {}, []],
   [
@@ -713,6 +744,8 @@ const hidesMore = 'what is deployed stays the same; less of it is shown';
 const atSync = 'about how a sync sends it; the difference itself shows in the comparison';
 const outage = 'about outages that are still to come; a repository that cannot be read now is reported as such';
 const undetected: Readonly<Record<string, string>> = {
+  '`.gitattributes`': byComparison,
+  'a chart of a registry by its digest (`targetRevision: sha256:…`)': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,
   'source hydrator: Applications with an error': byHydrator,

@@ -60,6 +60,7 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
     const where = multiple ? `spec.sources[${i}]` : 'spec.source';
     const seen = multiple ? app.status?.sourceTypes?.[i] : app.status?.sourceType;
     found.push(...typeFeatures(source, where, seen));
+    found.push(...programFeatures(source, where, seen, installation.settings));
     found.push(...addressFeatures(source, where));
     found.push(...repositoryFeatures(source.repoURL, projectOf(app), installation));
     if (/^[0-9a-f]{7,39}$/.test(source.targetRevision ?? ''))
@@ -116,6 +117,39 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
   const feature =
     'config management plugin source: the sidecar of the plugin must stand beside this controller, or beside the repo-server of --repo-server-plugins-only';
   return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
+}
+
+/**
+ * Programs that kustomize and helm start. A kustomization is read only when it is rendered, so that
+ * is where its generators are named.
+ */
+function programFeatures(
+  source: ApplicationSource,
+  where: string,
+  seen: string | undefined,
+  { raw }: InstallationFacts['settings'],
+): readonly UsedFeature[] {
+  const values = [...filesIn(source, 'valueFiles'), ...filesIn(source, 'fileParameters')]
+    .filter(({ text }) => /^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i.test(text))
+    .map(({ text, field }): UsedFeature => ({
+      feature: `values by a plugin of helm (${text.slice(0, text.indexOf(':'))}): use a config management plugin, or --repo-server`,
+      where: `${where}.${field}`,
+      severity: 'refused',
+      row: rows.helmPlugins,
+    }));
+  const options = Object.entries(raw).filter(([key]) => /^kustomize\.buildOptions(?:\.|$)/.test(key));
+  const hasPlugins = options.some(([, text]) => /--enable[-_]alpha[-_]plugins(?!=(?:0|f|false)\b)/i.test(text));
+  if (!hasPlugins || (source.kustomize === undefined && seen !== 'Kustomize')) return values;
+  return [
+    ...values,
+    {
+      feature:
+        'plugins of kustomize are on: a generator that runs a program (KSOPS) is refused, and its comparison names it',
+      where: `${where}.path`,
+      severity: 'differs',
+      row: rows.execPlugins,
+    },
+  ];
 }
 
 const azure = ['azureServicePrincipalClientSecret', 'azureServicePrincipalClientId', 'azureServicePrincipalClientID'];

@@ -5,7 +5,9 @@
 export const rows = {
   addresses: 'addresses of sources that programs read differently',
   otherTypes: 'config management plugins',
+  execPlugins: 'Kustomize: generators, transformers and functions that run a program (KSOPS, `exec`)',
   generator: 'manifests come from',
+  helmPlugins: 'Helm: values files by a plugin of helm (`secrets://` of helm-secrets, `s3://`)',
   repoServerVariables: 'variables of the repo-server, where the controller renders',
   shortSha: 'a short commit SHA',
   credentials: 'Google and Azure credentials, LFS',

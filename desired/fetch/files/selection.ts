@@ -31,7 +31,7 @@ export class Selection {
 
   /**
    * Adds the file or directory at a path from the root; a missing path is ignored.
-   * @throws SourcePathError for a link that leads out; UnsupportedSource for a submodule
+   * @throws SourcePathError for a link that leads out, or a submodule
    */
   add(segments: readonly string[]): void {
     const spot = this.#walk([], segments);

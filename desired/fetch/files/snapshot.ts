@@ -1,4 +1,4 @@
-import { DesiredError, SourcePathError, UnsupportedSource } from '../../errors.ts';
+import { DesiredError, SourcePathError } from '../../errors.ts';
 import type { DirectoryNode, SubmoduleNode, Tree } from './tree.ts';
 
 /** The files of one revision, whatever their source. They are not on disk. */
@@ -52,13 +52,14 @@ export function refuseOutsideLinks(snapshot: Snapshot, what: string): void {
     throw new DesiredError('DESIRED_PATH', `${what} contains out-of-bounds symlinks. file: ${link}`);
 }
 
+const switchedOff = 'submodules are switched off (--enable-git-submodule, ARGOCD_GIT_MODULES_ENABLED)';
+
 /** Explains why the files of a submodule are missing. */
-export function submoduleError(path: string, { fault }: SubmoduleNode): DesiredError {
-  if (fault === undefined) return new UnsupportedSource(`Git submodules ("${path}")`);
+export function submoduleError(path: string, { fault = switchedOff }: SubmoduleNode): SourcePathError {
   return new SourcePathError(`the submodule "${path}" cannot be read: ${fault}`);
 }
 
-/** @throws SourcePathError, UnsupportedSource */
+/** @throws SourcePathError */
 export function directoryAt(tree: Tree, segments: readonly string[], shown: string): DirectoryNode {
   const found = tree.lookup(segments);
   if (found.kind === 'outside') throw new SourcePathError(`${shown}: app path outside root`);

@@ -79,6 +79,8 @@ export class Tree {
   readonly root: DirectoryNode = { kind: 'directory', oid: '', children: new Map() };
   readonly links: { readonly path: string; readonly node: LinkNode }[] = [];
   readonly submodules: { readonly path: string; readonly node: SubmoduleNode }[] = [];
+  /** The files `.gitattributes`, of all folders. */
+  readonly attributeFiles: { readonly path: string; readonly node: FileNode | LinkNode }[] = [];
   #weight = 0;
 
   /** Estimated memory in bytes, for trees that were read from a listing. */
@@ -192,7 +194,9 @@ export class Tree {
     const path = (): string => bytes.toString('utf8', tab + 1, stop);
     if (node.kind === 'link') this.links.push({ path: path(), node });
     if (node.kind === 'submodule') this.submodules.push({ path: path(), node });
-    const isListed = node.kind === 'link' || node.kind === 'submodule';
+    const isAttributes = name === '.gitattributes' && (node.kind === 'file' || node.kind === 'link');
+    if (isAttributes) this.attributeFiles.push({ path: path(), node });
+    const isListed = node.kind === 'link' || node.kind === 'submodule' || isAttributes;
     this.#weight += entryBytes + name.length + (isListed ? listedBytes + (stop - tab) : 0);
     read.parent?.children.set(name, node);
   }

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedMutex, newAbortController } from '#base';
-import type { RandomSource } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
@@ -17,6 +16,7 @@ import { TenantSlots } from '../shared/tenant-slots.ts';
 import { MirrorStore } from './mirrors.ts';
 import { isFullSha } from './refs.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
+import { checkoutSize, readCheckout } from '../files/checkout-bytes.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import type { Tree } from '../files/tree.ts';
 import { checkUrl } from '../shared/input-checks.ts';
@@ -36,7 +36,7 @@ export class GitRepositories {
   readonly #described = new DescribedCommits();
   readonly #folders: CommitFolders;
 
-  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'> & { readonly random: RandomSource }) {
+  constructor(deps: Omit<GitRepositoryDeps, 'onUse' | 'trees' | 'folders'>) {
     this.#folders = new CommitFolders(deps);
     this.#mirrors = new MirrorStore(deps);
     const { listParallelism } = deps.limits;
@@ -94,7 +94,8 @@ export class GitRepositories {
       key: from.key,
       revision,
       tree,
-      read: (blobs, inner) => from.read(blobs, inner),
+      read: (files, inner) => readCheckout((blobs, work) => from.read(blobs, work), files, inner),
+      measure: (files) => Promise.resolve(files.reduce((sum, file) => sum + checkoutSize(file), 0)),
       withGitFolder: (inner, body) => this.#folders.use(from, revision, inner, body),
     };
   }

@@ -1,12 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KeyedMutex, newAbortController, omit } from '#base';
-import type { Clock } from '#base';
+import type { Clock, RandomSource } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
 import { CommandError, DesiredError, MirrorLost, RevisionNotFound, SizeLimitExceeded } from '../../errors.ts';
 import { joined, parseBatch, partsOf, takeBatch } from './blob-batches.ts';
 import type { PendingRead } from './blob-batches.ts';
+import { readCommitTree } from './commit-tree.ts';
+import type { TreeReader } from './commit-tree.ts';
 import { remoteFailure } from '../shared/remote-failure.ts';
 import type { Git, GitRun } from './git.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
@@ -18,10 +20,11 @@ import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { ResolvedRef, Refs } from './refs.ts';
 import { withGitRetries } from './retries.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
-import { Tree } from '../files/tree.ts';
+import type { Tree } from '../files/tree.ts';
 
 export interface GitRepositoryDeps {
   readonly clock: Clock;
+  readonly random: RandomSource;
   readonly git: Git;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
@@ -383,27 +386,20 @@ export class GitRepository {
     );
   }
 
-  async #readTree(commit: string, signal: AbortSignal): Promise<Tree> {
-    const generation = this.#generation;
-    const args = ['ls-tree', '-r', '-t', '-l', '-z', '--full-tree', commit];
-    const result = await this.#git(args, signal, {}).catch((error: unknown) => {
-      if (!(error instanceof CommandError) || error.code !== 'COMMAND_OUTPUT') throw error;
-      throw new SizeLimitExceeded(`the repository has too many files and folders at ${commit}`);
-    });
-    if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
-    const tree = await Tree.parse(result.stdout, this.#deps.limits);
-    await this.#readLinks(tree, signal);
-    return tree;
-  }
-
-  async #readLinks(tree: Tree, signal: AbortSignal): Promise<void> {
-    const short = tree.links.filter(({ node }) => node.size <= 4096);
-    if (short.length === 0) return;
-    const contents = await this.read(
-      short.map(({ node }) => node),
-      signal,
-    );
-    for (const { node } of short) node.target = Buffer.from(contents.get(node.oid) ?? []).toString('utf8');
+  #readTree(commit: string, signal: AbortSignal): Promise<Tree> {
+    const from: TreeReader = {
+      directory: this.#directory,
+      random: this.#deps.random,
+      limits: this.#deps.limits,
+      read: (blobs, inner) => this.read(blobs, inner),
+      run: async (args, more) => {
+        const generation = this.#generation;
+        const result = await this.#git(args, signal, more);
+        if (result.exitCode !== 0) throw await this.#broken(commit, generation, result.stderr);
+        return result.stdout;
+      },
+    };
+    return readCommitTree(commit, from, signal);
   }
 
   /**

@@ -56,9 +56,10 @@ export class Lfs {
           blobs.filter(({ size }) => size <= maxPointerBytes),
           signal,
         );
-        const sizeOf = ({ oid, size }: (typeof blobs)[number]): number =>
-          pointerOf(found.get(oid) ?? new Uint8Array())?.size ?? size;
-        return blobs.reduce((sum, blob) => sum + sizeOf(blob), 0);
+        const pointers = blobs.map(({ oid }) => pointerOf(found.get(oid) ?? new Uint8Array()));
+        const others = blobs.filter((_blob, i) => pointers[i] === undefined);
+        const bytes = (await snapshot.measure?.(others, signal)) ?? others.reduce((sum, { size }) => sum + size, 0);
+        return pointers.reduce((sum, pointer) => sum + (pointer?.size ?? 0), bytes);
       },
       read: async (blobs, signal) => {
         const contents = new Map(await snapshot.read(blobs, signal));

@@ -59,7 +59,19 @@ describe('submodules', () => {
     const inner = bench.repository({ 'b.yaml': map('b') });
     const outer = bench.repository({ 'app/a.yaml': map('a') });
     add(outer, inner.path, 'app/sub');
-    expect((await failureOf(render(outer, 'app'))).message).toMatch(/Git submodules/);
+    expect((await failureOf(render(outer, 'app'))).message).toBe(
+      'the submodule "sub" cannot be read: submodules are switched off (--enable-git-submodule, ARGOCD_GIT_MODULES_ENABLED)',
+    );
+  });
+
+  it('are not fetched beyond a limit, which the error names', async () => {
+    const outer = bench.repository({ 'app/a.yaml': map('a') });
+    const commit = outer.git('rev-parse', 'HEAD');
+    for (let i = 0; i <= 100; i += 1) outer.git('update-index', '--add', '--cacheinfo', `160000,${commit},app/sub${i}`);
+    outer.git('commit', '--quiet', '-m', 'many');
+    expect((await failureOf(render(outer, 'app/sub7'))).message).toBe(
+      'the submodule "app/sub7" cannot be read: the repository has more than 100 submodules',
+    );
   });
 
   it('may contain links into the outer repository, but not out of it', async () => {

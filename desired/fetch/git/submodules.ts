@@ -40,7 +40,12 @@ export class Submodules {
   async complete(repository: Repository, snapshot: Snapshot, context: SubmoduleContext): Promise<Snapshot> {
     const { signal, sourceRepos, depth = 0 } = context;
     const { submodules } = snapshot.tree;
-    if (submodules.length === 0 || submodules.length > maxSubmodules || depth === maxDepth) return snapshot;
+    if (submodules.length === 0) return snapshot;
+    const excess =
+      submodules.length > maxSubmodules
+        ? `the repository has more than ${maxSubmodules} submodules`
+        : depth === maxDepth && `submodules are nested more than ${maxDepth} deep`;
+    if (excess !== false) return withMounts(snapshot, new Map(submodules.map(({ path }) => [path, excess])));
     const key = hashJson([snapshot.key, snapshot.revision, depth, sourceRepos ?? null]);
     const known = this.#complete.get(key);
     if (known !== undefined) return known;

@@ -90,7 +90,9 @@ describe('OCI artifacts', () => {
     expect((await render({ targetRevision: second }, at('team/config'))).objects[0]).toMatchObject({
       data: { v: '2' },
     });
-    expect(await fault({ targetRevision: 'gone' }, at('team/config'))).toMatch(/unable to resolve 'gone'/);
+    expect(await fault({ targetRevision: 'gone' }, at('team/config'))).toMatch(
+      /^cannot get digest for revision gone: .*team\/config:gone: not found$/,
+    );
     expect(await fault({ targetRevision: '>=9' }, at('team/config'))).toMatch(
       /version matching constraint not found in 5 tags/,
     );
@@ -294,6 +296,38 @@ describeWithTool('helm', 'Helm charts in a registry', () => {
         { repoURL: `${registry.host}/charts`, chart: 'web', targetRevision: '7.0.0' },
         at('', { url: `${registry.host}/charts` }),
       ),
-    ).toMatch(/unable to resolve '7\.0\.0'/);
+    ).toBe(`cannot get digest for revision 7.0.0: ${registry.host}/charts/web:7.0.0: not found`);
+  });
+
+  it('are pinned by a digest as well as by a version (argo-cd 24970, 25078)', async () => {
+    const first = registry.push('charts/web', ['1.0.0'], chartArtifact(chartArchive('web', '1.0.0')));
+    const second = registry.push('charts/web', ['1.0.0'], chartArtifact(chartArchive('web', '1.0.1')));
+    expect(first).not.toBe(second);
+    const url = `${registry.host}/charts`;
+    const repository = at('', { url, type: 'helm' });
+    for (const [digest, version] of [
+      [first, '1.0.0'],
+      [second, '1.0.1'],
+    ] as const)
+      expect(await render({ repoURL: url, chart: 'web', targetRevision: digest }, repository)).toMatchObject({
+        revision: digest,
+        sourceType: 'Helm',
+        objects: [{ data: { version } }],
+      });
+    const missing = `sha256:${'0'.repeat(64)}`;
+    const pinned = (targetRevision: string): Promise<string> =>
+      fault({ repoURL: url, chart: 'web', targetRevision }, repository);
+    expect(await pinned(missing)).toBe(`${registry.host}/charts/web does not have ${missing}`);
+    registry.server.pages.set(`/v2/charts/web/manifests/${missing}`, { body: '{"layers":[]}' });
+    expect(await pinned(missing)).toBe(
+      `${registry.host}/charts/web returned content that does not have the digest ${missing}`,
+    );
+  });
+
+  it('without a tag `latest` say so in the words of a registry', async () => {
+    registry.push('charts/web', ['1.0.0'], chartArtifact(chartArchive('web', '1.0.0')));
+    expect(await fault({ path: '.', targetRevision: 'latest' }, at('charts/web'))).toBe(
+      `cannot get digest for revision latest: ${registry.host}/charts/web:latest: not found`,
+    );
   });
 });

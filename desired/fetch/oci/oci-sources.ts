@@ -32,7 +32,7 @@ interface TagListing {
 
 /**
  * Sources in a registry: artifacts (`oci://`, revisions are digests) and Helm charts (`chart`,
- * revisions are versions), as in Argo CD's util/oci and util/helm.
+ * revisions are versions or digests), as in Argo CD's util/oci and util/helm.
  * Deliberate differences: tag lists are cached as long as Git refs; a constraint may resolve to a
  * version with build metadata ("1.0.0+a", tag "1.0.0_a").
  */
@@ -72,10 +72,12 @@ export class OciSources {
     return found.digest;
   }
 
-  /** Resolves a revision to a chart version; a version is returned without a request. */
+  /**
+   * Resolves a revision to a chart version; a version or digest is returned without a request.
+   */
   async resolveChart(at: RegistryChart, revision: string, noCache: boolean, signal: AbortSignal): Promise<string> {
     checkChartName(at.chart);
-    if (parseVersion(revision) !== undefined) return revision;
+    if (isDigest(revision) || parseVersion(revision) !== undefined) return revision;
     const name = ociRepositoryOf(at.repository, at.chart);
     return pickVersion(revision, await this.#versions(at.repository, name, noCache, signal));
   }
@@ -203,9 +205,10 @@ function invalidArtifact(message: string): DesiredError {
 
 function notFound(at: OciRepository, revision: string): RepositoryError | RevisionNotFound {
   if (isDigest(revision)) return new RepositoryError(`${at.host}/${at.name} does not have ${revision}`);
-  return new RevisionNotFound(revision === '' ? 'latest' : revision, {
-    fields: { repository: `${at.host}/${at.name}` },
-  });
+  const tag = revision === '' ? 'latest' : revision;
+  const repository = `${at.host}/${at.name}`;
+  const message = `cannot get digest for revision ${tag}: ${repository}:${tag}: not found`;
+  return new RevisionNotFound(tag, { fields: { repository } }, message);
 }
 
 function tagOf(version: string): string {

@@ -138,7 +138,7 @@ const jsonnetIn = new WeakMap<DirectoryNode, { readonly recurse: boolean; readon
  * The files of a directory source in lexical order (Argo CD: getPotentiallyValidManifests). Filters
  * in this order: extension, link inside the repository, regular file, exclude, include. Globs match
  * the path relative to the application's directory; `*` also matches `/`.
- * @throws DesiredError for a link that leaves the repository; UnsupportedSource for a submodule
+ * @throws DesiredError for a link that leaves the repository; SourcePathError for a submodule
  */
 function candidatesOf(scope: DirectoryScope, logger: Logger): ManifestCandidate[] {
   const { options } = scope;

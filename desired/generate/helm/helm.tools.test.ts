@@ -305,6 +305,22 @@ describeWithTool('helm', 'rendering Helm charts', () => {
     expect(error.message).not.toContain(bench.root);
   });
 
+  it.each(['secrets://enc.yaml', 'secrets+age-import:///k/key.txt?enc.yaml', 'S3://bucket/v.yaml'])(
+    'refuses values of a helm plugin by name, with the way out: %s',
+    async (path) => {
+      const scheme = path.slice(0, path.indexOf(':')).toLowerCase();
+      const { options } = requestOf({ repoURL: '' }, bareRepository(''));
+      const more = { options: { ...options, valuesFileSchemes: ['https', scheme] } };
+      for (const helm of [{ valueFiles: [path] }, { fileParameters: [{ name: 'a', path }] }]) {
+        const { message } = await failureOf(bench.render(bench.repository(chart), { path: 'chart', helm }, more));
+        expect(message).toContain(`the values file "${scheme}://…" needs a plugin of helm`);
+        expect(message.includes('(helm-secrets)')).toBe(scheme.startsWith('secrets'));
+        expect(message).toContain('a config management plugin, or with the repo-server of Argo CD (--repo-server)');
+        expect(message).not.toContain('key.txt');
+      }
+    },
+  );
+
   // T-SEC-30
   it('follows no link of a values file out of its repository, nor through a reference', async () => {
     const values = bench.repository({ 'chart/Chart.yaml': chart['chart/Chart.yaml'], 'a/b/c/keep': '', 'r/keep': '' });

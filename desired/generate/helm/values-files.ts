@@ -104,8 +104,14 @@ export class ValuesFiles {
     const text = this.#substitute(raw);
     const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text)?.[1]?.toLowerCase();
     if (scheme !== undefined) {
-      if (request.options.valuesFileSchemes.includes(scheme)) return { kind: 'url', url: text };
-      throw new UnsafeInput(`the URL scheme '${scheme}' is not allowed`);
+      if (!request.options.valuesFileSchemes.includes(scheme))
+        throw new UnsafeInput(`the URL scheme '${scheme}' is not allowed`);
+      if (scheme === 'http' || scheme === 'https') return { kind: 'url', url: text };
+      throw new DesiredError(
+        'DESIRED_UNSUPPORTED',
+        `the values file "${scheme}://…" needs a plugin of helm${scheme.startsWith('secrets') ? ' (helm-secrets)' : ''}, and helm runs without plugins here: render it with a config management plugin, or with the repo-server of Argo CD (--repo-server)`,
+        { retry: 'never' },
+      );
     }
     const within = text.startsWith('/') ? [] : segments;
     return { kind: 'file', origin: this.own, segments: inside([...within, ...text.split('/')], text) };

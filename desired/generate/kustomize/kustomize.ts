@@ -40,6 +40,7 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
     snapshot,
     selection: new Selection(snapshot.tree),
     helm: buildOptions.withHelm,
+    withPlugins: buildOptions.withPlugins,
     isUnrestricted: buildOptions.isUnrestricted,
     folder: checkoutFolder,
     remotes: new RemoteBases(job.fetchRepository),
@@ -130,6 +131,7 @@ async function downloadChart(
 interface BuildOptions {
   readonly args: readonly string[];
   readonly withHelm: boolean;
+  readonly withPlugins: boolean;
   readonly isUnrestricted: boolean;
 }
 
@@ -143,9 +145,18 @@ function readBuildOptions(text: string): BuildOptions {
   const lifts = (word: string): boolean => /^--load[-_]restrictor=(?:LoadRestrictionsNone|none)$/.test(word);
   return {
     args: words.filter((word) => !lifts(word)),
-    withHelm: words.some((word) => /^--enable-helm(?:=(?!(?:0|f|F|false|FALSE|False)$).*)?$/.test(word)),
+    withHelm: hasSwitch(words, /^--enable-helm$/),
+    withPlugins: hasSwitch(words, /^--enable[-_]alpha[-_]plugins$/),
     isUnrestricted: words.some(lifts),
   };
+}
+
+/** Go's boolean flags: `--flag`, or with a value that is not false. */
+function hasSwitch(words: readonly string[], name: RegExp): boolean {
+  return words.some((word) => {
+    const [flag = '', value = 'true'] = word.split('=');
+    return name.test(flag) && !/^(?:0|f|F|false|FALSE|False)$/.test(value);
+  });
 }
 
 /** Reports whether the build needs the build environment: plugins can read it. */

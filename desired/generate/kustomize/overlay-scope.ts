@@ -27,6 +27,8 @@ export interface KustomizationScope {
   readonly selection: Selection;
   /** Helm charts may be inflated. */
   readonly helm: boolean;
+  /** `--enable-alpha-plugins`: without it, kustomize itself refuses programs. */
+  readonly withPlugins: boolean;
   /**
    * `LoadRestrictionsNone`: files may lie outside the overlay that names them, within the
    * repository.

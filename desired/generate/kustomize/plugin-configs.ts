@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { DesiredError } from '../../errors.ts';
 import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
 import { textOf } from '../options.ts';
+import { refuseProgram } from './exec-plugins.ts';
 import { chartFieldNames, inflatedChart } from './inflated-charts.ts';
 import { goNames, withGoNames } from '../go-fields.ts';
 import { localPath, overlayName, webFile, webPattern } from './overlay-scope.ts';
@@ -55,6 +56,7 @@ function documentsIn(text: string, shown: string): readonly Json[] {
 function checkedConfig(place: OverlayContext, document: Json): Json {
   if (!isObject(document)) return document;
   const config = withGoNames(document, configNames, `a configuration of ${overlayName(place.here)}`);
+  if (place.scope.withPlugins) refuseProgram(config, overlayName(place.here));
   const items = ownMember(config, 'items');
   if (Array.isArray(items)) return { ...config, items: items.map((item) => checkedConfig(place, item as Json)) };
   const checked: Record<string, Json | undefined> = { ...config };
