@@ -75,6 +75,27 @@ const commandGroups: readonly { readonly title: string; readonly commands: Comma
     },
   },
   {
+    title: 'Act on an Application, with your own kubeconfig:',
+    commands: {
+      refresh: {
+        help: 'Compare an Application with what Git says now',
+        load: async () => (await import('./operate/commands.ts')).refresh,
+      },
+      sync: {
+        help: 'Sync an Application',
+        load: async () => (await import('./operate/commands.ts')).sync,
+      },
+      rollback: {
+        help: 'Sync an Application to an earlier deployment',
+        load: async () => (await import('./operate/commands.ts')).rollback,
+      },
+      terminate: {
+        help: 'End the operation of an Application',
+        load: async () => (await import('./operate/commands.ts')).terminate,
+      },
+    },
+  },
+  {
     title: 'Check local files:',
     commands: {
       manifests: { help: 'Render a source', load: async () => (await import('./commands/manifests.ts')).manifests },

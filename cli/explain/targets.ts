@@ -10,7 +10,7 @@ import type {
   RepositoriesResponse,
 } from '#api';
 import { DriftlessError } from '#base';
-import { nearest } from '../options/args.ts';
+import { nameHint } from '../process/name-hint.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { explainCluster } from './cluster.ts';
 import { explainReplica } from './replica.ts';
@@ -35,19 +35,9 @@ export interface ExplainedPage {
 /** No such object; names the nearest ones. */
 export class NothingToExplain extends DriftlessError {
   constructor(what: string, names: readonly string[], wanted: string) {
-    const distinct = [...new Set(names)];
-    const similar = nearest(wanted, distinct);
-    const hint = similar === undefined ? known(distinct) : `did you mean ${similar}?`;
+    const hint = nameHint(wanted, names);
     super('EXPLAIN_NOT_FOUND', `there is no ${what}${hint === '' ? '' : `: ${hint}`}`, { retry: 'never' });
   }
-}
-
-const maxNamed = 5;
-
-function known(names: readonly string[]): string {
-  if (names.length === 0) return '';
-  const rest = names.length - maxNamed;
-  return `known are ${names.slice(0, maxNamed).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
 /** @throws NothingToExplain */
@@ -70,11 +60,7 @@ async function application(reader: ApiReader, { namespace, name }: ExplainedTarg
   if (page !== undefined) return { explanation: explainApplication(page), page };
   const names = await applicationNames(reader);
   const wanted = `${namespace}/${name}`;
-  throw new NothingToExplain(
-    `Application ${wanted} that a replica owns and you may read`,
-    names,
-    names.find((each) => each.endsWith(`/${name}`)) ?? wanted,
-  );
+  throw new NothingToExplain(`Application ${wanted} that a replica owns and you may read`, names, wanted);
 }
 
 /** Enough for a fleet of 20,000. */

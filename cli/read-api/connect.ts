@@ -86,7 +86,8 @@ export async function withReader<T>(
   }
 }
 
-function loadConnection(path: string, context: string): Promise<LoadedConnection> {
+/** From a kubeconfig; in a pod, with an empty path, from its ServiceAccount. */
+export function loadConnection(path: string, context: string): Promise<LoadedConnection> {
   return path === '' ? inClusterConnection() : connectionFromKubeconfig(path, context === '' ? undefined : context);
 }
 

@@ -1,0 +1,86 @@
+import { UsageError } from '#base';
+import { describe, readArgs } from '../options/args.ts';
+import type { CommandContext } from '../process/command.ts';
+import { refreshApplication, startOperation, terminateOperation } from './operate.ts';
+import { rollbackOperation, syncOperation } from './operation.ts';
+import { operateOptions, operationOptions } from './options.ts';
+
+const exitCodes = 'Exit codes: 0 done, or requested without --wait; 1 failed or timed out; 2 wrong usage.';
+
+function helpOf(usage: string, text: string, options: Parameters<typeof describe>[0]): string {
+  return `${usage}\n\n${text}\n${exitCodes}\n\n${describe(options)}`;
+}
+
+const refreshOptions = {
+  hard: { flag: 'hard', kind: 'bool', default: false, help: 'Also render the manifests again.' },
+  ...operateOptions,
+} as const;
+const refreshUsage = 'usage: driftless refresh NAME [--hard] [--wait] [FLAGS]';
+
+/** `driftless refresh`: compares an Application with what Git says now. */
+export async function refresh(context: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(refreshOptions, context.argv, context.env);
+  if (config.help) {
+    context.output.out(helpOf(refreshUsage, 'Asks the controller to compare an Application now.', refreshOptions));
+    return 0;
+  }
+  return refreshApplication({ config, context, positionals, usage: refreshUsage }, config.hard);
+}
+
+const syncOptions = {
+  revision: { flag: 'revision', kind: 'string', default: '', help: 'Revision to sync to. Empty: that of the source.' },
+  resource: {
+    flag: 'resource',
+    kind: 'list',
+    default: [],
+    help: 'Sync only this resource: GROUP:KIND:NAME or GROUP:KIND:NAMESPACE/NAME; * stands for any, ! leaves it out. Can be repeated.',
+  },
+  ...operationOptions,
+  ...operateOptions,
+} as const;
+const syncUsage = `usage: driftless sync NAME [--revision R] [--prune] [--dry-run] [--wait] [FLAGS]
+       driftless sync NAME --resource GROUP:KIND:NAME [--resource ...]`;
+
+/** `driftless sync`: applies what Git says. */
+export async function sync(context: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(syncOptions, context.argv, context.env);
+  if (config.help) {
+    context.output.out(helpOf(syncUsage, 'Asks the controller to sync an Application.', syncOptions));
+    return 0;
+  }
+  const { revision, prune, dryRun, resource: resources } = config;
+  return startOperation({ config, context, positionals, usage: syncUsage }, 'sync', (app, username) =>
+    syncOperation(app, { revision, prune, dryRun, resources, username }),
+  );
+}
+
+const rollbackOptions = { ...operationOptions, ...operateOptions } as const;
+const rollbackUsage = 'usage: driftless rollback NAME [ID] [--prune] [--dry-run] [--wait] [FLAGS]';
+
+/** `driftless rollback`: syncs to an earlier deployment. */
+export async function rollback(context: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(rollbackOptions, context.argv, context.env);
+  if (config.help) {
+    const text = 'Asks the controller to sync to an entry of status.history; without ID: to the one before the last.';
+    context.output.out(helpOf(rollbackUsage, text, rollbackOptions));
+    return 0;
+  }
+  const [name = '', id, ...more] = positionals;
+  if (more.length > 0) throw new UsageError(rollbackUsage);
+  const { prune, dryRun } = config;
+  return startOperation({ config, context, positionals: [name], usage: rollbackUsage }, 'rollback', (app, username) =>
+    rollbackOperation(app, { id, prune, dryRun, username }),
+  );
+}
+
+const terminateUsage = 'usage: driftless terminate NAME [--wait] [FLAGS]';
+
+/** `driftless terminate`: ends the operation of an Application. */
+export async function terminate(context: CommandContext): Promise<number> {
+  const { config, positionals } = readArgs(operateOptions, context.argv, context.env);
+  if (config.help) {
+    context.output.out(helpOf(terminateUsage, 'Asks the controller to end the operation in progress.', operateOptions));
+    return 0;
+  }
+  return terminateOperation({ config, context, positionals, usage: terminateUsage });
+}

@@ -1,0 +1,45 @@
+import type { OptionSpec } from '../options/args.ts';
+import { help, structuredOutput } from '../options/common-options.ts';
+import { readApiOptions } from '../read-api/connect.ts';
+
+const { kubeconfig, context, controllerNamespace } = readApiOptions;
+
+/** Options of all commands that ask the controller to act on an Application. */
+export const operateOptions = {
+  namespace: {
+    flag: 'namespace',
+    short: 'n',
+    kind: 'string',
+    default: '',
+    help: 'Namespace of the Application. Empty: that of the controller.',
+  },
+  wait: { flag: 'wait', short: 'w', kind: 'bool', default: false, help: 'Wait until the controller has finished.' },
+  timeout: {
+    flag: 'timeout',
+    kind: 'duration',
+    default: 300_000,
+    min: 0,
+    help: 'Maximum time to wait with --wait, such as 90s or 10m; 0 waits without limit.',
+  },
+  kubeconfig,
+  context,
+  controllerNamespace,
+  output: structuredOutput,
+  help,
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+/** Options of commands that start a sync. */
+export const operationOptions = {
+  prune: { flag: 'prune', kind: 'bool', default: false, help: 'Delete resources that Git no longer has.' },
+  dryRun: { flag: 'dry-run', kind: 'bool', default: false, help: 'Only ask the API server, and change nothing.' },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+export interface OperateConfig {
+  readonly namespace: string;
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly kubeconfig: string;
+  readonly context: string;
+  readonly controllerNamespace: string;
+  readonly output: string;
+}
