@@ -450,6 +450,15 @@ describe('an Application', () => {
     await page.getByText(/^Blocked by Job web\/migrate: is Progressing/).waitFor();
   });
 
+  it('has the commands that a person runs next', async () => {
+    const { page } = await open('#/applications/argocd/shop-03');
+    const commands = page.getByRole('region', { name: 'Commands' });
+    await commands.getByText('driftless sync shop-03 -n argocd').waitFor();
+    api.change('shop-03', { operation: 'Running' });
+    await commands.getByText('driftless terminate shop-03 -n argocd').waitFor();
+    expect(await commands.getByText('driftless sync').count()).toBe(0);
+  });
+
   it('shows each source with its revision, the author and the message', async () => {
     const { page } = await open('#/applications/argocd/shop-03');
     const source = page.locator('.source');

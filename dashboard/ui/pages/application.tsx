@@ -9,12 +9,13 @@ import { favourites, toggleFavourite } from '../data/storage.ts';
 import { shortRevision, shortUrl } from '../logic/format.ts';
 import { applicationLink, clusterLink } from '../logic/routes.ts';
 import { Ago } from '../parts/ago.tsx';
+import { Command, shellWord } from '../parts/command.tsx';
 import { Differences } from '../parts/differences.tsx';
 import { Explained } from '../parts/explained.tsx';
 import { lazy } from '../parts/lazy.tsx';
 import { Operation } from '../parts/operation.tsx';
 import { PageTitle } from '../parts/shell.tsx';
-import { OutsideLinks, PageState, State } from '../parts/state.tsx';
+import { OutsideLinks, PageState, Panel, State } from '../parts/state.tsx';
 import { Timeline } from '../parts/timeline.tsx';
 
 /** The layout of graphs is loaded when it is needed. */
@@ -226,7 +227,23 @@ function TabContent({ tab, answer, path }: { tab: Tab; answer: ApplicationRespon
   return (
     <div class="columns">
       <Explained answer={answer} />
-      <Operation app={application} />
+      <div class="stack">
+        <Operation app={application} />
+        <Commands app={application} />
+      </div>
     </div>
+  );
+}
+
+/** The page changes nothing: what a person does next, with rights of their own. */
+function Commands({ app: { namespace, name, operation } }: { app: Application }): JSX.Element {
+  const isUnderWay = operation === 'Running' || operation === 'Terminating';
+  const actions = ['explain', 'refresh', ...(isUnderWay ? ['terminate'] : ['sync'])];
+  return (
+    <Panel title="Commands">
+      {actions.map((action) => (
+        <Command key={action} text={`driftless ${action} ${shellWord(name)} -n ${shellWord(namespace)}`} />
+      ))}
+    </Panel>
   );
 }
