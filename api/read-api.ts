@@ -153,7 +153,7 @@ export class ReadApi {
     const last = page.at(-1);
     const view = this.#index.view(showsClusters);
     const body: Pick<ApplicationsResponse, 'items' | 'total' | 'continue'> = {
-      items: page.map((item) => this.#index.summaryOf(item, view)),
+      items: page.map((item) => this.#index.rowOf(item, view)),
       total: found.length,
       ...(last === undefined || begin + limit >= found.length ? {} : { continue: continueAfter(last.key) }),
     };

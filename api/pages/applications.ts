@@ -3,6 +3,7 @@ import { appKeyOf, asApplication, destinationNamespaceOf, isAutomated, projectOf
 import { clusterKey } from '#sharding';
 import type { AppKey, Application as KubeApplication, ApplicationStatus, KubeObject } from '#model';
 import type { ApplicationOwnership, ApplicationSummary, ApplicationVerdict, Condition } from '../application-types.ts';
+import { ExpiringMap } from '../access/expiring-map.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { ApplicationFilters } from '../request.ts';
 import { attentionOf, verdictOf } from '../verdict/verdict.ts';
@@ -35,8 +36,9 @@ interface SummaryView {
 
 type OwnershipFacts = ReturnType<ReplicaFacts['ownership']['facts']>;
 
-/** How long the order of the keys is kept. */
+/** How long the order of the keys, and rows of lists, are used again. */
 const indexMs = 1000;
+const maxRows = 5000;
 
 /**
  * All Applications by key. Summaries are kept with the objects that they describe, so that only
@@ -45,10 +47,12 @@ const indexMs = 1000;
 export class ApplicationIndex {
   readonly #facts: ReplicaFacts;
   readonly #summaries = new WeakMap<KubeObject, IndexedApplication>();
+  readonly #rows: ExpiringMap<{ readonly of: IndexedApplication; readonly row: ApplicationSummary }>;
   #sorted: { readonly at: number; readonly items: readonly IndexedApplication[] } | undefined;
 
   constructor(facts: ReplicaFacts) {
     this.#facts = facts;
+    this.#rows = new ExpiringMap({ now: () => facts.clock.monotonic(), ttlMs: indexMs, max: maxRows });
   }
 
   /** By namespace and name. At most a second old. */
@@ -85,6 +89,16 @@ export class ApplicationIndex {
     if (!showsClusters) return spelledCluster(app);
     const { server = '', name: clusterName = '' } = this.#facts.controller.clusterOf(app) ?? {};
     return { server, clusterName };
+  }
+
+  /** A summary that is at most a second old: many readers of a list cost as much as one. */
+  rowOf(found: IndexedApplication, view: SummaryView): ApplicationSummary {
+    const key = `${String(view.showsClusters)} ${found.key}`;
+    const known = this.#rows.get(key);
+    if (known?.of === found) return known.row;
+    const row = this.summaryOf(found, view);
+    this.#rows.set(key, { of: found, row });
+    return row;
   }
 
   summaryOf(found: IndexedApplication, view: SummaryView = this.view(true)): ApplicationSummary {

@@ -20,14 +20,14 @@ export interface ApplicationState {
   /** When this process last compared it with its sources; absent: not yet. */
   readonly comparedAt?: string;
   readonly waiting?: Waiting;
-  /** The last pass; absent: none since this replica became the owner. */
-  readonly lastPass?: Pass;
   readonly healthDetails: ApplicationHealth;
   readonly lastOperation?: ApplicationOperation;
   readonly automatedSync: AutomatedSync;
 }
 
 export interface ApplicationReport extends ApplicationState {
+  /** The last pass; absent: none since this replica became the owner. */
+  readonly lastPass?: Pass;
   readonly resources: ResourceCounts;
   /** The first resources that differ, at most 100. */
   readonly differences: readonly ResourceDifference[];

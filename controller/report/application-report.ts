@@ -81,6 +81,7 @@ export async function reportApplication(
     ...state,
     ...defined({
       lastOperation: lastOperation === undefined ? undefined : { ...lastOperation, ...defined({ blockedBy }) },
+      lastPass: memory?.lastPass && reportedPass(memory.lastPass, deps.clock.now()),
     }),
     resources: countResources(rows.length === 0 ? (app.status?.resources ?? []) : rows.map(({ status }) => status)),
     differences: shown.map((row, i) => {
@@ -97,7 +98,11 @@ export async function reportApplication(
 /** The part of a report that is in memory: cheap enough for each Application of a list. */
 export function reportState(key: AppKey, app: Application, deps: ApplicationReportDeps): ApplicationState {
   const memory = deps.memoryOf(key);
-  const hold = deps.syncHold(app);
+  // Only a running operation and a sync that waits ask for the windows.
+  let found: { readonly hold: SyncHold | undefined } | undefined;
+  const holdOf = (): SyncHold | undefined => (found ??= { hold: deps.syncHold(app) }).hold;
+  const isUnderWay = app.operation !== undefined || app.status?.operationState?.finishedAt === undefined;
+  const hold = isUnderWay ? holdOf() : undefined;
   const wait = waitOf(app, memory, deps.clock.now());
   let listed: ReadonlyMap<string, ResourceStatus> | undefined;
   const statusOf = (ref: ResourceRef): ResourceStatus | undefined => {
@@ -119,21 +124,20 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
     ...remembered(key, { memory, wait }, deps),
     ...defined({ lastOperation }),
     healthDetails: healthOf(app, deps.rowsOf(key)),
-    automatedSync: autosyncOf(memory, hold),
+    automatedSync: autosyncOf(memory, holdOf),
   };
 }
 
 function remembered(
   key: AppKey,
   { memory, wait }: { readonly memory: AppMemory | undefined; readonly wait: Wait | undefined },
-  { startedAt, clock, fullQueue }: ApplicationReportDeps,
+  { startedAt, fullQueue }: ApplicationReportDeps,
 ): Omit<ApplicationState, 'lastOperation' | 'healthDetails' | 'automatedSync'> {
-  const { owned, lastPass, comparedAt } = memory ?? {};
+  const { owned, comparedAt } = memory ?? {};
   return {
     since: isoTime(owned?.at ?? startedAt) ?? '',
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
-      lastPass: lastPass === undefined ? undefined : reportedPass(lastPass, clock.now()),
       waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait),
       comparedAt: comparedAt === undefined ? undefined : isoTime(comparedAt),
     }),
@@ -230,7 +234,7 @@ function healthOf(app: Application, rows: readonly ResourceComparison[]): Applic
   };
 }
 
-function autosyncOf(memory: AppMemory | undefined, hold: SyncHold | undefined): AutomatedSync {
+function autosyncOf(memory: AppMemory | undefined, holdOf: () => SyncHold | undefined): AutomatedSync {
   const seen = memory?.autosync;
   if (seen === undefined)
     return { decision: 'none', reason: 'not decided since this replica became the owner', checks: [] };
@@ -238,6 +242,7 @@ function autosyncOf(memory: AppMemory | undefined, hold: SyncHold | undefined): 
   const checks = autosyncChecks(seen);
   const [window] = checks;
   if (decision === undefined) {
+    const hold = holdOf();
     const reason = hold === undefined ? (window?.message ?? '') : holdMessage(hold);
     const until = hold?.until === undefined ? undefined : isoTime(hold.until);
     return { decision: 'skip', reason, checks, ...defined({ at: isoTime(at), until }) };
