@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { ApiServer, createCertificate, ReadApi, TokenAccess } from '#api';
@@ -91,6 +94,32 @@ async function signedIn(token: string): Promise<WatchedPage> {
   return watched;
 }
 
+/** Forwards requests with headers that say who has signed in. */
+async function signInProxy(
+  headers: Readonly<Record<string, string>>,
+): Promise<{ readonly url: string; readonly close: () => void }> {
+  const server = createServer((visit, reply) => {
+    const forwarded = request(
+      new URL(visit.url ?? '/', url),
+      { method: visit.method, headers: { ...visit.headers, ...headers }, rejectUnauthorized: false },
+      (answer) => {
+        reply.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(reply);
+      },
+    );
+    forwarded.on('error', () => reply.destroy());
+    reply.on('close', () => forwarded.destroy());
+    visit.pipe(forwarded);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${port}`, close };
+}
+
 describe('the page on the listener of a replica', () => {
   it('asks for a token, refuses a wrong one in words, and has no violation that axe-core finds', async () => {
     const { page } = await signedIn('wrong');
@@ -127,6 +156,30 @@ describe('the page on the listener of a replica', () => {
     await page.getByLabel('Kubernetes token').waitFor();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
   });
+
+  // As oauth2-proxy with --pass-authorization-header, and proxies with a header of their own.
+  it.each(['authorization', 'x-driftless-token'])(
+    'asks for no token behind a proxy that sends one as %s',
+    async (name) => {
+      const sent = name === 'authorization' ? 'Bearer of-team-a' : 'of-team-a';
+      const proxy = await signInProxy({ [name]: sent });
+      try {
+        watched = await WatchedPage.open(browser, `${proxy.url}/#/applications?view=all`);
+        const { page } = watched;
+        await page.getByText('2 shown of 2').waitFor();
+        expect(await page.content()).not.toContain('secret-project');
+        expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+        // A header that a visitor adds gives no other rights.
+        const other = name === 'authorization' ? 'x-driftless-token' : 'authorization';
+        const forged = await fetch(`${proxy.url}/api/v1/applications`, {
+          headers: { [other]: other === 'authorization' ? 'Bearer of-all' : 'of-all' },
+        });
+        expect(forged.status).toBe(400);
+      } finally {
+        proxy.close();
+      }
+    },
+  );
 
   it('shows nothing to a user without rights, until there are some', async () => {
     const { page } = await signedIn('of-nobody');
