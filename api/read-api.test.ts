@@ -378,6 +378,25 @@ describe('a page of a list', () => {
     await page(apiOf({ ...facts, ownership: counted }), '/api/v1/applications');
     expect(copies).toBe(1);
   });
+
+  it('judges each Application once a second, however many read it, and again when it changes', async () => {
+    for (let i = 0; i < 50; i += 1) at.world.application({}, { metadata: { name: `app-${i}`, namespace: 'argocd' } });
+    const { controller } = at.world.replica();
+    const { report } = controller;
+    await at.clock.advance(100);
+    let judged = 0;
+    const state: typeof report.state = (...given) => {
+      judged += 1;
+      return report.state(...given);
+    };
+    const api = apiOf({ ...factsOf(controller), controller: { ...report, state } });
+    const first = await page(api, '/api/v1/applications');
+    for (let i = 0; i < 9; i += 1) expect((await page(api, '/api/v1/applications'))['items']).toEqual(first['items']);
+    expect(judged).toBe(50);
+    await at.clock.advance(1001);
+    await page(api, '/api/v1/applications');
+    expect(judged).toBe(100);
+  });
 });
 
 describe('an Application', () => {

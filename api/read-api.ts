@@ -151,9 +151,8 @@ export class ReadApi {
     const begin = after === undefined ? 0 : firstAfter(found, after);
     const page = found.slice(begin, begin + limit);
     const last = page.at(-1);
-    const view = this.#index.view(showsClusters);
     const body: Pick<ApplicationsResponse, 'items' | 'total' | 'continue'> = {
-      items: page.map((item) => this.#index.rowOf(item, view)),
+      items: this.#index.rowsOf(page, showsClusters),
       total: found.length,
       ...(last === undefined || begin + limit >= found.length ? {} : { continue: continueAfter(last.key) }),
     };

@@ -91,14 +91,18 @@ export class ApplicationIndex {
     return { server, clusterName };
   }
 
-  /** A summary that is at most a second old: many readers of a list cost as much as one. */
-  rowOf(found: IndexedApplication, view: SummaryView): ApplicationSummary {
-    const key = `${String(view.showsClusters)} ${found.key}`;
-    const known = this.#rows.get(key);
-    if (known?.of === found) return known.row;
-    const row = this.summaryOf(found, view);
-    this.#rows.set(key, { of: found, row });
-    return row;
+  /** Summaries that are at most a second old: many readers of a list cost as much as one. */
+  rowsOf(items: readonly IndexedApplication[], showsClusters: boolean): readonly ApplicationSummary[] {
+    let view: SummaryView | undefined;
+    return items.map((found) => {
+      const key = `${String(showsClusters)} ${found.key}`;
+      const known = this.#rows.get(key);
+      if (known?.of === found) return known.row;
+      view ??= this.view(showsClusters);
+      const row = this.summaryOf(found, view);
+      this.#rows.set(key, { of: found, row });
+      return row;
+    });
   }
 
   summaryOf(found: IndexedApplication, view: SummaryView = this.view(true)): ApplicationSummary {
