@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { configMap, FakeWorld } from './testing/fake-world.ts';
 
@@ -155,7 +156,126 @@ const scenarios: readonly Scenario[] = [
       expect([...world.dest.objects.values()]).toEqual([]);
     },
   },
+  {
+    name: 'a termination whose hook is known by its result only',
+    begin: (world) => {
+      begunWithHook(world);
+      world.edit((object) => {
+        const status = object['status'] as { readonly operationState: object };
+        return { status: { operationState: { ...status.operationState, phase: 'Terminating' } } };
+      });
+    },
+    end: (world) => {
+      const { phase, message } = world.app.status?.operationState ?? {};
+      expect([phase, message]).toEqual(['Failed', 'Operation terminated']);
+      expect(world.dest.get('Job', 'never')).toBeUndefined();
+    },
+  },
+  {
+    name: 'a deletion with hooks that have a time to live, in a namespace of the Application',
+    begin: (world) => {
+      const spec = { ttlSecondsAfterFinished: 0 };
+      const apps = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } };
+      const [before, after] = ['PreDelete', 'PostDelete'].map((type) => ({
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: type.toLowerCase(), namespace: 'apps', annotations: { 'argocd.argoproj.io/hook': type } },
+        spec,
+      }));
+      const [pre, post] = ['pre-delete', 'post-delete'].map((type) => `${type}-finalizer.argocd.argoproj.io`);
+      world.git.push(sha, [apps, configMap('first'), before!, after!]);
+      world.dest.put({
+        ...apps,
+        metadata: { name: 'apps', annotations: { 'argocd.argoproj.io/tracking-id': 'demo:/Namespace:/apps' } },
+      });
+      // The controllers of Jobs and of their time to live.
+      world.dest.onEvent(({ type, object }) => {
+        if (type !== 'ADDED' || object.kind !== 'Job') return;
+        world.dest.put({ ...object, status: { conditions: [{ type: 'Complete', status: 'True' }] } });
+        world.dest.delete('Job', object.metadata.name ?? '');
+      });
+      const finalizers = ['resources-finalizer.argocd.argoproj.io', pre!, `${pre}/cleanup`, post!, `${post}/cleanup`];
+      world.application(
+        {},
+        { metadata: { name: 'demo', namespace: 'argocd', finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' } },
+      );
+    },
+    end: (world) => {
+      expect(world.hub.get('Application', 'demo')).toBeUndefined();
+      expect([...world.dest.objects.values()].map(({ metadata }) => metadata.name)).toEqual([]);
+      const order = world.dest.calls.filter((call) => /^(?:create Job|delete Namespace) /.test(call));
+      expect(order).toEqual(['create Job predelete', 'create Job postdelete', 'delete Namespace apps']);
+    },
+  },
+  {
+    name: 'the repair of drift while Git is away',
+    begin: (world) => {
+      world.git.push(sha, [configMap('first')]);
+      const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+      const synced = {
+        operation: { sync: { revision: sha } },
+        phase: 'Succeeded',
+        startedAt: '1970-01-01T00:00:00Z',
+        finishedAt: '1970-01-01T00:00:00Z',
+        syncResult: { revision: sha, source },
+      };
+      world.application({ syncPolicy: { automated: { selfHeal: true } } });
+      const comparedTo = { source, destination: { server: 'https://dest', namespace: 'apps' } };
+      const sync = { status: 'Synced', revision: sha, comparedTo };
+      const history = [{ id: 0, revision: sha, deployedAt: '1970-01-01T00:00:00Z', source }];
+      world.edit(() => ({ status: { operationState: synced, sync, history } }));
+      world.dest.put(drifted);
+      // The rendering of the revision that it shows is on disk.
+      world.git.render(sha);
+      world.git.server = 'refuses';
+    },
+    end: (world) => {
+      expect(world.dest.get('ConfigMap', 'first')?.['data']).toEqual({ key: '1' });
+      expect(world.app.status?.operationState).toMatchObject({ phase: 'Succeeded', syncResult: { revision: sha } });
+      expect(world.app.operation).toBeUndefined();
+    },
+  },
 ];
+
+/** An operation that waits for a PreSync hook which never ends, and which has left Git. */
+function begunWithHook(world: FakeWorld): void {
+  const startedAt = '1970-01-01T00:00:00Z';
+  const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
+  const operation = { sync: { revision: sha } };
+  const never = { group: 'batch', version: 'v1', kind: 'Job', namespace: 'apps', name: 'never', status: 'Synced' };
+  const resources = [{ ...never, hookType: 'PreSync', hookPhase: 'Running', syncPhase: 'PreSync' }];
+  world.git.push(sha, [configMap('first')]);
+  world.dest.put({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'never',
+      namespace: 'apps',
+      finalizers: ['argocd.argoproj.io/hook-finalizer'],
+      annotations: {
+        ...preSync,
+        'driftless.io/operation': `${startedAt}/0`,
+        'argocd.argoproj.io/tracking-id': 'demo:batch/Job:apps/never',
+      },
+    },
+    spec: {},
+  });
+  world.application({}, { operation });
+  world.edit(() => ({
+    status: {
+      operationState: { operation, phase: 'Running', startedAt, syncResult: { revision: sha, source, resources } },
+    },
+  }));
+}
+
+const drifted: KubeObject = {
+  ...configMap('first', 'by hand'),
+  metadata: {
+    name: 'first',
+    namespace: 'apps',
+    annotations: { 'argocd.argoproj.io/tracking-id': 'demo:/ConfigMap:apps/first' },
+  },
+};
 
 /**
  * Runs the scenario with a replica that dies at call `at`, then with a second one. Returns the

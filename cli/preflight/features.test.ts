@@ -892,6 +892,7 @@ const undetected: Readonly<Record<string, string>> = {
   'an emptied shard ConfigMap': ownAffair,
   'PreDelete and PostDelete hooks': 'about deletions that are still to come',
   'terminating an operation on a cluster that does not answer': 'about operations that are still to come',
+  'the state of a running operation with fields of the wrong type': 'about operations that are still to come',
   'terminating an operation whose manifests cannot be read, or whose hook has left Git':
     'about operations that are still to come',
   'jq programs of one comparison': byComparison,

@@ -1,6 +1,7 @@
 import { asCount, defined, omit, outsideText, parseSecondsOrDuration } from '#base';
 import { isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
+import { malformedField } from './malformed-state.ts';
 import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
 
 /**
@@ -28,13 +29,15 @@ export type PassStart =
 
 /** How a pass begins. Requires {@link hasOperation}. */
 export function startPass(app: Application, now: number, syncTimeoutMs: number): PassStart {
-  const current = app.status?.operationState;
+  const current = app.status?.operationState ?? undefined;
   if (current === undefined || isCompleted(current.phase)) {
     const state = initialOperationState(app.operation ?? {}, now, current);
     return app.metadata.deletionTimestamp === undefined
       ? { do: 'begin', timedOut: false, state }
       : { do: 'end', state: withEndTime({ ...state, phase: 'Failed', message: 'Operation terminated' }, now) };
   }
+  const malformed = malformedField(current);
+  if (malformed !== undefined) return { do: 'end', state: unreadableState(current, malformed, now) };
   if (current.phase === 'Terminating') return { do: 'resume', state: current };
   const started = parseTime(current.startedAt) ?? now;
   const timedOut = syncTimeoutMs > 0 && now > started + syncTimeoutMs;
@@ -46,6 +49,13 @@ export function startPass(app: Application, now: number, syncTimeoutMs: number):
       state: { ...current, phase: 'Terminating', message: `operation is terminating ${reason}` },
     };
   return current.finishedAt === undefined ? { do: 'resume', state: current } : startRetry(current, now);
+}
+
+/** Ends an operation whose state no step can read: what it has done is unknown. */
+function unreadableState({ startedAt }: OperationState, malformed: string, now: number): OperationState {
+  const message = `The state of the operation cannot be read: status.operationState.${malformed}. Start it again.`;
+  const start = parseTime(typeof startedAt === 'string' ? startedAt : undefined) ?? now;
+  return withEndTime({ operation: {}, phase: 'Error', message, startedAt: kubeTime(start) }, now);
 }
 
 /**
@@ -60,7 +70,7 @@ function terminationReason({ metadata, operation }: Application, timedOut: boole
 
 /** Whether an operation is requested, or has begun and not ended. */
 export function hasOperation({ operation, status }: Application): boolean {
-  const state = status?.operationState;
+  const state = status?.operationState ?? undefined;
   return operation !== undefined || (state !== undefined && !isCompleted(state.phase));
 }
 

@@ -47,6 +47,11 @@ export class FakeGit {
     this.head = sha;
   }
 
+  /** Notes that the manifests of a commit are in the mirror. */
+  render(sha: string): void {
+    this.#mirror.add(sha);
+  }
+
   /** Resolves a revision; asks the server unless the mirror has it. */
   async #resolve(revision: string, signal: AbortSignal): Promise<string> {
     if (!this.#mirror.has(revision)) {

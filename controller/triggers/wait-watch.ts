@@ -76,11 +76,21 @@ export class WaitWatch implements Runnable {
       signal.throwIfAborted();
       const key = appKeyOf(app);
       seen.add(key);
-      const wait = waitOf(app, this.#deps.memories.peek(key), this.#deps.clock.now());
-      await this.#show(app, wait === undefined ? undefined : this.#watched(key, app, wait));
-      if (wait === undefined) this.#waits.delete(key);
+      try {
+        await this.#checkOne(key, app);
+      } catch (error) {
+        // Its status can be written by hand, with any types; it must not stop the replica.
+        signal.throwIfAborted();
+        this.#deps.logger.debug('cannot tell what an Application waits for', { ...appLogFields(app), error });
+      }
     }
     for (const key of this.#waits.keys()) if (!seen.has(key)) this.#waits.delete(key);
+  }
+
+  async #checkOne(key: AppKey, app: Application): Promise<void> {
+    const wait = waitOf(app, this.#deps.memories.peek(key), this.#deps.clock.now());
+    await this.#show(app, wait === undefined ? undefined : this.#watched(key, app, wait));
+    if (wait === undefined) this.#waits.delete(key);
   }
 
   #watched(key: AppKey, app: Application, wait: Wait): WatchedWait {
