@@ -107,7 +107,7 @@ export class ReadApi {
     // Reasons name addresses of pods.
     const named = isAdmin ? incomplete : incomplete.map(({ replica }) => ({ replica, reason: 'its part is missing' }));
     const hidden = access.hidden.list();
-    const terms = { ...this.#index.terms(app), ownerSilent: named[0]?.reason };
+    const terms = { ...this.#index.terms(), ownerSilent: named[0]?.reason };
     // By what the caller may see of it.
     const judged = request.page === 'application' ? { application: withVerdict(shown['application'], terms) } : shown;
     return { ...head, replica: facts.name, incomplete: named, ...(hidden.length === 0 ? {} : { hidden }), ...judged };

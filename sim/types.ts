@@ -294,6 +294,11 @@ export interface SimOptions {
   readonly tokens?: readonly string[];
   /** The status of a posted review; undefined: everything is allowed, as without this option. */
   readonly review?: (review: KubeObject) => Json | undefined;
+  /**
+   * Host of a process that stands for a pod: `pods/proxy` forwards to it. Undefined: no such pod.
+   * Without this option `pods/proxy` is not served.
+   */
+  readonly podAddress?: (namespace: string, name: string) => string | undefined;
 }
 
 /** Returned by workloads/: reacts to store events until `stop`. */

@@ -151,7 +151,7 @@ export class ApplicationIndex {
       conditions: conditionsOf(app),
       degraded: showsClusters ? used : withoutHiddenFaults(used, spelledCluster(app)),
     };
-    return verdictOf(facts, { ...this.terms(app), isStatusOnly: !isOwn });
+    return verdictOf(facts, { ...this.terms(), isStatusOnly: !isOwn });
   }
 
   /** The faults of parts that an Application uses. */
@@ -189,14 +189,13 @@ export class ApplicationIndex {
   }
 
   /** The inputs of a verdict that are not facts about the Application. */
-  terms(app?: KubeApplication): VerdictTerms {
+  terms(): VerdictTerms {
     const { clock, controller, namespace, hasArgoServer } = this.#facts;
     return {
       now: clock.now(),
       resyncMs: controller.resyncMs,
       controllerNamespace: namespace,
       hasArgoServer: hasArgoServer?.() ?? false,
-      syncOptions: (app?.spec.syncPolicy?.syncOptions ?? []).slice(0, maxListed),
     };
   }
 

@@ -19,8 +19,6 @@ export interface AdviceTerms {
   readonly controllerNamespace: string;
   /** Whether `argocd` has a server to talk to. */
   readonly hasArgoServer: boolean;
-  /** `spec.syncPolicy.syncOptions`, which an operation of Argo CD's server takes over. */
-  readonly syncOptions?: readonly string[];
   /** The object that is to blame. */
   readonly object?: ObjectName | undefined;
 }
@@ -148,33 +146,30 @@ function inNamespace(namespace: string): string {
 }
 
 type Named = Pick<AdviceSubject, 'namespace' | 'name'>;
-type CommandTerms = Pick<AdviceTerms, 'hasArgoServer' | 'controllerNamespace' | 'syncOptions'>;
+type CommandTerms = Pick<AdviceTerms, 'hasArgoServer' | 'controllerNamespace'>;
 
 function syncCommand(app: Named, terms: CommandTerms): string {
-  if (terms.hasArgoServer) return `argocd app sync ${argoName(app, terms)}`;
-  const { syncOptions = [] } = terms;
-  // The options of the spec hold for an operation only if it has them itself.
-  if (!syncOptions.every((option) => /^[\w=./:-]*$/.test(option))) return 'with the options of its spec';
-  return patchCommand(app, JSON.stringify({ operation: { sync: syncOptions.length === 0 ? {} : { syncOptions } } }));
+  return terms.hasArgoServer ? `argocd app sync ${argoName(app, terms)}` : `driftless sync ${ownName(app, terms)}`;
 }
 
 function terminateCommand(app: Named, terms: CommandTerms): string {
   return terms.hasArgoServer
     ? `argocd app terminate-op ${argoName(app, terms)}`
-    : patchCommand(app, '{"status":{"operationState":{"phase":"Terminating"}}}');
+    : `driftless terminate ${ownName(app, terms)}`;
 }
 
 function refreshCommand(app: Named, terms: CommandTerms): string {
   return terms.hasArgoServer
     ? `argocd app get ${argoName(app, terms)} --refresh`
-    : `kubectl -n ${app.namespace} annotate application ${app.name} argocd.argoproj.io/refresh=normal --overwrite`;
-}
-
-function patchCommand({ namespace, name }: Named, patch: string): string {
-  return `kubectl -n ${namespace} patch application ${name} --type merge -p '${patch}'`;
+    : `driftless refresh ${ownName(app, terms)}`;
 }
 
 /** Argo CD's CLI takes names in its own namespace without it. */
 function argoName({ namespace, name }: Named, { controllerNamespace }: CommandTerms): string {
   return namespace === controllerNamespace ? name : `${namespace}/${name}`;
+}
+
+/** Our commands look into the namespace `argocd` for a name without one. */
+function ownName({ namespace, name }: Named, { controllerNamespace }: CommandTerms): string {
+  return namespace === controllerNamespace && namespace === 'argocd' ? name : `${namespace}/${name}`;
 }

@@ -348,7 +348,7 @@ const situations: readonly Situation[] = [
     what: 'a failed sync, without one',
     app: failed(failure('x')),
     cause: 'object',
-    next: 'kubectl -n argocd patch application guestbook --type merge -p \'{"operation":{"sync":{}}}\'',
+    next: 'driftless sync guestbook',
   },
   {
     what: 'a refusal by automated sync',
@@ -475,7 +475,7 @@ const situations: readonly Situation[] = [
     app: { comparedAt: before(1300) },
     cause: 'stale',
     reason: 'none since driftless-1 took it up',
-    next: 'argocd.argoproj.io/refresh',
+    next: 'driftless refresh guestbook',
   },
   {
     what: 'it was not compared for long',
@@ -528,11 +528,12 @@ it('gives no command with a name that no API server has accepted', () => {
   expect(next).not.toContain('logs job/$(reboot)');
 });
 
-it('the printed sync has the options of the spec, which an operation does not take over', () => {
-  const app = drifted({ isAutomated: false });
-  const next = (...syncOptions: readonly string[]): string => judged({ app, terms: { syncOptions } }).next ?? '';
-  expect(next('CreateNamespace=true')).toContain('{"operation":{"sync":{"syncOptions":["CreateNamespace=true"]}}}');
-  expect(next("x=';reboot;'")).not.toContain('reboot');
+it('the printed sync names the namespace wherever the command would look into another one', () => {
+  const next = (namespace: string, controllerNamespace: string): string =>
+    judged({ app: drifted({ isAutomated: false, namespace }), terms: { controllerNamespace } }).next ?? '';
+  expect(next('argocd', 'argocd')).toContain('driftless sync guestbook;');
+  expect(next('team-a', 'argocd')).toContain('driftless sync team-a/guestbook;');
+  expect(next('gitops', 'gitops')).toContain('driftless sync gitops/guestbook;');
 });
 
 describe('the order of facts', () => {

@@ -8,6 +8,10 @@ export interface DemoGuide {
   readonly kubeconfig: string;
   readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly repository: (name: string) => string;
+  /** The program, as a shell starts it. */
+  readonly program: string;
+  /** Folders with helm, kustomize and jsonnet that are not on PATH. */
+  readonly toolFolders: readonly string[];
 }
 
 /** Suggestions as lines to paste into a shell. */
@@ -16,13 +20,19 @@ export function hints(guide: DemoGuide): string[] {
   const app = `guestbook-${cluster}`;
   return [
     `  export KUBECONFIG=${guide.kubeconfig}`,
+    ...(guide.toolFolders.length === 0 ? [] : [`  export PATH="$PATH:${guide.toolFolders.join(':')}"`]),
+    `  alias driftless='${guide.program}'`,
     `  kubectl get applications -A`,
+    `  driftless explain ${app}`,
+    `  driftless top apps`,
+    `  driftless preflight --allow-local-sources`,
     `  # make drift, and see it healed`,
     `  kubectl --context ${cluster} -n guestbook delete deployment --all`,
     `  kubectl --context ${cluster} -n guestbook get deployments`,
-    `  # change Git, then ask for a refresh`,
+    `  # change Git, then ask for a refresh, or sync at once`,
     `  git clone ${guide.repository('guestbook')}`,
-    `  kubectl -n ${controllerNamespace} annotate application ${app} argocd.argoproj.io/refresh=normal --overwrite`,
+    `  driftless refresh ${app} --wait`,
+    `  driftless sync ${app} --wait`,
     `  # delete an Application and all that it brought`,
     `  kubectl -n ${controllerNamespace} delete application ${app}`,
   ];

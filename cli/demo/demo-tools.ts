@@ -16,6 +16,8 @@ export interface DemoTools {
   readonly missing: readonly string[];
   /** PATH for the replicas, including the programs that were found. */
   readonly path: string;
+  /** Folders of programs that were found elsewhere than on PATH. */
+  readonly folders: readonly string[];
 }
 
 /** Finds helm, kustomize and jsonnet on PATH, or where `npm run e2e:setup` built them. */
@@ -29,7 +31,17 @@ export function demoTools(env: Readonly<Record<string, string | undefined>>): De
     samples: toolSamples.filter((_, i) => found[i] !== undefined),
     missing: toolSamples.filter((_, i) => found[i] === undefined).map(({ tool }) => tool),
     path: [env['PATH'] ?? '', ...folders].join(':'),
+    folders: [...new Set(folders)].filter((each) => !(env['PATH'] ?? '').split(':').includes(each)),
   };
+}
+
+/**
+ * What `N Applications` leaves out: `10 of 13 samples (without helm, kustomize, jsonnet)`.
+ * undefined: nothing.
+ */
+export function leftOutText({ missing }: Pick<DemoTools, 'missing'>, samples: number): string | undefined {
+  if (missing.length === 0) return undefined;
+  return `${samples} of ${samples + missing.length} samples (without ${missing.join(', ')}; npm run e2e:setup builds them)`;
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

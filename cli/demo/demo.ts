@@ -12,14 +12,14 @@ import { paint } from '../process/output.ts';
 import type { CommandOutput } from '../process/output.ts';
 import { packageRoot } from '../process/root.ts';
 import { controllerNamespace, hubObjects } from './objects.ts';
-import { isSettled, reasonOf } from '../process/application-state.ts';
-import { count, demoApplications } from './progress.ts';
-import { ReplicaProcesses } from './replicas.ts';
+import { isSettled } from '../process/application-state.ts';
+import { count, demoApplications, unsettledLines } from './progress.ts';
+import { replicaAddress, ReplicaProcesses } from './replicas.ts';
 import { makeRepositories } from './repositories.ts';
 import type { SampleRepositories } from './repositories.ts';
 import { runShow } from './show.ts';
 import type { ShowDeps } from './show.ts';
-import { demoTools } from './demo-tools.ts';
+import { demoTools, leftOutText } from './demo-tools.ts';
 import { freePorts } from './free-ports.ts';
 import { forwardToReplica, hints } from './dashboard-view.ts';
 import type { DemoGuide } from './dashboard-view.ts';
@@ -167,7 +167,7 @@ async function runDemo(config: DemoConfig, run: DemoRun): Promise<number> {
   if (config.output === 'json') run.output.out(JSON.stringify(counts));
   if (config.once) return settled ? 0 : 1;
   await (config.show ? runShow(showDeps(scene, run.output), run.signal) : untilAborted(run.signal));
-  run.output.err('stopping');
+  run.output.err(`stopping ${config.replicas} replicas, which may take 3 s`);
   return 0;
 }
 
@@ -179,15 +179,14 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
   const repositories = await makeRepositories(folder, join(packageRoot(), 'examples'), config.apps);
   stage.onClear(() => repositories.close());
   const names = ['hub', ...Array.from({ length: config.clusters }, (_, i) => `sim-${i}`)];
-  const fleet = await startFleet({ names, port: 0, workloadDelayMs: 50 });
+  const first = { namespace: controllerNamespace, podAddress: replicaAddress(config.replicas) };
+  const fleet = await startFleet({ names, port: 0, workloadDelayMs: 50, first });
   stage.onClear(() => fleet.close());
   const kubeconfig = join(folder, 'kubeconfig');
   writeKubeconfig(kubeconfig, fleet.kubeconfig);
   const [hub, ...clusters] = fleet.clusters as readonly [SimCluster, ...SimCluster[]];
   const repository = (name: string): string => repositories.url(name);
   const tools = demoTools(process.env);
-  for (const tool of tools.missing)
-    output.err(`${tool} is not on PATH (npm run e2e:setup builds it): skipping its sample`);
   const plan = {
     clusters: clusters.map(({ name, url }) => ({ name, url })),
     repository,
@@ -195,6 +194,9 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
     toolSamples: tools.samples,
   };
   for (const object of hubObjects(plan)) hub.store.create(object, 'driftless-demo');
+  const samples = demoApplications(hub.store).length - config.apps;
+  const leftOut = leftOutText(tools, samples);
+  if (leftOut !== undefined) output.err(leftOut);
   const replicas = new ReplicaProcesses({
     count: config.replicas,
     apiPorts: await freePorts(config.replicas),
@@ -206,7 +208,9 @@ async function setUp(config: DemoConfig, { output, stage }: DemoRun): Promise<De
     clock: systemClock,
     onExit: (name, how) => output.err(`${name} ended (${how}) and is restarted; its log is in ${folder}`),
   });
-  return { hub, replicas, clusters, repositories, guide: { kubeconfig, clusters: plan.clusters, repository } };
+  const program = `${process.execPath} ${join(packageRoot(), 'dist', 'cli', 'main.js')}`;
+  const guide = { kubeconfig, clusters: plan.clusters, repository, program, toolFolders: tools.folders };
+  return { hub, replicas, clusters, repositories, guide };
 }
 
 async function openDashboard(config: DemoConfig, { output, stage }: DemoRun, { replicas }: DemoScene): Promise<void> {
@@ -218,8 +222,7 @@ async function openDashboard(config: DemoConfig, { output, stage }: DemoRun, { r
 }
 
 function printUnsettled(apps: readonly Application[], config: DemoConfig, output: CommandOutput): void {
-  output.err(`not everything is Synced and Healthy after ${config.timeout / 1000} s:`);
-  for (const app of apps) if (!isSettled(app)) output.err(`  ${reasonOf(app)}`);
+  for (const line of unsettledLines(apps, config.timeout)) output.err(line);
 }
 
 /** Prints where to look and what to try. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Clock } from '#base';
 import { packageRoot } from '../process/root.ts';
+import { controllerNamespace } from './objects.ts';
 
 export interface ReplicaOptions {
   readonly count: number;
@@ -29,6 +30,16 @@ export interface ReplicaState {
   readonly socket: string | undefined;
   readonly restarts: number;
   readonly log: string;
+}
+
+/** Replicas run on this machine; their names are those of pods of a StatefulSet. */
+export function replicaAddress(count: number): (namespace: string, name: string) => string | undefined {
+  const names = new Set(Array.from({ length: count }, (_, shard) => replicaName(shard)));
+  return (namespace, name) => (namespace === controllerNamespace && names.has(name) ? '127.0.0.1' : undefined);
+}
+
+function replicaName(shard: number): string {
+  return `driftless-${shard}`;
 }
 
 const restartAfterMs = 1000;
@@ -79,7 +90,7 @@ class ReplicaProcess {
   constructor(options: ReplicaOptions, shard: number) {
     this.#options = options;
     this.#shard = shard;
-    this.#name = `driftless-${shard}`;
+    this.#name = replicaName(shard);
   }
 
   state(): ReplicaState {

@@ -13,8 +13,7 @@ function screen(changes: Partial<Application> = {}): string[] {
 const web = { group: 'apps', kind: 'Deployment', namespace: 'web', name: 'web' };
 const running: ApplicationOperation = { ...runningSync, syncPhase: 'Sync', wave: 2 };
 
-const terminate =
-  'kubectl -n argocd patch application guestbook --type merge -p \'{"status":{"operationState":{"phase":"Terminating"}}}\'';
+const terminate = 'driftless terminate guestbook';
 
 it('shows owner, destination and last pass of an Application that is fine', () => {
   expect(screen()).toEqual([

@@ -1,6 +1,6 @@
 import { systemClock, UsageError } from '#base';
 import type { Json } from '#base';
-import { annotations, isReconcileSkipped } from '#model';
+import { annotations, hydratorOf, isReconcileSkipped } from '#model';
 import type { Application, Operation } from '#model';
 import { windowHold } from '#policy';
 import { applicationOf } from '../explain/explain.ts';
@@ -40,11 +40,9 @@ async function operate({ config, context, usage, positionals }: OperateRun, act:
 /** Asks for a comparison with what Git says now. */
 export function refreshApplication(run: OperateRun, isHard: boolean): Promise<number> {
   return operate(run, async (hub, where, waiting) => {
-    const request = {
-      [annotations.refresh]: isHard ? 'hard' : 'normal',
-      [annotations.refreshTimestamp]: new Date(systemClock.now()).toISOString(),
-    };
-    checkReconciled(await hub.get(where));
+    const now = await hub.get(where);
+    checkReconciled(now);
+    const request = refreshRequest(now, isHard ? 'hard' : 'normal');
     const app = await hub.patch(where, { metadata: { annotations: request } });
     if (app === undefined) throw new OperateError(`Application ${where.namespace}/${where.name} was deleted`);
     const action = 'refresh';
@@ -56,6 +54,14 @@ export function refreshApplication(run: OperateRun, isHard: boolean): Promise<nu
       ? { action, state: 'done', app: end.app, message: 'compared' }
       : { action, state: 'failed', app: end.app, message: `not compared: ${fault.type}: ${fault.message}` };
   });
+}
+
+/** The annotations of a request; a source hydrator also looks at its dry source. */
+function refreshRequest({ spec }: Application, type: 'hard' | 'normal'): Readonly<Record<string, string>> {
+  const time = new Date(systemClock.now()).toISOString();
+  const refresh = { [annotations.refresh]: type, [annotations.refreshTimestamp]: time };
+  if (hydratorOf(spec) === undefined) return refresh;
+  return { ...refresh, [annotations.hydrate]: 'normal', [annotations.hydrateTimestamp]: time };
 }
 
 /** Conditions of an Application that could not be compared. */

@@ -75,6 +75,7 @@ describe('the operation of a sync', () => {
       { version: 'v1', kind: 'Namespace', name: 'shop' },
     ];
     const app = application({ status: { resources } });
+    expect(syncOperation(app, plain).sync).not.toHaveProperty('resources');
     const chosen = (...texts: readonly string[]): unknown =>
       syncOperation(app, { ...plain, resources: texts }).sync?.resources?.map(
         ({ group = '', kind, namespace = '', name }) => `${group}:${kind}:${namespace}/${name}`,

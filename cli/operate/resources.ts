@@ -21,11 +21,12 @@ export function parseSelector(text: string): ResourceSelector {
 }
 
 /**
- * Resources of the Application that the selectors choose, as an operation names them. Selectors
- * that only leave resources out choose all others.
+ * Resources of the Application that the selectors choose, as an operation names them; none without
+ * selectors. Selectors that only leave resources out choose all others.
  * @throws OperateError if a selector chooses nothing: an operation without resources syncs all
  */
 export function selectResources(app: Application, texts: readonly string[]): readonly SyncOperationResource[] {
+  if (texts.length === 0) return [];
   const selectors = texts.map(parseSelector);
   const rows = (app.status?.resources ?? []).map(refOfStatus);
   const unknown = selectors.findIndex((selector) => !rows.some((row) => isSelected(row, selector)));
@@ -36,8 +37,7 @@ export function selectResources(app: Application, texts: readonly string[]): rea
       (wanted.length === 0 || wanted.some((selector) => isSelected(row, selector))) &&
       !selectors.some((selector) => selector.isExcluded && isSelected(row, selector)),
   );
-  if (selectors.length > 0 && chosen.length === 0)
-    throw new OperateError(`--resource leaves out every resource of Application ${nameOf(app)}`);
+  if (chosen.length === 0) throw new OperateError(`--resource leaves out every resource of Application ${nameOf(app)}`);
   return chosen.map(({ group, kind, namespace, name }) => ({
     ...(group === '' ? {} : { group }),
     kind,

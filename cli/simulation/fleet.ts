@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { messageOf, parseYamlDocuments, systemClock, systemRandom, UsageError } from '#base';
+import { defined, messageOf, parseYamlDocuments, systemClock, systemRandom, UsageError } from '#base';
 import type { KubeObject } from '#model';
 import { kubeconfigFor, startSimCluster } from '#sim';
-import type { SimCluster } from '#sim';
+import type { SimCluster, SimOptions } from '#sim';
 import { packageRoot } from '../process/root.ts';
 
 export interface FleetOptions {
@@ -12,7 +12,12 @@ export interface FleetOptions {
   readonly port: number;
   /** Duration of one workload step in milliseconds. */
   readonly workloadDelayMs: number;
+  /** Of the first cluster: its default namespace and its pods (see SimOptions.podAddress). */
+  readonly first?: { readonly namespace: string; readonly podAddress: NonNullable<SimOptions['podAddress']> };
 }
+
+/** Each simulated cluster accepts any token; replicas ask for one. */
+const token = 'simulated';
 
 /** Simulated clusters in this process. */
 export interface SimulatedFleet {
@@ -41,6 +46,7 @@ export async function startFleet(options: FleetOptions): Promise<SimulatedFleet>
           port: options.port === 0 ? 0 : options.port + index,
           crds,
           workloads: { enabled: true, delayMs: options.workloadDelayMs },
+          ...(index === 0 ? defined({ podAddress: options.first?.podAddress }) : {}),
         }),
       );
     }
@@ -48,7 +54,11 @@ export async function startFleet(options: FleetOptions): Promise<SimulatedFleet>
     await close();
     throw error;
   }
-  return { clusters, kubeconfig: kubeconfigFor(clusters), close };
+  return {
+    clusters,
+    kubeconfig: kubeconfigFor(clusters, { token, ...defined({ namespace: options.first?.namespace }) }),
+    close,
+  };
 }
 
 /** The CustomResourceDefinitions of manifests/crds. */

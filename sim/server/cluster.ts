@@ -64,6 +64,7 @@ export async function startCluster(options: SimOptions, parts: SimParts): Promis
     discovery,
     faults,
     tokens: options.tokens,
+    podAddress: options.podAddress,
     ...defined({ review: options.review }),
   });
   const url = await http.listen(options.port ?? 0);

@@ -1,18 +1,28 @@
 import { formatYaml } from '#base';
 import type { SimCluster } from '../types.ts';
 
-/**
- * A kubeconfig with one context per cluster, named like the cluster; the first one is current. It
- * has no tokens: kubectl sends none over plain HTTP.
- */
-export function kubeconfigFor(clusters: readonly SimCluster[]): string {
+export interface KubeconfigOptions {
+  /** Of the first context; the default is `default`. */
+  readonly namespace?: string;
+  /** For programs that pass it on to pods: kubectl sends none over plain HTTP. */
+  readonly token?: string;
+}
+
+/** A kubeconfig with one context per cluster, named like the cluster; the first one is current. */
+export function kubeconfigFor(
+  clusters: readonly SimCluster[],
+  { namespace = 'default', token }: KubeconfigOptions = {},
+): string {
   return formatYaml({
     apiVersion: 'v1',
     kind: 'Config',
     'current-context': clusters[0]?.name ?? '',
     preferences: {},
     clusters: clusters.map(({ name, url }) => ({ name, cluster: { server: url } })),
-    contexts: clusters.map(({ name }) => ({ name, context: { cluster: name, user: name, namespace: 'default' } })),
-    users: clusters.map(({ name }) => ({ name, user: {} })),
+    contexts: clusters.map(({ name }, i) => ({
+      name,
+      context: { cluster: name, user: name, namespace: i === 0 ? namespace : 'default' },
+    })),
+    users: clusters.map(({ name }) => ({ name, user: token === undefined ? {} : { token } })),
   });
 }

@@ -99,7 +99,7 @@ describe('a visitor of the demo, who has never seen the dashboard', () => {
     await visitor.click('guestbook-sim-1');
     await visitor.reads(/automated sync is switched off/);
     await visitor.reads(/Deployment guestbook\/guestbook-ui differs in \/spec\/replicas, changed by kubectl-edit/);
-    await visitor.reads(/kubectl -n argocd patch application guestbook-sim-1 --type merge/);
+    await visitor.reads(/driftless sync guestbook-sim-1/);
     await watched.screenshot('demo-out-of-sync');
     await hub.mergePatch(app, { spec: { syncPolicy: { automated: { prune: true, selfHeal: true } } } });
     await visitor.reads(/It is as Git says, and healthy: /);

@@ -218,7 +218,7 @@ describe('driftless explain, through the pod proxy of a real API server, names',
     await expectScreen('off', 3, [
       'Application argocd/off: OutOfSync · Missing',
       'WAITING: a sync by a user: automated sync is switched off',
-      `What to do   Sync: kubectl -n argocd patch application off --type merge -p '{"operation":{"sync":{}}}'; or switch automated sync on: spec.syncPolicy.automated`,
+      'What to do   Sync: driftless sync off; or switch automated sync on: spec.syncPolicy.automated',
       ...head('off'),
       'Differs      1 of 1 resource',
       '             ConfigMap off/a is missing in the cluster',
@@ -234,13 +234,21 @@ describe('through the pod proxy of a real API server', () => {
     const where = { hub, folder: world.folder };
     const spec = { syncPolicy: { syncOptions: ['CreateNamespace=true'] } };
     const app = await TestApplication.create(where, 'scaled', { files: { 'web.yaml': deployment() }, spec });
-    const patchOf = async (): Promise<string> => {
+    const printed = async (): Promise<readonly string[]> => {
       const { lines } = await explain(viewer, 'scaled');
-      return /application scaled --type merge -p '(\{.*\})'/.exec(lines[2] ?? '')?.[1] ?? '';
+      return /Sync: driftless (sync \S+);/.exec(lines[2] ?? '')?.[1]?.split(' ') ?? [];
     };
-    await eventually(async () => expect(await patchOf()).toContain('CreateNamespace'), limitMs);
-    const patch = JSON.parse(await patchOf()) as object;
-    await hub.api.patch('/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/scaled', patch);
+    await eventually(async () => expect(await printed()).toEqual(['sync', 'scaled']), limitMs);
+    const operator = await userWith('operator', [
+      { apiGroups: ['argoproj.io'], resources: ['applications'], verbs: ['get', 'patch'] },
+    ]);
+    const synced = await driftless([...(await printed()), '--wait', '--kubeconfig', operator]);
+    expect(synced).toMatchObject({ code: 0, stdout: expect.stringContaining('operation Succeeded') });
+    const { code, stderr } = await driftless([...(await printed()), '--kubeconfig', viewer]);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('you need the right to patch applications.argoproj.io'),
+    ]);
     await app.isGood(undefined, { withinMs: limitMs, tail: () => pods.tail() });
     const path = '/apis/apps/v1/namespaces/scaled/deployments/web/scale?fieldManager=kubectl';
     await hub.api.patch(path, { spec: { replicas: 5 } });

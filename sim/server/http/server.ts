@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { DriftlessError, messageOf } from '#base';
 import type { Clock, RandomSource } from '#base';
-import type { SimRequest } from '../../types.ts';
+import type { SimOptions, SimRequest } from '../../types.ts';
 import type { SimResponse, HandlerDeps } from '../handlers/response.ts';
 import type { DiscoveryDocuments } from '../discovery/discovery.ts';
 import { ServerDocuments } from '../discovery/documents.ts';
@@ -11,6 +11,7 @@ import type { FaultInjector } from './faults.ts';
 import { handleRequest } from '../handlers/handle.ts';
 import type { KindRegistry, ServedKind } from '../discovery/registry.ts';
 import { ResponseWriter, representationFormOf } from '../reads/representation.ts';
+import { forwardToPod, podProxyRequest } from './pod-proxy.ts';
 import { readBody, routeResource } from './request.ts';
 import type { ResourceRequest } from './request.ts';
 import { notAcceptable, notFoundError, nothingThere, SimError, unauthorizedError } from '../status.ts';
@@ -24,6 +25,7 @@ export interface ApiServerDeps extends HandlerDeps {
   readonly faults: FaultInjector;
   /** Accepted bearer tokens; undefined disables authentication. */
   readonly tokens: readonly string[] | undefined;
+  readonly podAddress: SimOptions['podAddress'];
 }
 
 /** A client with more unread data loses its watch, like a slow watcher of the real server. */
@@ -81,6 +83,7 @@ export class ApiServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sim');
     if (!this.#isAuthorized(request)) throw unauthorizedError();
+    if (this.#proxies(request, response)) return;
     const segments = url.pathname.split('/').filter((part) => part !== '');
     const path = segments.map((part) => decodeURIComponent(part));
     const route = routeResource(this.#deps.registry, request.method ?? 'GET', path, url.searchParams);
@@ -94,6 +97,17 @@ export class ApiServer {
     this.#notify(resource);
     if (await this.#injectFault(resource, request, response)) return;
     await this.#serveResource(resource, request, response);
+  }
+
+  /** True if the request was forwarded to a pod. */
+  #proxies(request: IncomingMessage, response: ServerResponse): boolean {
+    const { podAddress } = this.#deps;
+    const proxied = podAddress === undefined ? undefined : podProxyRequest(request.url ?? '/');
+    if (podAddress === undefined || proxied === undefined) return false;
+    const host = podAddress(proxied.namespace, proxied.pod);
+    if (host === undefined) throw notFoundError({ group: '', resource: 'pods' }, proxied.pod);
+    forwardToPod(proxied, host, request, response);
+    return true;
   }
 
   #isAuthorized(request: IncomingMessage): boolean {

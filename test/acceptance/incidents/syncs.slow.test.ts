@@ -5,9 +5,8 @@ import { World } from '../world.ts';
 import type { GitFixture } from '../world.ts';
 import { expectScreen, head, testTimeoutMs } from './screen.ts';
 
-const patch = (body: string): string => `kubectl -n argocd patch application demo --type merge -p '${body}'`;
-const terminate = patch('{"status":{"operationState":{"phase":"Terminating"}}}');
-const sync = patch('{"operation":{"sync":{}}}');
+const terminate = 'driftless terminate demo';
+const sync = 'driftless sync demo';
 let world: World;
 let repo: GitFixture;
 
