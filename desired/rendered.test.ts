@@ -41,6 +41,15 @@ describe('rendered manifests on disk', () => {
     expect((await started().get(name))?.objects).toEqual(objects);
   });
 
+  it('are not kept there with an object without a name, whose file would be lost', async () => {
+    const [object] = configMaps(1);
+    const unnamed = [{ object: { ...object!, metadata: {} }, where: 'app/a.yaml' }];
+    const cache = started();
+    await cache.set('unnamed', { objects: unnamed.map((one) => one.object), unnamed, bytes: 1 });
+    expect((await cache.get('unnamed'))?.unnamed).toEqual(unnamed);
+    expect(await started().get('unnamed')).toBeUndefined();
+  });
+
   it('are packed if that saves disk', () => {
     expect(readdirSync(join(cacheDir, 'rendered'))).toEqual(expect.arrayContaining(['few', 'many']));
     expect(readFileSync(join(cacheDir, 'rendered', 'many')).length).toBeLessThan(1000 * 29);

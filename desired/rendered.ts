@@ -30,8 +30,7 @@ export interface RenderedCacheDeps {
 }
 
 /** Manifests, and when they were rendered. */
-export interface CachedManifests {
-  readonly objects: readonly KubeObject[];
+export interface CachedManifests extends Pick<RenderedManifests, 'objects' | 'unnamed'> {
   readonly at: number;
 }
 
@@ -77,10 +76,11 @@ export class RenderedCache {
     return manifests;
   }
 
-  async set(key: string, { objects, bytes }: RenderedManifests): Promise<CachedManifests> {
-    const manifests = { objects, at: this.#deps.clock.now() };
+  /** Unnamed objects are not kept on disk, where their files would be lost. */
+  async set(key: string, { objects, unnamed = [], bytes }: RenderedManifests): Promise<CachedManifests> {
+    const manifests = { objects, unnamed, at: this.#deps.clock.now() };
     this.#memory.set(key, manifests, bytes);
-    if (this.#deps.limits.renderedDiskBytes > 0) await this.#write(key, objects);
+    if (this.#deps.limits.renderedDiskBytes > 0 && unnamed.length === 0) await this.#write(key, objects);
     return manifests;
   }
 

@@ -32,6 +32,8 @@ describe('revisions', () => {
     expect(await resolve('HEAD')).toBe(third);
     expect(await resolve('main')).toBe(third);
     expect(await resolve('refs/heads/main')).toBe(third);
+    expect(await resolve('heads/main')).toBe(third);
+    expect(await resolve('tags/v1.2.0')).toBe(second);
     expect(await resolve('release/1')).toBe(first);
     expect(await resolve('v1.0.0')).toBe(first);
     expect(await resolve('refs/tags/v1.2.0')).toBe(second);

@@ -134,6 +134,7 @@ describe('paths and links', () => {
     repo
       .write({ 'real/app/a.yaml': configMapYaml('a'), 'shared/b.yaml': configMapYaml('b'), 'file.txt': 'x' })
       .link('current', 'real')
+      .link('here', 'real/app')
       .link('real/app/b.yaml', '../../shared/b.yaml')
       .link('real/app/dangling.yaml', 'gone.yaml')
       .link('real/app/loop.yaml', 'loop.yaml')
@@ -142,6 +143,7 @@ describe('paths and links', () => {
     const { render } = sourceBench();
     expect(namesOf(await render(repo.path, { path: 'real/app' }))).toEqual(['a', 'b']);
     expect(namesOf(await render(repo.path, { path: 'current/app' }))).toEqual(['a', 'b']);
+    expect(namesOf(await render(repo.path, { path: 'here' }))).toEqual(['a', 'b']);
     expect(namesOf(await render(repo.path, { path: './real//app/' }))).toEqual(['a', 'b']);
     expect(namesOf(await render(repo.path, { path: 'x/../real/app' }))).toEqual(['a', 'b']);
     for (const [path, text] of [

@@ -304,10 +304,10 @@ function reading({ url }: Repository): string {
 /** Manifests that are rendered again may differ: a plugin may depend on more than its input. */
 function answerOf(
   key: string,
-  { objects, at }: CachedManifests,
+  { objects, unnamed = [], at }: CachedManifests,
   source: Pick<SourceManifests, 'revision' | 'sourceType'>,
 ): SourceManifests {
-  return { objects, contentId: `${key} ${at}`, ...source };
+  return { objects, ...(unnamed.length > 0 && { unnamed }), contentId: `${key} ${at}`, ...source };
 }
 
 /** The inputs besides the source itself that affect the manifests. */

@@ -2,6 +2,7 @@ import type { Runnable } from '#base';
 import type { ApplicationSource, KubeObject, Repository, TrackingSettings } from '#model';
 import type { DryCommit } from './hydrate/dry-commit.ts';
 import type { CommitFacts } from './fetch/git/commit-facts.ts';
+import type { UnnamedObject } from './generate/unnamed.ts';
 
 export type { CommitFacts } from './fetch/git/commit-facts.ts';
 
@@ -132,6 +133,8 @@ export interface SourceManifests {
    * empty documents, and with `List`s unfolded.
    */
   readonly objects: readonly KubeObject[];
+  /** Those without a name, hooks included. Absent: there is none. */
+  readonly unnamed?: readonly UnnamedObject[];
   /** Equal for equal objects of one source. Absent if the source does not know. */
   readonly contentId?: string;
   /**

@@ -61,6 +61,8 @@ export type ConditionType =
   | 'LastAppliedWarning'
   /** Ours: a manifest has several items of one key in a list that is merged by keys. */
   | 'RepeatedItemWarning'
+  /** Ours: an object of a source has no name. */
+  | 'UnnamedResourceWarning'
   /** Ours: a setting that narrows every write cannot be read, and no value of it is known. */
   | 'SettingsError'
   /** Ours: the same, but its last readable value stays in force. */

@@ -121,6 +121,21 @@ const appCases: readonly AppCase[] = [
     ],
   ],
   [
+    'a revision that Argo CD does not resolve',
+    application(source({ targetRevision: 'heads/main' })),
+    {},
+    [['differs', rows.shortRefs, 'spec.source.targetRevision']],
+  ],
+  [
+    'a pattern of values files that matches directories',
+    application(source({ helm: { valueFiles: ['envs/**', 'envs/**/*.yaml', 'a?', '$values/x/**'] } })),
+    {},
+    [
+      ['differs', rows.valuePatterns, 'spec.source.helm.valueFiles[0]'],
+      ['differs', rows.valuePatterns, 'spec.source.helm.valueFiles[3]'],
+    ],
+  ],
+  [
     'plugins of kustomize for an Application that kustomize renders',
     application({}, { status: { sourceType: 'Kustomize' } }),
     { cm: { 'kustomize.buildOptions': '--enable-helm --enable-alpha-plugins --enable-exec' } },
@@ -829,7 +844,9 @@ const undetected: Readonly<Record<string, string>> = {
   'condition texts of a source that cannot be rendered': byComparison,
   'a repository that was read before with other credentials': byComparison,
   'a branch and a tag of one name': byComparison,
-  'a manifest without apiVersion or name, labels that are not text': byComparison,
+  'an application path that is a symbolic link, a kustomization that is one': byComparison,
+  'a manifest without a name': byComparison,
+  'a manifest without apiVersion, labels that are not text': byComparison,
   'a List inside a List': byComparison,
   'a kind that cannot be watched, or whose list has no resourceVersion': byComparison,
   'a kind that cannot be listed (broken CRD, webhook, permission)': byComparison,

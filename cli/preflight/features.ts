@@ -61,6 +61,7 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
     const seen = multiple ? app.status?.sourceTypes?.[i] : app.status?.sourceType;
     found.push(...typeFeatures(source, where, seen));
     found.push(...programFeatures(source, where, seen, installation.settings));
+    found.push(...lenientFeatures(source, where));
     found.push(...addressFeatures(source, where));
     found.push(...repositoryFeatures(source.repoURL, projectOf(app), installation));
     if (/^[0-9a-f]{7,39}$/.test(source.targetRevision ?? ''))
@@ -117,6 +118,25 @@ function typeFeatures(source: ApplicationSource, where: string, seen: string | u
   const feature =
     'config management plugin source: the sidecar of the plugin must stand beside this controller, or beside the repo-server of --repo-server-plugins-only';
   return [{ feature, where: `${where}.${isNamed ? 'plugin' : 'path'}`, severity: 'differs', row: rows.otherTypes }];
+}
+
+/** Sources that Argo CD cannot render: a switch may create their objects. */
+function lenientFeatures(source: ApplicationSource, where: string): readonly UsedFeature[] {
+  const found: UsedFeature[] = [];
+  const add = (feature: string, field: string, row: UsedFeature['row']): void => {
+    found.push({
+      feature: `${feature}: its objects may be created`,
+      where: `${where}.${field}`,
+      severity: 'differs',
+      row,
+    });
+  };
+  if (source.chart === undefined && /^(?:heads|tags|remotes)\//.test(source.targetRevision ?? ''))
+    add('a revision that Argo CD does not resolve is rendered', 'targetRevision', rows.shortRefs);
+  for (const { text, field } of filesIn(source, 'valueFiles'))
+    if (/(?:^|\/)\*\*$/.test(text))
+      add('a pattern that matches directories, where helm fails in Argo CD, is rendered', field, rows.valuePatterns);
+  return found;
 }
 
 /**

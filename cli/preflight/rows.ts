@@ -11,6 +11,8 @@ export const rows = {
   repoServerVariables: 'variables of the repo-server, where the controller renders',
   shortSha: 'a short commit SHA',
   credentials: 'Google and Azure credentials, LFS',
+  shortRefs: 'revisions without `refs/` (`heads/main`, `tags/v1`)',
+  valuePatterns: 'Helm: a pattern of values files that matches directories (`envs/**`)',
   signatures:
     'signatures of commits and tags: `signatureKeys`, `sourceIntegrity` (`none`, `head`, `strict`, seals), ConfigMap `argocd-gpg-keys-cm`',
   hydrator: 'source hydrator',

@@ -284,7 +284,7 @@ export class Comparer {
     const sources = sourcesOf(request.bound.app.spec);
     const rendered = await this.#renderer.sources({ ...request, sources }, cluster, signal);
     const [refusal] = rendered.facts.conditions;
-    if (refusal !== undefined) throw new SourceRefused(refusal);
+    if (rendered.facts.failed && refusal !== undefined) throw new SourceRefused(refusal);
     // A missing delete hook would be skipped, and everything would be deleted without it.
     if (rendered.apis?.mayLack === true)
       throw new SourceRefused({ type: 'ComparisonError', message: rendered.apis.message });

@@ -41,6 +41,7 @@ import type { BoundApplication } from '../admission/bound.ts';
 import { generatorCapabilities, capabilitiesOf, incompleteApis, usesCapabilities } from '../discovery/capabilities.ts';
 import type { IncompleteApis } from '../discovery/capabilities.ts';
 import type { OwnedReads } from './owned-reads.ts';
+import { unnamedConditions } from './unnamed-conditions.ts';
 import { IntegrityRulesUnusable, SourceRefused } from '../shared/errors.ts';
 
 export interface RendererDeps {
@@ -159,7 +160,7 @@ export class Renderer {
       facts: {
         revisions: answer.sources.map((one) => one.revision),
         sourceTypes: answer.sources.map((one) => one.sourceType).filter((type) => type !== ''),
-        conditions: [],
+        conditions: answer.sources.flatMap(({ unnamed = [] }) => unnamedConditions(unnamed)),
         failed: false,
         mayHaveChanges: mayHaveChanges(request),
       },

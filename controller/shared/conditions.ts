@@ -23,6 +23,7 @@ export const ownedConditions = {
     'RefusedChangeWarning',
     'LastAppliedWarning',
     'RepeatedItemWarning',
+    'UnnamedResourceWarning',
     'ContestedResourceWarning',
     'KeptResourceWarning',
     'SourceUnavailableWarning',

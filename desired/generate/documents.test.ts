@@ -68,6 +68,13 @@ describe('objectsOf reads YAML streams', () => {
     );
   });
 
+  it.each(['app/a.json', 'app/a.yaml'])('replaces halves of characters in JSON as Go does: %s', (path) => {
+    const half = String.raw`{"\udc00k":"a\ud800\u0041 \ud83d\ude00 \\ud800","list":["\ud800\ud800"]}`;
+    const text = `{"apiVersion":"v1","kind":"X","metadata":{"name":"a"},"spec":${half}}`;
+    const [object] = objectsOf({ path, name: path.slice(4), content: Buffer.from(text) });
+    expect(object?.['spec']).toEqual({ '\ufffdk': 'a\ufffdA \u{1f600} \\ud800', list: ['\ufffd\ufffd'] });
+  });
+
   it('reads the byte order marks of files that were joined', () => {
     expect(names(`\ufeff${cm('a')}---\n\ufeff${cm('b')}---\r\n\ufeff${cm('c')}`)).toEqual(['a', 'b', 'c']);
     expect(names(`${cm('a')}---\n\ufeff{"apiVersion":"v1","kind":"X","metadata":{"name":"b"}}`)).toEqual(['a', 'b']);

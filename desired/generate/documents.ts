@@ -6,9 +6,10 @@ import {
   ownMember,
   parseJson,
   parseYamlDocuments,
+  setOwnMember,
   YamlSyntaxError,
 } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { ManifestError, SizeLimitExceeded } from '../errors.ts';
 
@@ -125,12 +126,33 @@ function jsonDocument(file: ManifestFile, text: string): ManifestDocument[] {
 
 function parsedJson(text: string, where: string): Json {
   try {
-    return parseJson(text);
+    return goJson(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     if (error instanceof JsonTooDeepError) throw new BadDocument(`${where} is ${messageOf(error)}`, true);
     throw new BadDocument(`${where} is not valid JSON: ${withoutQuotes(messageOf(error))}`);
   }
+}
+
+/** Go's decoder replaces half of a character in an escape (`\ud800`). */
+function goJson(text: string): Json {
+  const value = parseJson(text);
+  return /\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value) : value;
+}
+
+function wellFormed(value: Json): Json {
+  if (typeof value === 'string') return wellFormedText(value);
+  if (Array.isArray(value)) return (value as readonly Json[]).map(wellFormed);
+  if (!isObject(value)) return value;
+  const made: MutableJsonObject = {};
+  for (const [key, member] of Object.entries(value))
+    setOwnMember(made, wellFormedText(key), wellFormed(member ?? null) as MutableJson);
+  return made;
+}
+
+/** UTF-8 has no halves of characters: they become U+FFFD. */
+function wellFormedText(text: string): string {
+  return Buffer.from(text, 'utf8').toString('utf8');
 }
 
 /** JSON.parse quotes the text around the fault, which may be part of a Secret. */
@@ -191,7 +213,7 @@ function jsonStream(chunk: string): Json[] | undefined {
   try {
     for (let rest = chunk; rest.trim() !== '';) {
       const end = endOfJsonValue(rest);
-      values.push(parseJson(rest.slice(0, end)));
+      values.push(goJson(rest.slice(0, end)));
       rest = rest.slice(end);
     }
     return values;

@@ -3,6 +3,8 @@ import type { KubeObject } from '#model';
 import { SizeLimitExceeded } from '../errors.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import type { RenderedManifests } from './plan.ts';
+import { unnamedIn } from './unnamed.ts';
+import type { UnnamedObject } from './unnamed.ts';
 
 /** Documents for each allowed object, most of them empty. */
 const documentsPerObject = 4;
@@ -23,6 +25,7 @@ export async function objectsPrinted(
   signal: AbortSignal,
 ): Promise<RenderedManifests> {
   const objects: KubeObject[] = [];
+  const unnamed: UnnamedObject[] = [];
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString('utf8');
   let work = 0;
   let i = -1;
@@ -33,7 +36,9 @@ export async function objectsPrinted(
     const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
     const path = template ?? `document ${i + 1} of what ${program} printed`;
     const file = { path, name: 'output.yaml', content: Buffer.from(document), strict: true };
-    for (const object of await reader.objectsOf(file, signal)) objects.push(object);
+    const some = await reader.objectsOf(file, signal);
+    for (const object of some) objects.push(object);
+    unnamed.push(...unnamedIn(some, path));
     if (objects.length > limits.maxObjects)
       throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
     work += document.length + documentCost;
@@ -42,7 +47,7 @@ export async function objectsPrinted(
     await yieldToLoop();
     signal.throwIfAborted();
   }
-  return { objects, bytes: output.byteLength + 256 };
+  return { objects, unnamed, bytes: output.byteLength + 256 };
 }
 
 /** Splits at the separators of YAML documents. */

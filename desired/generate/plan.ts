@@ -7,6 +7,7 @@ import type { DesiredLimits } from '../limits.ts';
 import type { ManifestsRequest } from '../types.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import type { RenderTools } from './tools.ts';
+import type { UnnamedObject } from './unnamed.ts';
 
 /** A Git repository at a branch, tag or commit; "" is HEAD. */
 export interface RemoteRepository {
@@ -54,6 +55,7 @@ export interface RenderJob extends RelatedFetches {
 
 export interface RenderedManifests {
   readonly objects: readonly KubeObject[];
+  readonly unnamed?: readonly UnnamedObject[];
   /** Approximate memory of the objects. */
   readonly bytes: number;
 }

@@ -17,6 +17,7 @@ import {
 } from './messages.ts';
 import type { MethodName } from './protocol.ts';
 import type { ProtoMessage } from './messages.ts';
+import { unnamedIn } from '../generate/unnamed.ts';
 
 interface CheckResult {
   readonly checks: readonly { readonly name: string; readonly problems: readonly string[] }[];
@@ -104,7 +105,9 @@ export class RepoServerExchange {
     const problems = problemsOf(at, answer.sourceIntegrityResult);
     const sourceType = typeOf(answer.sourceType);
     if (problems.length > 0) return { objects: [], revision: answer.revision, sourceType, problems };
-    return { objects: await this.#answers.objectsOf(answer.manifests), revision: answer.revision, sourceType };
+    const objects = await this.#answers.objectsOf(answer.manifests);
+    const unnamed = unnamedIn(objects, 'the manifests of the repo-server');
+    return { objects, ...(unnamed.length > 0 && { unnamed }), revision: answer.revision, sourceType };
   }
 
   /**

@@ -81,10 +81,10 @@ export class RepoServerPlugins implements RemotePlugins {
   }
 
   async render(job: RenderJob, signal: AbortSignal): Promise<RenderedManifests> {
-    const { objects } = this.#offered.get(job) ?? (await this.#ask(job, signal));
+    const { objects, unnamed = [] } = this.#offered.get(job) ?? (await this.#ask(job, signal));
     const { maxObjects } = defaultLimits;
     if (objects.length > maxObjects) throw new SizeLimitExceeded(`the source has more than ${maxObjects} objects`);
-    return { objects, bytes: stringifyJson(objects as unknown as Json).length + 256 };
+    return { objects, unnamed, bytes: stringifyJson(objects as unknown as Json).length + 256 };
   }
 
   /** Without tracking, which the caller adds to the manifests of any source. */

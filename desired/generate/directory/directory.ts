@@ -14,6 +14,8 @@ import type { ManifestReader } from '../manifest-reader.ts';
 import { withFiles } from '../held-files.ts';
 import type { GeneratorDeps, RenderedManifests, RenderJob, RenderPlan } from '../plan.ts';
 import { optionsHash } from '../source-type.ts';
+import { unnamedIn } from '../unnamed.ts';
+import type { UnnamedObject } from '../unnamed.ts';
 
 /** A file that may hold manifests. Its content has not been read yet. */
 interface ManifestCandidate {
@@ -90,12 +92,14 @@ async function manifestsOf(
   signal: AbortSignal,
 ): Promise<RenderedManifests> {
   const objects: KubeObject[] = [];
-  for await (const some of render(files, deps, signal)) {
+  const unnamed: UnnamedObject[] = [];
+  for await (const { file, objects: some } of render(files, deps, signal)) {
     for (const object of some) objects.push(object);
+    unnamed.push(...unnamedIn(some, file.path));
     await yieldToLoop();
     signal.throwIfAborted();
   }
-  return { objects, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
+  return { objects, unnamed, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
 }
 
 function isJsonnet(name: string): boolean {
@@ -182,11 +186,11 @@ function fileOf(scope: DirectoryScope, entry: WalkedEntry, logger: Logger): File
 }
 
 /** The objects of the files, in file order. @throws ManifestError, SizeLimitExceeded */
-export async function* render(
+async function* render(
   files: readonly ManifestFile[],
   { limits, reader }: { readonly limits: DirectoryLimits; readonly reader: ManifestReader },
   signal: AbortSignal,
-): AsyncGenerator<readonly KubeObject[]> {
+): AsyncGenerator<{ readonly file: ManifestFile; readonly objects: readonly KubeObject[] }> {
   const kept = files.filter((file) => !isSkipped(file.content));
   checkCombinedSize(
     kept.filter(({ strict }) => strict !== true).map((file) => file.content.length),
@@ -201,7 +205,7 @@ export async function* render(
     const objects = await reader.objectsOf(file, signal);
     count += objects.length;
     if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
-    yield objects;
+    yield { file, objects };
   }
 }
 

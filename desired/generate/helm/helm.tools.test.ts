@@ -124,6 +124,8 @@ describeWithTool('helm', 'rendering Helm charts', () => {
     // wins.
     expect(await data(repository, { valueFiles: ['env/**/*.yaml'] })).toMatchObject({ a: '"three"', b: '"two"' });
     expect(await data(repository, { valueFiles: ['env/**/*.yaml', 'env/one.yaml'] })).toMatchObject({ a: '"one"' });
+    // `**` also matches directories; only files count.
+    expect(await data(repository, { valueFiles: ['env/**'] })).toMatchObject({ a: '"three"', b: '"two"' });
     const none = await failureOf(data(repository, { valueFiles: ['none/*.yaml'] }));
     expect(none.message).toBe('values file glob "none/*.yaml" matched no files');
     const missing = await failureOf(data(repository, { valueFiles: ['gone.yaml'] }));

@@ -72,6 +72,17 @@ describe('a missing kustomize', () => {
 });
 
 describeWithTool('kustomize', 'rendering overlays', () => {
+  it('follows a kustomization, or its directory, that is a link within the repository', async () => {
+    const repository = bench.repository({
+      'base/kustomization.yaml': 'namePrefix: p-\nresources: [c.yaml]\n',
+      'app/c.yaml': configMap('c'),
+    });
+    repository.link('app/kustomization.yaml', '../base/kustomization.yaml');
+    repository.link('here', 'app');
+    for (const path of ['app', 'here'])
+      expect(names((await bench.render(repository, { path })).objects)).toEqual(['ConfigMap/p-c']);
+  });
+
   it('renders an overlay with its bases, files and components, and leaves nothing behind', async () => {
     const repository = bench.repository(overlay);
     const sha = repository.save();
