@@ -221,12 +221,7 @@ export const defects = [
     'if (this.#suspensions >= 0) return false;',
   ),
   // The end of a process.
-  d(
-    'a timer is left after the end',
-    'sharding/ownership/ownership.ts',
-    '.finally(() => this.#leaseEnd?.cancel());',
-    ';',
-  ),
+  d('a timer is left after the end', 'sharding/ownership/ownership.ts', '.finally(() => this.#pauses.close());', ';'),
   d('the client of a cluster is not closed', 'kube/shared-clients.ts', 'await client.close();', ''),
   // Projects and settings.
   d(
