@@ -102,13 +102,24 @@ export function decideAutosync(facts: AutosyncFacts): AutosyncDecision {
   const last = facts.app.status?.operationState;
   if (last === undefined || !hasAttempted(facts, last, revisions) || hasPrunesToResume(facts, last))
     return startOrRefuse(facts, undefined);
-  if (last.phase !== 'Succeeded')
+  if (last.phase !== 'Succeeded' && !isFailedHealOfLess(facts, last))
     return {
       do: 'refuse',
       message: `Failed last sync attempt to [${triedRevisions(facts, last)}]: ${last.message ?? ''}`,
     };
   if (facts.app.spec.syncPolicy?.automated?.selfHeal !== true) return { do: 'skip', reason: alreadySynced };
   return decideSelfHeal(facts, last);
+}
+
+/**
+ * Whether the last operation was a self-heal that did not name all that differs now. In Argo CD a
+ * namespace that is deleted with its objects stays gone: the first of them fails for good.
+ */
+function isFailedHealOfLess({ resources }: AutosyncFacts, { operation }: OperationState): boolean {
+  const { sync, initiatedBy } = operation;
+  if (initiatedBy?.automated !== true || sync?.autoHealAttemptsCount === undefined) return false;
+  const named = new Set((sync.resources ?? []).map(keyOfStatus));
+  return named.size > 0 && resources.some((resource) => isDrifted(resource) && !named.has(keyOfStatus(resource)));
 }
 
 function decideSelfHeal(facts: AutosyncFacts, last: OperationState): AutosyncDecision {

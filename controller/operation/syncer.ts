@@ -17,6 +17,7 @@ import {
   keyOf,
   kindFinder,
   refOf,
+  resourceKey,
   sourceOf,
   trackedApp,
 } from '#model';
@@ -210,7 +211,7 @@ export class Syncer {
       startedAt,
       attempt: attemptOf(state),
       results: state.syncResult?.resources ?? [],
-      isSelected: selectedBy(sync, comparison),
+      isSelected: selectedBy(sync, comparison, destinationNamespaceOf(app)),
       health: (object) => healthOf(object, settings),
       canPrune: (ref) =>
         !comparison.failed &&
@@ -420,13 +421,26 @@ function differingKeys({ pairs }: Comparison): ReadonlySet<ResourceKey> {
  * The objects that this operation touches: those it names, except unread ones and copies that carry
  * the tracking of another object.
  */
-function selectedBy(sync: SyncOperation, comparison: Comparison): (object: KubeObject) => boolean {
+function selectedBy(sync: SyncOperation, comparison: Comparison, namespace: string): (object: KubeObject) => boolean {
+  const needed = neededNamespaces(sync, comparison, namespace);
   const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
   const unread = new Set(comparison.unread.map(({ key }) => key));
   return (object) => {
     const key = keyOf(object);
-    return !foreign.has(key) && !unread.has(key) && isNamed(sync, refOf(object));
+    return !foreign.has(key) && !unread.has(key) && (needed.has(key) || isNamed(sync, refOf(object)));
   };
+}
+
+/** Missing Namespaces of the objects that a self-heal names: they may be deleted after it began. */
+function neededNamespaces(sync: SyncOperation, { pairs }: Comparison, namespace: string): ReadonlySet<ResourceKey> {
+  if (sync.autoHealAttemptsCount === undefined) return new Set();
+  const targets = pairs.flatMap(({ target }) => (target !== null && isNamed(sync, refOf(target)) ? [target] : []));
+  const wanted = new Set(
+    targets.map(({ metadata }) => resourceKey('', 'Namespace', '', metadata.namespace ?? namespace)),
+  );
+  return new Set(
+    pairs.flatMap(({ key, target, live }) => (target !== null && live === null && wanted.has(key) ? [key] : [])),
+  );
 }
 
 /** An operation without a resource list names all. */
