@@ -224,7 +224,7 @@ export const defects = [
   d(
     'a timer is left after the end',
     'sharding/ownership/ownership.ts',
-    '.finally(() => this.#leaseEnd?.cancel());',
+    '.finally(() => this.#pauses.close());',
     ';',
   ),
   d('the client of a cluster is not closed', 'kube/shared-clients.ts', 'await client.close();', ''),
