@@ -12,7 +12,7 @@ import {
 } from '#desired';
 import type { DesiredSource, Manifests } from '#desired';
 import { silentLogger } from '#telemetry';
-import { brokenCases, differingCases, goodCases } from './corpus/index.ts';
+import { brokenCases, differingCases, goodCases, onlyOurs } from './corpus/index.ts';
 import type { CorpusCase } from './corpus/index.ts';
 import { startPlaces } from './corpus/places.ts';
 import type { SourceServers } from './corpus/places.ts';
@@ -33,7 +33,7 @@ let remote: DesiredSource;
 
 beforeAll(async () => {
   folder = temporaryFolder('repo-server');
-  places = await startPlaces(folder.path, [...goodCases, ...brokenCases, ...differingCases]);
+  places = await startPlaces(folder.path, [...goodCases, ...brokenCases, ...differingCases, ...onlyOurs]);
   const { sshData, tlsData } = places;
   server = await startRepoServer({ folder: folder.path, sshData, tlsData });
   const path = toolsPath();
@@ -69,11 +69,11 @@ afterAll(async () => {
   folder.remove();
 });
 
-/** The manifests without the id of their content, which is of this process; or the error. */
+/** The manifests without what only this process knows of them; or the error. */
 async function outcome(desired: DesiredSource, one: CorpusCase): Promise<Manifests | { readonly problem: string }> {
   try {
     const { sources, ...rest } = await desired.manifests(requestOf(one, places), signal);
-    return { ...rest, sources: sources.map((source) => omit(source, 'contentId')) };
+    return { ...rest, sources: sources.map((source) => omit(source, 'contentId', 'unnamed')) };
   } catch (error) {
     if (!(error instanceof SourceFailed)) throw error;
     return { problem: (error.cause as Error).message };
@@ -107,5 +107,15 @@ describe('a documented difference of docs/compatibility.md', () => {
       if (says === undefined) expect(made).toHaveProperty('sources');
       else expect(made).toEqual({ problem: expect.stringMatching(says) });
     }
+  });
+});
+
+describe('a source in which Argo CD finds nothing', () => {
+  it.each(onlyOurs)('$name', async (one) => {
+    const count = async (desired: DesiredSource): Promise<number> => {
+      const made = await outcome(desired, one);
+      return 'sources' in made ? made.sources.flatMap(({ objects }) => objects).length : -1;
+    };
+    expect([await count(embedded), await count(remote)]).toEqual([1, 0]);
   });
 });

@@ -212,6 +212,17 @@ describe('the bytes of git checkout', () => {
     ['.gitattributes that is a link', { 'link:.gitattributes': '* eol=crlf', a: lf }],
     ['one content under several names', { '.gitattributes': '*.w eol=crlf\n', 'a.w': lf, 'a.u': lf, 'd/a.w': lf }],
     [
+      'braces and a misspelled value, as in opentelemetry-go-contrib 777',
+      {
+        '.gitattributes':
+          '* text=auto eol=lf\n*.{cmd,[cC][mM][dD]} text eol=crlf\n*.bat text eol=crl\n*.[cC][mM][dD] eol=crlf\n',
+        'a.cmd': lf,
+        'b.CMD': lf,
+        'c.bat': lf,
+        'd.{cmd,cMd}': lf,
+      },
+    ],
+    [
       'filter and export-subst',
       { '.gitattributes': '* filter=unknown\n*.e export-subst export-ignore\n', a: lf, 'a.e': '$Format:%H$\n' },
     ],

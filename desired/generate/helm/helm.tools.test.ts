@@ -118,6 +118,13 @@ describeWithTool('helm', 'rendering Helm charts', () => {
     expect(await data(repository, { fileParameters })).toMatchObject({ b: '"x,y"' });
   });
 
+  it('follows links of values files and of other files of a chart (argo-cd 8379, DefectDojo 11893)', async () => {
+    const repository = bench.repository({ ...chart, 'docs/README.md': '# Docs\n' });
+    repository.link('chart/values.dev.yaml', 'env/one.yaml');
+    repository.link('chart/README.md', '../docs/README.md');
+    expect(await data(repository, { valueFiles: ['values.dev.yaml'] })).toMatchObject({ a: '"one"' });
+  });
+
   it('finds values files by pattern, and ignores missing ones only on request', async () => {
     const repository = bench.repository(chart);
     // The files of a directory come before those of its subdirectories, so that the deeper one

@@ -1,4 +1,15 @@
+import { chart, configMap, template } from './case.ts';
 import type { CorpusCase } from './case.ts';
+
+const ksops = `apiVersion: viaduct.ai/v1
+kind: ksops
+metadata:
+  name: secrets
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: ksops}
+files: [secret.enc.yaml]
+`;
 
 /** Sources that only one of the two renders: rows of docs/compatibility.md. */
 export const differingCases: readonly (CorpusCase & {
@@ -11,5 +22,50 @@ export const differingCases: readonly (CorpusCase & {
     source: { at: 'https', path: 'directory-flat', repository: { username: 'nobody' } },
     own: /failed to authenticate/,
     theirs: undefined,
+  },
+  {
+    name: 'differs-short-ref',
+    repositories: { r: { 'a.yaml': configMap('a') } },
+    source: { at: 'git:r', path: '.', targetRevision: 'heads/main' },
+    own: undefined,
+    theirs: /unable to resolve 'heads\/main' to a commit SHA/,
+  },
+  {
+    name: 'differs-values-pattern',
+    files: chart({
+      'templates/cm.yaml': template({ all: '{{ toJson .Values | quote }}' }),
+      'envs/a.yaml': 'a: 1\n',
+      'envs/deep/b.yaml': 'b: 2\n',
+    }),
+    source: { helm: { valueFiles: ['envs/**'] } },
+    own: undefined,
+    theirs: /is a directory/,
+  },
+  {
+    name: 'differs-linked-kustomization',
+    files: {
+      'base/kustomization.yaml': 'namePrefix: p-\nresources: [c.yaml]\n',
+      'app/c.yaml': configMap('c'),
+      'app/kustomization.yaml': '-> ../base/kustomization.yaml',
+    },
+    source: { path: 'differs-linked-kustomization/app' },
+    own: undefined,
+    theirs: /unable to find one of 'kustomization\.yaml'/,
+  },
+  {
+    name: 'differs-exec-generator',
+    files: { 'kustomization.yaml': 'generators: [g.yaml]\n', 'g.yaml': ksops, 'secret.enc.yaml': 'a: b\n' },
+    buildOptions: '--enable-alpha-plugins --enable-exec',
+    own: /"secrets" \(ksops of viaduct\.ai\/v1\) runs the program "ksops", and the renderer starts no programs/,
+    theirs: /"ksops": executable file not found/,
+  },
+];
+
+/** Sources in which only Driftless finds objects. */
+export const onlyOurs: readonly CorpusCase[] = [
+  {
+    name: 'ours-linked-path',
+    files: { 'real/a.yaml': configMap('a'), here: '-> real' },
+    source: { path: 'ours-linked-path/here' },
   },
 ];

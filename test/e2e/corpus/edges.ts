@@ -26,6 +26,49 @@ const kustomized = (name: string, kustomize: object, kustomization = '', more: S
 /** Rare features, and unusual spellings of common ones. */
 export const edgeCases: readonly CorpusCase[] = [
   {
+    name: 'edge-attributes-plain',
+    files: {
+      '.gitattributes': '[attr]win text eol=crlf\n*.yaml ident\n',
+      'a.yaml': configMap('a', { id: '"$Id$"' }),
+      'sub/.gitattributes': '*.yaml eol=crlf\n',
+      'sub/b.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata:\n  text: |\n    a\n    b\n',
+    },
+    source: { directory: { recurse: true } },
+    atLeast: 2,
+  },
+  {
+    name: 'edge-attributes-generator',
+    files: {
+      '.gitattributes': '*.conf text eol=crlf\n*.txt working-tree-encoding=UTF-16LE-BOM text\n',
+      'kustomization.yaml': 'configMapGenerator: [{name: made, files: [app.conf]}]\n',
+      'app.conf': 'a=1\nb=2\n',
+    },
+  },
+  {
+    name: 'edge-attributes-chart',
+    files: chart({
+      '.gitattributes': '*.conf text eol=crlf\n',
+      'app.conf': 'a=1\nb=2\n',
+      'templates/cm.yaml': template({ conf: '{{ .Files.Get "app.conf" | quote }}' }),
+    }),
+  },
+  {
+    name: 'edge-attributes-jsonnet',
+    files: {
+      '.gitattributes': '*.conf text eol=crlf\n',
+      'app.conf': 'a=1\nb=2\n',
+      'a.jsonnet': `{apiVersion: 'v1', kind: 'ConfigMap', metadata: {name: 'a'}, data: {conf: importstr 'app.conf'}}\n`,
+    },
+  },
+  {
+    name: 'edge-json-halves',
+    files: {
+      'a.json': String.raw`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k\udc00":"a\ud800b \ud83d\ude00"}}`,
+      'b.yaml': String.raw`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"b"},"data":{"k":"\ud800\u0041"}}`,
+    },
+    atLeast: 2,
+  },
+  {
     name: 'edge-yaml-forms',
     files: {
       'crlf.yaml': configMap('crlf').replaceAll('\n', '\r\n'),

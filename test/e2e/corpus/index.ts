@@ -5,7 +5,7 @@ import { helmCases } from './helm.ts';
 import { kustomizeCases } from './kustomize.ts';
 import { severalCases } from './several.ts';
 
-export { differingCases } from './differing.ts';
+export { differingCases, onlyOurs } from './differing.ts';
 export type { CorpusCase, CorpusSource, SourceFiles } from './case.ts';
 
 /** Sources that render. */
