@@ -107,6 +107,22 @@ describe('a running demo', () => {
     });
   });
 
+  it('prints a KUBECONFIG with which the commands that it suggests work', async () => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    const suggested = [...demo.stdout.matchAll(/^ {2}driftless (.+)$/gm)].map(([, words = '']) => words.split(' '));
+    expect(suggested.map(([name]) => name)).toEqual(['explain', 'top', 'preflight', 'refresh', 'sync']);
+    for (const words of [...suggested, ['shards', 'stats'], ['explain', 'replica', 'driftless-2']])
+      // A replica on a busy machine may just have lost its shard.
+      await eventually(async () => {
+        const { code, stdout, stderr } = await driftless([...words, '--kubeconfig', kubeconfig]);
+        // Without helm and kustomize on PATH, preflight names them as missing.
+        const isFine = code === 0 || (words[0] === 'preflight' && stdout.includes('MISSING'));
+        expect([words, code, isFine ? '' : `${stdout}\n${stderr}`]).toEqual([words, code, '']);
+        expect(stderr).not.toContain('your kubeconfig has no token');
+      }, limitMs);
+    await eventually(allGood, limitMs);
+  }, 300_000);
+
   it('recreates a deleted object', async () => {
     const before = await cluster.get<Deployment>(deployment);
     const begin = performance.now();
@@ -144,9 +160,8 @@ describe('a running demo', () => {
     await run('git', [...identity, 'commit', '-q', '-m', 'add'], { cwd: tree });
     await run('git', ['push', '-q', 'origin', 'HEAD:main'], { cwd: tree });
     const head = (await run('git', ['rev-parse', 'HEAD'], { cwd: tree })).stdout.trim();
-    await hub.mergePatch(`${apps}/guestbook-sim-0`, {
-      metadata: { annotations: { 'argocd.argoproj.io/refresh': 'normal' } },
-    });
+    const refreshed = await driftless(['refresh', 'guestbook-sim-0', '--kubeconfig', join(folder, 'kubeconfig')]);
+    expect(refreshed).toMatchObject({ code: 0 });
     await eventually(async () => {
       expect(await cluster.get('/api/v1/namespaces/guestbook/configmaps/added')).toMatchObject({
         data: { by: 'test' },

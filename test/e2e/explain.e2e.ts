@@ -242,13 +242,14 @@ describe('through the pod proxy of a real API server', () => {
     const operator = await userWith('operator', [
       { apiGroups: ['argoproj.io'], resources: ['applications'], verbs: ['get', 'patch'] },
     ]);
-    const synced = await driftless([...(await printed()), '--wait', '--kubeconfig', operator]);
-    expect(synced).toMatchObject({ code: 0, stdout: expect.stringContaining('operation Succeeded') });
-    const { code, stderr } = await driftless([...(await printed()), '--kubeconfig', viewer]);
-    expect([code, stderr]).toEqual([
+    const command = await printed();
+    const refused = await driftless([...command, '--kubeconfig', viewer]);
+    expect([refused.code, refused.stderr]).toEqual([
       1,
       expect.stringContaining('you need the right to patch applications.argoproj.io'),
     ]);
+    const synced = await driftless([...command, '--wait', '--kubeconfig', operator]);
+    expect(synced).toMatchObject({ code: 0, stdout: expect.stringContaining('operation Succeeded') });
     await app.isGood(undefined, { withinMs: limitMs, tail: () => pods.tail() });
     const path = '/apis/apps/v1/namespaces/scaled/deployments/web/scale?fieldManager=kubectl';
     await hub.api.patch(path, { spec: { replicas: 5 } });
