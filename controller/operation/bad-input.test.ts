@@ -4,18 +4,14 @@ import { KubeApiError } from '#kube';
 import { isCompleted } from '#model';
 import type { KubeObject } from '#model';
 import { automated, configMap } from '../testing/fake-world.ts';
-import { cascade, hook } from '../testing/manifests.ts';
+import { cascade, hook, succeeded } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 /** States, retries and finalizers that people write by hand. */
 const at = tidyStage();
 const sha = 'a'.repeat(40);
 
-const phase = (): string => at.world.app.status?.operationState?.phase ?? 'none';
 const message = (): string => at.world.app.status?.operationState?.message ?? '';
-const isGone = (): boolean => at.world.hub.get('Application', 'demo') === undefined;
-const conditions = (): readonly string[] =>
-  (at.world.app.status?.conditions ?? []).map(({ type, message: text }) => `${type}: ${text}`);
 
 const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };
 const syncResult = { revision: sha, source };
@@ -65,13 +61,13 @@ describe('a running operation', () => {
       await at.pass(10);
       expect(isCompleted(at.world.app.status!.operationState!.phase)).toBe(true);
       if (field !== '')
-        expect([phase(), message()]).toEqual([
+        expect([at.phase(), message()]).toEqual([
           'Error',
           expect.stringContaining(`The state of the operation cannot be read: status.operationState.${field}`),
         ]);
       at.world.edit(() => ({ operation: { sync: { revision: sha } } }));
       await at.pass(5);
-      expect([phase(), at.names()]).toEqual(['Succeeded', ['one']]);
+      expect([at.phase(), at.names()]).toEqual(['Succeeded', ['one']]);
       await at.world.close(at.clock);
     }
   });
@@ -118,13 +114,15 @@ describe('a running operation', () => {
     };
     await at.start({ dest: { before } });
     await at.pass(600);
-    expect([phase(), message()]).toEqual([expect.stringMatching(/^(?:Failed|Error)$/), expect.stringContaining(text)]);
+    expect([at.phase(), message()]).toEqual([
+      expect.stringMatching(/^(?:Failed|Error)$/),
+      expect.stringContaining(text),
+    ]);
     for (const [i, time] of times.slice(1).entries()) expect(time - times[i]!).toBeGreaterThan(900);
   });
 });
 
 const held = ['example.com/held'];
-const succeeded = { conditions: [{ type: 'Complete', status: 'True' }] };
 const crd: KubeObject = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -173,14 +171,14 @@ describe('a deletion', () => {
     await at.pass(420);
     // Objects to keep, CRDs, and hooks that have ended are not waited for.
     if (['a kept object', 'a CRD', 'a PostDelete hook'].includes(name)) {
-      expect(isGone()).toBe(true);
+      expect(at.isGone()).toBe(true);
       return;
     }
-    expect(conditions()).toEqual([
+    expect(at.conditions()).toEqual([
       expect.stringMatching(/^DeletionError: waiting for the deletion of .*more than five minutes/),
     ]);
     free();
     await at.pass(30);
-    expect([isGone(), at.names()]).toEqual([true, []]);
+    expect([at.isGone(), at.names()]).toEqual([true, []]);
   });
 });

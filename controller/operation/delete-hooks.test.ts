@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { configMap } from '../testing/fake-world.ts';
-import { cascade, hook } from '../testing/manifests.ts';
+import { cascade, failed, hook, succeeded } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage();
@@ -18,8 +18,6 @@ const job = (name: string, type: string, status: JsonObject = {}): KubeObject =>
   spec: {},
   status,
 });
-const succeeded = { conditions: [{ type: 'Complete', status: 'True' }] };
-const failed = { conditions: [{ type: 'Failed', status: 'True', message: 'no' }] };
 
 /** As a real API server: no object is created in a namespace that is gone. */
 function refuseWithoutNamespace(call: string): void {

@@ -3,20 +3,12 @@ import { omit } from '#base';
 import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { configMap } from '../testing/fake-world.ts';
-import { cascade, hook, wave } from '../testing/manifests.ts';
+import { cascade, hook, job, wave } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage();
 const sha = 'a'.repeat(40);
-/** A Job that never ends. */
-const job = (name: string, annotations: Record<string, string>): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name, annotations },
-  spec: {},
-});
 const retries = { sync: { revision: sha }, retry: { limit: -1, backoff: { duration: '1h', maxDuration: '1h' } } };
-const isGone = (): boolean => at.world.hub.get('Application', 'demo') === undefined;
 /** The writes to the cluster that create or change something. */
 const applies = (): readonly string[] => at.world.dest.calls.filter((call) => /^(?:create|patch|replace) /.test(call));
 
@@ -30,7 +22,7 @@ describe('a deletion', () => {
     expect(at.names()).toEqual(['before']);
     at.setDeleting([cascade]);
     await at.pass(30);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
     expect(at.names()).toEqual([]);
     const ended = at.world.statuses().filter(({ operationState }) => operationState?.finishedAt !== undefined);
     expect(ended[0]?.operationState).toMatchObject({ phase: 'Failed', message: 'Operation terminated' });
@@ -43,7 +35,7 @@ describe('a deletion', () => {
     expect(at.names()).toEqual(['first']);
     at.setDeleting([cascade]);
     await at.pass(30);
-    expect([isGone(), at.names()]).toEqual([true, []]);
+    expect([at.isGone(), at.names()]).toEqual([true, []]);
   });
 
   it('ends the retries of an operation: nothing is applied any more', async () => {
@@ -58,7 +50,7 @@ describe('a deletion', () => {
     at.setDeleting([cascade]);
     const before = applies().length;
     await at.pass(30);
-    expect([isGone(), at.names(), applies().slice(before)]).toEqual([true, [], []]);
+    expect([at.isGone(), at.names(), applies().slice(before)]).toEqual([true, [], []]);
   });
 
   it('ends the wait for a retry', async () => {
@@ -71,7 +63,7 @@ describe('a deletion', () => {
     expect(at.world.app.status?.operationState).toMatchObject({ phase: 'Running', retryCount: 1 });
     at.setDeleting([cascade]);
     await at.pass(30);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it('does not begin an operation that was requested before', async () => {
@@ -80,7 +72,7 @@ describe('a deletion', () => {
     at.world.hub.delete('Application', 'demo');
     await at.start();
     await at.pass(10);
-    expect([isGone(), at.names(), applies()]).toEqual([true, [], []]);
+    expect([at.isGone(), at.names(), applies()]).toEqual([true, [], []]);
   });
 
   it('goes on while Git is away, and while a sync window denies syncs', async () => {
@@ -92,7 +84,7 @@ describe('a deletion', () => {
     at.world.git.failure = new Error('Git is away');
     at.setDeleting([cascade]);
     await at.pass(120);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it.each([403, 503])('shows a DeletionError after a minute if writing the termination fails with %i', async (code) => {
@@ -116,7 +108,7 @@ describe('a deletion', () => {
     ]);
     at.world.hub.invalid = () => undefined;
     await at.pass(300);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it('goes on if the server finds the termination invalid', async () => {
@@ -126,7 +118,7 @@ describe('a deletion', () => {
       JSON.stringify(object['status'] ?? {}).includes('"phase":"Terminating"') ? 'status.phase: no' : undefined;
     at.setDeleting([cascade]);
     await at.pass(30);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it('ends an operation that was removed by hand while it ran', async () => {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import { isCompleted } from '#model';
 import type { KubeObject } from '#model';
 import { automated, configMap } from '../testing/fake-world.ts';
-import { cascade, hook, wave } from '../testing/manifests.ts';
+import { cascade, hook, job, succeeded, wave } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 /** Operations and deletions that never ended, here or in public reports. */
@@ -12,24 +11,7 @@ const at = tidyStage();
 const first = 'a'.repeat(40);
 const preDelete = 'pre-delete-finalizer.argocd.argoproj.io';
 const postDelete = 'post-delete-finalizer.argocd.argoproj.io';
-const succeeded = { conditions: [{ type: 'Complete', status: 'True' }] };
 
-const job = (name: string, annotations: Record<string, string>, status: JsonObject = {}): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name, annotations },
-  spec: {},
-  status,
-});
-const isGone = (): boolean => at.world.hub.get('Application', 'demo') === undefined;
-const phase = (): string => at.world.app.status?.operationState?.phase ?? 'none';
-const conditions = (): readonly string[] =>
-  (at.world.app.status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`);
-const terminate = (): void =>
-  at.world.edit((object) => {
-    const status = object['status'] as { operationState: object };
-    return { status: { ...status, operationState: { ...status.operationState, phase: 'Terminating' } } };
-  });
 const refuse = (text: string, code: number, message: string): { readonly before: (call: string) => void } => ({
   before: (call) => {
     if (call.startsWith(text)) throw new KubeApiError({ code, reason: code === 404 ? 'NotFound' : '', message }, 'x');
@@ -51,7 +33,7 @@ describe('a hook', () => {
     at.world.git.push(first, [namespace, configMap('one'), job('hook', hook('PostSync'))]);
     at.world.application({}, { operation: { sync: {} } });
     await at.start();
-    expect([phase(), at.names()]).toEqual(['Running', ['apps', 'hook', 'one']]);
+    expect([at.phase(), at.names()]).toEqual(['Running', ['apps', 'hook', 'one']]);
     // Without the finalizer that keeps it until its end is recorded.
     const live = at.world.dest.get('Job', 'hook')!;
     at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers: [] } });
@@ -66,7 +48,7 @@ describe('a hook', () => {
     await at.start();
     at.setDeleting([cascade]);
     await at.pass(60);
-    expect([isGone(), at.names()]).toEqual([true, []]);
+    expect([at.isGone(), at.names()]).toEqual([true, []]);
   });
 
   it('that another controller holds lets the next operation wait, with a condition (argo-cd 26180)', async () => {
@@ -74,17 +56,17 @@ describe('a hook', () => {
     at.world.git.push(first, [{ ...held, metadata: { ...held.metadata, finalizers: ['example.com/held'] } }]);
     at.world.application({}, { operation: { sync: {} } });
     await at.start();
-    expect(phase()).toBe('Succeeded');
+    expect(at.phase()).toBe('Succeeded');
     at.world.edit(() => ({ operation: { sync: {} } }));
     await at.pass(420);
-    expect(phase()).toBe('Running');
-    expect(conditions()).toEqual([
+    expect(at.phase()).toBe('Running');
+    expect(at.conditions()).toEqual([
       expect.stringMatching(/^WaitingWarning: The operation .*deletion of hook \/ConfigMap\/hook/),
     ]);
     const live = at.world.dest.get('ConfigMap', 'hook')!;
     at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers: [] } });
     await at.pass(60);
-    expect([phase(), conditions()]).toEqual(['Succeeded', []]);
+    expect([at.phase(), at.conditions()]).toEqual(['Succeeded', []]);
   });
 
   it('is created again after a failed attempt deleted it (argo-cd 27507)', async () => {
@@ -100,7 +82,7 @@ describe('a hook', () => {
     expect(at.world.app.status?.operationState?.retryCount).toBeGreaterThan(1);
     refuses = false;
     await at.pass(30);
-    expect(phase()).toBe('Succeeded');
+    expect(at.phase()).toBe('Succeeded');
   });
 });
 
@@ -111,7 +93,9 @@ describe('a deletion', () => {
     await at.start({ dest: refuse('create Job', 404, 'namespaces "apps" not found') });
     at.setDeleting([cascade, preDelete]);
     await at.pass(60);
-    expect(conditions()).toEqual([expect.stringMatching(/^DeletionError: .*namespaces "apps" not found.*finalizers/)]);
+    expect(at.conditions()).toEqual([
+      expect.stringMatching(/^DeletionError: .*namespaces "apps" not found.*finalizers/),
+    ]);
   });
 
   it('with PostDelete hooks that are no Jobs ends (argo-cd 17191)', async () => {
@@ -125,7 +109,7 @@ describe('a deletion', () => {
     await at.start();
     at.setDeleting([cascade, postDelete, `${postDelete}/cleanup`]);
     await at.pass(60);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it('whose project is gone ends, or says why it does not (argo-cd 1329)', async () => {
@@ -135,7 +119,7 @@ describe('a deletion', () => {
     at.world.hub.delete('AppProject', 'default');
     at.setDeleting([cascade]);
     await at.pass(60);
-    if (!isGone()) expect(conditions().join()).toContain('DeletionError');
+    if (!at.isGone()) expect(at.conditions().join()).toContain('DeletionError');
   });
 });
 
@@ -146,7 +130,7 @@ describe('an operation', () => {
     await at.start({ dest: refuse('create ConfigMap', 403, 'no') });
     await at.pass(1200);
     expect(new Set(at.world.statuses().flatMap(({ operationState }) => operationState?.startedAt ?? [])).size).toBe(1);
-    expect(conditions()).toEqual([expect.stringContaining('SyncError: Failed last sync attempt')]);
+    expect(at.conditions()).toEqual([expect.stringContaining('SyncError: Failed last sync attempt')]);
   });
 
   it.each<object>([
@@ -177,15 +161,15 @@ describe('an operation', () => {
     at.world.edit(() => ({ operation }));
     await at.pass(60);
     const isOver = isCompleted(at.world.app.status?.operationState?.phase ?? 'Running');
-    expect([isOver || conditions().some((text) => text.includes('Error: ')), conditions(), phase()]).toEqual([
+    expect([isOver || at.conditions().some((text) => text.includes('Error: ')), at.conditions(), at.phase()]).toEqual([
       true,
-      conditions(),
-      phase(),
+      at.conditions(),
+      at.phase(),
     ]);
     // A valid one runs afterwards.
     at.world.edit(() => ({ operation: { sync: { revision: first } } }));
     await at.pass(60);
-    expect([phase(), at.names()]).toEqual(['Succeeded', ['one']]);
+    expect([at.phase(), at.names()]).toEqual(['Succeeded', ['one']]);
   });
 
   it('ends when it is terminated, after each of its steps', async () => {
@@ -202,14 +186,14 @@ describe('an operation', () => {
       at.world.application({}, { operation: { sync: { revision: first } } });
       let left = writes;
       const stop = at.world.hub.onEvent(({ object }) => {
-        if (object.kind !== 'Application' || phase() !== 'Running') return;
+        if (object.kind !== 'Application' || at.phase() !== 'Running') return;
         left -= 1;
-        if (left === 0) terminate();
+        if (left === 0) at.terminate();
       });
       await at.start();
       await at.pass(90);
       stop();
-      ends.push(phase());
+      ends.push(at.phase());
       await at.world.close(at.clock);
     }
     expect(ends.every((end) => end === 'Failed' || end === 'Succeeded')).toBe(true);

@@ -94,9 +94,6 @@ function refuse(text: string): { readonly before: (call: string) => void } {
   };
 }
 
-const isGone = (): boolean => at.world.hub.get('Application', 'demo') === undefined;
-const conditions = (): readonly string[] =>
-  (at.world.app.status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`);
 const phase = (): string | undefined => at.world.app.status?.operationState?.phase;
 const waits = [expect.stringMatching(/^(?:WaitingWarning|DeletionError): /)];
 
@@ -130,12 +127,12 @@ describe('a hook that deletes', () => {
       await at.pass(limitSeconds);
       expect(runs()).toBe(1);
       if (target === 'the Application') {
-        expect(isGone()).toBe(true);
+        expect(at.isGone()).toBe(true);
         return;
       }
       // After PreSync, nothing can be applied to a namespace that is gone.
       const fails = type === 'SyncFail' || target === 'its kind' || (type === 'PreSync' && target === 'its namespace');
-      expect([phase(), conditions()]).toEqual([end === 'succeeds' && !fails ? 'Succeeded' : 'Failed', []]);
+      expect([phase(), at.conditions()]).toEqual([end === 'succeeds' && !fails ? 'Succeeded' : 'Failed', []]);
       // The server hides objects of a kind that it does not serve.
       if (target !== 'its kind') expect(at.names()).not.toContain('hook');
     },
@@ -151,8 +148,8 @@ describe('a hook that deletes', () => {
       at.setDeleting([cascade, type === 'PreDelete' ? preDelete : postDelete]);
       await at.pass(limitSeconds);
       const isOver = target === 'its namespace' || (end === 'succeeds' && target !== 'its kind');
-      expect(isGone()).toBe(isOver);
-      if (!isGone()) expect(conditions()).toEqual(waits);
+      expect(at.isGone()).toBe(isOver);
+      if (!at.isGone()) expect(at.conditions()).toEqual(waits);
       // A failed one runs again after a minute.
       expect(runs()).toBeLessThanOrEqual(end === 'succeeds' ? 2 : limitSeconds / 60 + 1);
     },
@@ -179,6 +176,6 @@ describe('a hook that deletes', () => {
     });
     at.setDeleting([cascade, preDelete, `${preDelete}/cleanup`, postDelete, `${postDelete}/cleanup`]);
     await at.pass(60);
-    expect([isGone(), runs, at.names()]).toEqual([true, 2, []]);
+    expect([at.isGone(), runs, at.names()]).toEqual([true, 2, []]);
   });
 });

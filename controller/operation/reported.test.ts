@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { automated, configMap } from '../testing/fake-world.ts';
-import { cascade, hook, wave } from '../testing/manifests.ts';
+import { cascade, failed, hook, job, succeeded, wave } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 /** Public reports about operations and deletions that hang, or that end with an untruth. */
@@ -11,27 +10,9 @@ const at = tidyStage();
 const sha = 'a'.repeat(40);
 const next = 'b'.repeat(40);
 const preDelete = 'pre-delete-finalizer.argocd.argoproj.io';
-const succeeded = { conditions: [{ type: 'Complete', status: 'True' }] };
-const failed = { conditions: [{ type: 'Failed', status: 'True', message: 'no' }] };
 
-const job = (name: string, annotations: Record<string, string>, status: JsonObject = {}): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name, annotations },
-  spec: {},
-  status,
-});
 const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } };
-const isGone = (): boolean => at.world.hub.get('Application', 'demo') === undefined;
-const phase = (): string => at.world.app.status?.operationState?.phase ?? 'none';
 const message = (): string => at.world.app.status?.operationState?.message ?? '';
-const conditions = (): readonly string[] =>
-  (at.world.app.status?.conditions ?? []).map(({ type, message: text }) => `${type}: ${text}`);
-const terminate = (): void =>
-  at.world.edit((object) => {
-    const status = object['status'] as { operationState: object };
-    return { status: { ...status, operationState: { ...status.operationState, phase: 'Terminating' } } };
-  });
 const sync = { operation: { sync: { revision: sha } } };
 const fail = (code: number, text: string): never => {
   throw new KubeApiError({ code, reason: code === 409 ? 'AlreadyExists' : '', message: text }, 'x');
@@ -55,10 +36,10 @@ describe('hooks', () => {
     expect(at.names()).toEqual(['one']);
     isHidden = false;
     await at.pass(20);
-    expect([isGone(), at.names()]).toEqual([false, ['hook', 'one']]);
+    expect([at.isGone(), at.names()]).toEqual([false, ['hook', 'one']]);
     at.world.dest.put({ ...at.world.dest.get('Job', 'hook')!, status: succeeded });
     await at.pass(20);
-    expect([isGone(), at.names()]).toEqual([true, []]);
+    expect([at.isGone(), at.names()]).toEqual([true, []]);
   });
 
   it.each([0, 1])('a Job with a time to live of %d s ends its phase (argo-cd 21055, 18884)', async (seconds) => {
@@ -70,7 +51,7 @@ describe('hooks', () => {
     });
     await at.start();
     await at.pass(10);
-    expect([phase(), at.names()]).toEqual(['Succeeded', ['one']]);
+    expect([at.phase(), at.names()]).toEqual(['Succeeded', ['one']]);
   });
 
   it('no hook keeps its finalizer when a sync fails beside it (argo-cd 23226)', async () => {
@@ -79,7 +60,7 @@ describe('hooks', () => {
     await at.start();
     at.world.dest.put({ ...at.world.dest.get('Job', 'other')!, status: succeeded });
     await at.pass(10);
-    expect(phase()).toBe('Failed');
+    expect(at.phase()).toBe('Failed');
     for (const name of ['fails', 'other'])
       expect(at.world.dest.get('Job', name)?.metadata.finalizers ?? []).toEqual([]);
   });
@@ -92,7 +73,7 @@ describe('hooks', () => {
     };
     await at.start({ dest: { before } });
     await at.pass(60);
-    expect(phase()).toBe('Failed');
+    expect(at.phase()).toBe('Failed');
     expect(at.world.app.status?.operationState?.syncResult?.resources?.[0]?.message).toContain('field is immutable');
   });
 
@@ -109,7 +90,7 @@ describe('hooks', () => {
     at.world.git.push(next, [hooked, configMap('one')]);
     at.world.edit(() => ({ operation: { sync: { revision: next } } }));
     await at.pass(3);
-    expect([phase(), at.names()]).toEqual(['Succeeded', ['hook', 'one']]);
+    expect([at.phase(), at.names()]).toEqual(['Succeeded', ['hook', 'one']]);
   });
 });
 
@@ -121,13 +102,13 @@ describe('operations', () => {
     const window = { kind: 'deny', schedule: '* * * * *', duration: '1h', applications: ['*'] } as const;
     at.world.project('default', { syncWindows: [window] });
     await at.pass(40);
-    expect([phase(), message()]).toEqual(['Running', expect.stringContaining('blocked by sync window')]);
-    terminate();
+    expect([at.phase(), message()]).toEqual(['Running', expect.stringContaining('blocked by sync window')]);
+    at.terminate();
     await at.pass(5);
-    expect(phase()).toBe('Failed');
+    expect(at.phase()).toBe('Failed');
     at.setDeleting([cascade]);
     await at.pass(20);
-    expect(isGone()).toBe(true);
+    expect(at.isGone()).toBe(true);
   });
 
   it('an operation without any state begins, and can be terminated (argo-cd 17155)', async () => {
@@ -136,10 +117,10 @@ describe('operations', () => {
     await at.start();
     at.world.edit((object) => ({ ...object, status: {}, operation: sync.operation }));
     await at.pass(5);
-    expect(phase()).toBe('Running');
-    terminate();
+    expect(at.phase()).toBe('Running');
+    at.terminate();
     await at.pass(5);
-    expect([phase(), at.names(), at.world.app.operation]).toEqual(['Failed', [], undefined]);
+    expect([at.phase(), at.names(), at.world.app.operation]).toEqual(['Failed', [], undefined]);
   });
 
   it.each([0, 5, -1])(
@@ -173,10 +154,10 @@ describe('operations', () => {
     };
     await at.start({ dest: { before } });
     await at.pass(600);
-    expect([phase(), conditions()]).toEqual(['Running', [expect.stringContaining('WaitingWarning')]]);
+    expect([at.phase(), at.conditions()]).toEqual(['Running', [expect.stringContaining('WaitingWarning')]]);
     isForbidden = false;
     await at.pass(200);
-    expect([phase(), conditions(), at.names()]).toEqual(['Succeeded', [], ['one']]);
+    expect([at.phase(), at.conditions(), at.names()]).toEqual(['Succeeded', [], ['one']]);
   });
 
   it('a prune that does not end keeps nothing else from being applied (flux 2691, kustomize-controller 98)', async () => {
@@ -196,6 +177,6 @@ describe('operations', () => {
       ['newer', 'old', 'one'],
       { key: '3' },
     ]);
-    expect(conditions()).toEqual([expect.stringMatching(/^KeptResourceWarning: .*old/)]);
+    expect(at.conditions()).toEqual([expect.stringMatching(/^KeptResourceWarning: .*old/)]);
   });
 });

@@ -17,13 +17,7 @@ const job = (annotations: Record<string, string>): KubeObject => ({
   metadata: { name: 'hook', annotations },
   spec: {},
 });
-const phase = (): string => at.world.app.status?.operationState?.phase ?? 'none';
 const message = (): string => at.world.app.status?.operationState?.message ?? '';
-const terminate = (): void =>
-  at.world.edit((object) => {
-    const status = object['status'] as { operationState: object };
-    return { status: { ...status, operationState: { ...status.operationState, phase: 'Terminating' } } };
-  });
 
 const never = job(hook('PreSync'));
 const edit = (spec: object): void => at.world.edit((object) => ({ spec: { ...(object['spec'] as object), ...spec } }));
@@ -122,12 +116,12 @@ describe('a termination', () => {
       if (call.startsWith(refuse)) throw new KubeApiError({ code: 400, reason: '', message: 'no' }, 'x');
     };
     await at.start({ dest: { before }, config: { syncWaveDelayMs: waveDelayMs } });
-    expect(phase()).toBe('Running');
+    expect(at.phase()).toBe('Running');
     meanwhile?.();
-    terminate();
+    at.terminate();
     const created = at.world.dest.calls.filter((call) => call.startsWith('create')).length;
     await at.pass(120);
-    expect([phase(), message()]).toEqual(
+    expect([at.phase(), message()]).toEqual(
       says === undefined
         ? ['Failed', expect.stringMatching(/^Operation terminated/)]
         : ['Error', expect.stringContaining(says)],
@@ -146,16 +140,16 @@ describe('a termination', () => {
     at.world.git.push(next, [configMap('one'), configMap('three', '1', wave(1))]);
     at.world.edit(() => ({ operation: { sync: { revision: next, prune: true } } }));
     await at.pass(10);
-    expect([phase(), message()]).toEqual([
+    expect([at.phase(), message()]).toEqual([
       'Running',
       expect.stringContaining('waiting for deletion of /ConfigMap/two'),
     ]);
-    terminate();
+    at.terminate();
     await at.pass(10);
-    expect([phase(), message()]).toEqual(['Failed', 'Operation terminated']);
+    expect([at.phase(), message()]).toEqual(['Failed', 'Operation terminated']);
     at.world.edit(() => ({ operation: { sync: { revision: next } } }));
     await at.pass(10);
-    expect(phase()).toBe('Succeeded');
+    expect(at.phase()).toBe('Succeeded');
   });
 
   it('during the last write ends the operation', async () => {
@@ -165,15 +159,15 @@ describe('a termination', () => {
     const before = (call: string): void => {
       if (!isLast || !call.startsWith('patch Application')) return;
       isLast = false;
-      terminate();
+      at.terminate();
     };
     await at.start({ hub: { before } });
-    expect(phase()).toBe('Running');
+    expect(at.phase()).toBe('Running');
     isLast = true;
     const live = at.world.dest.get('Job', 'hook')!;
     at.world.dest.put({ ...live, status: { conditions: [{ type: 'Complete', status: 'True' }] } });
     await at.pass(30);
-    expect([isLast, phase(), message()]).toEqual([false, 'Failed', 'Operation terminated']);
+    expect([isLast, at.phase(), message()]).toEqual([false, 'Failed', 'Operation terminated']);
     expect(at.world.dest.get('Job', 'hook')?.metadata.finalizers ?? []).toEqual([]);
   });
 
@@ -205,7 +199,7 @@ describe('a termination', () => {
       return { operation: { sync: { revision: sha } }, status: { ...status, operationState } };
     });
     await at.pass(30);
-    expect([phase(), message()]).toEqual(['Failed', 'Operation terminated']);
+    expect([at.phase(), message()]).toEqual(['Failed', 'Operation terminated']);
     expect(at.names()).toEqual(['job', 'one', 'running']);
   });
 });

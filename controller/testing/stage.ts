@@ -15,6 +15,14 @@ export interface TestStage {
   names(): readonly string[];
   /** Deletes an Application that has these finalizers. */
   setDeleting(finalizers: readonly string[], name?: string): void;
+  /** Asks for the end of the operation in progress, as `argocd app terminate-op` does. */
+  terminate(): void;
+  /** Phase of the last operation; `none` without one. */
+  phase(): string;
+  /** The conditions of the Application, as `TYPE: MESSAGE`. */
+  conditions(): readonly string[];
+  /** Whether the Application is deleted. */
+  isGone(): boolean;
   /** Begins with an empty world at the begin of time, for a test of several runs. */
   renew(): void;
 }
@@ -65,6 +73,15 @@ export function stage(prepare: (world: FakeWorld) => void = () => undefined): Te
       now.world.edit((object) => ({ metadata: { ...object.metadata, finalizers } }), name);
       now.world.hub.delete('Application', name);
     },
+    terminate: () => {
+      now.world.edit((object) => {
+        const status = object['status'] as { operationState: object };
+        return { status: { ...status, operationState: { ...status.operationState, phase: 'Terminating' } } };
+      });
+    },
+    phase: () => now.world.app.status?.operationState?.phase ?? 'none',
+    conditions: () => (now.world.app.status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`),
+    isGone: () => now.world.hub.get('Application', 'demo') === undefined,
     renew: () => {
       now = make();
     },
