@@ -1,6 +1,7 @@
 import { valueAt, isObject, omit } from '#base';
 import type { ExactInteger, Json, JsonObject } from '#base';
 import { keyOfRef } from './object.ts';
+import { isCompleted } from './status.ts';
 import type { KubeObject, ObjectMeta, ResourceKey, ResourceRef } from './object.ts';
 import type {
   ApplicationCondition,
@@ -339,6 +340,13 @@ export function repositoryUrlsOf(app: Application): readonly string[] {
 /** The single source that Argo CD's accessors return (GetSource): the first, or an empty one. */
 export function sourceOf(spec: ApplicationSpec): ApplicationSource {
   return sourcesOf(spec)[0] ?? { repoURL: '' };
+}
+
+/** Whether an operation is requested, or has begun and not ended. */
+export function hasOperation({ operation, status }: Application): boolean {
+  // A state that is written by hand may be null.
+  const state = status?.operationState ?? undefined;
+  return operation !== undefined || (state !== undefined && !isCompleted(state.phase));
 }
 
 /** True if `syncPolicy.automated` is set and its `enabled` is not false. */

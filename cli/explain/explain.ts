@@ -3,20 +3,14 @@ import { describe, readArgs } from '../options/args.ts';
 import { help, structuredOutput } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import { structured } from '../process/structured.ts';
-import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { applicationNamespace, readApiOptions, withReader } from '../read-api/connect.ts';
 import { readApiDefaults } from '../read-api/defaults.ts';
 import { explanationLines, verdictExitCodes } from './explanation.ts';
 import { explainedKinds, explainTarget } from './targets.ts';
 import type { ExplainedKind, ExplainedTarget } from './targets.ts';
 
 const options = {
-  namespace: {
-    flag: 'namespace',
-    short: 'n',
-    kind: 'string',
-    default: '',
-    help: 'Namespace of the Application. Empty: that of the controller.',
-  },
+  namespace: applicationNamespace,
   ...readApiOptions,
   output: structuredOutput,
   help,

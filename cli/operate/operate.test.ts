@@ -243,7 +243,7 @@ describe('driftless sync', () => {
     expect(command.err.at(-1)).toBe(
       'driftless: Application argocd/shop: interrupted; the sync goes on: driftless terminate argocd/shop ends it',
     );
-    expect(read('shop')['operation']).toBeDefined();
+    expect(read('shop')['operation']).toMatchObject({ sync: { syncStrategy: { hook: {} } } });
   });
 
   it.each([

@@ -63,7 +63,7 @@ describe('the operation of a sync', () => {
   ])('of an Application with automated sync to %s', (_name, revision, dryRun, message) => {
     const app = application(spec({ syncPolicy: { automated: {} } }));
     const decide = (): unknown => syncOperation(app, { ...plain, revision, dryRun });
-    if (message === undefined) expect(decide()).toBeDefined();
+    if (message === undefined) expect(decide()).toMatchObject({ sync: { revision, ...(dryRun && { dryRun }) } });
     else expect(decide).toThrow(message);
   });
 

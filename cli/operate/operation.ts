@@ -1,10 +1,10 @@
 import { compareIntegers, defined, isObject, parseGoInt, UsageError } from '#base';
-import { hasMultipleSources, isAutomated, isCompleted, sourceOf } from '#model';
+import { hasMultipleSources, hasOperation, isAutomated, isCompleted, sourceOf } from '#model';
 import type { Application, Operation, RevisionHistory, SyncOperation } from '#model';
 import { nameOf, OperateError } from './errors.ts';
 import { selectResources } from './resources.ts';
 
-/** What a person asks of a sync. */
+/** A sync that a user requests. */
 export interface SyncRequest {
   /** Empty: that of the source. */
   readonly revision: string;
@@ -17,7 +17,7 @@ export interface SyncRequest {
 }
 
 export interface RollbackRequest {
-  /** Of an entry of `status.history`; undefined: the one before the last. */
+  /** ID of an entry of `status.history`; undefined: the entry before the last. */
   readonly id: string | undefined;
   readonly prune: boolean;
   readonly dryRun: boolean;
@@ -76,29 +76,22 @@ export function rollbackOperation(app: Application, request: RollbackRequest): O
 
 /** A terminating write, or why there is none to make. */
 export type Termination =
-  /** Nobody has begun it: it is removed. */
+  /** Remove the operation: no controller has begun it. */
   { readonly do: 'withdraw' } | { readonly do: 'terminate' };
 
 /** @throws OperateError if no operation is in flight */
 export function terminationOf(app: Application): Termination {
-  const { operation, status } = app;
-  const phase = status?.operationState?.phase;
-  const isRunning = phase !== undefined && !isCompleted(phase);
-  if (operation === undefined && !isRunning)
+  if (!hasOperation(app))
     throw new OperateError(`Application ${nameOf(app)} has no operation in progress, so there is none to terminate`);
-  return { do: isRunning ? 'terminate' : 'withdraw' };
+  const phase = app.status?.operationState?.phase;
+  return { do: phase === undefined || isCompleted(phase) ? 'withdraw' : 'terminate' };
 }
 
 /** @throws OperateError if an operation is in progress, or the Application is being deleted */
 function checkFree(app: Application): void {
   if (app.metadata.deletionTimestamp !== undefined)
     throw new OperateError(`Application ${nameOf(app)} is being deleted`);
-  if (isBusy(app)) throw anotherInProgress(app);
-}
-
-function isBusy({ operation, status }: Application): boolean {
-  const phase = status?.operationState?.phase;
-  return operation !== undefined || (phase !== undefined && !isCompleted(phase));
+  if (hasOperation(app)) throw anotherInProgress(app);
 }
 
 function anotherInProgress(app: Application): OperateError {

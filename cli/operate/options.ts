@@ -1,18 +1,12 @@
 import type { OptionSpec } from '../options/args.ts';
 import { help, structuredOutput } from '../options/common-options.ts';
-import { readApiOptions } from '../read-api/connect.ts';
+import { applicationNamespace, readApiOptions } from '../read-api/connect.ts';
 
 const { kubeconfig, context, controllerNamespace } = readApiOptions;
 
 /** Options of all commands that ask the controller to act on an Application. */
 export const operateOptions = {
-  namespace: {
-    flag: 'namespace',
-    short: 'n',
-    kind: 'string',
-    default: '',
-    help: 'Namespace of the Application. Empty: that of the controller.',
-  },
+  namespace: applicationNamespace,
   wait: { flag: 'wait', short: 'w', kind: 'bool', default: false, help: 'Wait until the controller has finished.' },
   timeout: {
     flag: 'timeout',

@@ -7,12 +7,12 @@ import { nameOf } from './errors.ts';
 
 export type OutcomeState = 'requested' | 'done' | 'failed' | 'timed-out' | 'interrupted';
 
-/** What became of a request, for programs and people. */
+/** The outcome of a request, which is printed as text, JSON or YAML. */
 export interface Outcome {
   readonly action: 'refresh' | 'rollback' | 'sync' | 'terminate';
   readonly state: OutcomeState;
   readonly app: Application;
-  /** What happened, after the name of the Application. */
+  /** The outcome in words; it is printed after the name of the Application. */
   readonly message: string;
   /** The operation that was written. */
   readonly operation?: Operation | undefined;

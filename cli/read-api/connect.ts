@@ -18,6 +18,15 @@ import type { ReadApiDefaults } from './defaults.ts';
 import { ProxyReader, ReadApiError } from './proxy-reader.ts';
 import { SocketReader } from './socket-reader.ts';
 
+/** Namespace of the Application that a command names. */
+export const applicationNamespace = {
+  flag: 'namespace',
+  short: 'n',
+  kind: 'string',
+  default: '',
+  help: 'Namespace of the Application. Empty: that of the controller.',
+} as const satisfies OptionSpec;
+
 /** How a command reaches the read API. */
 export const readApiOptions = {
   kubeconfig: {

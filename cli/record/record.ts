@@ -6,18 +6,12 @@ import { describe, readArgs } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
-import { readApiOptions, withReader } from '../read-api/connect.ts';
+import { applicationNamespace, readApiOptions, withReader } from '../read-api/connect.ts';
 import { readApiDefaults } from '../read-api/defaults.ts';
 import { ReadApiError } from '../read-api/proxy-reader.ts';
 
 const options = {
-  namespace: {
-    flag: 'namespace',
-    short: 'n',
-    kind: 'string',
-    default: '',
-    help: 'Namespace of the Application. Empty: that of the controller.',
-  },
+  namespace: applicationNamespace,
   for: { flag: 'for', kind: 'duration', default: 600_000, min: 1000, help: 'How long to record, at most an hour.' },
   last: {
     flag: 'last',

@@ -1,5 +1,5 @@
 import { asCount } from '#base';
-import { isAutomated, isCompleted } from '#model';
+import { hasOperation, isAutomated } from '#model';
 import type { OperationPhase } from '#model';
 import type { AutosyncDecision, AutosyncFacts } from './autosync.ts';
 
@@ -43,7 +43,7 @@ export function observeAutosync(facts: AutosyncFacts, decision: AutosyncDecision
     prunes: automated?.prune === true,
     selfHeals: automated?.selfHeal === true,
     allowsEmpty: automated?.allowEmpty === true,
-    hasOperation: app.operation !== undefined || (last !== undefined && !isCompleted(last.phase)),
+    hasOperation: hasOperation(app),
     isDeleting: app.metadata.deletionTimestamp !== undefined,
     sync: syncStatus.status,
     isUnread: facts.unread,

@@ -1,5 +1,5 @@
 import { asCount, defined, omit, outsideText, parseSecondsOrDuration } from '#base';
-import { isCompleted } from '#model';
+import { hasOperation, isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { malformedField } from './malformed-state.ts';
 import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
@@ -66,12 +66,6 @@ function terminationReason({ metadata, operation }: Application, timedOut: boole
   if (metadata.deletionTimestamp !== undefined) return 'because the application is being deleted';
   if (operation === undefined) return 'because it was removed from the application';
   return timedOut ? 'due to timeout' : undefined;
-}
-
-/** Whether an operation is requested, or has begun and not ended. */
-export function hasOperation({ operation, status }: Application): boolean {
-  const state = status?.operationState ?? undefined;
-  return operation !== undefined || (state !== undefined && !isCompleted(state.phase));
 }
 
 /** Identifies this attempt of this operation on every replica. */

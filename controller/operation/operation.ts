@@ -1,6 +1,6 @@
 import { deepEqual, isAbort, messageOf, recordedText } from '#base';
 import type { Clock } from '#base';
-import { appLogFields, isCompleted, jsonOf } from '#model';
+import { appLogFields, hasOperation, isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
@@ -21,15 +21,7 @@ import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { captureOperation, captureStep } from './step-capture.ts';
 import { keepFailure } from '../recorder/captured-error.ts';
-import {
-  attemptOf,
-  backstopMs,
-  endPass,
-  hasOperation,
-  hasWork,
-  redactedState,
-  startPass,
-} from '../application/operation-state.ts';
+import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { PassStart } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
