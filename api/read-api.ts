@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
 import type { MetricRegistry } from '#telemetry';
-import { ExpiringMap } from './access/expiring-map.ts';
+import { ExpiringMap } from './expiring-map.ts';
 import type { Caller, Viewer } from './access/viewer.ts';
 import type { ApplicationsResponse } from './application-types.ts';
 import type { ReplicaFacts } from './facts.ts';

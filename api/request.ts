@@ -112,14 +112,11 @@ const refMembers = ['group', 'kind', 'namespace', 'name'] as const;
 
 function readObjectRequest(parameters: URLSearchParams, steps: readonly string[]): ApiRequest {
   rejectUnknown(parameters, refMembers);
-  const [group, kind, namespace, name] = refMembers.map((member) => parameters.get(member) ?? '') as [
-    string,
-    string,
-    string,
-    string,
-  ];
-  if (kind === '' || name === '') throw new ApiFault(400, 'query parameters "kind" and "name" are required');
-  return { page: 'object', ...applicationIn(steps), object: { group, kind, namespace, name } };
+  const read = (member: (typeof refMembers)[number]): string => parameters.get(member) ?? '';
+  const object = { group: read('group'), kind: read('kind'), namespace: read('namespace'), name: read('name') };
+  if (object.kind === '' || object.name === '')
+    throw new ApiFault(400, 'query parameters "kind" and "name" are required');
+  return { page: 'object', ...applicationIn(steps), object };
 }
 
 function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {

@@ -3,7 +3,7 @@ import type { Json } from '#base';
 import { FairSlots, FlowFull } from '#queues';
 import { ApiFault } from '../fault.ts';
 import { Allowances } from './allowances.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../expiring-map.ts';
 import type { ResourceRight } from './rights.ts';
 
 /** The caller as the API server names it. */

@@ -1,4 +1,4 @@
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../expiring-map.ts';
 
 /** Token buckets by name: a burst, and a rate after it. */
 export class Allowances {

@@ -10,7 +10,7 @@ import { ApiFault } from '../fault.ts';
 import { AccessReviews } from './access-reviews.ts';
 import type { KnownUser } from './access-reviews.ts';
 import { Allowances } from './allowances.ts';
-import { ExpiringMap } from './expiring-map.ts';
+import { ExpiringMap } from '../expiring-map.ts';
 import type { ResourceRight } from './rights.ts';
 import type { Viewer } from './viewer.ts';
 

@@ -3,7 +3,7 @@ import { appKeyOf, asApplication, destinationNamespaceOf, isAutomated, projectOf
 import { clusterKey } from '#sharding';
 import type { AppKey, Application as KubeApplication, ApplicationStatus, KubeObject } from '#model';
 import type { ApplicationOwnership, ApplicationSummary, ApplicationVerdict, Condition } from '../application-types.ts';
-import { ExpiringMap } from '../access/expiring-map.ts';
+import { ExpiringMap } from '../expiring-map.ts';
 import type { ReplicaFacts } from '../facts.ts';
 import type { ApplicationFilters } from '../request.ts';
 import { attentionOf, verdictOf } from '../verdict/verdict.ts';

@@ -25,7 +25,7 @@ export function partFaults(facts: ReplicaFacts): readonly PartFault[] {
     subject: type,
     message,
     since: wireTime(since),
-    advice: 'Compare the replicas of the workload, ARGOCD_CONTROLLER_REPLICAS and the pins of clusters',
+    advice: `Look up ${type} in docs/troubleshooting.md, "A cluster is not reconciled"`,
   }));
   const settings = (settingsProblems?.() ?? []).map(({ object, message }): Degradation => ({
     type: 'settings',

@@ -8,6 +8,7 @@ import type {
   UnjudgedApplication,
 } from '../application-types.ts';
 import type { Degradation } from '../types.ts';
+import { isUnderWay } from '../words/application.ts';
 import { blockerReason, decisiveResource, objectText } from '../words/object-text.ts';
 import { joined } from '../words/explanation.ts';
 import { adviceFor, blockerAdvice } from './advice.ts';
@@ -276,10 +277,6 @@ function ageFinding(
 
 /** A resync that is due waits for its turn. */
 const overdueResyncs = 2;
-
-function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
-  return operation === 'Running' || operation === 'Terminating';
-}
 
 /** The page of an Application with its verdict. */
 export function withVerdict(page: unknown, terms: VerdictTerms): Application {

@@ -94,7 +94,8 @@ function compared({ comparedAt, source, by = '' }: ApplicationVerdict, times: Re
   return source === 'owner' ? `compared ${age} by ${by}` : `compared ${age}, before ${by} took it up`;
 }
 
-function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
+/** Whether an operation has begun and not ended. */
+export function isUnderWay({ operation }: Pick<Application, 'operation'>): boolean {
   return operation === 'Running' || operation === 'Terminating';
 }
 
