@@ -1,4 +1,6 @@
 import type { ClustersResponse, ClusterSummary, OwnedCluster, OwnershipResponse } from '../../../api/types.ts';
+import { sortedBy } from './sorting.ts';
+import type { SortOrder } from './sorting.ts';
 
 export const clusterColumns = [
   { sort: 'name', text: 'Cluster' },
@@ -21,10 +23,8 @@ export interface ListedCluster {
   readonly owned: OwnedCluster | undefined;
 }
 
-export interface ClusterFilters {
+export interface ClusterFilters extends SortOrder<ClusterColumn> {
   readonly text: string;
-  readonly sort: ClusterColumn;
-  readonly descending: boolean;
 }
 
 export function parseClusterFilters(query: URLSearchParams): ClusterFilters {
@@ -78,8 +78,7 @@ function urgencyOf({ watched }: ListedCluster): number {
   return watched.state === 'synced' && watched.degradedKinds > 0 ? 3 : (stateUrgency[watched.state] ?? 2);
 }
 
-const sortKeys: Readonly<Record<ClusterColumn, SortKey>> = {
-  name: ({ name }) => name,
+const sortKeys: Readonly<Record<Exclude<ClusterColumn, 'name'>, SortKey>> = {
   state: urgencyOf,
   replica: ({ watched }) => watched?.replica ?? '',
   applications: ({ watched }) => watched?.applications ?? -1,
@@ -96,15 +95,10 @@ export function selectClusters(
   { text, sort, descending }: ClusterFilters,
 ): readonly ListedCluster[] {
   const wanted = text.trim().toLowerCase();
-  const keyOf = sortKeys[sort];
-  const sorted = clusters
+  const found = clusters
     .filter(({ server, name, watched }) =>
       [name, server, watched?.replica, watched?.serverVersion].join('\n').toLowerCase().includes(wanted),
     )
-    .sort((a, b) => {
-      const [x, y] = [keyOf(a), keyOf(b)];
-      if (x === y) return a.name.localeCompare(b.name, 'en', { numeric: true });
-      return x < y ? -1 : 1;
-    });
-  return descending ? sorted.reverse() : sorted;
+    .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return sort === 'name' ? (descending ? found.reverse() : found) : sortedBy(found, sortKeys[sort], descending);
 }

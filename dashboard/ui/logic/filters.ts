@@ -1,4 +1,6 @@
 import type { ApplicationSummary } from '../../../api/application-types.ts';
+import { sortedBy } from './sorting.ts';
+import type { SortOrder } from './sorting.ts';
 
 export const facets = [
   'project',
@@ -28,12 +30,10 @@ export type SortColumn = (typeof sortColumns)[number];
 export type ListView = 'attention' | 'all' | 'favourites';
 
 /** What the list of Applications shows; it is the query of its address. */
-export interface ListFilters {
+export interface ListFilters extends SortOrder<SortColumn> {
   readonly view: ListView;
   readonly text: string;
   readonly facets: Readonly<Partial<Record<Facet, string>>>;
-  readonly sort: SortColumn;
-  readonly descending: boolean;
 }
 
 export function parseFilters(query: URLSearchParams): ListFilters {
@@ -128,15 +128,15 @@ export function selectRows(
     if (filters.view === 'favourites' && !favourites.has(key)) return false;
     return chosen.every(({ read, value }) => read(app).includes(value));
   });
-  return { rows: sortRows(found, filters), hidden: text === '' ? 0 : matching.length - found.length };
+  const sorted = sortedBy(found, sortKeys[filters.sort], filters.descending);
+  return { rows: sorted, hidden: text === '' ? 0 : matching.length - found.length };
 }
 
 type SortKey = (row: ListedApplication) => string | number;
 
-const sortKeys: Readonly<Record<SortColumn, SortKey | undefined>> = {
+const sortKeys: Readonly<Record<SortColumn, SortKey>> = {
   attention: ({ urgency }) => urgency,
-  // The rows come in this order.
-  name: undefined,
+  name: ({ key }) => key,
   project: ({ app }) => app.project,
   cluster: ({ app }) => app.clusterName,
   replica: ({ app }) => app.owner,
@@ -144,18 +144,6 @@ const sortKeys: Readonly<Record<SortColumn, SortKey | undefined>> = {
   health: ({ app }) => app.health,
   compared: ({ app }) => app.comparedAt ?? '',
 };
-
-function sortRows(rows: readonly ListedApplication[], { sort, descending }: ListFilters): readonly ListedApplication[] {
-  const keyOf = sortKeys[sort];
-  const sorted =
-    keyOf === undefined
-      ? rows
-      : rows.toSorted((a, b) => {
-          const [x, y] = [keyOf(a), keyOf(b)];
-          return x < y ? -1 : Number(x > y);
-        });
-  return descending ? sorted.toReversed() : sorted;
-}
 
 const maxOptions = 500;
 

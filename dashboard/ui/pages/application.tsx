@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Application, ApplicationResponse, ReportedSource } from '../../../api/application-types.ts';
-import { changeText, explainApplication, objectText, RelativeTimes } from '../../../api/words/index.ts';
+import { changeText, explainApplication, isUnderWay, objectText, RelativeTimes } from '../../../api/words/index.ts';
 import { lastChanges, ownershipVersion } from '../data/applications.ts';
 import { replaceQuery, route } from '../data/location.ts';
 import { usePage } from '../data/poll.ts';
@@ -236,9 +236,9 @@ function TabContent({ tab, answer, path }: { tab: Tab; answer: ApplicationRespon
 }
 
 /** The page changes nothing: what a person does next, with rights of their own. */
-function Commands({ app: { namespace, name, operation } }: { app: Application }): JSX.Element {
-  const isUnderWay = operation === 'Running' || operation === 'Terminating';
-  const actions = ['explain', 'refresh', ...(isUnderWay ? ['terminate'] : ['sync'])];
+function Commands({ app }: { app: Application }): JSX.Element {
+  const { namespace, name } = app;
+  const actions = ['explain', 'refresh', isUnderWay(app) ? 'terminate' : 'sync'];
   return (
     <Panel title="Commands">
       {actions.map((action) => (

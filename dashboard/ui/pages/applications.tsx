@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { isUnderWay } from '../../../api/words/index.ts';
 import { applications, isLoaded, listProblem } from '../data/applications.ts';
 import { isTyping } from '../data/keys.ts';
 import { go, replaceQuery, route } from '../data/location.ts';
@@ -8,9 +9,11 @@ import { calm, formatFilters, parseFilters, selectRows } from '../logic/filters.
 import type { ListedApplication, ListFilters, SortColumn } from '../logic/filters.ts';
 import { tellingPart } from '../logic/format.ts';
 import { applicationLink, clusterLink } from '../logic/routes.ts';
+import { ariaSort } from '../logic/sorting.ts';
 import { Ago } from '../parts/ago.tsx';
 import { FilterBar } from '../parts/filter-bar.tsx';
 import { PageTitle } from '../parts/shell.tsx';
+import { SortButton } from '../parts/sort-button.tsx';
 import { Empty, Problem, Skeleton, State } from '../parts/state.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 
@@ -128,31 +131,17 @@ const columns: readonly { readonly sort: SortColumn; readonly text: string }[] =
   { sort: 'compared', text: 'Compared' },
 ];
 
-function Head({
-  filters,
-  change,
-}: {
-  filters: ListFilters;
-  change: (next: Partial<ListFilters>) => void;
-}): JSX.Element {
-  const { sort: current, descending } = filters;
+function Head({ filters, change }: { filters: ListFilters; change: Change }): JSX.Element {
   return (
     <div class="row head" role="row" aria-rowindex={1}>
       <span role="columnheader">
         <span class="hidden">Favourite</span>
       </span>
-      {columns.map(({ sort, text }) => {
-        const isSorted = sort === current;
-        const order = descending ? 'descending' : 'ascending';
-        return (
-          <span key={sort} role="columnheader" class={`cell-${sort}`} aria-sort={isSorted ? order : 'none'}>
-            <button type="button" onClick={() => change({ sort, descending: isSorted && !descending })}>
-              {text}
-              <span aria-hidden="true">{isSorted ? (descending ? ' ↓' : ' ↑') : ''}</span>
-            </button>
-          </span>
-        );
-      })}
+      {columns.map(({ sort, text }) => (
+        <span key={sort} role="columnheader" class={`cell-${sort}`} aria-sort={ariaSort(filters, sort)}>
+          <SortButton sort={sort} text={text} order={filters} change={change} />
+        </span>
+      ))}
     </div>
   );
 }
@@ -166,7 +155,6 @@ interface RowProps {
 
 function Row({ row: { key, app, urgency }, index, isFocused, isStarred }: RowProps): JSX.Element {
   const { namespace, name, sync, health, operation, attention } = app;
-  const isUnderWay = operation === 'Running' || operation === 'Terminating';
   return (
     <div class={`row${isFocused ? ' focused' : ''}`} role="row" aria-rowindex={index + 2} data-key={key}>
       <span role="cell" class="cell-star">
@@ -191,7 +179,7 @@ function Row({ row: { key, app, urgency }, index, isFocused, isStarred }: RowPro
       </span>
       <span role="cell" class="cell-health">
         <State word={health === '' ? 'Not compared' : health} />
-        {isUnderWay && <State word={operation} />}
+        {isUnderWay(app) && <State word={operation} />}
       </span>
       <span role="cell" class={`cell-attention${urgency < 4 ? ' urgent' : ''}`} title={attention}>
         <span>{tellingPart(attention ?? '')}</span>

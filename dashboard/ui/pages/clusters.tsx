@@ -14,8 +14,10 @@ import {
 import type { ClusterFilters } from '../logic/clusters.ts';
 import { numberText } from '../logic/format.ts';
 import { clusterLink } from '../logic/routes.ts';
+import { ariaSort } from '../logic/sorting.ts';
 import { Ago } from '../parts/ago.tsx';
 import { PageTitle } from '../parts/shell.tsx';
+import { SortButton } from '../parts/sort-button.tsx';
 import { Empty, PageState, State } from '../parts/state.tsx';
 
 const pollMs = 3000;
@@ -79,21 +81,14 @@ export function ClustersPage(): JSX.Element {
 }
 
 function Head({ filters, change }: { filters: ClusterFilters; change: Change }): JSX.Element {
-  const { sort: current, descending } = filters;
   return (
     <thead>
       <tr>
-        {clusterColumns.map(({ sort, text }) => {
-          const isSorted = sort === current;
-          return (
-            <th key={sort} scope="col" aria-sort={isSorted ? (descending ? 'descending' : 'ascending') : 'none'}>
-              <button type="button" class="sort" onClick={() => change({ sort, descending: isSorted && !descending })}>
-                {text}
-                <span aria-hidden="true">{isSorted ? (descending ? ' ↓' : ' ↑') : ''}</span>
-              </button>
-            </th>
-          );
-        })}
+        {clusterColumns.map(({ sort, text }) => (
+          <th key={sort} scope="col" aria-sort={ariaSort(filters, sort)}>
+            <SortButton sort={sort} text={text} order={filters} change={change} />
+          </th>
+        ))}
       </tr>
     </thead>
   );
