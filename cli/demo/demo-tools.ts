@@ -36,8 +36,8 @@ export function demoTools(env: Readonly<Record<string, string | undefined>>): De
 }
 
 /**
- * What `N Applications` leaves out: `10 of 13 samples (without helm, kustomize, jsonnet)`.
- * undefined: nothing.
+ * Names the samples that the demo skips because a program is missing: `10 of 13 samples (without
+ * helm, kustomize, jsonnet)`. undefined: it skips none.
  */
 export function leftOutText({ missing }: Pick<DemoTools, 'missing'>, samples: number): string | undefined {
   if (missing.length === 0) return undefined;

@@ -12,7 +12,7 @@ export interface FleetOptions {
   readonly port: number;
   /** Duration of one workload step in milliseconds. */
   readonly workloadDelayMs: number;
-  /** Of the first cluster: its default namespace and its pods (see SimOptions.podAddress). */
+  /** The first cluster's default namespace, and its SimOptions.podAddress. */
   readonly first?: { readonly namespace: string; readonly podAddress: NonNullable<SimOptions['podAddress']> };
 }
 

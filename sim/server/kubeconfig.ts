@@ -2,7 +2,7 @@ import { formatYaml } from '#base';
 import type { SimCluster } from '../types.ts';
 
 export interface KubeconfigOptions {
-  /** Of the first context; the default is `default`. */
+  /** The namespace of the first context; `default` if absent. */
   readonly namespace?: string;
   /** For programs that pass it on to pods: kubectl sends none over plain HTTP. */
   readonly token?: string;

@@ -28,7 +28,7 @@ function metadataOf(config: JsonObject): JsonObject {
   return isObject(metadata) ? metadata : {};
 }
 
-/** What the function of an annotation runs. Undefined: it has none. */
+/** The program or container that a function annotation runs. Undefined: no such annotation. */
 function functionOf(config: JsonObject): string | undefined {
   const annotations = mapOf(metadataOf(config), 'annotations');
   const text = annotations['config.kubernetes.io/function'] ?? annotations['config.k8s.io/function'];
