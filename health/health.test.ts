@@ -483,6 +483,14 @@ describe('any object', () => {
     );
   });
 
+  it.each([[true], [3], ['argocd.argoproj.io/hook-finalizer'], [{}]])(
+    'is Progressing while it is being deleted, with the finalizers %j',
+    (finalizers) => {
+      const metadata = { ...deleting, finalizers } as unknown as Record<string, string>;
+      expect(healthOf(object('v1', 'Pod', { metadata }), defaultSettings)).toMatchObject({ status: 'Progressing' });
+    },
+  );
+
   it('keeps its real health while only our hook finalizer holds it', () => {
     const held = { ...deleting, finalizers: ['argocd.argoproj.io/hook-finalizer'] };
     expect(

@@ -62,7 +62,8 @@ export function healthOf(object: KubeObject, settings: HealthSettings): HealthSt
 
 /** A hook held by its own finalizer is judged by its outcome, not as being deleted. */
 function hasHookFinalizer(object: KubeObject): boolean {
-  return object.metadata.finalizers?.includes(finalizers.hook) ?? false;
+  const held: unknown = object.metadata.finalizers;
+  return Array.isArray(held) && held.includes(finalizers.hook);
 }
 
 /** The worst of the codes, Healthy if there are none (Argo CD: health.IsWorse over a list). */

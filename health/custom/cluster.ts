@@ -113,7 +113,8 @@ const policy: CodeRule = {
     const names = view
       .list(root ? 'status.status' : 'status.details')
       .filter((item) => item['compliant'] !== 'Compliant')
-      .map((item) => itemName(ownMember(item, root ? 'clustername' : 'templateMeta')));
+      .map((item) => itemName(ownMember(item, root ? 'clustername' : 'templateMeta')))
+      .filter((name) => name !== undefined);
     const what = root ? 'clusters' : 'templates';
     return outcome(
       status,
@@ -122,10 +123,10 @@ const policy: CodeRule = {
   },
 };
 
-function itemName(value: unknown): string {
+function itemName(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const name = typeof value === 'object' && value !== null ? (value as { readonly name?: unknown }).name : undefined;
-  return typeof name === 'string' ? name : '';
+  return typeof name === 'string' ? name : undefined;
 }
 
 /** A virtual machine's conditions; its printable status is the message when there is one. */

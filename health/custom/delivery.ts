@@ -81,9 +81,9 @@ const canary: CodeRule = {
     if (!view.has('status')) return undefined;
     const phase = view.text('status.phase');
     const weight = Number(view.text('status.canaryWeight'));
-    const parts = weight > 0 ? [`Canary Weight: ${view.text('status.canaryWeight')} %`] : [];
-    const messages = view.conditions.map((item) => item.message);
-    const text = [...parts, ...messages].join(' --- ');
+    const first = weight > 0 ? `Canary Weight: ${view.text('status.canaryWeight')} %` : '';
+    // Nothing separates a message from empty ones before it.
+    const text = view.conditions.reduce((line, { message }) => `${line}${line === '' ? '' : ' --- '}${message}`, first);
     return outcome(canaryPhases.get(phase) ?? 'Unknown', `${phase} --- ${text}`);
   },
 };

@@ -59,16 +59,16 @@ const inference: CodeRule = {
     if (view.conditions.some((item) => item.type === 'Stopped' && item.status === 'True'))
       return outcome('Suspended', 'InferenceService is Stopped');
     const transition = view.text('status.modelStatus.transitionStatus');
-    const model = !view.has('status.modelStatus') || transition === 'UpToDate' ? '' : transition;
+    const isUpToDate = !view.has('status.modelStatus') || transition === 'UpToDate';
     const text = view.conditions
       .map((item, index) => ({ item, number: index + 1 }))
       .filter(({ item }) => item.status !== 'True' && item.type !== 'Stopped')
-      .map(({ item, number }) => ` | ${words(`${number}: ${item.type}`, item.status, item.reason, item.message)}`)
+      .map(({ item, number }) => ` | ${words(`${number}: ${item.type} | ${item.status}`, item.reason, item.message)}`)
       .join('');
-    const message = `${model === '' ? '' : `0: transitionStatus | ${model}`}${text}`;
-    if (model !== '' && model !== 'InProgress') return outcome('Degraded', message);
+    const message = `${isUpToDate ? '' : `0: transitionStatus | ${transition}`}${text}`;
+    if (!isUpToDate && transition !== 'InProgress') return outcome('Degraded', message);
     const open = view.conditions.some((item) => item.status === 'Unknown' || isFault(item));
-    return model === '' && !open ? outcome('Healthy', 'InferenceService is healthy.') : outcome('Progressing', message);
+    return isUpToDate && !open ? outcome('Healthy', 'InferenceService is healthy.') : outcome('Progressing', message);
   },
 };
 

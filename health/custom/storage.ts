@@ -40,8 +40,8 @@ const ceph: CodeRule = {
       .map(([, item]) => (isObject(item) ? (ownMember(item, 'message') ?? null) : null))
       .filter((message) => message !== null)
       .map(scalarText);
-    const healthText =
-      health === '' ? '' : `Ceph health is ${health}${details.length === 0 ? '' : ` (${details.join('; ')})`}`;
+    const shownDetails = details.length === 0 ? '' : ` (${details.join('; ')})`;
+    const healthText = view.has('status.ceph.health') ? `Ceph health is ${health}${shownDetails}` : '';
     const message = view.text('status.message');
     if (health === 'HEALTH_ERR' || health === 'HEALTH_WARN') return outcome('Degraded', joined(healthText, message));
     if (health !== 'HEALTH_OK') return outcome('Progressing', joined(healthText, message));
