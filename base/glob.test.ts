@@ -92,6 +92,14 @@ describe('compileGlob', () => {
     expect(globMatch(pattern, text)).toBe(false);
   });
 
+  it.each([['\\'], ['a\\'], ['*\\'], ['{a,\\'], ['[\\']])(
+    'refuses %s, whose last backslash escapes nothing',
+    (pattern) => {
+      expect(compileGlob(pattern)).toBeUndefined();
+      for (const text of ['', '\\', 'a', 'a\\']) expect(globMatch(pattern, text)).toBe(false);
+    },
+  );
+
   it('refuses deeply nested braces instead of overflowing the stack', () => {
     const nested = (depth: number): string => `${'{'.repeat(depth)}a${'}'.repeat(depth)}`;
     expect(globMatch(nested(100), 'a')).toBe(true);

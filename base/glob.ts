@@ -81,9 +81,11 @@ class GlobParser {
   }
 
   #escaped(): string {
-    const char = this.#chars[this.#at] ?? '';
+    const char = this.#chars[this.#at];
+    // A last backslash has nothing to escape.
+    if (char === undefined) this.#failed = true;
     this.#at += 1;
-    return char;
+    return char ?? '';
   }
 
   /** True for two stars or more. */
