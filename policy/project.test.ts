@@ -211,6 +211,13 @@ describe('kinds', () => {
     );
   });
 
+  it('denies every name where an entry for namespaced kinds has one, which its schema does not know', () => {
+    const entries = [{ group: '', kind: 'Pod', name: 'x' }];
+    const pod = { ...kindOf('/Pod'), name: 'web' };
+    expect(isGroupKindPermitted(projectWith({ namespaceResourceBlacklist: entries }), pod, true)).toBe(false);
+    expect(isGroupKindPermitted(projectWith({ clusterResourceWhitelist: entries }), pod, false)).toBe(false);
+  });
+
   const word = fc.constantFrom('', 'a', 'b', 'ab');
   const pattern = fc.constantFrom('', 'a', 'b', '*', 'a*', '?', '[ab]', '[^a]');
   const named: Readonly<Record<string, readonly string[]>> = {
@@ -240,10 +247,11 @@ describe('kinds', () => {
             (named[item.kind] ?? []).includes(gk.kind) &&
             (item.name === '' || (named[item.name] ?? []).includes(gk.name));
           const allowed = allows === undefined ? namespaced : allows.some(hit);
+          const denied = (denies ?? []).some((item) => hit(namespaced ? { ...item, name: '' } : item));
           const spec = namespaced
             ? { namespaceResourceWhitelist: allows, namespaceResourceBlacklist: denies }
             : { clusterResourceWhitelist: allows, clusterResourceBlacklist: denies };
-          expect(isGroupKindPermitted(projectWith(spec), gk, namespaced)).toBe(allowed && !(denies ?? []).some(hit));
+          expect(isGroupKindPermitted(projectWith(spec), gk, namespaced)).toBe(allowed && !denied);
         },
       ),
       { numRuns: 4000 },

@@ -80,10 +80,13 @@ export function isGroupKindPermitted(
   if (namespaced) {
     const open = [undefined, null].includes(spec.namespaceResourceWhitelist as undefined);
     if (!open && !isListed(spec.namespaceResourceWhitelist, gk, false)) return false;
-    return !isListed(spec.namespaceResourceBlacklist, gk, true);
+    return !isListed(spec.namespaceResourceBlacklist, { ...gk, name: anyName }, true);
   }
   return isListed(spec.clusterResourceWhitelist, gk, false) && !isListed(spec.clusterResourceBlacklist, gk, true);
 }
+
+/** Entries for namespaced kinds have no name in the schema: one with a name denies every name. */
+const anyName = Symbol('any name');
 
 /**
  * Reports whether an Application in this namespace may use the project (Argo CD:
@@ -157,13 +160,18 @@ function denies(pattern: string): boolean {
 /**
  * @param unreadable the result for an invalid entry: true in a deny list, false in an allow list.
  */
-function isListed(items: unknown, gk: GroupKind & { readonly name?: string }, unreadable: boolean): boolean {
+function isListed(
+  items: unknown,
+  gk: GroupKind & { readonly name?: string | typeof anyName },
+  unreadable: boolean,
+): boolean {
   return entriesOrUnreadable(items).some((item) => {
     const [group, kind, name] = isObject(item)
       ? [item['group'], item['kind'], item['name']].map(stringOrUndefined)
       : [];
     if (group === undefined || kind === undefined || name === undefined) return unreadable;
     if (![group, kind, name].every(isFilePattern)) return unreadable;
-    return fileMatch(kind, gk.kind) && fileMatch(group, gk.group) && (name === '' || fileMatch(name, gk.name ?? ''));
+    const isNamed = name === '' || gk.name === anyName || fileMatch(name, gk.name ?? '');
+    return isNamed && fileMatch(kind, gk.kind) && fileMatch(group, gk.group);
   });
 }

@@ -23,3 +23,4 @@ export const invalidLists: readonly unknown[] = [
   [true],
 ];
 export { isResourcePermitted } from './resources.ts';
+export { nextActivation, parseCron } from '../cron.ts';
