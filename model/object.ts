@@ -72,6 +72,12 @@ export interface ObjectName {
   readonly metadata: Pick<KubeObject['metadata'], 'name' | 'namespace'>;
 }
 
+/** The namespace of a manifest: an empty one, like a missing one, means the destination. */
+export function namespaceIn({ metadata }: ObjectName, destinationNamespace: string): string {
+  const { namespace = '' } = metadata;
+  return namespace === '' ? destinationNamespace : namespace;
+}
+
 /** The key of an object by its own metadata (a missing namespace or name is ""). */
 export function keyOf(object: ObjectName): ResourceKey {
   return keyOfRef(refOf(object));

@@ -54,6 +54,28 @@ describe('tracking of CRDs', () => {
   });
 });
 
+describe('the tracking of an object', () => {
+  const config = (namespace?: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'c', ...(namespace === undefined ? {} : { namespace }) },
+  });
+
+  it.each([undefined, ''])('names the destination for an object with the namespace %j', (namespace) => {
+    const tracked = withTracking(config(namespace), 'shop', 'apps', settings('annotation'));
+    expect(tracked.metadata.annotations).toEqual({ [annotations.trackingId]: 'shop:/ConfigMap:apps/c' });
+  });
+
+  it.each([
+    ['shop-', 'shop-'],
+    ['x'.repeat(63), 'x'.repeat(63)],
+    [`${'x'.repeat(60)}...y`, 'x'.repeat(60)],
+  ])('shortens only names that are too long for a label: %s', (app, label) => {
+    const tracked = withTracking(config('apps'), app, 'apps', settings('annotation+label'));
+    expect(tracked.metadata.labels).toEqual({ 'app.kubernetes.io/instance': label });
+  });
+});
+
 describe('the oldest label key', () => {
   const workload = (apiVersion: string, kind: string, spec: object): KubeObject => ({
     apiVersion,

@@ -1,7 +1,7 @@
 import { cloneJson, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, labels } from './annotations.ts';
-import { annotationOf, groupOf, labelOf } from './object.ts';
+import { annotationOf, groupOf, labelOf, namespaceIn } from './object.ts';
 import type { KubeObject, ResourceRef } from './object.ts';
 
 /** argocd-cm `application.resourceTrackingMethod`. */
@@ -71,7 +71,7 @@ export function withTracking(
       app,
       group: groupOf(object.apiVersion),
       kind: object.kind,
-      namespace: metadata.namespace ?? destinationNamespace,
+      namespace: namespaceIn(object, destinationNamespace),
       name: metadata.name ?? '',
     });
     const kept = { ...metadata.annotations, [annotations.trackingId]: id };
@@ -86,9 +86,12 @@ export function withTracking(
   return cloneJson(settings.labelKey === labels.legacyInstance ? withPodLabel(labelled, value) : labelled);
 }
 
-/** An instance name as a valid label value: at most 63 characters, ending in a letter or digit. */
+const maxLabelLength = 63;
+
+/** An instance name as a label value: one that is too long is cut after a letter or digit. */
 function labelValue(app: string): string {
-  return app.slice(0, 63).replace(/[^A-Za-z0-9]+$/, '');
+  if (app.length <= maxLabelLength) return app;
+  return app.slice(0, maxLabelLength).replace(/[^A-Za-z0-9]+$/, '');
 }
 
 const podOwners: readonly string[] = ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'];

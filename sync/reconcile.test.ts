@@ -18,6 +18,15 @@ describe('pairResources', () => {
     expect(pairs).toEqual([{ target, live: twin('networking.k8s.io/v1') }]);
   });
 
+  it('finds the live object of a manifest with an empty namespace in the destination', () => {
+    const live = new Map([
+      ['/ConfigMap/n/c', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: 'n' } }],
+    ]) as unknown as Parameters<typeof pairResources>[1];
+    const target: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'c', namespace: '' } };
+    const { pairs } = pairResources([target], live, 'n', () => true);
+    expect(pairs).toEqual([{ target, live: live.get('/ConfigMap/n/c' as ResourceKey) }]);
+  });
+
   it('tries both scopes for a kind that the cluster does not know', () => {
     const live = new Map([
       ['x/Thing//t', { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 't' } }],

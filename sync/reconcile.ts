@@ -1,4 +1,4 @@
-import { groupOf, isHook, isTrackable, resourceKey } from '#model';
+import { groupOf, isHook, isTrackable, namespaceIn, resourceKey } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import { isIgnored } from './hooks.ts';
 
@@ -54,7 +54,7 @@ function possibleKeys(
 ): ResourceKey[] {
   const group = groupOf(target.apiVersion);
   const scope = isNamespaced({ group, kind: target.kind });
-  const namespace = target.metadata.namespace ?? destinationNamespace;
+  const namespace = namespaceIn(target, destinationNamespace);
   const name = target.metadata.name ?? '';
   const keys: ResourceKey[] = [];
   if (scope !== false) keys.push(resourceKey(group, target.kind, namespace, name));
