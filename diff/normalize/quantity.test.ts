@@ -13,6 +13,11 @@ describe('canonicalQuantity', () => {
     expect(canonicalQuantity(text)).toBe(canonical ?? undefined);
   });
 
+  it('reads a suffix without digits as zero, like Go, but no empty text', () => {
+    expect(['m', 'Ki', '-', '+k', '.', 'e3'].map((text) => canonicalQuantity(text))).toEqual(Array(6).fill('0'));
+    expect(canonicalQuantity('')).toBeUndefined();
+  });
+
   it('accepts numbers and is idempotent', () => {
     expect([0.5, 1, 1500n, -2].map((value) => canonicalQuantity(value))).toEqual(['500m', '1', '1500', '-2']);
     const quantity = fc.tuple(

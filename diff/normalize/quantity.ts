@@ -9,6 +9,8 @@ const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const nanosPerUnit = 1_000_000_000n;
 const nanosPerThousandth = 1_000_000n;
 const maxDecimalExponent = 100;
+/** Go reads `Ti` without digits as zero, and refuses `Pi` and `Ei`. */
+const maxBareBinary = 4;
 
 /**
  * Longer texts are not parsed: a number with a million digits would take long, and is never meant.
@@ -69,11 +71,12 @@ interface ParsedQuantity {
 
 function parseQuantity(value: string | number | bigint): ParsedQuantity | undefined {
   const written = String(value);
-  const match = written.length > maxParsedLength ? null : quantityPattern.exec(written);
+  // Go reads a sign, a point or a suffix without digits as zero.
+  const match = written === '' || written.length > maxParsedLength ? null : quantityPattern.exec(written);
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', suffix = '', exponentText] = match;
-  if (whole === '' && fraction === '') return undefined;
   const binary = binarySuffixes.indexOf(suffix);
+  if (whole === '' && fraction === '' && binary > maxBareBinary) return undefined;
   const scale = binary > 0 ? 0 : powerOf(suffix, exponentText);
   if (Math.abs(scale) > maxDecimalExponent) return undefined;
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;
