@@ -1,3 +1,4 @@
+import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 
 /** `metadata.ownerReferences[]`. */
@@ -128,13 +129,17 @@ export function groupKindName(gk: GroupKind): string {
 }
 
 export function annotationOf(object: KubeObject, name: string): string | undefined {
-  const annotations = object.metadata.annotations;
-  return annotations !== undefined && Object.hasOwn(annotations, name) ? annotations[name] : undefined;
+  return textIn(object.metadata.annotations, name);
 }
 
 export function labelOf(object: KubeObject, name: string): string | undefined {
-  const labels = object.metadata.labels;
-  return labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
+  return textIn(object.metadata.labels, name);
+}
+
+/** A manifest may have null, or anything else, where its schema has a map of texts. */
+function textIn(map: unknown, name: string): string | undefined {
+  const value = isObject(map) ? ownMember(map, name) : undefined;
+  return typeof value === 'string' ? value : undefined;
 }
 
 const noItems: readonly string[] = [];

@@ -406,6 +406,8 @@ describe('diffObjects', () => {
     };
     const old = { ...map({ a: '1' }), metadata: { name: 'c', labels: { 'app.kubernetes.io/instance': 'web' } } };
     expect(modified(tracked, old)).toBe(false);
+    const emptied = { ...old, metadata: { ...old.metadata, annotations: { 'argocd.argoproj.io/tracking-id': '' } } };
+    expect(modified(tracked, emptied)).toBe(false);
     expect(modified(tracked, map({ a: '1' }))).toBe(true);
   });
 });

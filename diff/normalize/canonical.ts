@@ -103,9 +103,23 @@ function isEmptyObject(value: Json): boolean {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
+/** A zero of another type stays: Go cannot read it. */
 function isZero(value: Json, kind: ScalarKind): boolean {
-  if (kind === 'r') return false;
-  return (kind !== 'o' && value === 0) || value === '' || value === false;
+  switch (kind) {
+    case 'r':
+      return false;
+    case 'b':
+      return value === false;
+    case 'i':
+    case 'f':
+      return value === 0;
+    case 's':
+    case 'y':
+    case 'o':
+      return value === '';
+    default:
+      return value === 0 || value === '';
+  }
 }
 
 function canonicalScalar(value: Json, kind: ScalarKind): Json {

@@ -116,7 +116,7 @@ export function normalizeTracking(target: KubeObject, live: KubeObject, tracking
   if (tracking.method === 'label' || label === '' || live.kind === 'CustomResourceDefinition') return live;
   let metadata = live.metadata;
   const id = target.metadata.annotations?.[annotations.trackingId];
-  if (id !== undefined && metadata.annotations?.[annotations.trackingId] === undefined)
+  if (id !== undefined && (metadata.annotations?.[annotations.trackingId] ?? '') === '')
     metadata = { ...metadata, annotations: { ...metadata.annotations, [annotations.trackingId]: id } };
   if ((target.metadata.labels?.[tracking.labelKey] ?? '') === '') {
     const labels = Object.entries(metadata.labels ?? {}).filter(([key]) => key !== tracking.labelKey);
