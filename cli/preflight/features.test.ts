@@ -759,6 +759,17 @@ const hidesMore = 'what is deployed stays the same; less of it is shown';
 const atSync = 'about how a sync sends it; the difference itself shows in the comparison';
 const outage = 'about outages that are still to come; a repository that cannot be read now is reported as such';
 const undetected: Readonly<Record<string, string>> = {
+  'a CustomResourceDefinition whose manifest names a namespace': byComparison,
+  'empty values in Git (`false`, `0`, `""`, `[]`, `{}`, `null`) where the live object has others': byComparison,
+  'fields of built-in kinds that are newer than Kubernetes 1.36': byComparison,
+  'health of an object that is being deleted': byComparison,
+  'health of an object whose fields have other types than its schema': byComparison,
+  'a manifest that cannot be merged (items without the key of their list, a value of another type)': byComparison,
+  '`spec.finalizers` of a Namespace': byComparison,
+  'values that the API server fills in where nothing was written': byComparison,
+  'CustomResourceDefinitions that Git has dropped': harmless,
+  'sync waves near the limits of 64 bits': harmless,
+  'negative quantities below the precision of a quantity': byComparison,
   '`.gitattributes`': byComparison,
   'a chart of a registry by its digest (`targetRevision: sha256:…`)': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,

@@ -41,24 +41,44 @@ export async function goBuild(tool, { target, cache }, say) {
 }
 
 /**
- * Builds the Go program in the folder `sources` against a module, runs it once for each list of
- * arguments and returns the outputs.
- * @throws Error with the last lines of output of Go or of the program
+ * Builds the Go program in the folder `sources` against a module into `target`, which is renamed
+ * into place when complete. If the module needs a newer Go than the machine has, it is installed
+ * into `cache`.
+ * @throws Error with the last lines of Go's output
  */
-export async function goRun({ module, sources }, runs, say) {
-  const folder = mkdtempSync(join(tmpdir(), 'driftless-run-'));
-  const go = (args, tick) => run('go', args, folder, tick);
+export async function goProgram({ module, sources }, { target, cache }, say) {
+  const folder = mkdtempSync(join(tmpdir(), 'driftless-program-'));
+  const command = goCommand(module.language, cache, say);
+  const go = (args, tick) => run(command, args, folder, tick);
   try {
     say(`fetching ${module.path}@${module.version}`);
     writeFileSync(join(folder, 'go.mod'), goMod(module, await fetchModule(module, go)));
     cpSync(sources, folder, { recursive: true });
-    await go(['mod', 'tidy']);
+    if (module.replaced !== true) await go(['mod', 'tidy']);
     say(`compiling ${sources} (minutes on a small machine, once)`);
-    await go(['build', '-trimpath', '-ldflags', '-s -w', '-o', 'program', '.'], (seconds) =>
+    mkdirSync(dirname(target), { recursive: true });
+    const fresh = `${target}.${process.pid}`;
+    await go(['build', '-trimpath', '-ldflags', '-s -w', '-o', fresh, '.'], (seconds) =>
       say(`still compiling (${seconds} s)`),
     );
+    renameSync(fresh, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Builds a Go program like {@link goProgram}, runs it once for each list of arguments and returns
+ * the outputs.
+ * @throws Error with the last lines of output of Go or of the program
+ */
+export async function goRun(program, runs, say) {
+  const folder = mkdtempSync(join(tmpdir(), 'driftless-run-'));
+  const target = join(folder, 'program');
+  try {
+    await goProgram(program, { target, cache: folder }, say);
     const maxBuffer = 256 * 1024 * 1024;
-    return runs.map((args) => execFileSync(join(folder, 'program'), args, { encoding: 'utf8', maxBuffer }));
+    return runs.map((args) => execFileSync(target, args, { encoding: 'utf8', maxBuffer }));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
