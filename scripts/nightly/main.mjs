@@ -70,6 +70,12 @@ function allUnits() {
     ...mutations,
     { name: 'removal matrix', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs')] },
     { name: 'removal matrix, real', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs'), '--real'] },
+    {
+      name: 'differential',
+      isSeeded: true,
+      cores: 2,
+      args: [script('differential.mjs'), 'functions', '--minutes', '15'],
+    },
     { name: 'defects', isSeeded: false, cores: 2, args: [script('world-gate.mjs')] },
     { name: 'guided fuzzing', isSeeded: true, cores: 2, args: [script('fuzz', 'main.mjs'), '--seconds', fuzzSeconds] },
   ];
@@ -94,8 +100,8 @@ async function work(left) {
 function runUnit({ name, args }) {
   const { round } = state;
   const seed = String(seedOf(commit, round));
-  const isFuzzing = name === 'guided fuzzing';
-  const line = isFuzzing ? [...args, '--seed', seed] : args;
+  const takesSeed = ['differential', 'guided fuzzing'].includes(name);
+  const line = takesSeed ? [...args, '--seed', seed] : args;
   const settings = { DRIFTLESS_LONG_FACTOR: '20', DRIFTLESS_FUZZ_SECONDS: fuzzSeconds, DRIFTLESS_SEED: seed };
   const words = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
   const command = [...words, 'node', ...line.map((word) => relative(root, word) || word)].join(' ');

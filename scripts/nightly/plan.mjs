@@ -27,7 +27,7 @@ export function resumed(state, commit) {
 
 /** The lines of an output that count cases. */
 export function casesOf(output) {
-  const counts = /^Tests: .*total$|\d+ (?:schedules of|inputs)|^(?:mutation|world) gate: |^\| all \|/;
+  const counts = /^Tests: .*total$|\d+ (?:schedules of|inputs)|^(?:mutation|world) gate: |^\| all \||^differential: /;
   const lines = output.split('\n').map((line) => line.trim());
   return lines.filter((line) => counts.test(line));
 }
