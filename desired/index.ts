@@ -41,11 +41,10 @@ export type { GitTrust } from './fetch/git/git.ts';
 export { archiveFiles } from './fetch/files/archive.ts';
 export type { ArchiveFile } from './fetch/files/archive.ts';
 export { branchFolder } from './hydrate/branch-files.ts';
-export { createCommitServerClient } from './hydrate/commit-server.ts';
-export type { CommitServerDeps } from './hydrate/commit-server.ts';
-export { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate } from './hydrate/commit-texts.ts';
+export { defaultCommitMessage } from './hydrate/commit-texts.ts';
 export { metadataOf } from './hydrate/dry-commit.ts';
 export type { DryCommit, HydratorMetadata } from './hydrate/dry-commit.ts';
+export type { HydrationTemplate, HydrationTexts } from './hydrate/hydration-texts.ts';
 export type { FencedCall, HydratedPath, HydrationCommit, HydrationCommitter } from './hydrate/types.ts';
 export { pluginConfigOf } from './generate/plugins/plugins.ts';
 export type { PluginConfig } from './generate/plugins/plugins.ts';
@@ -79,7 +78,7 @@ export type { Renderer, RenderProgram, RenderRequest, RenderResult, RenderShare,
 export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
-export { createDesiredSource, createGitCommitter } from './assembly.ts';
+export { createDesiredSource, createGitCommitter, createServerCommitter } from './assembly.ts';
 export type { DesiredSourceDeps } from './assembly.ts';
 export type {
   CommitFacts,

@@ -64,7 +64,7 @@ export function startSourceHelpers(
     path: env['PATH'],
     logFormat: config.logFormat as 'json',
   };
-  const rendersHere = config.repoServer === '' || config.repoServerPluginsOnly;
+  const rendersHere = config.repoServer === '' || config.repoServerPluginsOnly || config.hydratorEnabled;
   return { commands, renderer: rendersHere ? rendererOf(config, place) : undefined };
 }
 
