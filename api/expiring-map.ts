@@ -16,10 +16,6 @@ export class ExpiringMap<V> {
     this.#max = max;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.until > this.#now()) return entry?.value;

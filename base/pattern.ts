@@ -1,26 +1,12 @@
 import { RE2JS } from 're2js';
 import { DriftlessError, messageOf } from './errors.ts';
 
-/** A match within a text, and the groups of the pattern; the first group is the whole match. */
-export interface PatternMatch {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-  readonly groups: readonly (string | undefined)[];
-  /** The numbers of the groups with names. */
-  readonly names: Readonly<Record<string, number>>;
-}
-
 /** A compiled regular expression, or the reason it cannot be compiled. */
 export type LinearPattern =
   | {
       readonly ok: true;
       readonly test: (text: string) => boolean;
       readonly matchesWhole: (text: string) => boolean;
-      /** The first match, the leftmost one; undefined if there is none. */
-      readonly find: (text: string) => string | undefined;
-      /** All matches, as Go's FindAll: an empty one directly behind another is left out. */
-      readonly matches: (text: string) => Iterable<PatternMatch>;
       /**
        * Instructions of the compiled program: a match takes at most about this many steps per
        * character.
@@ -112,11 +98,6 @@ function compileUncached(source: string, flags: string): LinearPattern {
       size,
       test: (text) => engine.test(affordableText(size, text)),
       matchesWhole: (text) => engine.testExact(affordableText(size, text)),
-      find: (text) => {
-        const matcher = engine.matcher(affordableText(size, text));
-        return matcher.find() ? (matcher.group() ?? undefined) : undefined;
-      },
-      matches: (text) => matchesOf(engine, affordableText(size, text)),
     };
   } catch (error) {
     return {
@@ -125,19 +106,6 @@ function compileUncached(source: string, flags: string): LinearPattern {
       message: `"${shortenedSource(source)}" is not a regular expression: ${shortenedSource(messageOf(error))}`,
     };
   }
-}
-
-function* matchesOf(engine: RE2JS, text: string): Generator<PatternMatch, undefined> {
-  const matcher = engine.matcher(text);
-  const names = engine.namedGroups();
-  let lastEnd = -1;
-  while (matcher.find()) {
-    const [start, end] = [matcher.start(), matcher.end()];
-    const groups = Array.from({ length: matcher.groupCount() + 1 }, (_, i) => matcher.group(i) ?? undefined);
-    if (start < end || start !== lastEnd) yield { text: text.slice(start, end), start, end, groups, names };
-    lastEnd = end;
-  }
-  return undefined;
 }
 
 /**

@@ -35,7 +35,7 @@ export type {
   RenderedTargets,
   ServerSideDiff,
 } from './types.ts';
-export { managedResources, managedResourceSteps, treeRoots } from './managed.ts';
+export { managedResourceSteps, treeRoots } from './managed.ts';
 export {
   isManagedNamespace,
   managedNamespace,
@@ -51,9 +51,9 @@ export type { ResourceComparison } from './row.ts';
 export { rowMisses, RowStore } from './store.ts';
 export type { RowMiss, StoredComparison } from './store.ts';
 export { normalizeTargets } from './targets.ts';
-export type { NormalTargets, TargetRules } from './targets.ts';
+export type { NormalTargets } from './targets.ts';
 export { changeTree, growTreeSteps, growTree, rowIn } from './grown-tree.ts';
 export type { GrownTree, RowChange, TreeRoot } from './grown-tree.ts';
 export { buildTree } from './tree.ts';
-export type { BuiltTree, TreeFacts, TreeRows } from './tree.ts';
+export type { BuiltTree, TreeRows } from './tree.ts';
 export { isUnreadKind, unreadConditions } from './unread.ts';

@@ -14,28 +14,21 @@
  * no difference, no write; operation state lives in the object alone, so a pass may stop anywhere
  * and continue on another replica; a kind is never pruned while its live state is stale.
  */
-export { decideAutosync, selfHealDelayMs } from './application/autosync.ts';
-export type { AutosyncDecision, AutosyncFacts, SelfHealBackoff } from './application/autosync.ts';
 export { ClusterCaches } from './clusters/cluster-caches.ts';
 export { exposeApplications } from './report/app-families.ts';
 export { AppMetrics } from './report/metrics.ts';
-export { compareLevel } from './application/freshness.ts';
-export type { CompareLevel } from './application/freshness.ts';
-export type { Controller, ControllerConfig, ControllerDeps, WatchDeps } from './assembly/types.ts';
+export type { Controller, ControllerConfig, WatchDeps } from './assembly/types.ts';
 export type { StatusDisagreement, PlannedWrite, ShadowVerdict } from './application/verdict.ts';
 export { createShadowController } from './shadow/create-shadow.ts';
-export type { ShadowConfig, ShadowDeps } from './shadow/create-shadow.ts';
 export { stallOf } from './report/controller-report.ts';
 export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
 export type { ReportedObject } from './report/object-report.ts';
-export type { ReportedTree } from './report/tree-report.ts';
 export { RecordingRefused } from './recorder/recordings.ts';
 export { maxLineLength as maxRecordingLine, RecordingError } from './replay/read-recording.ts';
 export type { DecisionDifference } from './replay/differences.ts';
 export type { ReplayTools } from './replay/recorded-pass.ts';
 export type { ReplayedPass } from './replay/replay-pass.ts';
 export { replayRecording } from './replay/replay.ts';
-export type { ReplayItem } from './replay/replay.ts';
 export type { AutosyncCheck } from './application/autosync-checks.ts';
 export type {
   ApplicationHealth,
@@ -61,4 +54,3 @@ export type {
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';
 export { GuardedWriter } from './write/writer.ts';
-export type { WriterDeps } from './write/writer.ts';

@@ -7,6 +7,5 @@
  * - startDashboard: the same files on loopback, for the demo
  */
 export { dashboardFiles } from './files.ts';
-export type { DashboardFile, DashboardFiles } from './files.ts';
 export { startDashboard } from './server.ts';
-export type { DashboardOptions, RunningDashboard } from './server.ts';
+export type { RunningDashboard } from './server.ts';

@@ -40,7 +40,10 @@ import { PluginGenerator } from './generate/plugins/plugins.ts';
 import type { PluginConfig, PluginGeneratorDeps } from './generate/plugins/plugins.ts';
 import { RelatedFiles } from './generate/related-files.ts';
 import { RenderTools } from './generate/tools.ts';
+import { createCommitServerClient } from './hydrate/commit-server.ts';
+import type { CommitServerDeps } from './hydrate/commit-server.ts';
 import { GitCommitter } from './hydrate/git-committer.ts';
+import { HydrationTexts } from './hydrate/hydration-texts.ts';
 import type { HydrationCommitter } from './hydrate/types.ts';
 import { defaultLimits } from './limits.ts';
 import type { DesiredLimits } from './limits.ts';
@@ -152,7 +155,29 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
 /** Creates the committer of hydrated manifests, with git clients of its own. The caller runs it. */
 export function createGitCommitter(deps: DesiredSourceDeps): HydrationCommitter {
   const wiring: Wiring = { ...deps, limits: { ...defaultLimits, ...deps.limits } };
-  return new GitCommitter({ ...wiring, git: remoteAccess(omit(wiring, 'metrics')).git });
+  const { git } = remoteAccess(omit(wiring, 'metrics'));
+  return new GitCommitter({ ...wiring, git, texts: createHydrationTexts(deps) });
+}
+
+/** Creates the committer that writes through Argo CD's commit server. The caller runs it. */
+export function createServerCommitter(
+  deps: Pick<DesiredSourceDeps, 'clock' | 'renderer' | 'limits'>,
+  server: Pick<CommitServerDeps, 'address' | 'userAgent'>,
+): HydrationCommitter {
+  return createCommitServerClient({ clock: deps.clock, ...server, texts: createHydrationTexts(deps) });
+}
+
+/** Creates the renderer of the hydrator's templates, which render one at a time. */
+export function createHydrationTexts({
+  clock,
+  renderer = noRenderer,
+  limits: given,
+}: Pick<DesiredSourceDeps, 'clock' | 'renderer' | 'limits'>): HydrationTexts {
+  const limits = { ...defaultLimits, ...given };
+  const inputs = new InputBudget(clock, limits.inputBytes);
+  return new HydrationTexts(
+    new RenderTools({ renderer: createFairRenderer({ renderer, clock, slots: 1, inputs }), limits }),
+  );
 }
 
 interface Wiring extends DesiredSourceDeps {

@@ -6,18 +6,14 @@
  * CD's repo-server instead.
  */
 export { startCommandHelper } from './command/helper.ts';
-export type { CommandHelper, CommandHelperDeps } from './command/helper.ts';
+export type { CommandHelper } from './command/helper.ts';
 export { createInProcessRunner } from './command/in-process.ts';
-export type { CommandOptions, CommandResult, CommandRunner } from './command/types.ts';
+export type { CommandOptions, CommandRunner } from './command/types.ts';
 export {
-  CertificatesUnusable,
   CommandError,
   DesiredError,
   KeyringUnavailable,
   ManifestError,
-  MirrorLost,
-  PluginFailed,
-  RendererUnavailable,
   RepoServerError,
   RepositoryError,
   RevisionNotFound,
@@ -27,26 +23,20 @@ export {
   ToolFailed,
   ToolMissing,
   UnsafeInput,
-  UnsupportedSource,
-  WrongRevision,
 } from './errors.ts';
-export type { CommandErrorCode } from './errors.ts';
 export { isUnreachable } from './failures.ts';
 export { commitFiles, readDirectory } from './local-folder.ts';
 export type { FolderBounds, LocalFile } from './local-folder.ts';
 export { defaultLimits } from './limits.ts';
 export type { DesiredLimits } from './limits.ts';
 export type { PublicKeys } from './fetch/signatures/keyring.ts';
-export type { GitTrust } from './fetch/git/git.ts';
 export { archiveFiles } from './fetch/files/archive.ts';
-export type { ArchiveFile } from './fetch/files/archive.ts';
 export { branchFolder } from './hydrate/branch-files.ts';
-export { createCommitServerClient } from './hydrate/commit-server.ts';
-export type { CommitServerDeps } from './hydrate/commit-server.ts';
-export { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate } from './hydrate/commit-texts.ts';
+export { defaultCommitMessage } from './hydrate/commit-texts.ts';
 export { metadataOf } from './hydrate/dry-commit.ts';
 export type { DryCommit, HydratorMetadata } from './hydrate/dry-commit.ts';
-export type { FencedCall, HydratedPath, HydrationCommit, HydrationCommitter } from './hydrate/types.ts';
+export type { HydrationTemplate, HydrationTexts } from './hydrate/hydration-texts.ts';
+export type { HydratedPath, HydrationCommit, HydrationCommitter } from './hydrate/types.ts';
 export { pluginConfigOf } from './generate/plugins/plugins.ts';
 export type { PluginConfig } from './generate/plugins/plugins.ts';
 export { azureWorkloadOf } from './fetch/credentials/cloud-tokens.ts';
@@ -56,30 +46,23 @@ export type { SourceReach } from './fetch/network/denied-networks.ts';
 export { proxySettingsOf } from './fetch/network/web-client.ts';
 export type { ProxySettings } from './fetch/network/web-client.ts';
 export { observeSource, shownRepositoryUrl } from './observed.ts';
-export type { ObservedSource, PausedSourceReport, RepositoryReport } from './observed.ts';
+export type { RepositoryReport } from './observed.ts';
 export { generatorOptions } from './options.ts';
 export { createToolLookup } from './command/lookup.ts';
 export type { ToolLookup } from './command/lookup.ts';
-export type { InstalledTool, ToolName } from './generate/tools.ts';
 export { programsFrom } from './render/environment.ts';
-export type { RenderCommand, RenderPrograms } from './render/environment.ts';
 export { createInProcessRenderer } from './render/in-process.ts';
 export { parseRenderAddress } from './render/address.ts';
-export type { RenderAddress } from './render/address.ts';
 export { startLocalRenderer } from './render/local.ts';
-export type { LocalRendererDeps, LocalRendererSettings } from './render/local.ts';
 export { checkRenderer, createRemoteRenderer } from './render/remote.ts';
-export type { RemoteRendererDeps } from './render/remote.ts';
 export { createRenderServer } from './render/server.ts';
-export type { RenderServerDeps, RenderServerTls } from './render/server.ts';
 export { RenderService } from './render/service.ts';
-export type { RenderServiceDeps } from './render/service.ts';
 export { parserCommand } from './render/parser.ts';
-export type { Renderer, RenderProgram, RenderRequest, RenderResult, RenderShare, RenderStep } from './render/types.ts';
+export type { Renderer, RenderRequest } from './render/types.ts';
 export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
-export { createDesiredSource, createGitCommitter } from './assembly.ts';
+export { createDesiredSource, createGitCommitter, createServerCommitter } from './assembly.ts';
 export type { DesiredSourceDeps } from './assembly.ts';
 export type {
   CommitFacts,
@@ -88,7 +71,6 @@ export type {
   GeneratorOptions,
   KnownRepositories,
   CachePolicy,
-  CommitChange,
   Manifests,
   ManifestsRequest,
   RequestedSource,

@@ -17,10 +17,9 @@
  */
 export { customChecks } from './custom/index.ts';
 export { checksTable } from './custom/checks-table.ts';
-export type { HealthCheck } from './custom/rules/check.ts';
 export { healthOf, worstHealth } from './health.ts';
 export type { HealthSettings } from './health.ts';
 export { createLuaEngine, defaultLuaLimits } from './lua/engine.ts';
-export type { LuaClock, LuaEngine, LuaLimits } from './lua/engine.ts';
+export type { LuaEngine } from './lua/engine.ts';
 export { compileHealthScripts, hasHealthScripts, noHealthScripts } from './scripts.ts';
 export type { FolderScript } from './scripts.ts';

@@ -11,7 +11,6 @@ export { answerMessage, PodProxy } from './pod-proxy.ts';
 export type { PodProxyAnswer, ProxiedPod } from './pod-proxy.ts';
 export type { KubeClientDeps, KubeClientLimits, RequestRecord } from './client-types.ts';
 export type { CommandRequest, CommandResult, RunCommand } from './credentials/command-types.ts';
-export { defaultByteLimits } from './bytes/byte-limits.ts';
 export type { ByteLimits } from './bytes/byte-limits.ts';
 export {
   connectionFromConfig,
@@ -19,11 +18,10 @@ export {
   connectionFromKubeconfig,
   inClusterConnection,
 } from './config/config.ts';
-export type { ConfiguredCluster, ConfiguredUser, KubeConfigReader } from './config/config-reader.ts';
+export type { KubeConfigReader } from './config/config-reader.ts';
 export type { LoadedConnection } from './config/config.ts';
 export type { ConnectionOverrides } from './config/overrides.ts';
 export {
-  EndlessListError,
   isAlreadyExists,
   isConflict,
   isExpired,
@@ -39,7 +37,6 @@ export {
   KubeRequestError,
   KubeSizeError,
 } from './errors.ts';
-export type { KubeStatus } from './errors.ts';
 export type {
   ApiDiscovery,
   CallOptions,
@@ -77,11 +74,4 @@ export { SingleFlight } from './single-flight.ts';
 export type { ClusterClients } from './shared-clients.ts';
 export { isOlderVersion } from './reflector/version.ts';
 export { WatchListSupport } from './reflector/watch-list-support.ts';
-export type {
-  InformerOptions,
-  ReflectorOptions,
-  ReflectorStats,
-  ReflectorTarget,
-  ReflectorTuning,
-  VersionRegression,
-} from './reflector/reflector-types.ts';
+export type { ReflectorOptions, ReflectorTuning, VersionRegression } from './reflector/reflector-types.ts';

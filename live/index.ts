@@ -19,17 +19,14 @@
  * Parts, from below: objects (one cached object) · store (cache of a cluster, change events) ·
  * bytes (memory limits) · discovery (kinds and API versions) · watch (filling the cache) · queries.
  */
-export type { ApiVersionLists, ClusterIdentity } from './discovery/capabilities.ts';
 export { ChangedPaths } from './store/changed-paths.ts';
 export { ApiVersionFiles } from './discovery/api-version-files.ts';
-export { defaultTuning } from './watch/cluster-watch.ts';
 export type { LiveLimits } from './bytes/live-budget.ts';
 export type { LiveTuning } from './watch/cluster-watch.ts';
-export { ClusterIgnored, ClusterUnavailable, LiveStateError } from './errors.ts';
+export { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 export { failureOf } from './discovery/discovery.ts';
 export { isExcluded } from './discovery/exclusions.ts';
 export { createLiveClusters } from './live-clusters.ts';
-export type { LiveClustersDeps } from './live-clusters.ts';
 export type {
   BodyFilter,
   ClusterInfo,
@@ -47,14 +44,11 @@ export type {
   LiveClusters,
   LiveDiscovery,
   LiveMachine,
-  LiveChangesSince,
   LiveOwner,
   LiveRow,
   LiveSchemas,
-  ListQuery,
   ManagedObjects,
   ManagedQuery,
   ObjectChanges,
-  TreeQuery,
   UnreadObject,
 } from './types.ts';

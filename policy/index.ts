@@ -8,7 +8,7 @@
  * error value, and a member of the wrong type permits nothing and denies everything.
  */
 export { effectiveProject, impersonationTarget } from './effective.ts';
-export type { ImpersonationTarget, ProjectSources } from './effective.ts';
+export type { ProjectSources } from './effective.ts';
 export { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
 export {
   appNamespaceDenied,
@@ -17,9 +17,8 @@ export {
   isGroupKindPermitted,
   isOrphanIgnored,
 } from './project.ts';
-export type { PermittedDestination } from './project.ts';
 export { projectFaults } from './project-faults.ts';
-export type { ProjectFault, ProjectFaultReason } from './project-faults.ts';
+export type { ProjectFaultReason } from './project-faults.ts';
 export { isSourcePermitted } from './source-repos.ts';
 export { gitIntegrity, integrityOf } from './integrity.ts';
 export type { GitIntegrity } from './integrity.ts';
@@ -28,4 +27,4 @@ export type { ResolvedCluster } from './spec.ts';
 export { windowHold } from './window-hold.ts';
 export type { WindowHold } from './window-hold.ts';
 export { canSync } from './windows.ts';
-export type { SyncTrigger, SyncVerdict, WindowFacts } from './windows.ts';
+export type { SyncTrigger, WindowFacts } from './windows.ts';

@@ -7,22 +7,12 @@
  * independent: two of them may process the same key at once.
  */
 export { FairSlots, FlowFull } from './fair-slots.ts';
-export type { FairSlotsOptions } from './fair-slots.ts';
 export { QueueMetrics } from './metrics.ts';
-export type { ItemResult } from './metrics.ts';
 export type { WorkerSlot } from './worker-slots.ts';
 export { Processors, describeStall } from './processors.ts';
-export type {
-  ItemHandler,
-  HandlerResult,
-  ProcessorsConfig,
-  ProcessorsDeps,
-  ProcessorsProgress,
-  RequeueRequest,
-} from './processors.ts';
-export { createFailureBackoff, createRateLimiter, defaultRateLimiterConfig, ItemBackoff } from './rate-limiters.ts';
-export type { BackoffConfig, RateLimiter, RateLimiterConfig } from './rate-limiters.ts';
+export type { ItemHandler, HandlerResult, ProcessorsProgress } from './processors.ts';
+export { createRateLimiter, defaultRateLimiterConfig, ItemBackoff } from './rate-limiters.ts';
+export type { RateLimiter, RateLimiterConfig } from './rate-limiters.ts';
 export { SlotLoan } from './slot-loan.ts';
-export type { AddOptions, Priority, QueueContents, QueuedItem, RequeueOptions, TakenItem, WorkQueue } from './types.ts';
+export type { AddOptions, Priority, QueueContents, QueuedItem, TakenItem, WorkQueue } from './types.ts';
 export { createWorkQueue } from './work-queue.ts';
-export type { WorkQueueDeps } from './work-queue.ts';

@@ -11,13 +11,11 @@
  * entry is a problem with the object's name, never a half-parsed value.
  */
 export { chooseClusters, indexClusters } from './cluster-index.ts';
-export type { ClusterIndex } from './cluster-index.ts';
 export { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
 export type { ParsedCluster } from './clusters.ts';
 export { unreadableText } from './observed-settings.ts';
 export { parseSettings } from './parse.ts';
 export { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
-export type { RepositoryEntry } from './repositories.ts';
 export { createSettingsWriter } from './settings-writer.ts';
 export { createSettingsStore } from './store.ts';
 export type { SettingsStoreDeps } from './store.ts';

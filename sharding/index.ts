@@ -21,7 +21,7 @@ export { reportedRates } from './load/event-rates.ts';
 export { HubTime } from './timing/hub-time.ts';
 export { createOwnership } from './ownership/ownership.ts';
 export type { OwnershipDeps } from './ownership/ownership.ts';
-export { clusterKey, maxParts, partKey, partsOf, splitAnnotation } from './distribution/parts.ts';
+export { clusterKey, maxParts, partKey, partsOf } from './distribution/parts.ts';
 export type { ClusterReach } from './protocol/member-types.ts';
 export { shardsOf } from './protocol/plan.ts';
 export { rebalance } from './distribution/rebalance.ts';
@@ -29,20 +29,16 @@ export type { BalancedTable, BalanceInputs } from './distribution/rebalance.ts';
 export { heldSlots, isForeign, parseSlots, slotsConfigMap, slotsKey } from './documents/slots-document.ts';
 export type { ApiAddress, SlotHolders, SlotRecord } from './documents/slots-document.ts';
 export { createStaticOwnership } from './ownership/static-ownership.ts';
-export type { StaticOwnershipDeps } from './ownership/static-ownership.ts';
 export { timingOf } from './timing/timing.ts';
-export type { ProtocolTiming } from './timing/timing.ts';
 export { parseTable, tableConfigMap, tableKey } from './documents/table-document.ts';
-export type { TableDocument, TableEntry } from './documents/table-document.ts';
+export type { TableDocument } from './documents/table-document.ts';
 export type {
   OwnedParts,
-  OwnedPlace,
   Ownership,
   OwnershipChange,
   OwnershipCondition,
   NextTableFacts,
   OwnershipFacts,
-  ShardIdentity,
 } from './ownership/types.ts';
 export type { ForeignStatusWrite } from './ownership/foreign-controller.ts';
 export type { HandOver } from './ownership/hand-over-log.ts';

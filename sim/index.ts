@@ -14,7 +14,7 @@ import { startCluster } from './server/cluster.ts';
 import type { SimCluster, SimOptions } from './types.ts';
 import { startWorkloads } from './workloads/index.ts';
 
-export { GitServerError, startGitServer } from './git/index.ts';
+export { startGitServer } from './git/index.ts';
 export type { GitServer } from './git/index.ts';
 export { kubeconfigFor } from './server/kubeconfig.ts';
 export { delayAnnotation, failAnnotation, startWorkloads } from './workloads/index.ts';

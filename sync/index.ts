@@ -9,20 +9,10 @@
 export { isPrunePostponed } from './plan.ts';
 export { planSync } from './planned-tasks.ts';
 export type { PlannedTask } from './planned-tasks.ts';
-export {
-  isIgnored,
-  isLostHook,
-  isPostDeleteHook,
-  isPreDeleteHook,
-  phasesOf,
-  waveOf,
-  withHookFinalizer,
-} from './hooks.ts';
-export { containsTarget, hasResourceOption, optionValue, readSyncOptions, resourceOption } from './options.ts';
-export type { OperationFacts } from './options.ts';
+export { isLostHook, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf, withHookFinalizer } from './hooks.ts';
+export { containsTarget, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export { missingNameMessage } from './prepare.ts';
 export { pairResources } from './reconcile.ts';
-export type { PairedResources } from './reconcile.ts';
 export { removeHookFinalizer } from './release.ts';
 export { hasHookFinalizer } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';
@@ -33,7 +23,6 @@ export type {
   ApplyResult,
   ClusterWriter,
   DeleteOutcome,
-  ReconciledResource,
   SyncOptions,
   SyncOutcome,
   SyncRequest,

@@ -3,9 +3,8 @@
  * registers its own metrics in the registry that it gets.
  */
 export { EventLoopDelay } from './event-loop-delay.ts';
-export type { EventLoopDelays } from './event-loop-delay.ts';
 export { createLogger, silentLogger } from './log.ts';
-export type { LogFields, Logger, LogLevel, LogOptions } from './log.ts';
+export type { LogFields, Logger, LogOptions } from './log.ts';
 export { PromMetrics } from './metrics.ts';
 export type {
   CounterMetric,
@@ -14,13 +13,12 @@ export type {
   MetricFamily,
   MetricRegistry,
   MetricSample,
-  MetricSource,
 } from './metrics.ts';
 export { labelName, labelValues } from './exposition.ts';
 export type { MetricLabels } from './exposition.ts';
 export { startTracing } from './tracing/start-tracing.ts';
-export type { CollectorTls, Tracing, TracingDeps, TracingOptions } from './tracing/start-tracing.ts';
-export { noSpan, noTracer } from './tracing/tracer.ts';
+export type { CollectorTls, Tracing, TracingOptions } from './tracing/start-tracing.ts';
+export { noTracer } from './tracing/tracer.ts';
 export type { Span, SpanAttributes, Tracer } from './tracing/tracer.ts';
 export { sendMetrics } from './scrape.ts';
 export { MetricsUpkeep } from './upkeep.ts';

@@ -28,9 +28,14 @@ function sourceFiles(folder: string): string[] {
     const path = folder === '.' ? entry.name : `${folder}/${entry.name}`;
     if (entry.name.startsWith('.') || ignored.has(`${entry.name}/`)) return [];
     if (entry.isDirectory()) return sourceFiles(path);
-    return /[.](?:ts|mjs|md)$/.test(entry.name) ? [path] : [];
+    return /[.](?:tsx?|mjs|md)$/.test(entry.name) ? [path] : [];
   });
 }
+
+/** All code, with its text. */
+const code = sourceFiles('.')
+  .filter((path) => !path.endsWith('.md'))
+  .map((path) => [path, read(path)] as const);
 
 describe('the architecture', () => {
   it('is described in ARCHITECTURE.md as the tool enforces it', () => {
@@ -52,6 +57,23 @@ describe('the architecture', () => {
     const wanted = [...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'].map((name) => `#${name}`);
     expect(publicInterfaces.filter((name) => name !== '#support').sort()).toEqual(wanted.sort());
   });
+
+  it.each([...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'])(
+    'has no name in %s/index.ts that no other file uses',
+    (name) => {
+      const index = `${name}/index.ts`;
+      const lists = [...read(index).matchAll(/^export (?:type )?\{([^}]*)\}/gm)].map(([, list = '']) => list);
+      const offered = lists.flatMap((list) => list.split(',').flatMap((part) => /(\w+)\s*$/.exec(part)?.[1] ?? []));
+      // Tests of the module import its index by path, generators by the path from the root.
+      const isUser = (path: string, text: string): boolean =>
+        text.includes(`#${name}'`) ||
+        text.includes(`'${index}'`) ||
+        (path.startsWith(`${name}/`) && /'[.]{1,2}\/(?:[.]{2}\/)*index[.]ts'/.test(text));
+      const users = code.filter(([path, text]) => path !== index && isUser(path, text));
+      const used = new Set(users.flatMap(([, text]) => text.match(/[\w$]+/g) ?? []));
+      expect(offered.filter((one) => !used.has(one))).toEqual([]);
+    },
+  );
 
   it.each([...modules.filter((name) => name !== 'cli'), 'sim', 'dashboard'])(
     'describes the module at the head of %s/index.ts',

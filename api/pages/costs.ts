@@ -23,19 +23,13 @@ export function costPage(facts: ReplicaFacts, index: ApplicationIndex, subject: 
   const now = facts.clock.monotonic();
   const windowMs = Math.round(costs.apps.coveredMs(now));
   const apps = [...costs.apps.rows(now)].map(([name, row]) => ({ name, ...row }));
-  const own = (sums: typeof costs.apps): readonly CostRow[] =>
-    [...sums.rows(now)].map(([name, row]) => ({ name, ...row }));
   const rows: Readonly<Record<CostSubject, () => readonly CostRow[]>> = {
     apps: () => apps,
     projects: () =>
       addUp(apps.map((row) => ({ ...row, name: index.find(row.name as AppKey)?.summary.project ?? deleted }))),
     clusters: () =>
-      addUp([
-        ...apps.map((row) => ({ ...row, name: serverOf(facts, row.name) })),
-        ...liveCosts(facts, 'clusters'),
-        ...own(costs.clusters),
-      ]),
-    kinds: () => addUp([...liveCosts(facts, 'kinds'), ...own(costs.kinds)]),
+      addUp([...apps.map((row) => ({ ...row, name: serverOf(facts, row.name) })), ...liveCosts(facts, 'clusters')]),
+    kinds: () => addUp(liveCosts(facts, 'kinds')),
     repositories: () =>
       addUp(
         facts

@@ -4,9 +4,9 @@ import { defined, untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
 import {
-  createCommitServerClient,
   createDesiredSource,
   createGitCommitter,
+  createServerCommitter,
   createRemoteSource,
   observeSource,
 } from '#desired';
@@ -201,9 +201,11 @@ export function hydrationCommitter(
 ): HydrationCommitter | undefined {
   const { config, logger } = inputs;
   if (!config.hydratorEnabled) return undefined;
-  if (config.commitServer === '') return createGitCommitter(embeddedSource(inputs, settings, metrics));
-  logger.info('Hydrated commits are made by the commit server', { address: config.commitServer });
-  return createCommitServerClient({ clock: systemClock, address: config.commitServer, userAgent: userAgentOf(config) });
+  const { commitServer: address } = config;
+  const embedded = embeddedSource(inputs, settings, metrics);
+  if (address === '') return createGitCommitter(embedded);
+  logger.info('Hydrated commits are made by the commit server', { address });
+  return createServerCommitter(embedded, { address, userAgent: userAgentOf(config) });
 }
 
 function embeddedSource(

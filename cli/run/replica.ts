@@ -17,6 +17,7 @@ import type { WireInputs } from './infrastructure.ts';
 import { pluginExclusions } from './desired-limits.ts';
 import { healthScriptsOnDemand } from './health-scripts.ts';
 import { withoutSecrets } from './hub-connection.ts';
+import { rendersHere } from './repo-server.ts';
 import { sourceReach } from './source-reach.ts';
 import { tracingOf } from './telemetry/tracing.ts';
 
@@ -64,8 +65,7 @@ export function startSourceHelpers(
     path: env['PATH'],
     logFormat: config.logFormat as 'json',
   };
-  const rendersHere = config.repoServer === '' || config.repoServerPluginsOnly;
-  return { commands, renderer: rendersHere ? rendererOf(config, place) : undefined };
+  return { commands, renderer: rendersHere(config) ? rendererOf(config, place) : undefined };
 }
 
 /** Runs one replica until `signal` aborts and everything has stopped. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { UsageError } from '#base';
 import { readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
-import { repoServerSettings } from './repo-server.ts';
+import { rendersHere, repoServerSettings } from './repo-server.ts';
 
 type ProcessEnv = Readonly<Record<string, string>>;
 const settings = (argv: readonly string[], env: ProcessEnv = {}): ReturnType<typeof repoServerSettings> =>
@@ -93,4 +93,17 @@ describe('repoServerSettings', () => {
       settings(['--repo-server=r:1', '--repo-server-client-cert-path=', '--repo-server-client-cert-key-path='])?.tls,
     ).toEqual({});
   });
+});
+
+it.each([
+  ['without a repo-server', [], true],
+  ['with a repo-server for everything', ['--repo-server=r:8081'], false],
+  ['with a repo-server for plugins', ['--repo-server=r:8081', '--repo-server-plugins-only'], true],
+  [
+    'with a repo-server and the hydrator, whose templates are rendered here',
+    ['--repo-server=r:8081', '--hydrator-enabled'],
+    true,
+  ],
+])('a replica %s has a renderer: %j: %s', (_what, argv, expected) => {
+  expect(rendersHere(readArgs(runOptions, argv, {}).config)).toBe(expected);
 });

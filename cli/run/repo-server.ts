@@ -45,3 +45,10 @@ const certFlag =
   '--repo-server-client-cert-path: the certificate of the key that --repo-server-client-cert-key-path names';
 const keyFlag =
   '--repo-server-client-cert-key-path: the key of the certificate that --repo-server-client-cert-path names';
+
+/** Whether this replica needs a renderer. It renders the hydrator's templates in any case. */
+export function rendersHere(
+  config: Pick<RunConfig, 'repoServer' | 'repoServerPluginsOnly' | 'hydratorEnabled'>,
+): boolean {
+  return config.repoServer === '' || config.repoServerPluginsOnly || config.hydratorEnabled;
+}

@@ -107,10 +107,6 @@ export class ApplicationStore {
     return object === undefined ? undefined : asApplication(object);
   }
 
-  list(): readonly Application[] {
-    return this.#deps.informer.list().map(asApplication);
-  }
-
   /** The current version, from the API server; undefined when it is deleted. */
   async fetch(app: Application): Promise<Application | undefined> {
     try {

@@ -151,8 +151,4 @@ export class AppMemories {
     this.gate?.forget(key);
     this.reads.end(key);
   }
-
-  get size(): number {
-    return this.#byKey.size;
-  }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { untilAborted } from '#base';
-import type { HydrationCommit, HydrationCommitter, ManifestsRequest } from '#desired';
+import { defaultCommitMessage } from '#desired';
+import type { HydrationCommit, HydrationCommitter, HydrationTexts, ManifestsRequest } from '#desired';
 import { defaultSettings } from '#model';
 import type { Application, ApplicationSpec } from '#model';
 import { FakeClock } from '#support';
@@ -22,6 +23,13 @@ class FakeBranch implements HydrationCommitter {
   readonly notes: string[] = [];
   maxBytes = 1_000_000;
   failure: Error | undefined;
+  /** Its templates are texts, or `fail`. */
+  readonly texts: Pick<HydrationTexts, 'message'> = {
+    message: ({ template, project }, metadata) => {
+      if (template === 'fail') return Promise.reject(new Error('line 1: function "env" not defined'));
+      return Promise.resolve(template === '' ? defaultCommitMessage(metadata) : `${template} for ${project}`);
+    },
+  };
   #content = new Map<string, string>();
 
   run(signal: AbortSignal): Promise<void> {
@@ -180,7 +188,7 @@ describe('hydration', () => {
 
   it('uses the templates and the author of argocd-cm', async () => {
     const raw = {
-      'sourceHydrator.commitMessageTemplate': 'own {{ .metadata.drySha | trunc 3 }}',
+      'sourceHydrator.commitMessageTemplate': 'own',
       'sourceHydrator.readmeMessageTemplate': 'readme',
       'commit.author.name': 'Bot',
       'commit.author.email': 'bot@x',
@@ -189,7 +197,7 @@ describe('hydration', () => {
     application();
     await start();
     expect(branch.commits[0]).toMatchObject({
-      message: 'own aaa',
+      message: 'own for default',
       readmeTemplate: 'readme',
       author: { name: 'Bot', email: 'bot@x' },
     });
@@ -373,11 +381,11 @@ describe('a failed hydration', () => {
   });
 
   it('reports a template that cannot be rendered', async () => {
-    at.world.settings = { ...defaultSettings, raw: { 'sourceHydrator.commitMessageTemplate': '{{ env "HOME" }}' } };
+    at.world.settings = { ...defaultSettings, raw: { 'sourceHydrator.commitMessageTemplate': 'fail' } };
     application();
     await start();
     expect((current() as { message: string }).message).toContain(
-      'failed to get hydrator commit templated message: function "env" not defined',
+      'failed to get hydrator commit templated message: line 1: function "env" not defined',
     );
   });
 
@@ -470,6 +478,7 @@ describe('a crash', () => {
     const guarded: HydrationCommitter = {
       name: 'guarded',
       maxBytes: one.maxBytes,
+      texts: one.texts,
       run: (signal) => one.run(signal),
       commit: async (request) => {
         await life.before();

@@ -1,17 +1,18 @@
 import { isAbort, mapLimit, messageOf, OwnershipLost } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { commitMessage, defaultCommitMessageTemplate, defaultReadmeTemplate, metadataOf } from '#desired';
+import { metadataOf } from '#desired';
 import type {
   DesiredSource,
   DryCommit,
   HydratedPath,
   HydrationCommit,
   HydrationCommitter,
+  HydrationTemplate,
   HydratorMetadata,
 } from '#desired';
 import { equalLoosely } from '#compare';
 import { jsonOf, projectOf } from '#model';
-import type { AppKey, Application, AppProject, Repository, Settings } from '#model';
+import type { AppKey, Application, AppProject, Repository } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult, ItemHandler, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
@@ -320,6 +321,8 @@ export class Hydrator {
     const dryCommit = await this.#dryCommit(dryRepository, drySha, signal);
     const { raw } = settings.settings();
     const { target, dry, syncBranch } = first;
+    const own = { template: raw['sourceHydrator.commitMessageTemplate'] ?? '', project };
+    const message = await this.#message(own, metadataOf(dry.repoURL, drySha, dryCommit), signal);
     const request: HydrationCommit = {
       repository: settings.writeRepository(target.repoURL, project),
       syncBranch,
@@ -328,8 +331,9 @@ export class Hydrator {
       drySha,
       dryCommit,
       isDryDefaultBranch: isDefault(dry.targetRevision) && plainUrl(dry.repoURL) === plainUrl(target.repoURL),
-      message: messageFor(raw, metadataOf(dry.repoURL, drySha, dryCommit), this.#deps.clock.now()),
-      readmeTemplate: templateOf(raw, 'sourceHydrator.readmeMessageTemplate', defaultReadmeTemplate),
+      message,
+      readmeTemplate: raw['sourceHydrator.readmeMessageTemplate'] ?? '',
+      project,
       author: { name: raw['commit.author.name'] ?? '', email: raw['commit.author.email'] ?? '' },
       paths: members.flatMap(({ key }) => outcome.rendered.get(key) ?? []),
       fenced: (send) => fenced(leader, signal, ({ signal: inner, beforeSend }) => send({ signal: inner, beforeSend })),
@@ -339,6 +343,15 @@ export class Hydrator {
     } catch (error) {
       if (isAbort(error) || error instanceof OwnershipLost || signal.aborted) throw error;
       throw new HydrationError(`failed to commit hydrated manifests: ${messageOf(error)}`);
+    }
+  }
+
+  async #message(own: HydrationTemplate, metadata: HydratorMetadata, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.#deps.committer.texts.message(own, metadata, signal);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted) throw error;
+      throw new HydrationError(`failed to get hydrator commit templated message: ${messageOf(error)}`);
     }
   }
 
@@ -403,19 +416,4 @@ function hydratedBefore(members: readonly HydratedApplication[], drySha: string)
   });
   const [first = ''] = results;
   return first !== '' && results.every((sha) => sha === first) ? { drySha, hydratedSha: first } : undefined;
-}
-
-/** An empty template counts as none. */
-function templateOf(raw: Settings['raw'], key: string, usual: string): string {
-  const text = raw[key] ?? '';
-  return text === '' ? usual : text;
-}
-
-function messageFor(raw: Settings['raw'], metadata: HydratorMetadata, nowMs: number): string {
-  const template = templateOf(raw, 'sourceHydrator.commitMessageTemplate', defaultCommitMessageTemplate);
-  try {
-    return commitMessage(template, metadata, nowMs);
-  } catch (error) {
-    throw new HydrationError(`failed to get hydrator commit templated message: ${messageOf(error)}`);
-  }
 }

@@ -103,10 +103,6 @@ export class Recordings {
     return answer;
   }
 
-  get size(): number {
-    return this.#running.size;
-  }
-
   #begin(name: string, { key, isLast }: Pick<RecordingRequest, 'key' | 'isLast'>, by: Recorder): RunningRecording {
     const { log, clock, random, config } = this.#deps;
     const { recordings } = recordingLimits;

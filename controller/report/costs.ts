@@ -4,18 +4,11 @@ import type { AppKey } from '#model';
 
 export const costFields = ['cpuMs', 'passes', 'renders', 'apiRequests', 'watchEvents', 'bytes'] as const;
 export type CostField = (typeof costFields)[number];
-export type CostSums = RollingSums<CostField>;
 
-/** Costs of Applications, clusters, kinds and repositories over the last hour. */
+/** Costs of Applications over the last hour. */
 export class CostBook {
   /** By {@link AppKey}. */
-  readonly apps: CostSums = new RollingSums(costFields);
-  /** By URL. */
-  readonly clusters: CostSums = new RollingSums(costFields);
-  /** By `<group>/<Kind>`. */
-  readonly kinds: CostSums = new RollingSums(costFields);
-  /** By URL without credentials. */
-  readonly repositories: CostSums = new RollingSums(costFields);
+  readonly apps = new RollingSums<CostField>(costFields);
   readonly #clock: Pick<Clock, 'monotonic'>;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -32,17 +25,5 @@ export class CostBook {
       this.ofApp(key, 'apiRequests');
       return send(...args);
     };
-  }
-
-  ofCluster(server: string, field: CostField, amount = 1): void {
-    this.clusters.add(server, field, amount, this.#clock.monotonic());
-  }
-
-  ofKind(kind: string, field: CostField, amount = 1): void {
-    this.kinds.add(kind, field, amount, this.#clock.monotonic());
-  }
-
-  ofRepository(url: string, field: CostField, amount = 1): void {
-    this.repositories.add(url, field, amount, this.#clock.monotonic());
   }
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { stringifyJson } from '#base';
 import { SizeLimitExceeded, UnsafeInput } from '../errors.ts';
-import { readmeText } from './commit-texts.ts';
 import { metadataJson, metadataOf } from './dry-commit.ts';
 import type { HydratorMetadata } from './dry-commit.ts';
 import { writeManifests } from './go-yaml.ts';
@@ -24,27 +23,23 @@ export interface PathFiles {
 
 /**
  * The files of a commit, in the layout of Argo CD's commit server.
- * @throws SizeLimitExceeded, UnsafeInput, TemplateError
+ * @throws SizeLimitExceeded, UnsafeInput
  */
 export function filesOf(
   request: HydrationCommit,
-  { maxCommitBytes, nowMs }: { readonly maxCommitBytes: number; readonly nowMs: number },
+  { maxCommitBytes, readmes }: { readonly maxCommitBytes: number; readonly readmes: readonly string[] },
 ): { readonly root: BranchFile; readonly paths: readonly PathFiles[] } {
-  const { dryUrl, drySha, dryCommit, readmeTemplate } = request;
+  const { dryUrl, drySha, dryCommit } = request;
   const root = metadataFile('', metadataOf(dryUrl, drySha, dryCommit));
   let total = 0;
-  const paths = request.paths.map(({ path, objects, commands }) => {
+  const paths = request.paths.map(({ path, objects, commands }, i) => {
     const clean = checkedPath(path);
     const content = writeManifests(objects);
     total += Buffer.byteLength(content);
     if (total > maxCommitBytes)
       throw new SizeLimitExceeded(`the hydrated manifests have more than ${maxCommitBytes} bytes`);
-    const metadata = { repoURL: dryUrl, drySha, commands };
-    const readme = {
-      path: `${clean}/README.md`,
-      mode: '100644',
-      content: readmeText(readmeTemplate, metadata, nowMs),
-    } as const;
+    const metadata = pathMetadata(request, commands);
+    const readme = { path: `${clean}/README.md`, mode: '100644', content: readmes[i] ?? '' } as const;
     return {
       path: clean,
       // Argo CD's file is executable; another mode would be a change for it.
@@ -53,6 +48,14 @@ export function filesOf(
     };
   });
   return { root, paths };
+}
+
+/** The record of the dry commit in each path. */
+export function pathMetadata(
+  { dryUrl, drySha }: Pick<HydrationCommit, 'dryUrl' | 'drySha'>,
+  commands: readonly string[],
+): HydratorMetadata {
+  return { repoURL: dryUrl, drySha, commands };
 }
 
 /** Written to the root of the branch, if it has none. */

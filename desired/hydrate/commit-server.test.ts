@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { newAbortController, OwnershipLost, SecretValue, systemClock } from '#base';
 import { bareRepository } from '#model';
 import { commitServerMethods } from '../remote/protocol.ts';
+import { createHydrationTexts } from '../assembly.ts';
 import { createCommitServerClient } from './commit-server.ts';
 import type { HydrationCommit } from './types.ts';
 
@@ -48,6 +49,7 @@ const request = (over: Partial<HydrationCommit> = {}): HydrationCommit => ({
   isDryDefaultBranch: false,
   message: 'm',
   readmeTemplate: 'r',
+  project: 'default',
   author: { name: 'n', email: 'e' },
   paths: [{ path: 'app', objects: [{ kind: 'ConfigMap' }], commands: ['helm template .'] }],
   fenced: (send) => send({ signal: newAbortController().signal, beforeSend: () => undefined }),
@@ -55,7 +57,8 @@ const request = (over: Partial<HydrationCommit> = {}): HydrationCommit => ({
 });
 
 function commit(address: string, order = request()): Promise<string> {
-  const client = createCommitServerClient({ clock: systemClock, address, userAgent: 'test', timeoutMs: 5000 });
+  const texts = createHydrationTexts({ clock: systemClock });
+  const client = createCommitServerClient({ clock: systemClock, address, userAgent: 'test', texts, timeoutMs: 5000 });
   return client.commit(order, newAbortController().signal);
 }
 
@@ -87,6 +90,12 @@ describe('the commit server', () => {
         },
       },
     ]);
+  });
+
+  it('gets the default template of README.md if argocd-cm has none', async () => {
+    const address = await serve((_call, done) => done(null, { hydratedSha: sha }));
+    await commit(address, request({ readmeTemplate: '' }));
+    expect(received).toMatchObject([{ readmeMessage: expect.stringContaining('git clone {{ .RepoURL }}') }]);
   });
 
   it.each([

@@ -10,7 +10,9 @@ import { ConnectionPool } from '../remote/connections.ts';
 import { repositoryMessage } from '../remote/messages.ts';
 import { commitMethod } from '../remote/protocol.ts';
 import { checkBranch } from './branch-files.ts';
+import { defaultReadmeTemplate } from './commit-texts.ts';
 import type { DryCommit } from './dry-commit.ts';
+import type { HydrationTexts } from './hydration-texts.ts';
 import type { FencedCall, HydrationCommit, HydrationCommitter } from './types.ts';
 
 export interface CommitServerDeps {
@@ -18,6 +20,7 @@ export interface CommitServerDeps {
   /** `host:port` of Argo CD's commit server. */
   readonly address: string;
   readonly userAgent: string;
+  readonly texts: HydrationTexts;
   /** Deadline of a commit. Default 5 minutes. */
   readonly timeoutMs?: number;
 }
@@ -41,6 +44,10 @@ class CommitServerClient implements HydrationCommitter {
   constructor(deps: CommitServerDeps, connections: ConnectionPool) {
     this.#deps = deps;
     this.#connections = connections;
+  }
+
+  get texts(): HydrationTexts {
+    return this.#deps.texts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -127,7 +134,7 @@ function messageOf(request: HydrationCommit): object {
     dryCommitMetadata: dryCommitMessage(dryCommit),
     authorName: author.name,
     authorEmail: author.email,
-    readmeMessage: readmeTemplate,
+    readmeMessage: readmeTemplate === '' ? defaultReadmeTemplate : readmeTemplate,
   };
 }
 

@@ -1,16 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  cleanMessage,
-  commitMessage,
-  defaultCommitMessageTemplate,
-  defaultReadmeTemplate,
-  readmeText,
-} from './commit-texts.ts';
+import { cleanMessage, defaultCommitMessage, defaultReadme } from './commit-texts.ts';
 import { metadataJson, metadataOf, readTrailers } from './dry-commit.ts';
 
 const sha = '3ff41cc5247197a6caf50216c4c76cc29d78a97d';
 const repoURL = 'https://git/example';
-const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 const author = 'test <test@test.com>';
 const dry = { author, authoredAt: 0, message: 'testSubject', references: [] };
 
@@ -24,28 +17,20 @@ describe('the default commit message', () => {
       '3ff41cc: testSubject\n\ntestBody\n\n\nCo-authored-by: ref <r@x>\nCo-authored-by: test <test@test.com>\n',
     ],
   ])('has Argo CD’s text for %s', (_what, commit, expected) => {
-    expect(commitMessage(defaultCommitMessageTemplate, metadataOf(repoURL, sha, commit), nowMs)).toBe(expected);
+    expect(defaultCommitMessage(metadataOf(repoURL, sha, commit))).toBe(expected);
   });
 });
 
 it('README.md lists the commands and the related commits', () => {
   const metadata = { repoURL, drySha: sha, commands: ['helm template .'] };
-  expect(readmeText(defaultReadmeTemplate, metadata, nowMs)).toBe(
+  expect(defaultReadme(metadata)).toBe(
     `# Manifest Hydration\n\nTo hydrate the manifests in this repository, run the following commands:\n\n\`\`\`shell\ngit clone ${repoURL}\n# cd into the cloned directory\ngit checkout ${sha}\nhelm template .\n\`\`\`\n`,
   );
   const related = {
     ...metadata,
     references: [{ sha: 'abcdef0123', repoURL: 'https://code', subject: 's', author: 'a' }],
   };
-  expect(readmeText(defaultReadmeTemplate, related, nowMs)).toContain(
-    '\n## References\n\n* [abcdef0](https://code): s (a)\n',
-  );
-});
-
-it('README.md reports an unknown field of README.md', () => {
-  expect(() => readmeText('{{ .Missing }}', { repoURL, drySha: sha }, nowMs)).toThrow(
-    "failed to execute readme template: can't evaluate field Missing in type hydrator.HydratorCommitMetadata",
-  );
+  expect(defaultReadme(related)).toContain('\n## References\n\n* [abcdef0](https://code): s (a)\n');
 });
 
 describe('trailers of the dry commit', () => {

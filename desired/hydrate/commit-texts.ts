@@ -1,26 +1,9 @@
-import { runTemplate } from './template/run-template.ts';
-import { TemplateError } from './template/template-error.ts';
-import { GoList, GoStruct, templateValue } from './template/template-values.ts';
+import type { JsonObject } from '#base';
 import { metadataJson } from './dry-commit.ts';
 import type { HydratorMetadata, RelatedCommit } from './dry-commit.ts';
 
-/** The template of the commit message, if `sourceHydrator.commitMessageTemplate` is not set. */
-export const defaultCommitMessageTemplate = `{{.metadata.drySha | trunc 7}}: {{ .metadata.subject }}
-{{- if .metadata.body }}
-
-{{ .metadata.body }}
-{{- end }}
-{{ range $ref := .metadata.references }}
-{{- if and $ref.commit $ref.commit.author }}
-Co-authored-by: {{ $ref.commit.author }}
-{{- end }}
-{{- end }}
-{{- if .metadata.author }}
-Co-authored-by: {{ .metadata.author }}
-{{- end }}
-`;
-
-/** The template of README.md, if `sourceHydrator.readmeMessageTemplate` is not set. */
+/** The template of README.md, if `sourceHydrator.readmeMessageTemplate` is not set: Argo CD's
+ * commit server renders it. */
 export const defaultReadmeTemplate = `# Manifest Hydration
 
 To hydrate the manifests in this repository, run the following commands:
@@ -43,49 +26,59 @@ git checkout {{ .DrySHA }}
 {{ end -}}
 {{ end -}}`;
 
-/** Renders the commit message. @throws TemplateError */
-export function commitMessage(template: string, metadata: HydratorMetadata, nowMs: number): string {
-  return runTemplate(template, templateValue({ metadata: metadataJson(metadata) }), { nowMs });
+/** Argo CD's commit message, if `sourceHydrator.commitMessageTemplate` is not set. */
+export function defaultCommitMessage({ drySha, subject, body, references = [], author }: HydratorMetadata): string {
+  const authors = [...references.map((commit) => commit.author), author].filter((name) => name !== undefined);
+  return [
+    `${drySha.slice(0, 7)}: ${subject === undefined || subject === '' ? noValue : subject}`,
+    body ? `\n\n${body}` : '',
+    '\n',
+    ...authors.filter((name) => name !== '').map((name) => `\nCo-authored-by: ${name}`),
+    '\n',
+  ].join('');
 }
 
-/** Renders README.md of a path. @throws TemplateError */
-export function readmeText(template: string, metadata: HydratorMetadata, nowMs: number): string {
-  try {
-    return runTemplate(template, goMetadata(metadata), { nowMs });
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    throw new TemplateError(`failed to execute readme template: ${error.message}`);
-  }
+/** Go's templates print this for a missing member. */
+const noValue = '<no value>';
+
+/** README.md as {@link defaultReadmeTemplate} renders it. */
+export function defaultReadme({ repoURL, drySha, commands = [], references = [] }: HydratorMetadata): string {
+  const related = references.map(({ sha = '', repoURL: url = '', subject = '', author = '' }) => {
+    const shortSha = (/[0-9a-f]+/.exec(sha)?.[0] ?? '').slice(0, 7);
+    return `* [${shortSha}](${url}): ${subject} (${author})\n`;
+  });
+  return [
+    '# Manifest Hydration\n\nTo hydrate the manifests in this repository, run the following commands:\n\n',
+    `\`\`\`shell\ngit clone ${repoURL}\n# cd into the cloned directory\ngit checkout ${drySha}\n`,
+    ...commands.map((command) => `${command}\n`),
+    '```\n',
+    ...(related.length === 0 ? [] : ['## References\n\n', ...related]),
+  ].join('');
 }
 
-/** The metadata under the names of Go's fields, which the template of README.md uses. */
-function goMetadata(metadata: HydratorMetadata): GoStruct {
-  const { repoURL, drySha, commands = [], author = '', date = '', subject = '', body = '', references = [] } = metadata;
-  return new GoStruct('hydrator.HydratorCommitMetadata', {
+/** The data of a template of the commit message. */
+export function messageData(metadata: HydratorMetadata): JsonObject {
+  return { metadata: metadataJson(metadata) };
+}
+
+/** The data of a template of README.md: the names of Go's fields. */
+export function readmeData(metadata: HydratorMetadata): JsonObject {
+  const { repoURL, drySha, commands = [], references = [], author = '', date = '', subject = '', body = '' } = metadata;
+  return {
     RepoURL: repoURL,
     DrySHA: drySha,
-    Commands: new GoList(commands, 'string'),
+    Commands: [...commands],
     Author: author,
     Date: date,
     Subject: subject,
     Body: body,
-    References: new GoList(
-      references.map((commit) => new GoStruct('v1alpha1.RevisionReference', { Commit: goCommit(commit) })),
-      'v1alpha1.RevisionReference',
-    ),
-  });
+    References: references.map((commit) => ({ Commit: relatedData(commit) })),
+  };
 }
 
-function goCommit(commit: RelatedCommit): GoStruct {
+function relatedData(commit: RelatedCommit): JsonObject {
   const { author = '', date = '', subject = '', body = '', sha = '', repoURL = '' } = commit;
-  return new GoStruct('v1alpha1.CommitMetadata', {
-    Author: author,
-    Date: date,
-    Subject: subject,
-    Body: body,
-    SHA: sha,
-    RepoURL: repoURL,
-  });
+  return { Author: author, Date: date, Subject: subject, Body: body, SHA: sha, RepoURL: repoURL };
 }
 
 /**

@@ -17,7 +17,6 @@ import { CommandError } from '../errors.ts';
 import { createGitCommitter } from '../assembly.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { serveGit } from '../testing/git-server.ts';
-import { defaultReadmeTemplate } from './commit-texts.ts';
 import type { HydrationCommit } from './types.ts';
 
 // Real git, with repositories on the local disk and over HTTP.
@@ -88,7 +87,8 @@ function request(
     dryCommit: { author: 'dry <d@x>', authoredAt: 0, message: 'subject', references: [] },
     isDryDefaultBranch: false,
     message: `ddddddd: subject\n\nvalue ${value}\n`,
-    readmeTemplate: defaultReadmeTemplate,
+    readmeTemplate: '',
+    project: 'default',
     author: { name: '', email: '' },
     paths: [{ path: 'app', objects: [object(value)], commands: [] }],
     fenced: (send) => send({ signal: newAbortController().signal, beforeSend: () => undefined }),

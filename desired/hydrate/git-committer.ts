@@ -9,11 +9,12 @@ import type { Git } from '../fetch/git/git.ts';
 import { checkUrl } from '../fetch/shared/input-checks.ts';
 import { repositoryKey } from '../fetch/shared/repository-key.ts';
 import type { DesiredLimits } from '../limits.ts';
-import { blobIdOf, checkBranch, filesOf, foldersOf, gitAttributes } from './branch-files.ts';
+import { blobIdOf, checkBranch, filesOf, foldersOf, gitAttributes, pathMetadata } from './branch-files.ts';
 import type { BranchFile, PathFiles } from './branch-files.ts';
 import { cleanMessage } from './commit-texts.ts';
 import { identityText, markOf } from './fast-import.ts';
 import type { CommitIdentity, ImportedCommit } from './fast-import.ts';
+import type { HydrationTexts } from './hydration-texts.ts';
 import { BranchMoved } from './push-result.ts';
 import { WorkRepository } from './work-repository.ts';
 import type { HydrationCommit, HydrationCommitter } from './types.ts';
@@ -26,6 +27,7 @@ export interface GitCommitterDeps {
   readonly git: Git;
   readonly limits: DesiredLimits;
   readonly cacheDir: string;
+  readonly texts: HydrationTexts;
   /** False refuses repositories on the local disk. */
   readonly localRepositories?: boolean;
 }
@@ -67,6 +69,10 @@ export class GitCommitter implements HydrationCommitter {
     await untilAborted(signal);
   }
 
+  get texts(): HydrationTexts {
+    return this.#deps.texts;
+  }
+
   get maxBytes(): number {
     return this.#deps.limits.maxCommitBytes;
   }
@@ -93,7 +99,10 @@ export class GitCommitter implements HydrationCommitter {
     checkBranch(request.syncBranch);
     checkBranch(request.targetBranch);
     if (cleanMessage(request.message) === '') throw new DesiredError('DESIRED_TEMPLATE', 'the commit message is empty');
-    const files = filesOf(request, { maxCommitBytes: this.maxBytes, nowMs: this.#deps.clock.now() });
+    const own = { template: request.readmeTemplate, project: request.project };
+    const metadata = request.paths.map(({ commands }) => pathMetadata(request, commands));
+    const readmes = await this.texts.readmes(own, metadata, signal);
+    const files = filesOf(request, { maxCommitBytes: this.maxBytes, readmes });
     const work = new WorkRepository({ ...this.#deps, folder, remote: this.#remoteOf(request.repository) });
     await work.init(signal);
     for (let attempt = 1; ; attempt += 1) {

@@ -1,6 +1,7 @@
 import type { JsonObject, Runnable } from '#base';
 import type { Repository } from '#model';
 import type { DryCommit } from './dry-commit.ts';
+import type { HydrationTexts } from './hydration-texts.ts';
 
 /** The manifests of one Application, for its path in the hydrated branch. */
 export interface HydratedPath {
@@ -32,7 +33,10 @@ export interface HydrationCommit {
   /** The dry source is the default branch of this repository, which must not be written. */
   readonly isDryDefaultBranch: boolean;
   readonly message: string;
+  /** Empty: Argo CD's default. */
   readonly readmeTemplate: string;
+  /** The project of the Applications; empty if they have several. */
+  readonly project: string;
   /** Empty: Argo CD's default. */
   readonly author: { readonly name: string; readonly email: string };
   readonly paths: readonly HydratedPath[];
@@ -42,6 +46,7 @@ export interface HydrationCommit {
 
 /** Writes hydrated manifests to a branch. */
 export interface HydrationCommitter extends Runnable {
+  readonly texts: Pick<HydrationTexts, 'message'>;
   /** A commit with more bytes of manifests is refused. */
   readonly maxBytes: number;
   /**

@@ -232,11 +232,6 @@ export class HydratedApplication {
     await this.#until(({ status }) => (status?.sync?.status === 'Synced' ? true : undefined));
   }
 
-  /** Waits for a condition of a type; returns its message. */
-  condition(type: string): Promise<string> {
-    return this.#until(({ status }) => status?.conditions?.find((one) => one.type === type)?.message);
-  }
-
   /** Deletes it with its objects, and waits until it is gone. */
   async delete(): Promise<void> {
     await this.#world.hub.api.delete(this.#path);

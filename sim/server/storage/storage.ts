@@ -48,11 +48,6 @@ export class RevisionedStorage {
     return this.#revision;
   }
 
-  /** The newest compacted revision: earlier changes cannot be replayed. */
-  get forgotten(): number {
-    return this.#forgotten;
-  }
-
   get(kind: string, namespace: string, name: string): KubeObject | undefined {
     return this.#kinds.get(kind)?.objects.get(objectKey(namespace, name));
   }
