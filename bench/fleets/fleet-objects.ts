@@ -37,15 +37,24 @@ export function applicationObject(app: FleetApplication, repository: string, ser
   };
 }
 
-/** @param namespaces those that the controller may read; none: the whole cluster */
-export function clusterSecretOf(name: string, server: string, namespaces: readonly string[]): KubeObject {
+/**
+ * @param namespaces those that the controller may read; none: the whole cluster
+ * @param shard the only shard that may own it
+ */
+export function clusterSecretOf(
+  name: string,
+  server: string,
+  namespaces: readonly string[],
+  shard?: number,
+): KubeObject {
   const labels = { 'argocd.argoproj.io/secret-type': 'cluster' };
   const restricted = namespaces.length === 0 ? {} : { namespaces: namespaces.join(','), clusterResources: 'false' };
+  const pinned = shard === undefined ? {} : { shard: String(shard) };
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `cluster-${name}`, namespace: hubNamespace, labels },
-    stringData: { name, server, config: '{}', ...restricted },
+    stringData: { name, server, config: '{}', ...restricted, ...pinned },
   };
 }
 

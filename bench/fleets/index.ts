@@ -1,6 +1,7 @@
 /**
  * fleets: whole fleets with one process for each replica (`driftless run` as shipped), over a
- * simulated hub and simulated clusters in a process of their own. Each is `fleet/NAME`.
+ * simulated hub and simulated clusters in a process of their own. Each is `fleet/NAME`,
+ * except `scale-out`.
  */
 import type { Benchmark } from '../harness.ts';
 import { churnScenario } from './churn.ts';
@@ -10,6 +11,7 @@ import { firstSyncScenario } from './first-sync.ts';
 import { namespacesScenario } from './namespaces.ts';
 import { pushesScenario } from './pushes.ts';
 import { rescaleScenario } from './rescale.ts';
+import { scaleOutScenario } from './scale-out.ts';
 import { benchmarkOf } from './scenario.ts';
 
 export const fleetsBenchmarks: readonly Benchmark[] = [
@@ -20,4 +22,6 @@ export const fleetsBenchmarks: readonly Benchmark[] = [
   editsScenario,
   churnScenario,
   namespacesScenario,
-].map(benchmarkOf);
+].map((scenario) => benchmarkOf(scenario));
+
+export const scaleOutBenchmark = benchmarkOf(scaleOutScenario, scaleOutScenario.name);

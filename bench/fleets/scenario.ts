@@ -80,9 +80,8 @@ function parseShare(text: string): number {
   throw new Error(`--share ${text} is not a share of the full size: give a number above 0, and at most 1`);
 }
 
-/** The benchmark `fleet/NAME`. */
-export function benchmarkOf({ name, about, run }: Scenario): Benchmark {
-  const fullName = `fleet/${name}`;
+/** The benchmark `fleet/NAME`, or one with a name of its own. */
+export function benchmarkOf({ name, about, run }: Scenario, fullName = `fleet/${name}`): Benchmark {
   return {
     name: fullName,
     about,

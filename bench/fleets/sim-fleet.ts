@@ -27,6 +27,10 @@ export interface FleetShape {
   /** Argo CD's `resource.inclusions`, as YAML. */
   readonly inclusions?: string;
   readonly objectsPerApplication: number;
+  /** The hub is the last cluster, too. */
+  readonly withHub?: boolean;
+  /** The cluster i belongs to the shard i. Default: as the replicas distribute them. */
+  readonly isPinned?: boolean;
 }
 
 /** A repaired object, or a pushed change that is Synced. */
@@ -44,6 +48,8 @@ export interface FleetCounts {
   readonly repeatedLists: number;
   /** Creates, patches, updates and deletes in all clusters. */
   readonly clusterWrites: number;
+  /** Changes of Applications, which each replica sees. */
+  readonly applicationEvents: number;
   /** Names of the Applications that were written. */
   readonly writtenApplications: readonly string[];
   /** Applications whose sync or health status turned Unknown. */
@@ -89,6 +95,7 @@ export class SimFleet {
   #hubRequests: Record<string, number> = {};
   readonly #hubLists = new Map<string, number>();
   #clusterWrites = 0;
+  #applicationEvents = 0;
   readonly #written = new Set<string>();
   readonly #unknown = new Set<string>();
   #cpu = process.cpuUsage();
@@ -108,6 +115,7 @@ export class SimFleet {
     hub.store.create(settingsOf(shape.inclusions));
     for (let index = 0; index < shape.clusters; index += 1)
       this.#clusters.push(this.#watched(index, await startSimCluster({ ...common, name: numbered('c', index) })));
+    if (shape.withHub === true) this.#clusters.push(this.#watched(shape.clusters, hub));
     hub.store.subscribe((event) => this.#observeHub(event));
     hub.onRequest((request) => this.#countHub(request));
     return { kubeconfig: kubeconfigFor([hub]), servers: this.#clusters.map(({ sim }) => sim.url) };
@@ -290,6 +298,7 @@ export class SimFleet {
       hub: { ...this.#hubRequests },
       repeatedLists: Math.max(0, ...this.#hubLists.values()),
       clusterWrites: this.#clusterWrites,
+      applicationEvents: this.#applicationEvents,
       writtenApplications: [...this.#written],
       turnedUnknown: [...this.#unknown],
       cpuMs: (user + system) / 1000,
@@ -301,6 +310,7 @@ export class SimFleet {
     this.#hubRequests = {};
     this.#hubLists.clear();
     this.#clusterWrites = 0;
+    this.#applicationEvents = 0;
     this.#written.clear();
     this.#unknown.clear();
     this.#cpu = process.cpuUsage();
@@ -311,14 +321,15 @@ export class SimFleet {
     this.stopProbe();
     this.stopChurn();
     await this.#hub?.close();
-    await Promise.all(this.#clusters.map(({ sim }) => sim.close()));
+    const others = this.#clusters.filter(({ sim }) => sim !== this.#hub);
+    await Promise.all(others.map(({ sim }) => sim.close()));
   }
 
   /** Registers a cluster with the hub, and observes it. */
   #watched(index: number, sim: SimCluster): ClusterState {
-    const { namespaces = [] } = this.#shape;
+    const { namespaces = [], isPinned = false } = this.#shape;
     const state: ClusterState = { index, sim, drifted: new Map() };
-    this.#startedHub().store.create(clusterSecretOf(sim.name, sim.url, namespaces));
+    this.#startedHub().store.create(clusterSecretOf(sim.name, sim.url, namespaces, isPinned ? index : undefined));
     for (const verb of namespaces.length === 0 ? [] : ['list', 'watch'])
       sim.addFault({ verb, namespace: '', fault: { kind: 'status', code: 403, message: forbiddenMessage } });
     sim.onRequest(({ verb, dryRun }) => {
@@ -342,6 +353,7 @@ export class SimFleet {
 
   #observeHub({ object, old }: StoreEvent): void {
     if (object.kind !== 'Application') return;
+    this.#applicationEvents += 1;
     const name = object.metadata.name ?? '';
     if (isSettled(object)) this.#settled.add(name);
     else this.#settled.delete(name);
