@@ -17,6 +17,7 @@ export {
   isGroupKindPermitted,
   isOrphanIgnored,
 } from './project.ts';
+export type { PermittedDestination } from './project.ts';
 export { projectFaults } from './project-faults.ts';
 export type { ProjectFaultReason } from './project-faults.ts';
 export { isSourcePermitted } from './source-repos.ts';
