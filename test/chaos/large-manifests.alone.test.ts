@@ -2,9 +2,9 @@ import { afterEach, describe, it } from '@jest/globals';
 import { eventually } from '#support';
 import { ChaosFleet } from './fleet.ts';
 
-const heapMb = 200;
-/** Together nearly twice the heap. */
-const large = { count: 40, objects: 9, bytes: 1_000_000 };
+const heapMb = 320;
+/** Together more than the heap. */
+const large = { count: 40, objects: 3, bytes: 3_000_000 };
 
 describe('a tenant with more manifests than the heap holds', () => {
   let fleet: ChaosFleet | undefined;
