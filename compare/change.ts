@@ -5,6 +5,7 @@ import { maxJqSteps, rulesOf } from './comparison.ts';
 import { refoldRows } from './fold.ts';
 import type { ComparedRow, FoldedComparison, ReplacedRow } from './fold.ts';
 import { managesNamespaceMetadata } from './namespaces.ts';
+import { bytesOfRow } from './row-memory.ts';
 import { compareResource } from './row.ts';
 import type { CompareFacts } from './types.ts';
 
@@ -26,6 +27,8 @@ export interface IncrementalResult {
   readonly last: LastComparison;
   /** The resources whose rows were compared again. */
   readonly again: readonly ResourceKey[];
+  /** About how many bytes their objects take. */
+  readonly bytes: number;
 }
 
 /** Above this number of changed rows, a full comparison costs no more. */
@@ -54,7 +57,11 @@ export function compareChange(
   const folded = replaced === undefined ? undefined : refoldRows(facts, last.folded, replaced.rows);
   if (replaced === undefined || folded === undefined) return undefined;
   const { volatile, spent } = replaced;
-  return { again: replaced.rows.map(({ now }) => now.row.key), last: { ...last, facts, folded, volatile, spent } };
+  return {
+    again: replaced.rows.map(({ now }) => now.row.key),
+    bytes: replaced.rows.reduce((sum, { now }) => sum + bytesOfRow(now.row), 0),
+    last: { ...last, facts, folded, volatile, spent },
+  };
 }
 
 /** Nothing concerns the Application as a whole, or rows other than the changed ones. */

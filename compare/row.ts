@@ -93,6 +93,8 @@ export interface ResourceComparison {
   /** False if the live object is a copy that carries another object's tracking: not ours. */
   readonly own: boolean;
   readonly diff: DiffResult;
+  /** `diff` has only the names of the objects: there was no memory for more. */
+  readonly isTrimmed?: true;
   /** Null if the resource has no health, or its health does not count. */
   readonly health: HealthStatus | null;
   /** Its entry in `status.resources`. */

@@ -308,8 +308,8 @@ describe('RowStore', () => {
 
   it('equals a full comparison if only changed resources are compared (D6)', () => {
     fc.assert(
-      fc.property(histories, (history) => {
-        const [world, store] = [new FakeWorld(), new RowStore()];
+      fc.property(histories, fc.constantFrom(Infinity, 1000), (history, maxBytes) => {
+        const [world, store] = [new FakeWorld(), new RowStore(100, maxBytes)];
         for (const [what, odds] of history) {
           const changed = world.apply(what);
           const facts = world.facts();
@@ -470,6 +470,65 @@ describe('RowStore', () => {
     expect(counted(undefined, undefined)).toEqual([100, 'Synced', 0]);
     store.forget(appKey('argocd', 'a'));
     expect([store.size, counted(undefined, [])[0]]).toEqual([0, 100]);
+  });
+
+  describe('beyond its bytes', () => {
+    const withName = (name: string, count: number): CompareFacts => {
+      const facts = manyConfigMaps(count, undefined);
+      return { ...facts, key: appKey('argocd', name) };
+    };
+    const bytesOf = (count: number): number => {
+      const store = new RowStore();
+      store.compare(withName('a', count), undefined);
+      return store.heldBytes;
+    };
+
+    it('keeps only the names of the objects of the largest Application', () => {
+      const store = new RowStore(undefined, bytesOf(10) + bytesOf(3));
+      for (const name of ['a', 'b', 'c']) store.compare(withName(name, 4), undefined);
+      expect(store.heldBytes).toBe(3 * bytesOf(4));
+      store.compare(withName('large', 12), undefined);
+      expect(store.heldBytes).toBe(3 * bytesOf(4));
+      const rows = store.rowsOf(appKey('argocd', 'large'));
+      expect(rows).toHaveLength(12);
+      for (const { key, status, isTrimmed, diff } of rows) {
+        expect([status.status, isTrimmed, diff.modified]).toEqual(['Synced', true, false]);
+        for (const side of [diff.normalizedLive, diff.predictedLive]) {
+          expect(side === null ? '' : keyOf(side)).toBe(key);
+          expect(side).not.toHaveProperty('data');
+        }
+      }
+      // The others are reused, the large one is compared whole.
+      expect(store.compare(withName('a', 4), new Set()).made).toBe(0);
+      expect(store.compare(withName('large', 12), new Set()).made).toBe(12);
+    });
+
+    it('counts what changes add, one resource at a time', () => {
+      const store = new RowStore(undefined, 2 * bytesOf(100));
+      const facts = { ...manyConfigMaps(100, undefined), policyVersion: 'p' };
+      store.compare(facts, undefined);
+      const before = store.heldBytes;
+      const [[key, object] = []] = facts.live.objects;
+      if (key === undefined || object === undefined) throw new Error('there is no object');
+      const grow = (version: number): number => {
+        const metadata = { ...object.metadata, resourceVersion: String(1000 + version) };
+        const large = { ...object, metadata, data: { key: 'x'.repeat(before / 4) } };
+        const objects = new Map([...facts.live.objects, [key, large]]);
+        return store.compare({ ...facts, live: { ...facts.live, objects } }, new Set([key])).made;
+      };
+      expect([1, 2, 3].map(grow)).toEqual([1, 1, 1]);
+      expect(store.heldBytes).toBeGreaterThan(1.7 * before);
+      grow(4);
+      expect([store.heldBytes, store.rowsOf(facts.key).length]).toEqual([0, 100]);
+      expect(grow(5)).toBe(100);
+    });
+
+    it('keeps nothing of an Application that is forgotten', () => {
+      const store = new RowStore();
+      store.compare(withName('a', 4), undefined);
+      store.forget(appKey('argocd', 'a'));
+      expect([store.heldBytes, store.bytesOf(appKey('argocd', 'a'))]).toEqual([0, 0]);
+    });
   });
 
   it('compares again if a restored etcd serves other contents under an old resourceVersion', () => {

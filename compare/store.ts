@@ -9,11 +9,19 @@ import type { CompareFacts } from './types.ts';
 import { foldRows } from './fold.ts';
 import type { ComparedRow, FoldedComparison } from './fold.ts';
 import { mapSteps, pairUpSteps } from './pairing.ts';
-import { rowIdentity, compareResource, liveOrTarget, versionOfRules } from './row.ts';
+import { bytesOfRow, trimmedRow } from './row-memory.ts';
+import { compareResource, liveOrTarget, rowIdentity, versionOfRules } from './row.ts';
 import type { ResourceComparison, RowFacts } from './row.ts';
 
 /** Rows of comparisons that are kept with all their objects. A bigger one is kept alone. */
 const maxRememberedRows = 5_000;
+
+/** The objects of the rows of one Application. */
+interface HeldObjects {
+  readonly bytes: number;
+  /** Only their names are kept. */
+  readonly isTrimmed: boolean;
+}
 
 /** A stored row and the identity of its input; undefined if it must not be reused. */
 interface KeptRow {
@@ -67,7 +75,9 @@ export interface StoredComparison extends FoldedComparison {
  * while its input is equal, so a change of one resource costs the comparison of one. The result
  * equals a full comparison of the same facts.
  *
- * A row takes about 2 kB besides the live object, with which it shares both sides of the diff.
+ * A row takes about 2 kB besides the live object, with which it shares both sides of the diff. All
+ * rows together hold at most `maxBytes` of objects: beyond that the Application with the most keeps
+ * only their names, and its next comparison compares all of them.
  */
 export class RowStore {
   /** Number of rows in `last`. */
@@ -76,12 +86,16 @@ export class RowStore {
   /** Only of big Applications compared recently: input and result of the last comparison. */
   readonly #last = new Map<AppKey, LastComparison>();
   readonly #big: number;
+  readonly #maxBytes: number;
+  readonly #held = new Map<AppKey, HeldObjects>();
+  #heldBytes = 0;
   /** Counts calls of `forget`. */
   #forgotten = 0;
 
   /** @param big number of resources from which on comparisons are incremental. */
-  constructor(big = 100) {
+  constructor(big = 100, maxBytes = Infinity) {
     this.#big = big;
+    this.#maxBytes = maxBytes;
   }
 
   /** All steps of {@link steps} at once. */
@@ -103,6 +117,8 @@ export class RowStore {
     this.#setLast(facts.key, outcome.last);
     // Drop the old rows of these resources: they are never reused, and keep old objects alive.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
+    // What the replaced rows held is not subtracted: until the next full comparison, it is a bound.
+    this.#setHeld(facts.key, this.bytesOf(facts.key) + outcome.bytes);
     const made = outcome.again.length;
     return { ...outcome.last.folded, made, misses: new Map(made === 0 ? [] : [['event', made]]) };
   }
@@ -133,6 +149,10 @@ export class RowStore {
       if (forgotten === this.#forgotten) {
         this.#keep(facts.key, candidates, rows);
         this.#remember(facts.key, { facts, version, folded }, candidates);
+        this.#setHeld(
+          facts.key,
+          rows.reduce((sum, { row }) => sum + bytesOfRow(row), 0),
+        );
       }
       return { ...folded, made, misses };
     }
@@ -146,6 +166,18 @@ export class RowStore {
     this.#forgotten += 1;
     this.#apps.delete(key);
     this.#setLast(key, undefined);
+    this.#heldBytes -= held(this.#held.get(key));
+    this.#held.delete(key);
+  }
+
+  /** About how many bytes the objects of an Application's last comparison take. */
+  bytesOf(key: AppKey): number {
+    return this.#held.get(key)?.bytes ?? 0;
+  }
+
+  /** The same of all Applications whose objects are kept. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /** Live objects of a big Application's last comparison: the cache can name what changed since. */
@@ -199,6 +231,26 @@ export class RowStore {
     }
   }
 
+  #setHeld(key: AppKey, bytes: number): void {
+    this.#heldBytes += bytes - held(this.#held.get(key));
+    this.#held.set(key, { bytes, isTrimmed: false });
+    while (this.#heldBytes > this.#maxBytes) {
+      const [largest] = [...this.#held].reduce((a, b) => (held(b[1]) > held(a[1]) ? b : a));
+      this.#trim(largest);
+    }
+  }
+
+  #trim(key: AppKey): void {
+    const rows = this.rowsOf(key).map((row, i): [string, KeptRow] => [
+      `${row.key} ${i}`,
+      { row: trimmedRow(row), identity: undefined },
+    ]);
+    this.#apps.set(key, new Map(rows));
+    this.#setLast(key, undefined);
+    this.#heldBytes -= held(this.#held.get(key));
+    this.#held.set(key, { bytes: this.bytesOf(key), isTrimmed: true });
+  }
+
   #keep(key: AppKey, candidates: readonly RowCandidate[], rows: readonly ComparedRow[]): void {
     const kept = new Map<string, KeptRow>();
     candidates.forEach(({ slot, identity }, i) => {
@@ -207,6 +259,10 @@ export class RowStore {
     });
     this.#apps.set(key, kept);
   }
+}
+
+function held(objects: HeldObjects | undefined): number {
+  return objects === undefined || objects.isTrimmed ? 0 : objects.bytes;
 }
 
 function candidate(

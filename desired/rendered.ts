@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { join } from 'node:path';
+import { Mutex } from 'async-mutex';
 import { parseJson, stringifyJson, yieldToLoop } from '#base';
 import type { Clock, Json, RandomSource } from '#base';
 import type { KubeObject } from '#model';
@@ -15,10 +16,21 @@ const unpack = promisify(gunzip);
 const objectsPerTurn = 256;
 /** A shorter text takes one block of a disk anyway, and packing it takes longer than writing it. */
 const minPackedLength = 4096;
+/** Unpacked, some hundred kilobytes. */
+const bigPackedBytes = 64 * 1024;
 
 /** The magic number of gzip; no JSON begins with it. */
 function isPacked(content: Buffer): boolean {
   return content[0] === 0x1f && content[1] === 0x8b;
+}
+
+function* linesOf(content: Buffer): Generator<string> {
+  for (let from = 0; from < content.length;) {
+    const found = content.indexOf('\n', from);
+    const end = found < 0 ? content.length : found;
+    if (end > from) yield content.toString('utf8', from, end);
+    from = end + 1;
+  }
 }
 
 export interface RenderedCacheDeps {
@@ -44,6 +56,7 @@ export class RenderedCache {
   readonly #deps: RenderedCacheDeps;
   readonly #memory: Lru<CachedManifests>;
   readonly #disk: DiskCache;
+  readonly #big = new Mutex();
 
   constructor(deps: RenderedCacheDeps) {
     this.#deps = deps;
@@ -65,14 +78,17 @@ export class RenderedCache {
     const written = await this.#disk.get(key);
     if (written === undefined) return undefined;
     const { content } = written;
-    const text = (isPacked(content) ? await unpack(content) : content).toString('utf8');
     const objects: KubeObject[] = [];
-    for (const line of text.split('\n')) {
-      if (line !== '') objects.push(parseJson(line) as unknown as KubeObject);
-      if (objects.length % objectsPerTurn === 0) await yieldToLoop();
-    }
+    const bytes = await this.#one(content.length, async () => {
+      const lines = isPacked(content) ? await unpack(content) : content;
+      for (const line of linesOf(lines)) {
+        objects.push(parseJson(line) as unknown as KubeObject);
+        if (objects.length % objectsPerTurn === 0) await yieldToLoop();
+      }
+      return lines.length;
+    });
     const manifests = { objects, at: written.at };
-    this.#memory.set(key, manifests, text.length + 256);
+    this.#memory.set(key, manifests, bytes + 256);
     return manifests;
   }
 
@@ -84,15 +100,21 @@ export class RenderedCache {
     return manifests;
   }
 
+  /** Big ones one after the other, because each takes its size several times meanwhile. */
+  #one<T>(packedBytes: number, body: () => Promise<T>): Promise<T> {
+    return packedBytes < bigPackedBytes ? body() : this.#big.runExclusive(body);
+  }
+
   async #write(key: string, objects: readonly KubeObject[]): Promise<void> {
-    const lines: string[] = [];
+    // Beside the heap: as one string, the manifests would take their size again.
+    const lines: Buffer[] = [];
     for (const [i, object] of objects.entries()) {
-      lines.push(stringifyJson(object as unknown as Json));
+      lines.push(Buffer.from(`${i === 0 ? '' : '\n'}${stringifyJson(object as unknown as Json)}`));
       if (i % objectsPerTurn === objectsPerTurn - 1) await yieldToLoop();
     }
     try {
-      const text = lines.join('\n');
-      await this.#disk.set(key, text.length < minPackedLength ? Buffer.from(text) : await pack(text, { level: 1 }));
+      const content = Buffer.concat(lines);
+      await this.#disk.set(key, content.length < minPackedLength ? content : await pack(content, { level: 1 }));
     } catch (error) {
       this.#deps.logger.warn('Rendered manifests cannot be kept on disk; they are rendered again after a restart', {
         error,

@@ -2,7 +2,7 @@
  * publish: data that argocd-server and the UI read: managed resources, resource tree, cluster info.
  * One interface, with Redis for production and memory for the demo and tests.
  */
-export { createMemoryPublisher } from './memory.ts';
+export { createDiscardingPublisher, createMemoryPublisher } from './memory.ts';
 export type { MemoryPublisher } from './memory.ts';
 export { createRedisPublisher } from './redis/create.ts';
 export type { RedisSettings } from './redis/create.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { OwnershipLost, Shutdown } from '#base';
-import { createMemoryPublisher } from './memory.ts';
+import { createDiscardingPublisher, createMemoryPublisher } from './memory.ts';
 import type { PublishTerms } from './types.ts';
 
 const signal = new AbortController().signal;
@@ -46,5 +46,26 @@ describe('createMemoryPublisher', () => {
     const running = createMemoryPublisher().run(controller.signal);
     controller.abort(new Shutdown());
     await expect(running).resolves.toBeUndefined();
+  });
+});
+
+describe('createDiscardingPublisher', () => {
+  it('knows what was published, and keeps nothing else', async () => {
+    const publisher = createDiscardingPublisher();
+    const tree = { nodes: [], orphanedNodes: [] };
+    await publisher.setTree('web', tree, terms);
+    expect(publisher.stands('web')).toBe(false);
+    await publisher.setManagedResources('web', [], lost);
+    expect(publisher.stands('web')).toBe(false);
+    await publisher.setManagedResources('web', [], terms);
+    expect(publisher.stands('web')).toBe(true);
+    await publisher.setManagedResources('web', undefined, terms);
+    expect(publisher.stands('web')).toBe(false);
+    await publisher.setManagedResources('web', [], terms);
+    await publisher.remove('web', terms);
+    expect(publisher.stands('web')).toBe(false);
+    await publisher.setManagedResources('web', [], terms);
+    publisher.forget('web');
+    expect(publisher.stands('web')).toBe(false);
   });
 });

@@ -9,11 +9,56 @@ export interface MemoryPublisher extends Publisher {
 }
 
 /**
- * Keeps everything in memory, for the demo, tests and installations without Redis. Nothing expires
- * or is lost; `remove` forgets.
+ * For installations without Redis: nobody reads, so only the names of what was published are kept.
  */
+export function createDiscardingPublisher(): Publisher {
+  return new Discarding();
+}
+
+/** Keeps everything in memory, for tests. Nothing expires or is lost; `remove` forgets. */
 export function createMemoryPublisher(): MemoryPublisher {
   return new InMemory();
+}
+
+class Discarding implements Publisher {
+  readonly name = 'publisher';
+  readonly #full = new Set<string>();
+
+  async run(signal: AbortSignal): Promise<void> {
+    await untilAborted(signal);
+  }
+
+  setTree(_instance: string, _tree: ApplicationTree, terms: PublishTerms): Promise<void> {
+    return act(terms, () => undefined);
+  }
+
+  /** Callers set the tree first. */
+  setManagedResources(instance: string, resources: unknown, terms: PublishTerms): Promise<void> {
+    return act(terms, () => {
+      if (resources === undefined) this.#full.delete(instance);
+      else this.#full.add(instance);
+    });
+  }
+
+  stands(instance: string): boolean {
+    return this.#full.has(instance);
+  }
+
+  setClusterInfo(_server: string, _report: ClusterReport, terms: PublishTerms): Promise<void> {
+    return act(terms, () => undefined);
+  }
+
+  remove(instance: string, terms: PublishTerms): Promise<void> {
+    return act(terms, () => void this.#full.delete(instance));
+  }
+
+  forget(instance: string): void {
+    this.#full.delete(instance);
+  }
+
+  onLost(): () => void {
+    return () => undefined;
+  }
 }
 
 class InMemory implements MemoryPublisher {

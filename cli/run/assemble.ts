@@ -1,6 +1,6 @@
 import type { Runnable } from '#base';
 import { createController } from '#controller';
-import { createMemoryPublisher, createRedisPublisher } from '#publish';
+import { createDiscardingPublisher, createRedisPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { createSettingsWriter } from '#settings';
 import { createOwnership, clusterWeightings } from '#sharding';
@@ -51,7 +51,7 @@ function publisherOf(
   { neighbours: { clock, random, metrics } }: ReplicaInfrastructure,
 ): Publisher {
   return redis === undefined
-    ? createMemoryPublisher()
+    ? createDiscardingPublisher()
     : createRedisPublisher(redis, { clock, random, logger, metrics });
 }
 

@@ -3,20 +3,21 @@ import { invalidNetworks } from '#desired';
 import type { DesiredLimits } from '#desired';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
-import { inputMemory, programMemory } from './memory.ts';
+import { inputMemory, programMemory, renderedMemory } from './memory.ts';
 
 /** Stands for "no timeout" and "no limit": every wait has an end. */
 const longestRunMs = 4 * 3_600_000;
 const unlimitedBytes = 2 ** 31 - 1;
 
 /** Limits for sources that this process renders. */
-export function desiredLimits(config: RunConfig, memoryBytes: number): Partial<DesiredLimits> {
+export function desiredLimits(config: RunConfig, memoryBytes: number, heapBytes = Infinity): Partial<DesiredLimits> {
   return {
     ...runTimes(config),
     ...gitLimits(config),
     ...sizes(config),
     ...programMemory(memoryBytes, { isRendererRemote: config.renderer !== '' }),
     ...inputMemory(config.renderInput, memoryBytes),
+    ...renderedMemory(heapBytes),
     parallelism: config.renderParallelism,
     hostParallelism: config.repositoryHostParallelism,
     deniedNetworks: validNetworks(config.deniedNetworks),

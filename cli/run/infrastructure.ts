@@ -39,7 +39,7 @@ import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
 import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
-import { answerLimits, liveLimits, oldSpaceBytes } from './memory.ts';
+import { answerLimits, comparisonMemory, liveLimits, oldSpaceBytes } from './memory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { TelemetryPort } from './telemetry/telemetry-port.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
@@ -221,7 +221,7 @@ function embeddedSource(
     tracer: inputs.tracing?.tracer,
     cacheDir: config.cacheDir,
     commands,
-    limits: { ...desiredLimits(config, process.constrainedMemory()), ...inputs.sourceLimits },
+    limits: { ...desiredLimits(config, process.constrainedMemory(), heapBytes()), ...inputs.sourceLimits },
     trust: trustPaths(config),
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
@@ -417,6 +417,7 @@ export function controllerConfig(config: RunConfig, namespace: string): Controll
     quarantineAfterMs: config.quarantineAfter,
     syncWaveDelayMs: config.syncWaveDelay,
     persistResourceHealth: config.persistResourceHealth,
+    comparisonBytes: comparisonMemory(heapBytes()),
     serverSideDiff: config.serverSideDiff,
     ...(config.hydratorEnabled ? { hydration: { processors: config.hydrationProcessors } } : {}),
     retryLatestRevision: config.retryLatestRevision,

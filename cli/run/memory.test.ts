@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { answerLimits, inputMemory, liveLimits, oldSpaceBytes, programMemory } from './memory.ts';
+import {
+  answerLimits,
+  comparisonMemory,
+  inputMemory,
+  liveLimits,
+  oldSpaceBytes,
+  programMemory,
+  renderedMemory,
+} from './memory.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -54,6 +62,14 @@ describe('memory of what clusters send', () => {
   ])('is %s', (_name, flag, heap, cluster, total) => {
     const { clusterBytes, totalBytes } = liveLimits(flag, heap * mebibyte);
     expect([clusterBytes, totalBytes].map((bytes) => Math.floor(bytes / mebibyte))).toEqual([cluster, total]);
+  });
+
+  it('leaves a fifth of what is free to the objects of comparisons', () => {
+    expect([2176, 64].map((heap) => Math.floor(comparisonMemory(heap * mebibyte) / mebibyte))).toEqual([409, 6]);
+  });
+
+  it('leaves an eighth to manifests that are on disk, too, and at most 64 MiB', () => {
+    expect([2176, 384, 64].map((heap) => renderedMemory(heap * mebibyte).cacheBytes / mebibyte)).toEqual([64, 32, 4]);
   });
 
   it('has room for an object of the largest size in each answer', () => {

@@ -52,9 +52,23 @@ export function oldSpaceBytes(heapLimitBytes: number): number {
  * free heap, all together 60 %.
  */
 export function liveLimits(clusterMemoryMb: number, heapBytes: number): LiveLimits {
-  const freeBytes = Math.max(2 * minClusterBytes, heapBytes - baseBytes);
+  const freeBytes = freeBytesOf(heapBytes);
   const clusterBytes = clusterMemoryMb > 0 ? clusterMemoryMb * mebibyte : Math.floor(freeBytes / 2);
   return { clusterBytes, totalBytes: Math.max(clusterBytes, Math.floor(freeBytes * 0.6)) };
+}
+
+function freeBytesOf(heapBytes: number): number {
+  return Math.max(2 * minClusterBytes, heapBytes - baseBytes);
+}
+
+/** Memory for the objects of comparisons that are kept until the next one: a fifth of that. */
+export function comparisonMemory(heapBytes: number): number {
+  return Math.floor(freeBytesOf(heapBytes) / 5);
+}
+
+/** Memory for rendered manifests that are kept beside their copy on disk: an eighth of that. */
+export function renderedMemory(heapBytes: number): Pick<DesiredLimits, 'cacheBytes'> {
+  return { cacheBytes: Math.min(64 * mebibyte, Math.floor(freeBytesOf(heapBytes) / 8)) };
 }
 
 /**

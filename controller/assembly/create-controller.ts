@@ -89,7 +89,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const work = new WorkMetrics(deps);
   const costs = new CostBook(deps.clock);
-  const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }));
+  const memories = new AppMemories(new ApplyGate({ ...deps, counts: work.gate }), config.comparisonBytes);
   persist.addEventListener('abort', () => memories.reads.endAll(), { once: true });
   const loop = new LoopWatch({
     ...deps,

@@ -79,6 +79,8 @@ export interface ControllerConfig {
   readonly syncWaveDelayMs: number;
   /** --persist-resource-health. */
   readonly persistResourceHealth: boolean;
+  /** Bytes of objects that comparisons keep until the next one; absent: no limit. */
+  readonly comparisonBytes?: number;
   /** --server-side-diff-enabled; an annotation of the application takes precedence. */
   readonly serverSideDiff?: boolean;
   /**

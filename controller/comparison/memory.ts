@@ -111,7 +111,7 @@ export interface KnownDryRun {
 /** The in-memory state of all applications of this replica. */
 export class AppMemories {
   /** Row results of the last comparison of each application. */
-  readonly rows = new RowStore();
+  readonly rows: RowStore;
   /** Their resource trees. */
   readonly trees = new TreeStore();
   /** Results of server-side diff, valid while their inputs are unchanged. */
@@ -121,13 +121,16 @@ export class AppMemories {
   /** The newest passes, syncs and faults of all applications. */
   readonly activity = new ActivityLog();
   /** References to what the last passes read and decided. */
-  readonly passLog = new PassLog();
+  readonly passLog: PassLog;
   /** Reads of sources in flight. */
   readonly reads = new OwnedReads();
   readonly #byKey = new Map<AppKey, AppMemory>();
 
-  constructor(gate?: ApplyGate) {
+  /** @param maxBytes of the objects that rows keep; passes keep a quarter of that. */
+  constructor(gate?: ApplyGate, maxBytes = Infinity) {
     this.gate = gate;
+    this.rows = new RowStore(undefined, maxBytes);
+    this.passLog = new PassLog({ bytesOf: (key) => this.rows.bytesOf(key), maxBytes: maxBytes / 4 });
   }
 
   /** The memory of an application, created on first use; mutate it in place. */

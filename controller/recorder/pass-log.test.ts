@@ -36,6 +36,22 @@ describe('the log of passes', () => {
     expect(log.size).toEqual({ applications: 1, objects: 1 });
   });
 
+  it('is bounded by bytes: the oldest go first, and one that is larger is not kept', () => {
+    const bytes: Record<string, number> = { 'argocd/small': 10, 'argocd/other': 60, 'argocd/large': 101 };
+    const log = new PassLog({ bytesOf: (key) => bytes[key] ?? 0, maxBytes: 100 });
+    const isKept = (name: string): boolean => log.lastOf(appKey('argocd', name)).length > 0;
+    for (let i = 0; i < 3; i += 1) {
+      log.keep(capture('small', 1));
+      log.keep(capture('other', 1));
+    }
+    expect([isKept('small'), isKept('other')]).toEqual([true, true]);
+    bytes['argocd/small'] = 50;
+    log.keep(capture('small', 1));
+    expect([isKept('small'), isKept('other')]).toEqual([true, false]);
+    log.keep(capture('large', 1));
+    expect([isKept('small'), isKept('large'), log.size.objects]).toEqual([false, false, 0]);
+  });
+
   it('bounds what a recording that nobody reads keeps, at 100 passes a second', () => {
     const log = new PassLog();
     const passes = log.subscribe(appKey('argocd', 'a'));

@@ -18,10 +18,23 @@ export interface PassSubscription {
   close(): void;
 }
 
+/** A pass, and about how many bytes its objects take. */
+interface KeptPass {
+  readonly capture: PassCapture;
+  readonly bytes: number;
+}
+
 interface WaitingPasses {
   readonly passes: PassCapture[];
   objects: number;
   dropped: number;
+}
+
+export interface PassLogBounds {
+  /** About how many bytes the objects of an Application take. */
+  readonly bytesOf: (key: AppKey) => number;
+  /** All passes that are kept hold at most so many; one that alone holds more is not kept. */
+  readonly maxBytes: number;
 }
 
 /**
@@ -29,18 +42,26 @@ interface WaitingPasses {
  * Costs nothing but these references: the objects are those that the comparison read.
  */
 export class PassLog {
-  readonly #last = new Map<AppKey, Partial<Record<PassCapture['kind'], PassCapture>>>();
+  readonly #bounds: PassLogBounds;
+  readonly #last = new Map<AppKey, Partial<Record<PassCapture['kind'], KeptPass>>>();
   readonly #waiting = new Map<AppKey, Set<WaitingPasses>>();
   #kept = 0;
+  #keptBytes = 0;
+
+  constructor(bounds: PassLogBounds = { bytesOf: () => 0, maxBytes: Infinity }) {
+    this.#bounds = bounds;
+  }
 
   keep(capture: PassCapture): void {
     const { key } = capture;
     const known = this.#last.get(key);
-    this.#kept += capturedObjects(capture) - objectsOf(known?.[capture.kind]);
+    const kept = { capture, bytes: this.#bounds.bytesOf(key) };
+    this.#count(known?.[capture.kind], -1);
+    this.#count(kept, 1);
     this.#last.delete(key);
-    this.#last.set(key, { ...known, [capture.kind]: capture });
+    this.#last.set(key, { ...known, [capture.kind]: kept });
     for (const oldest of this.#last.keys()) {
-      if (oldest === key || (this.#last.size <= maxKeptApplications && this.#kept <= maxKeptObjects)) break;
+      if (this.#isWithinBounds() || (oldest === key && this.#keptBytes <= this.#bounds.maxBytes)) break;
       this.forget(oldest);
     }
     for (const waiting of this.#waiting.get(key) ?? []) addTo(waiting, capture);
@@ -49,14 +70,13 @@ export class PassLog {
   /** The last refresh and the last step of an operation, in the order of time. */
   lastOf(key: AppKey): readonly PassCapture[] {
     const { refresh, operation } = this.#last.get(key) ?? {};
-    return [operation, refresh]
-      .filter((capture) => capture !== undefined)
-      .toSorted((a, b) => a.startedAt - b.startedAt);
+    return [operation, refresh].flatMap((kept) => kept?.capture ?? []).toSorted((a, b) => a.startedAt - b.startedAt);
   }
 
   forget(key: AppKey): void {
     const { refresh, operation } = this.#last.get(key) ?? {};
-    this.#kept -= objectsOf(refresh) + objectsOf(operation);
+    this.#count(refresh, -1);
+    this.#count(operation, -1);
     this.#last.delete(key);
   }
 
@@ -85,6 +105,16 @@ export class PassLog {
         if (all.size === 0 && this.#waiting.get(key) === all) this.#waiting.delete(key);
       },
     };
+  }
+
+  #count(kept: KeptPass | undefined, sign: 1 | -1): void {
+    this.#kept += sign * objectsOf(kept?.capture);
+    this.#keptBytes += sign * (kept?.bytes ?? 0);
+  }
+
+  #isWithinBounds(): boolean {
+    const { maxBytes } = this.#bounds;
+    return this.#last.size <= maxKeptApplications && this.#kept <= maxKeptObjects && this.#keptBytes <= maxBytes;
   }
 
   /** Applications and objects that are kept alive. */

@@ -3,6 +3,7 @@ import { maskSecrets } from '#diff';
 import { apiVersionOf, keyOfRef } from '#model';
 import type { Application, KubeObject, ResourceRef, Settings } from '#model';
 import { shownManifest } from './masked-value.ts';
+import { trimmedText } from './resource-differences.ts';
 import { treeEntries } from './tree-report.ts';
 import type { TreeReportDeps } from './tree-report.ts';
 
@@ -37,7 +38,8 @@ export async function reportObject(
   const target: KubeObject = { apiVersion: apiVersionOf(group, version), kind, metadata: { name, namespace } };
   // No object is tracked by the empty instance: only this one is read.
   const { objects, unread } = await deps.cluster.managed({ app: '', targets: [target] }, signal);
-  const desired = deps.rows.find((row) => row.key === key)?.diff.predictedLive ?? null;
+  const row = deps.rows.find((one) => one.key === key);
+  const desired = row?.diff.predictedLive ?? null;
   const masked = maskSecrets(desired, objects.get(key) ?? null, deps.settings.sensitiveAnnotations);
   return {
     group,
@@ -46,7 +48,12 @@ export async function reportObject(
     name,
     version,
     ...defined({
-      desired: masked.target === null ? undefined : shownManifest(masked.target),
+      desired:
+        masked.target === null
+          ? undefined
+          : row?.isTrimmed === true
+            ? `# ${trimmedText}`
+            : shownManifest(masked.target),
       live: masked.live === null ? undefined : shownManifest(masked.live),
       message: unread[0]?.message,
     }),

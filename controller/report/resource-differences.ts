@@ -20,6 +20,10 @@ export interface DifferenceFacts {
   readonly hasManifest: boolean;
 }
 
+/** Why the values of a resource are not shown. */
+export const trimmedText =
+  'its values are not shown: the manifests of this Application are too large to be kept between comparisons. "driftless manifests" prints them';
+
 /** Whether a row says that its resource differs from the desired state, or may do so. */
 export function isDifferent({ hook, own, status }: ResourceComparison): boolean {
   return !hook && own && status.status !== undefined && status.status !== 'Synced';
@@ -40,10 +44,14 @@ export function describeDifference(row: ResourceComparison, facts: DifferenceFac
     ...ref,
     version: status.version ?? '',
     state,
-    fields: state === 'modified' ? diff.paths.map((path) => fieldAt(path, sides, ref, object)) : [],
-    ...(whole === null || !facts.hasManifest ? {} : { manifest: shownManifest(whole) }),
+    fields:
+      state === 'modified' && row.isTrimmed !== true ? diff.paths.map((path) => fieldAt(path, sides, ref, object)) : [],
+    ...(whole === null || !facts.hasManifest || row.isTrimmed === true ? {} : { manifest: shownManifest(whole) }),
     ...(lastWriter === undefined ? {} : { lastWriter }),
-    faults: diff.faults.map(({ where, rule, problem }) => `${where}: ${rule}: ${problem}`),
+    faults: [
+      ...diff.faults.map(({ where, rule, problem }) => `${where}: ${rule}: ${problem}`),
+      ...(row.isTrimmed === true ? [[...diff.paths, trimmedText].join(', ')] : []),
+    ],
     ignored: applyingRules(ref, facts.app.spec.ignoreDifferences ?? [], facts.settings, diff.predictedLive),
     ...(rival === undefined ? {} : { contestedBy: rival }),
   };

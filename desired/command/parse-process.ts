@@ -3,7 +3,7 @@ import type { Clock, JsonObject } from '#base';
 import { CommandError } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { createFairRenderer } from '../render/fair.ts';
-import type { FairRenderer } from '../render/fair.ts';
+import type { FairRenderer, HeldSlot } from '../render/fair.ts';
 import type { Renderer, RenderShare, RenderStep } from '../render/types.ts';
 import type { CommandResult } from './types.ts';
 
@@ -28,14 +28,24 @@ export function isBig(content: Uint8Array): boolean {
   return content.length > withMergesBytes && Buffer.from(content).includes('<<');
 }
 
-const noShare: RenderShare = { project: '', repository: '' };
+/** Of texts that belong to no source. */
+export const noShare: RenderShare = { project: '', repository: '' };
 
 /** A text, and the question about it. */
 export interface ParseRequest {
   readonly head: JsonObject;
   readonly content: Uint8Array;
-  /** The unit of fair scheduling. */
-  readonly share?: RenderShare;
+}
+
+/** Creates the error for a reached limit or a failed process. */
+export type ParseFault = (why: string, cause?: unknown) => Error;
+
+/** The turn of one share: its texts are parsed one after the other. */
+export interface ParseTurn {
+  /** The answer of the parser process. @throws the error of `fault`; the reason of `signal` */
+  ask(asked: ParseRequest, fault: ParseFault, signal: AbortSignal): Promise<Uint8Array>;
+  /** Lets the next one begin. Call it once. */
+  end(): void;
 }
 
 /**
@@ -51,31 +61,48 @@ export class ParseProcess {
     this.#renderer = createFairRenderer({ ...deps, slots: parallelism });
   }
 
-  /**
-   * The answer of the parser process.
-   * @param fault creates the error for a reached limit or a failed process
-   * @throws the error of `fault`; the reason of `signal`
-   */
-  async ask(
-    asked: ParseRequest,
-    fault: (why: string, cause?: unknown) => Error,
-    signal: AbortSignal,
-  ): Promise<Uint8Array> {
-    const { limits } = this.#deps;
+  /** One text in a turn of its own. */
+  async ask(asked: ParseRequest, fault: ParseFault, signal: AbortSignal): Promise<Uint8Array> {
+    const turn = await this.begin(noShare, signal);
     try {
-      const { stdout, exitCode } = await this.#run(asked, signal);
-      if (exitCode === 0) return stdout;
-      throw fault(`the process that reads it ended with exit status ${exitCode ?? 'none'}`);
-    } catch (error) {
-      const limit = error instanceof CommandError ? tooMuch(error, limits) : undefined;
-      throw limit === undefined ? error : fault(limit, error);
+      return await turn.ask(asked, fault, signal);
+    } finally {
+      turn.end();
     }
   }
 
-  async #run({ head, content, share = noShare }: ParseRequest, signal: AbortSignal): Promise<CommandResult> {
+  /**
+   * Waits for the turn of a share. A source keeps its turn for all its texts: if sources took turns
+   * text by text, none of many would end before its deadline.
+   * @throws the reason of `signal`
+   */
+  async begin(share: RenderShare, signal: AbortSignal): Promise<ParseTurn> {
+    const { limits } = this.#deps;
+    const slot = await this.#renderer.begin(share, signal);
+    return {
+      ask: async (asked, fault, inner) => {
+        try {
+          const { stdout, exitCode } = await this.#run(slot, { ...asked, share }, inner);
+          if (exitCode === 0) return stdout;
+          throw fault(`the process that reads it ended with exit status ${exitCode ?? 'none'}`);
+        } catch (error) {
+          const limit = error instanceof CommandError ? tooMuch(error, limits) : undefined;
+          throw limit === undefined ? error : fault(limit, error);
+        }
+      },
+      end: () => slot.end(),
+    };
+  }
+
+  async #run(
+    slot: HeldSlot,
+    { head, content, share }: ParseRequest & { readonly share: RenderShare },
+    signal: AbortSignal,
+  ): Promise<CommandResult> {
     const { limits } = this.#deps;
     const step: RenderStep = { program: 'parse', args: [], cwd: '' };
-    const { steps } = await this.#renderer.render(
+    const { steps } = await this.#renderer.renderIn(
+      slot,
       {
         steps: [step],
         share,

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock, systemRandom, yieldToLoop } from '#base';
 import { createInProcessRenderer, createInProcessRunner, parserCommand, programsFrom } from '../index.ts';
+import type { KubeObject } from '#model';
 import type { CommandRunner } from '../command/types.ts';
 import { ParseProcess } from '../command/parse-process.ts';
 import { ManifestError } from '../errors.ts';
@@ -55,6 +56,12 @@ function readerWith(limits: Partial<DesiredLimits> = {}): { readonly reader: Man
   return { reader: new ManifestReader(process), ran };
 }
 
+async function objectsRead(reader: ManifestReader, one: ManifestFile, stop = signal): Promise<readonly KubeObject[]> {
+  const found: KubeObject[] = [];
+  for await (const { objects } of reader.read([one], stop)) found.push(...objects);
+  return found;
+}
+
 beforeAll(() => {
   if (!existsSync(program)) throw new Error('dist/ is missing: run npm run build before this test');
 });
@@ -68,7 +75,7 @@ describe('manifest files', () => {
     const counting = (async () => {
       for (; !reading.done; turns += 1) await yieldToLoop();
     })();
-    const objects = await reader.objectsOf(big, signal).finally(() => (reading.done = true));
+    const objects = await objectsRead(reader, big).finally(() => (reading.done = true));
     await counting;
     expect(objects).toEqual(objectsOf(big));
     expect(ran).toEqual([program]);
@@ -78,14 +85,14 @@ describe('manifest files', () => {
 
   it('parses a small file here, unless it has merges', async () => {
     const { reader, ran } = readerWith();
-    await reader.objectsOf(file(manyKeys(2000)), signal);
+    await objectsRead(reader, file(manyKeys(2000)));
     expect(ran).toEqual([]);
     const merges = Array.from(
       { length: 60 },
       (_, i) => `  a${i + 1}: &a${i + 1} {<<: *a${i}, k${i}: ${'v'.repeat(150)}}`,
     );
     const text = `${head}x:\n  a0: &a0 {k: v}\n${merges.join('\n')}\n`;
-    expect(await reader.objectsOf(file(text), signal)).toEqual(objectsOf(file(text)));
+    expect(await objectsRead(reader, file(text))).toEqual(objectsOf(file(text)));
     expect(ran).toEqual([program]);
   });
 
@@ -99,7 +106,7 @@ describe('manifest files', () => {
       expected = (error as Error).message;
     }
     expect(expected).toContain('apiVersion is missing');
-    await expect(reader.objectsOf(broken, signal)).rejects.toThrow(new ManifestError(expected));
+    await expect(objectsRead(reader, broken)).rejects.toThrow(new ManifestError(expected));
   });
 
   it.each<[string, Partial<DesiredLimits>, string]>([
@@ -115,12 +122,12 @@ describe('manifest files', () => {
       'Failed to unmarshal "app/a.yaml": reading it takes too much memory (parse needed more than 1000 bytes of memory)',
     ],
   ])('reports a file that takes too much %s as a fault of that file', async (_name, limits, message) => {
-    await expect(readerWith(limits).reader.objectsOf(file(manyKeys(100_000)), signal)).rejects.toThrow(message);
+    await expect(objectsRead(readerWith(limits).reader, file(manyKeys(100_000)))).rejects.toThrow(message);
   });
 
   it('rejects with the reason of an aborted signal', async () => {
     const stop = new AbortController();
-    const reading = readerWith().reader.objectsOf(file(manyKeys(100_000)), stop.signal);
+    const reading = objectsRead(readerWith().reader, file(manyKeys(100_000)), stop.signal);
     stop.abort(new Error('enough'));
     await expect(reading).rejects.toThrow('enough');
   });

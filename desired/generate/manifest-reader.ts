@@ -1,12 +1,18 @@
 import { isObject, ownMember, parseJson, stringifyJson, yieldToLoop } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
-import { isBig, ownThreadBytes } from '../command/parse-process.ts';
-import type { ParseProcess } from '../command/parse-process.ts';
+import { isBig, noShare, ownThreadBytes } from '../command/parse-process.ts';
+import type { ParseProcess, ParseTurn } from '../command/parse-process.ts';
 import { ManifestError } from '../errors.ts';
 import type { RenderShare } from '../render/types.ts';
 import { objectsOf } from './documents.ts';
 import type { ManifestFile } from './documents.ts';
+
+/** A file, and its objects. */
+export interface ReadFile {
+  readonly file: ManifestFile;
+  readonly objects: readonly KubeObject[];
+}
 
 /**
  * Reads files of manifests. Parsing YAML takes about a microsecond per byte, so the biggest allowed
@@ -15,10 +21,10 @@ import type { ManifestFile } from './documents.ts';
  */
 export class ManifestReader {
   readonly #process: ParseProcess | undefined;
-  readonly #share: RenderShare | undefined;
+  readonly #share: RenderShare;
 
   /** Without a process, big files are parsed here, which blocks the event loop. */
-  constructor(process?: ParseProcess, share?: RenderShare) {
+  constructor(process?: ParseProcess, share: RenderShare = noShare) {
     this.#process = process;
     this.#share = share;
   }
@@ -29,22 +35,27 @@ export class ManifestReader {
   }
 
   /**
-   * Like {@link objectsOf}.
+   * The objects of each file, like {@link objectsOf}, in order. From the first big file on, the
+   * source keeps its turn in the parser process until the caller has read all or stops.
    * @throws ManifestError, also if parsing needs too much time or memory; the reason of `signal`
    */
-  async objectsOf(file: ManifestFile, signal: AbortSignal): Promise<readonly KubeObject[]> {
-    if (this.#process === undefined || !isBig(file.content)) return objectsOf(file);
-    const { path, name, strict, content } = file;
-    const head = { path, name, strict: strict === true };
-    const share = this.#share;
-    return parsed(
-      await this.#process.ask(
-        { head, content, ...(share === undefined ? {} : { share }) },
-        (why, cause) => fault(file, why, cause),
-        signal,
-      ),
-      signal,
-    );
+  async *read(files: Iterable<ManifestFile>, signal: AbortSignal): AsyncGenerator<ReadFile> {
+    let turn: ParseTurn | undefined;
+    try {
+      for (const file of files) {
+        if (this.#process === undefined || !isBig(file.content)) {
+          yield { file, objects: objectsOf(file) };
+          continue;
+        }
+        turn ??= await this.#process.begin(this.#share, signal);
+        const { path, name, strict, content } = file;
+        const head = { path, name, strict: strict === true };
+        const answer = await turn.ask({ head, content }, (why, cause) => fault(file, why, cause), signal);
+        yield { file, objects: await parsed(answer, signal) };
+      }
+    } finally {
+      turn?.end();
+    }
   }
 }
 

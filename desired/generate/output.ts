@@ -1,6 +1,7 @@
 import { yieldToLoop } from '#base';
 import type { KubeObject } from '#model';
 import { SizeLimitExceeded } from '../errors.ts';
+import type { ManifestFile } from './documents.ts';
 import type { ManifestReader } from './manifest-reader.ts';
 import type { RenderedManifests } from './plan.ts';
 import { unnamedIn } from './unnamed.ts';
@@ -28,26 +29,31 @@ export async function objectsPrinted(
   const unnamed: UnnamedObject[] = [];
   const text = Buffer.from(output.buffer, output.byteOffset, output.byteLength).toString('utf8');
   let work = 0;
-  let i = -1;
-  for (const document of documentsIn(text)) {
-    i += 1;
-    if (i >= limits.maxObjects * documentsPerObject)
-      throw new SizeLimitExceeded(`${program} printed more than ${limits.maxObjects * documentsPerObject} documents`);
-    const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
-    const path = template ?? `document ${i + 1} of what ${program} printed`;
-    const file = { path, name: 'output.yaml', content: Buffer.from(document), strict: true };
-    const some = await reader.objectsOf(file, signal);
+  for await (const { file, objects: some } of reader.read(filesPrinted(text, program, limits.maxObjects), signal)) {
     for (const object of some) objects.push(object);
-    unnamed.push(...unnamedIn(some, path));
+    unnamed.push(...unnamedIn(some, file.path));
     if (objects.length > limits.maxObjects)
       throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
-    work += document.length + documentCost;
+    work += file.content.length + documentCost;
     if (work < 64 * 1024) continue;
     work = 0;
     await yieldToLoop();
     signal.throwIfAborted();
   }
   return { objects, unnamed, bytes: output.byteLength + 256 };
+}
+
+/** Each document as a file. */
+function* filesPrinted(text: string, program: string, maxObjects: number): Generator<ManifestFile> {
+  let i = 0;
+  for (const document of documentsIn(text)) {
+    i += 1;
+    if (i > maxObjects * documentsPerObject)
+      throw new SizeLimitExceeded(`${program} printed more than ${maxObjects * documentsPerObject} documents`);
+    const template = /^# Source: (\S.*)$/m.exec(document)?.[1];
+    const path = template ?? `document ${i} of what ${program} printed`;
+    yield { path, name: 'output.yaml', content: Buffer.from(document), strict: true };
+  }
 }
 
 /** Splits at the separators of YAML documents. */

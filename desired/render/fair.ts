@@ -32,23 +32,45 @@ export class FairLimiter {
 
   /** Runs `body` when it is its share's turn. @throws the reason of `signal` while waiting */
   async run<T>(share: RenderShare, signal: AbortSignal, body: () => Promise<T>): Promise<T> {
+    const slot = await this.begin(share, signal);
+    try {
+      return await slot.run(signal, body);
+    } finally {
+      slot.end();
+    }
+  }
+
+  /** Resolves when it is the share's turn. @throws the reason of `signal` while waiting */
+  async begin(share: RenderShare, signal: AbortSignal): Promise<HeldSlot> {
     signal.throwIfAborted();
     const starts = this.#starts;
-    if (starts === undefined) return body();
+    if (starts === undefined) return { run: (_signal, body) => body(), end: () => undefined };
     const id = this.#schedule.add(share);
     await starts.wait(id, signal);
     let timedOut: boolean | undefined = false;
-    try {
-      return await body();
-    } catch (error) {
-      if (isCommandTimeOut(error)) timedOut = true;
-      else if (signal.aborted) timedOut = undefined;
-      throw error;
-    } finally {
-      this.#schedule.end(id, timedOut, this.#clock.monotonic());
-      starts.startNext();
-    }
+    return {
+      run: async (inner, body) => {
+        try {
+          return await body();
+        } catch (error) {
+          if (isCommandTimeOut(error)) timedOut = true;
+          else if (inner.aborted) timedOut = undefined;
+          throw error;
+        }
+      },
+      end: () => {
+        this.#schedule.end(id, timedOut, this.#clock.monotonic());
+        starts.startNext();
+      },
+    };
   }
+}
+
+/** A slot that its holder keeps until it calls `end`, once. */
+export interface HeldSlot {
+  /** Runs `body` in the slot, which learns whether it timed out. */
+  run<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T>;
+  end(): void;
 }
 
 function isCommandTimeOut(error: unknown): boolean {
@@ -66,6 +88,10 @@ const rememberedBytes = 1024 * 1024;
 /** A renderer whose requests wait for their turn. */
 export interface FairRenderer extends Pick<Renderer, 'version'> {
   render(request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
+  /** A slot for several requests of one share, one after the other: `run` each with `inSlot`. */
+  begin(share: RenderShare, signal: AbortSignal): Promise<HeldSlot>;
+  /** Like `render`, for the holder of a slot. */
+  renderIn(slot: HeldSlot, request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
 }
 
 /**
@@ -83,12 +109,12 @@ export function createFairRenderer(deps: {
   const { renderer, clock, slots, inputs } = deps;
   const limiter = new FairLimiter(clock, slots);
   const timeOuts = new Lru<number>(rememberedBytes);
-  const inSlot = (request: WaitingRender, signal: AbortSignal): Promise<RenderResult> => {
+  const inSlot = (request: WaitingRender, signal: AbortSignal): (() => Promise<RenderResult>) => {
     const key = sourceKeyOf(request);
     const before = timeOuts.get(key) ?? 0;
     const timeoutMs = shortenedLimit(request.timeoutMs, before);
     const { steps, share, maxOutputBytes, maxMemoryBytes } = request;
-    return limiter.run(share, signal, async () => {
+    return async () => {
       const input = { steps, ...(await request.readInput(signal)) };
       signal.throwIfAborted();
       const begin = clock.monotonic();
@@ -103,17 +129,19 @@ export function createFairRenderer(deps: {
         const program = request.steps[0]?.program ?? 'the program';
         throw error instanceof CommandError ? error : tookTooLong(program, ranMs, error);
       }
-    });
+    };
   };
   return {
     render: (request, signal) => {
       const run = async (): Promise<RenderResult> => {
         await request.prepare?.(signal);
-        return inSlot(request, signal);
+        return limiter.run(request.share, signal, inSlot(request, signal));
       };
       const { share, inputBytes: bytes } = request;
       return inputs === undefined ? run() : inputs.run({ project: share.project, bytes }, signal, run);
     },
+    begin: (share, signal) => limiter.begin(share, signal),
+    renderIn: (slot, request, signal) => slot.run(signal, inSlot(request, signal)),
     version: (...args) => renderer.version(...args),
   };
 }

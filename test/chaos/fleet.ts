@@ -188,6 +188,51 @@ export class ChaosFleet {
     this.#hub.store.create(applicationOf(`${name}-0`, this.#git.url, url));
   }
 
+  /** Adds Applications that are never synced: each has `objects` ConfigMaps of `bytes` in Git. */
+  addLarge(prefix: string, { count, objects, bytes }: { count: number; objects: number; bytes: number }): string[] {
+    const url = this.#urlOf(this.#clusters[0]);
+    return Array.from({ length: count }, (_, i) => {
+      const name = `${prefix}-${i}`;
+      const files = Array.from({ length: objects }, (_file, j): [string, string] => {
+        const data = { value: `${i}.${j} `.padEnd(bytes, 'large ') };
+        const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${name}-${j}` }, data };
+        return [`${name}/${j}.json`, JSON.stringify(object)];
+      });
+      this.#git.commit(Object.fromEntries(files));
+      const app = applicationOf(name, this.#git.url, url);
+      this.#hub.store.create({ ...app, spec: { ...(app['spec'] as JsonObject), syncPolicy: {} } });
+      return name;
+    });
+  }
+
+  /** Requests a refresh of each Application, and waits until all have been refreshed. */
+  async refreshed(apps: readonly string[], withinMs: number): Promise<void> {
+    const { store } = this.#hub;
+    const asked = 'argocd.argoproj.io/refresh';
+    const find = (app: string): KubeObject | undefined => store.get('argoproj.io', 'Application', namespace, app);
+    for (const object of apps.map(find))
+      if (object !== undefined)
+        store.update(
+          { ...object, metadata: { ...object.metadata, annotations: { [asked]: 'normal' } } },
+          { manager: 'kubectl' },
+        );
+    await eventually(() => {
+      const open = apps.filter((app) => find(app)?.metadata.annotations?.[asked] !== undefined);
+      expectEqual(open, [], 'not refreshed');
+    }, withinMs);
+  }
+
+  isRunning(name: string): boolean {
+    const { exitCode, signalCode } = this.#replicas.get(name)?.child ?? { exitCode: 1, signalCode: null };
+    return exitCode === null && signalCode === null;
+  }
+
+  /** The status of comparison of an Application. */
+  syncStatusOf(app: string): Json | undefined {
+    const status = this.#hub.store.get('argoproj.io', 'Application', namespace, app)?.['status'];
+    return isObject(status) && isObject(status['sync']) ? status['sync']['status'] : undefined;
+  }
+
   /** The conditions of an Application, as JSON. */
   conditionsOf(app: string): string {
     const status = this.#hub.store.get('argoproj.io', 'Application', namespace, app)?.['status'];

@@ -10,7 +10,7 @@ import { checkCombinedSize, isSkipped } from '../documents.ts';
 import type { ManifestFile } from '../documents.ts';
 import { planJsonnet } from './jsonnet.ts';
 import type { JsonnetPlan } from './jsonnet.ts';
-import type { ManifestReader } from '../manifest-reader.ts';
+import type { ManifestReader, ReadFile } from '../manifest-reader.ts';
 import { withFiles } from '../held-files.ts';
 import type { GeneratorDeps, RenderedManifests, RenderJob, RenderPlan } from '../plan.ts';
 import { optionsHash } from '../source-type.ts';
@@ -190,22 +190,27 @@ async function* render(
   files: readonly ManifestFile[],
   { limits, reader }: { readonly limits: DirectoryLimits; readonly reader: ManifestReader },
   signal: AbortSignal,
-): AsyncGenerator<{ readonly file: ManifestFile; readonly objects: readonly KubeObject[] }> {
+): AsyncGenerator<ReadFile> {
   const kept = files.filter((file) => !isSkipped(file.content));
   checkCombinedSize(
     kept.filter(({ strict }) => strict !== true).map((file) => file.content.length),
     limits.maxManifestBytes,
   );
   let count = 0;
-  for (const file of kept) {
+  for await (const read of reader.read(withoutLfsPointers(kept), signal)) {
+    count += read.objects.length;
+    if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
+    yield read;
+  }
+}
+
+function* withoutLfsPointers(files: readonly ManifestFile[]): Generator<ManifestFile> {
+  for (const file of files) {
     if (isLfsPointer(file.content))
       throw new ManifestError(
         `Failed to unmarshal "${file.path}": it is a Git LFS pointer, and LFS is not enabled for this repository (enableLfs in its Secret)`,
       );
-    const objects = await reader.objectsOf(file, signal);
-    count += objects.length;
-    if (count > limits.maxObjects) throw new SizeLimitExceeded(`the source has more than ${limits.maxObjects} objects`);
-    yield { file, objects };
+    yield file;
   }
 }
 
