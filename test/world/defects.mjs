@@ -233,7 +233,7 @@ export const defects = [
   d(
     'the list of forbidden kinds of a project is ignored',
     'policy/project.ts',
-    'return !isListed(spec.namespaceResourceBlacklist, gk, true);',
+    'return !isListed(spec.namespaceResourceBlacklist, { ...gk, name: anyName }, true);',
     'return true;',
   ),
   d(
