@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { getHeapStatistics } from 'node:v8';
 import { defined, untilAborted, systemClock, systemRandom } from '#base';
 import type { Runnable } from '#base';
 import type { Controller, ControllerConfig, WatchDeps } from '#controller';
@@ -39,7 +38,7 @@ import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
 import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
-import { answerLimits, comparisonMemory, liveLimits, oldSpaceBytes } from './memory.ts';
+import { answerLimits, comparisonMemory, heapBytes, liveLimits } from './memory.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { TelemetryPort } from './telemetry/telemetry-port.ts';
 import { connectionLimits, liveTuning } from './tuning.ts';
@@ -352,11 +351,6 @@ function clientFactory(
       limits: { ...connectionLimits(config, rate), bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
-}
-
-/** Heap of this process that objects can live in. */
-function heapBytes(): number {
-  return oldSpaceBytes(getHeapStatistics().heap_size_limit);
 }
 
 /** Records the Date header of responses. */

@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import type { DesiredLimits } from '#desired';
 import type { ByteLimits } from '#kube';
 import type { LiveLimits } from '#live';
@@ -41,6 +42,11 @@ const minClusterBytes = 16 * mebibyte;
 
 /** V8's young generation: three semi-spaces of 16 MiB by default, at most a third of the heap. */
 const youngBytes = 48 * mebibyte;
+
+/** The heap of this process that long-lived objects can take. */
+export function heapBytes(): number {
+  return oldSpaceBytes(getHeapStatistics().heap_size_limit);
+}
 
 /** The part of V8's heap limit that is left to long-lived objects. */
 export function oldSpaceBytes(heapLimitBytes: number): number {
