@@ -82,7 +82,7 @@ class ScenarioPlayer {
     const request = this.#request(step);
     const events: ApiEvent[] = [];
     const stop = new AbortController();
-    const timer = setTimeout(() => stop.abort(), 10_000);
+    const timer = setTimeout(() => stop.abort(), step.limitMs);
     const reading = this.#read(request.path, { events, wanted: step.events, signal: stop.signal });
     for (const call of step.during ?? []) await this.#call(call);
     const status = await reading;

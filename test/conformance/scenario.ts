@@ -22,6 +22,8 @@ export interface ScenarioWatch {
   readonly kind: 'watch';
   readonly ask: RequestSource;
   readonly events: number;
+  /** How long to wait for the events. Short where fewer come. */
+  readonly limitMs: number;
   /** Calls that are made while the watch is open. */
   readonly during?: readonly ScenarioCall[];
 }
@@ -97,7 +99,14 @@ export const watch = (path: PathSource, events: number, during: readonly Scenari
   kind: 'watch',
   ask: (seen) => ({ method: 'GET', path: typeof path === 'function' ? path(seen) : path }),
   events,
+  limitMs: 60_000,
   during,
+});
+
+/** Like {@link watch}, if fewer events come. */
+export const watchInVain = (path: PathSource, events: number): ScenarioWatch => ({
+  ...watch(path, events),
+  limitMs: 10_000,
 });
 
 export const compact: ScenarioCompaction = { kind: 'compact' };
