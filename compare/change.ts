@@ -27,8 +27,8 @@ export interface IncrementalResult {
   readonly last: LastComparison;
   /** The resources whose rows were compared again. */
   readonly again: readonly ResourceKey[];
-  /** About how many bytes their objects take. */
-  readonly bytes: number;
+  /** By how many bytes their objects have grown; negative if they have shrunk. */
+  readonly grownBytes: number;
 }
 
 /** Above this number of changed rows, a full comparison costs no more. */
@@ -59,7 +59,7 @@ export function compareChange(
   const { volatile, spent } = replaced;
   return {
     again: replaced.rows.map(({ now }) => now.row.key),
-    bytes: replaced.rows.reduce((sum, { now }) => sum + bytesOfRow(now.row), 0),
+    grownBytes: replaced.rows.reduce((sum, { now, old }) => sum + bytesOfRow(now.row) - bytesOfRow(old.row), 0),
     last: { ...last, facts, folded, volatile, spent },
   };
 }

@@ -2,14 +2,14 @@ import { defined } from '#base';
 import type { KubeObject } from '#model';
 import type { ResourceComparison } from './row.ts';
 
-/** About how many bytes the objects of a row take: what both sides share counts once. */
+/** About how many bytes the objects of a row take. Parts that both sides share count once. */
 export function bytesOfRow({ diff: { normalizedLive, predictedLive } }: ResourceComparison): number {
   return bytesOf(normalizedLive, null) + bytesOf(predictedLive, normalizedLive);
 }
 
 const bytesOfValue = 16;
 
-/** What `value` takes beside `other`, with which it shares equal parts. */
+/** The bytes of `value` that are not shared with `other`: parts that are equal count as shared. */
 function bytesOf(value: unknown, other: unknown): number {
   if (value === other) return bytesOfValue;
   if (typeof value === 'string') return bytesOfValue + value.length;

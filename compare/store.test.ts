@@ -503,24 +503,29 @@ describe('RowStore', () => {
       expect(store.compare(withName('large', 12), new Set()).made).toBe(12);
     });
 
-    it('counts what changes add, one resource at a time', () => {
+    it('counts what changes add and take away, one resource at a time', () => {
       const store = new RowStore(undefined, 2 * bytesOf(100));
       const facts = { ...manyConfigMaps(100, undefined), policyVersion: 'p' };
       store.compare(facts, undefined);
       const before = store.heldBytes;
-      const [[key, object] = []] = facts.live.objects;
-      if (key === undefined || object === undefined) throw new Error('there is no object');
-      const grow = (version: number): number => {
-        const metadata = { ...object.metadata, resourceVersion: String(1000 + version) };
-        const large = { ...object, metadata, data: { key: 'x'.repeat(before / 4) } };
-        const objects = new Map([...facts.live.objects, [key, large]]);
-        return store.compare({ ...facts, live: { ...facts.live, objects } }, new Set([key])).made;
+      const live = new Map(facts.live.objects);
+      const keys = [...live.keys()];
+      let version = 1000;
+      const resize = (position: number, length: number): number => {
+        const key = keys[position];
+        const object = key === undefined ? undefined : live.get(key);
+        if (key === undefined || object === undefined) throw new Error('there is no object');
+        const metadata = { ...object.metadata, resourceVersion: String((version += 1)) };
+        live.set(key, { ...object, metadata, data: { key: 'x'.repeat(length) } });
+        return store.compare({ ...facts, live: { ...facts.live, objects: new Map(live) } }, new Set([key])).made;
       };
-      expect([1, 2, 3].map(grow)).toEqual([1, 1, 1]);
+      for (let i = 0; i < 40; i += 1) expect(resize(0, i % 2 === 0 ? before / 2 : 1)).toBe(1);
+      expect(store.heldBytes).toBeLessThan(1.1 * before);
+      expect([0, 1, 2].map((position) => resize(position, before / 4))).toEqual([1, 1, 1]);
       expect(store.heldBytes).toBeGreaterThan(1.7 * before);
-      grow(4);
+      resize(3, before / 2);
       expect([store.heldBytes, store.rowsOf(facts.key).length]).toEqual([0, 100]);
-      expect(grow(5)).toBe(100);
+      expect(resize(4, 1)).toBe(100);
     });
 
     it('keeps nothing of an Application that is forgotten', () => {

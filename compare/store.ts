@@ -117,8 +117,7 @@ export class RowStore {
     this.#setLast(facts.key, outcome.last);
     // Drop the old rows of these resources: they are never reused, and keep old objects alive.
     for (const key of outcome.again) this.#apps.get(facts.key)?.delete(key);
-    // What the replaced rows held is not subtracted: until the next full comparison, it is a bound.
-    this.#setHeld(facts.key, this.bytesOf(facts.key) + outcome.bytes);
+    this.#setHeld(facts.key, this.bytesOf(facts.key) + outcome.grownBytes);
     const made = outcome.again.length;
     return { ...outcome.last.folded, made, misses: new Map(made === 0 ? [] : [['event', made]]) };
   }
