@@ -3,7 +3,7 @@ import type { Clock, JsonObject } from '#base';
 import { CommandError } from '../errors.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { createFairRenderer } from '../render/fair.ts';
-import type { FairRenderer, HeldSlot } from '../render/fair.ts';
+import type { FairRenderer, RenderTurn } from '../render/fair.ts';
 import type { Renderer, RenderShare, RenderStep } from '../render/types.ts';
 import type { CommandResult } from './types.ts';
 
@@ -28,7 +28,7 @@ export function isBig(content: Uint8Array): boolean {
   return content.length > withMergesBytes && Buffer.from(content).includes('<<');
 }
 
-/** Of texts that belong to no source. */
+/** The share of a text that belongs to no source, such as the index of a chart repository. */
 export const noShare: RenderShare = { project: '', repository: '' };
 
 /** A text, and the question about it. */
@@ -78,11 +78,11 @@ export class ParseProcess {
    */
   async begin(share: RenderShare, signal: AbortSignal): Promise<ParseTurn> {
     const { limits } = this.#deps;
-    const slot = await this.#renderer.begin(share, signal);
+    const turn = await this.#renderer.begin(share, signal);
     return {
       ask: async (asked, fault, inner) => {
         try {
-          const { stdout, exitCode } = await this.#run(slot, { ...asked, share }, inner);
+          const { stdout, exitCode } = await this.#run(turn, { ...asked, share }, inner);
           if (exitCode === 0) return stdout;
           throw fault(`the process that reads it ended with exit status ${exitCode ?? 'none'}`);
         } catch (error) {
@@ -90,19 +90,18 @@ export class ParseProcess {
           throw limit === undefined ? error : fault(limit, error);
         }
       },
-      end: () => slot.end(),
+      end: () => turn.end(),
     };
   }
 
   async #run(
-    slot: HeldSlot,
+    turn: RenderTurn,
     { head, content, share }: ParseRequest & { readonly share: RenderShare },
     signal: AbortSignal,
   ): Promise<CommandResult> {
     const { limits } = this.#deps;
     const step: RenderStep = { program: 'parse', args: [], cwd: '' };
-    const { steps } = await this.#renderer.renderIn(
-      slot,
+    const { steps } = await turn.render(
       {
         steps: [step],
         share,

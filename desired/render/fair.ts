@@ -66,9 +66,9 @@ export class FairLimiter {
   }
 }
 
-/** A slot that its holder keeps until it calls `end`, once. */
-export interface HeldSlot {
-  /** Runs `body` in the slot, which learns whether it timed out. */
+/** A slot that is held until `end` is called. */
+interface HeldSlot {
+  /** Runs `body`, and notes for the schedule whether it timed out. */
   run<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T>;
   end(): void;
 }
@@ -88,10 +88,15 @@ const rememberedBytes = 1024 * 1024;
 /** A renderer whose requests wait for their turn. */
 export interface FairRenderer extends Pick<Renderer, 'version'> {
   render(request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
-  /** A slot for several requests of one share, one after the other: `run` each with `inSlot`. */
-  begin(share: RenderShare, signal: AbortSignal): Promise<HeldSlot>;
-  /** Like `render`, for the holder of a slot. */
-  renderIn(slot: HeldSlot, request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
+  /** Waits for a slot, for several requests of one share. @throws the reason of `signal` */
+  begin(share: RenderShare, signal: AbortSignal): Promise<RenderTurn>;
+}
+
+/** A slot for the requests of one share, one after the other. */
+export interface RenderTurn {
+  render(request: WaitingRender, signal: AbortSignal): Promise<RenderResult>;
+  /** Lets the next one begin. Call it once. */
+  end(): void;
 }
 
 /**
@@ -140,8 +145,13 @@ export function createFairRenderer(deps: {
       const { share, inputBytes: bytes } = request;
       return inputs === undefined ? run() : inputs.run({ project: share.project, bytes }, signal, run);
     },
-    begin: (share, signal) => limiter.begin(share, signal),
-    renderIn: (slot, request, signal) => slot.run(signal, inSlot(request, signal)),
+    begin: async (share, signal) => {
+      const slot = await limiter.begin(share, signal);
+      return {
+        render: (request, inner) => slot.run(inner, inSlot(request, inner)),
+        end: () => slot.end(),
+      };
+    },
     version: (...args) => renderer.version(...args),
   };
 }
