@@ -1,6 +1,6 @@
 /**
  * publish: data that argocd-server and the UI read: managed resources, resource tree, cluster info.
- * One interface, with Redis for production and memory for the demo and tests.
+ * One interface with three stores: Redis, nothing (without Redis), and memory for tests.
  */
 export { createDiscardingPublisher, createMemoryPublisher } from './memory.ts';
 export type { MemoryPublisher } from './memory.ts';

@@ -9,7 +9,8 @@ export interface MemoryPublisher extends Publisher {
 }
 
 /**
- * For installations without Redis: nobody reads, so only the names of what was published are kept.
+ * For installations without Redis. Nothing reads the values, so only the names of the Applications
+ * are kept.
  */
 export function createDiscardingPublisher(): Publisher {
   return new Discarding();
@@ -22,7 +23,7 @@ export function createMemoryPublisher(): MemoryPublisher {
 
 class Discarding implements Publisher {
   readonly name = 'publisher';
-  readonly #full = new Set<string>();
+  readonly #published = new Set<string>();
 
   async run(signal: AbortSignal): Promise<void> {
     await untilAborted(signal);
@@ -35,13 +36,13 @@ class Discarding implements Publisher {
   /** Callers set the tree first. */
   setManagedResources(instance: string, resources: unknown, terms: PublishTerms): Promise<void> {
     return act(terms, () => {
-      if (resources === undefined) this.#full.delete(instance);
-      else this.#full.add(instance);
+      if (resources === undefined) this.#published.delete(instance);
+      else this.#published.add(instance);
     });
   }
 
   stands(instance: string): boolean {
-    return this.#full.has(instance);
+    return this.#published.has(instance);
   }
 
   setClusterInfo(_server: string, _report: ClusterReport, terms: PublishTerms): Promise<void> {
@@ -49,11 +50,11 @@ class Discarding implements Publisher {
   }
 
   remove(instance: string, terms: PublishTerms): Promise<void> {
-    return act(terms, () => void this.#full.delete(instance));
+    return act(terms, () => void this.#published.delete(instance));
   }
 
   forget(instance: string): void {
-    this.#full.delete(instance);
+    this.#published.delete(instance);
   }
 
   onLost(): () => void {

@@ -33,7 +33,7 @@ interface WaitingPasses {
 export interface PassLogBounds {
   /** About how many bytes the objects of an Application take. */
   readonly bytesOf: (key: AppKey) => number;
-  /** All passes that are kept hold at most so many; one that alone holds more is not kept. */
+  /** The limit of all kept passes together. A pass that alone takes more is not kept. */
   readonly maxBytes: number;
 }
 
@@ -61,7 +61,9 @@ export class PassLog {
     this.#last.delete(key);
     this.#last.set(key, { ...known, [capture.kind]: kept });
     for (const oldest of this.#last.keys()) {
-      if (this.#isWithinBounds() || (oldest === key && this.#keptBytes <= this.#bounds.maxBytes)) break;
+      // The newest may have more objects than all may have, and not more bytes.
+      const isFull = oldest === key ? this.#hasTooManyBytes() : this.#hasTooMany() || this.#hasTooManyBytes();
+      if (!isFull) break;
       this.forget(oldest);
     }
     for (const waiting of this.#waiting.get(key) ?? []) addTo(waiting, capture);
@@ -112,9 +114,12 @@ export class PassLog {
     this.#keptBytes += sign * (kept?.bytes ?? 0);
   }
 
-  #isWithinBounds(): boolean {
-    const { maxBytes } = this.#bounds;
-    return this.#last.size <= maxKeptApplications && this.#kept <= maxKeptObjects && this.#keptBytes <= maxBytes;
+  #hasTooMany(): boolean {
+    return this.#last.size > maxKeptApplications || this.#kept > maxKeptObjects;
+  }
+
+  #hasTooManyBytes(): boolean {
+    return this.#keptBytes > this.#bounds.maxBytes;
   }
 
   /** Applications and objects that are kept alive. */
