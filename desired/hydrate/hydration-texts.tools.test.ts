@@ -118,8 +118,8 @@ describeWithTool('helm', 'templates of hydrated commits', () => {
 });
 
 /**
- * What helm's `tpl` makes of recorded templates instead of their output: a missing member is empty,
- * a member of a missing one fails (null), and `fromJson` reads objects only.
+ * The recorded templates that helm's `tpl` renders otherwise than Go, with its output; null: it
+ * fails. A missing member is empty, a member of a missing one fails, `fromJson` reads objects only.
  */
 const helmDiffers: Readonly<Record<string, string | null>> = {
   '{{.metadata.missing}}|{{.metadata.missing.x.y}}|{{.metadata.nil}}': null,

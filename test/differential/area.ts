@@ -16,9 +16,9 @@ export interface Area {
   readonly oracle?: string;
   /** Undefined: no case came of these choices. */
   readonly generate: (draw: Draw, ask: Ask) => Promise<Json | undefined> | Json | undefined;
-  /** Both answers in comparable form. What `ours` throws is recorded as a crash. */
+  /** Asks our code, and puts both answers in one form. An error of our code counts as a crash. */
   readonly judge: (input: Json, answer: OracleAnswer) => Promise<Verdict> | Verdict;
-  /** What differences of one fault probably have in common, besides both answers. */
+  /** Groups differences: those with equal answers and an equal shape probably have one cause. */
   readonly shapeOf?: (input: Json) => string;
   /** The row of docs/compatibility.md that explains a difference. */
   readonly explain: (input: Json, verdict: Verdict, answer: OracleAnswer) => string | undefined;

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { DriftlessError, isObject, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 
-/** What the original says to a case. */
+/** The answer of Argo CD's code to a case. */
 export type OracleAnswer =
   | { readonly kind: 'result'; readonly value: Json }
   | { readonly kind: 'error'; readonly text: string }

@@ -34,7 +34,7 @@ function annotated(object: JsonObject, key: string, value: string): JsonObject {
   return withMetadata(object, { annotations: { ...(isObject(before) ? before : {}), [key]: value } });
 }
 
-/** What the API server made of the manifest, with the marks of an applied object. */
+/** The live object: the manifest as the API server stores it, and changes by other managers. */
 async function liveOf(applied: JsonObject, draw: Draw, ask: Ask): Promise<JsonObject | undefined> {
   const isCustom = customExamples.some(({ kind }) => kind === applied['kind']);
   let live = isCustom ? (mutated(applied, draw.below(3), draw) as JsonObject) : await applyAll(applied, draw, ask);
@@ -222,7 +222,7 @@ async function dryRunCase(draw: Draw, ask: Ask): Promise<Json | undefined> {
   };
 }
 
-/** What a webhook makes of an object: its managed fields stay as they are. */
+/** A random change by a mutating webhook. It does not change `managedFields`. */
 function mutatedBelow(object: JsonObject, draw: Draw): JsonObject {
   const fields = valueAtPath(object, ['metadata', 'managedFields']);
   const changed = mutated(object, 1, draw);
