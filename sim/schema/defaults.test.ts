@@ -20,6 +20,8 @@ const object = (apiVersion: string, kind: string, rest: Record<string, Json>): K
   ...rest,
 });
 
+const nodeOf = (spec: Json): KubeObject => object('v1', 'Node', { spec });
+
 describe('defaults of built-in kinds', () => {
   const podTemplate = ['spec', 'template', 'spec'];
   const first = [...podTemplate, 'containers', 0];
@@ -118,6 +120,14 @@ describe('defaults of built-in kinds', () => {
       ['spec', 'serviceAccount'],
       'me',
     ],
+    [
+      'node: the single range wins',
+      nodeOf({ podCIDR: '10.1.0.0/24' }),
+      { spec: { podCIDRs: ['10.2.0.0/24'] } },
+      ['spec', 'podCIDRs'],
+      ['10.1.0.0/24'],
+    ],
+    ['node: the first range', nodeOf({ podCIDRs: ['10.1.0.0/24'] }), {}, ['spec', 'podCIDR'], '10.1.0.0/24'],
     [
       'secret volume mode',
       samples.podSample,

@@ -440,6 +440,17 @@ describe('ownership of any configuration', () => {
   });
 });
 
+describe('an empty part that the server fills', () => {
+  it('stays at each further apply', () => {
+    const server = new Server(kindIn(book, 'StatefulSet'));
+    const wanted = withChange(samples.statefulSetSample, { spec: { ordinals: {} } });
+    for (let i = 0; i < 3; i += 1) {
+      expect(server.apply('a', wanted)).toEqual([]);
+      expect(server.get('spec', 'ordinals')).toEqual({ start: 0 });
+    }
+  });
+});
+
 describe('field sets', () => {
   const paths = fc.array(
     fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"name":"x"}', 'v:1', 'i:0'), { minLength: 1, maxLength: 4 }),

@@ -228,13 +228,14 @@ function pruneUnapplied(
 ): MutableJsonObject {
   const all = (set: OwnedFieldSet): OwnedFieldSet => withDeclaredParents(schema, set);
   const fieldsIn = (value: Json): OwnedFieldSet => all(ownedFieldsOf(schema, value));
-  const without = (set: OwnedFieldSet): MutableJsonObject =>
-    (removeFields(schema, merged, set) ?? { metadata: {} }) as MutableJsonObject;
+  const without = (set: OwnedFieldSet, emptied?: 'null'): MutableJsonObject =>
+    (removeFields(schema, merged, set, emptied) ?? { metadata: {} }) as MutableJsonObject;
   const before = fieldsIn(merged);
   let owned = OwnedFieldSet.empty;
   for (const entry of claimed.values()) owned = owned.union(entry.fields);
-  const bare = without(all(last));
-  const withOwned = without(before.difference(fieldsIn(bare).union(all(owned))));
+  // A value that these steps empty stays as null, so its place counts as kept.
+  const bare = without(all(last), 'null');
+  const withOwned = without(before.difference(fieldsIn(bare).union(all(owned))), 'null');
   // A manager may remove only fields that it has applied.
   return without(before.difference(fieldsIn(withOwned)).intersection(all(last)));
 }

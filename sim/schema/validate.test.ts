@@ -17,6 +17,7 @@ const problems = (object: KubeObject, old?: KubeObject): string[] =>
 const container = (members: Json): Json => ({
   spec: { containers: [{ name: 'a', image: 'b', ...(members as object) }] },
 });
+const claimOf = (accessModes: Json): Json => ({ spec: { accessModes, resources: { requests: { storage: '1Gi' } } } });
 const templated = (spec: Json): Json => ({ spec: { template: { spec } } });
 const dns1123 = /a lowercase RFC 1123 label must consist of lower case alphanumeric characters/;
 const object = (apiVersion: string, kind: string, rest: Record<string, Json>): KubeObject => ({
@@ -61,6 +62,55 @@ describe('an invalid create is rejected', () => {
       samples.podSample,
       { spec: { initContainers: [{ name: 'a', image: 'b' }] } },
       'spec.initContainers[0].name: Duplicate value: "a"',
+    ],
+    ['system without a name', samples.podSample, { spec: { os: {} } }, 'spec.os.name: Required value'],
+    [
+      'seccomp profile without a type',
+      samples.podSample,
+      { spec: { securityContext: { seccompProfile: {} } } },
+      'spec.securityContext.seccompProfile.type: Required value: type is required when seccompProfile is set',
+    ],
+    [
+      'seccomp profile of a container without a type',
+      samples.podSample,
+      container({ securityContext: { seccompProfile: {} } }),
+      'spec.containers[0].securityContext.seccompProfile.type: Required value: type is required when seccompProfile is set',
+    ],
+    [
+      'lifecycle hook without a handler',
+      samples.podSample,
+      container({ lifecycle: { preStop: {} } }),
+      'spec.containers[0].lifecycle.preStop: Required value: must specify a handler type',
+    ],
+    [
+      'lifecycle hook without a port',
+      samples.podSample,
+      container({ lifecycle: { postStart: { httpGet: { path: '/' } } } }),
+      /^spec.containers\[0\].lifecycle.postStart.httpGet.port: Invalid value/,
+    ],
+    [
+      'ephemeral volume without access modes',
+      samples.podSample,
+      { spec: { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: claimOf([]) } }] } },
+      'spec.volumes[0].ephemeral.volumeClaimTemplate.spec.accessModes: Required value: at least 1 access mode is required',
+    ],
+    [
+      'ephemeral volume without a template',
+      samples.podSample,
+      { spec: { volumes: [{ name: 'v', ephemeral: {} }] } },
+      'spec.volumes[0].ephemeral.volumeClaimTemplate: Required value',
+    ],
+    [
+      'success policy without rules',
+      samples.jobSample,
+      { spec: { completionMode: 'Indexed', completions: 1, successPolicy: {} } },
+      'spec.successPolicy.rules: Required value: at least one rules must be specified when the successPolicy is specified',
+    ],
+    [
+      'scaling rules without policies',
+      samples.autoscalerSample,
+      { spec: { behavior: { scaleUp: { policies: [] } } } },
+      'spec.behavior.scaleUp.policies: Required value: must specify at least one Policy',
     ],
     ['no image', samples.podSample, container({ image: '' }), 'spec.containers[0].image: Required value'],
     [
@@ -800,6 +850,12 @@ describe('an invalid create is rejected', () => {
 describe('an invalid update is rejected', () => {
   const immutableService = withChange(samples.serviceSample, { spec: { clusterIP: '10.0.0.1' } });
   it.each<[string, KubeObject, Json, string]>([
+    [
+      'ranges of a node',
+      object('v1', 'Node', { spec: { podCIDRs: ['10.1.0.0/24'] } }),
+      { spec: { podCIDRs: ['10.2.0.0/24'] } },
+      'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+    ],
     [
       'deployment selector',
       samples.deploymentSample,

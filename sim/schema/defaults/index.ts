@@ -51,12 +51,22 @@ function defaultWholePod(object: MutableJsonObject): void {
   defaultPod(spec);
 }
 
-/** A node's allocatable resources default to its capacity until the kubelet reports them. */
+/** Allocatable resources default to the capacity until the kubelet reports them. */
 function defaultNode(object: MutableJsonObject): void {
   const status = objectChild(object, 'status');
   const capacity = objectChild(status, 'capacity');
   if (status !== undefined && capacity !== undefined && objectChild(status, 'allocatable') === undefined)
     status['allocatable'] = { ...capacity };
+  const spec = objectChild(object, 'spec');
+  if (spec !== undefined) mirrorPodCidr(spec);
+}
+
+/** Keeps both fields in step: the single one wins over a list that begins otherwise. */
+function mirrorPodCidr(spec: MutableJsonObject): void {
+  const { podCIDR, podCIDRs } = spec;
+  const first = Array.isArray(podCIDRs) ? podCIDRs[0] : undefined;
+  if (typeof podCIDR === 'string' && podCIDR !== '' && podCIDR !== first) spec['podCIDRs'] = [podCIDR];
+  else if (typeof first === 'string') spec['podCIDR'] = first;
 }
 
 /** The object with the defaults of its kind; the argument is not changed. Idempotent. */

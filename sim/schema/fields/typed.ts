@@ -154,11 +154,12 @@ function mergeLists(shape: ListShape, live: Json, config: Json): MutableJson[] {
   return result;
 }
 
-/** The value without the given fields; a map or list that becomes empty is removed too. */
+/** The value without the given fields; a map or list that becomes empty is null, or removed too. */
 export function removeFields(
   schema: OpenApiSchema | undefined,
   value: Json,
   fields: OwnedFieldSet,
+  emptied: 'null' | 'removed' = 'removed',
 ): MutableJson | undefined {
   const shape = mergeShapeOf(schema, value);
   if (fields.isEmpty || shape.kind === 'leaf' || isBare(value)) return cloneJson(value) as MutableJson;
@@ -166,10 +167,10 @@ export function removeFields(
   const map: MutableJsonObject = {};
   for (const entry of entriesOf(shape, value)) {
     if (fields.members.has(entry.step)) continue;
-    const kept = removeFields(entry.schema, entry.value, fields.under(entry.step));
-    if (kept === undefined) continue;
-    if (shape.kind === 'list') list.push(kept);
-    else setOwnMember(map, entry.step.slice(2), kept);
+    const kept = removeFields(entry.schema, entry.value, fields.under(entry.step), emptied);
+    if (kept === undefined && emptied === 'removed') continue;
+    if (shape.kind === 'list') list.push(kept ?? null);
+    else setOwnMember(map, entry.step.slice(2), kept ?? null);
   }
   if (shape.kind === 'list') return list.length === 0 ? undefined : list;
   return Object.keys(map).length === 0 ? undefined : map;

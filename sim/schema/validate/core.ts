@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import { deepEqual } from '#base';
 import type { Json, JsonObject } from '#base';
 import { goJsonError } from '../../go-text.ts';
-import { formatQuantity, parseQuantity } from '../quantity.ts';
+import { requirePositive, storageRequest, validateClaimSpec } from './claim.ts';
 import { labelNameProblems, portNameProblems, portNumber, subdomainProblems, validateLabels } from './names.ts';
-import { quantityExceeds, quantityText, validatePodSpec } from './pod.ts';
+import { quantityExceeds, validatePodSpec } from './pod.ts';
 import { forEachObject, anyMember, listMember, numberMember, objectMember, mapEntries, stringMember } from './read.ts';
 import type { FieldErrorReport } from './report.ts';
 import { validateSource } from './volumes.ts';
@@ -212,7 +212,7 @@ export function validatePersistentVolumeClaim(
   old: JsonObject | undefined,
 ): void {
   const spec = objectMember(object, 'spec') ?? {};
-  claimSpec(report, spec);
+  validateClaimSpec(report, spec, 'spec');
   const before = objectMember(old, 'spec');
   if (before === undefined) return;
   // Mutable: the volume, once; the size, upwards; the attributes class.
@@ -232,27 +232,6 @@ export function validatePersistentVolumeClaim(
   const [size, oldSize] = [storageRequest(spec), storageRequest(before)];
   if (size !== undefined && oldSize !== undefined && quantityExceeds(oldSize, size))
     report.forbidden('spec.resources.requests.storage', 'field can not be less than status.capacity');
-}
-
-function storageRequest(spec: JsonObject): Json | undefined {
-  return anyMember(objectMember(objectMember(spec, 'resources'), 'requests'), 'storage');
-}
-
-function claimSpec(report: FieldErrorReport, spec: JsonObject): void {
-  if (listMember(spec, 'accessModes').length === 0)
-    report.required('spec.accessModes', 'at least 1 access mode is required');
-  const size = storageRequest(spec);
-  if (size === undefined) report.required('spec.resources[storage]');
-  else requirePositive(report, size, 'spec.resources[storage]');
-  const name = anyMember(spec, 'storageClassName');
-  if (typeof name === 'string' && name !== '')
-    for (const problem of subdomainProblems(name)) report.invalid('spec.storageClassName', name, problem);
-}
-
-function requirePositive(report: FieldErrorReport, amount: Json, path: string): void {
-  const parsed = parseQuantity(quantityText(amount));
-  if (typeof parsed === 'object' && parsed.nanos <= 0n)
-    report.invalid(path, formatQuantity(parsed), 'must be greater than zero');
 }
 
 /** Object members of a PersistentVolume's spec that are not volume sources. */
@@ -277,4 +256,10 @@ export function validatePersistentVolume(
   const before = objectMember(old, 'spec');
   if (before !== undefined && !deepEqual(sources(spec), sources(before)))
     report.forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation');
+}
+
+export function validateNode(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
+  const before = listMember(objectMember(old, 'spec'), 'podCIDRs');
+  if (before.length > 0 && !deepEqual(before, listMember(objectMember(object, 'spec'), 'podCIDRs')))
+    report.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
 }

@@ -16,6 +16,7 @@ const rbacGroup = 'rbac.authorization.k8s.io';
 const kindRules: ReadonlyMap<string, KindRule> = new Map<string, KindRule>([
   ['/Pod', core.validatePod],
   ['/PodTemplate', (report, object) => validatePodTemplate(report, object['template'], 'template')],
+  ['/Node', core.validateNode],
   ['/Service', core.validateService],
   ['/ConfigMap', core.validateConfigMap],
   ['/Secret', core.validateSecret],

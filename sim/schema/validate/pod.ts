@@ -1,4 +1,3 @@
-import { canonicalJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { parseQuantity } from '../quantity.ts';
 import {
@@ -13,7 +12,16 @@ import {
   validateLabels,
   validateSelector,
 } from './names.ts';
-import { forEachObject, anyMember, listMember, numberMember, objectMember, mapEntries, stringMember } from './read.ts';
+import {
+  forEachObject,
+  anyMember,
+  listMember,
+  numberMember,
+  objectMember,
+  mapEntries,
+  quantityText,
+  stringMember,
+} from './read.ts';
 import type { FieldErrorReport } from './report.ts';
 import { validateVolumes } from './volumes.ts';
 
@@ -50,6 +58,15 @@ export function validatePodSpec(report: FieldErrorReport, spec: JsonObject, path
     for (const problem of subdomainProblems(account)) report.invalid(`${path}.serviceAccountName`, account, problem);
   validateLabels(report, objectMember(spec, 'nodeSelector'), `${path}.nodeSelector`);
   validatePlacement(report, spec, path);
+  const system = objectMember(spec, 'os');
+  if (system !== undefined && stringMember(system, 'name') === '') report.required(`${path}.os.name`);
+  validateSeccomp(report, spec, path);
+}
+
+function validateSeccomp(report: FieldErrorReport, holder: JsonObject, path: string): void {
+  const profile = objectMember(objectMember(holder, 'securityContext'), 'seccompProfile');
+  if (profile !== undefined && stringMember(profile, 'type') === '')
+    report.required(`${path}.securityContext.seccompProfile.type`, 'type is required when seccompProfile is set');
 }
 
 function validateName(report: FieldErrorReport, name: string, path: string): void {
@@ -72,7 +89,12 @@ function validateContainer(
   validateMounts(report, container, path, volumes);
   for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe'])
     validateProbe(report, objectMember(container, name), `${path}.${name}`);
+  for (const name of ['postStart', 'preStop']) {
+    const hook = objectMember(objectMember(container, 'lifecycle'), name);
+    if (hook !== undefined) validateHandler(report, hook, `${path}.lifecycle.${name}`, lifecycleHandlers);
+  }
   validateResources(report, objectMember(container, 'resources'), `${path}.resources`);
+  validateSeccomp(report, container, path);
 }
 
 function validatePorts(report: FieldErrorReport, container: JsonObject, path: string): void {
@@ -151,23 +173,34 @@ function validateMounts(
 }
 
 const probeHandlers = ['exec', 'httpGet', 'tcpSocket', 'grpc'];
+const lifecycleHandlers = ['exec', 'httpGet', 'tcpSocket', 'sleep'];
 const probeNumbers = ['initialDelaySeconds', 'timeoutSeconds', 'periodSeconds', 'successThreshold', 'failureThreshold'];
 
 function validateProbe(report: FieldErrorReport, probe: JsonObject | undefined, path: string): void {
   if (probe === undefined) return;
-  const given = probeHandlers.filter((key) => objectMember(probe, key) !== undefined);
-  if (given.length === 0) report.required(path, 'must specify a handler type');
-  for (const extra of given.slice(1)) report.forbidden(`${path}.${extra}`, 'may not specify more than 1 handler type');
+  validateHandler(report, probe, path, probeHandlers);
   for (const key of probeNumbers) nonNegative(report, numberMember(probe, key), `${path}.${key}`);
   const threshold = numberMember(probe, 'successThreshold');
   if (!path.endsWith('readinessProbe') && threshold !== undefined && threshold !== 1)
     report.invalid(`${path}.successThreshold`, threshold, 'must be 1');
-  const http = objectMember(probe, 'httpGet');
-  if (http !== undefined) validateProbePort(report, anyMember(http, 'port'), `${path}.httpGet.port`);
-  const tcp = objectMember(probe, 'tcpSocket');
-  if (tcp !== undefined) validateProbePort(report, anyMember(tcp, 'port'), `${path}.tcpSocket.port`);
-  if (objectMember(probe, 'exec') !== undefined && listMember(objectMember(probe, 'exec'), 'command').length === 0)
-    report.required(`${path}.exec.command`);
+}
+
+/** A probe or a lifecycle hook has exactly one handler. */
+function validateHandler(
+  report: FieldErrorReport,
+  holder: JsonObject,
+  path: string,
+  handlers: readonly string[],
+): void {
+  const given = handlers.filter((key) => objectMember(holder, key) !== undefined);
+  if (given.length === 0) report.required(path, 'must specify a handler type');
+  for (const extra of given.slice(1)) report.forbidden(`${path}.${extra}`, 'may not specify more than 1 handler type');
+  for (const key of ['httpGet', 'tcpSocket']) {
+    const handler = objectMember(holder, key);
+    if (handler !== undefined) validateProbePort(report, anyMember(handler, 'port'), `${path}.${key}.port`);
+  }
+  const exec = objectMember(holder, 'exec');
+  if (exec !== undefined && listMember(exec, 'command').length === 0) report.required(`${path}.exec.command`);
 }
 
 function validateProbePort(report: FieldErrorReport, port: Json | undefined, path: string): void {
@@ -210,11 +243,6 @@ function validateResourceName(report: FieldErrorReport, name: string, path: stri
 export function quantityExceeds(amount: Json, limit: Json): boolean {
   const [a, b] = [parseQuantity(quantityText(amount)), parseQuantity(quantityText(limit))];
   return typeof a === 'object' && typeof b === 'object' && a.nanos > b.nanos;
-}
-
-/** The text of a quantity, which may be a JSON number. */
-export function quantityText(value: Json): string {
-  return typeof value === 'string' ? value : canonicalJson(value);
 }
 
 function validatePlacement(report: FieldErrorReport, spec: JsonObject, path: string): void {

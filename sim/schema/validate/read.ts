@@ -1,4 +1,4 @@
-import { isObject, ownMember } from '#base';
+import { canonicalJson, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 
 /** Readers that treat a wrong or missing value as empty: types are checked by decoding. */
@@ -46,4 +46,9 @@ export function forEachObject(
   listMember(value, key).forEach((item, i) => {
     if (isObject(item)) visit(item, `${path}.${key}[${i}]`);
   });
+}
+
+/** The text of a quantity, which may be a JSON number. */
+export function quantityText(value: Json): string {
+  return typeof value === 'string' ? value : canonicalJson(value);
 }

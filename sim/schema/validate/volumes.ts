@@ -1,5 +1,6 @@
 import { isObject } from '#base';
 import type { JsonObject } from '#base';
+import { validateClaimSpec } from './claim.ts';
 import { labelNameProblems } from './names.ts';
 import { forEachObject, objectMember, stringMember } from './read.ts';
 import type { FieldErrorReport } from './report.ts';
@@ -12,6 +13,7 @@ const neededMembers: Readonly<Record<string, readonly string[]>> = {
   hostPath: ['path'],
   nfs: ['server', 'path'],
   csi: ['driver'],
+  ephemeral: ['volumeClaimTemplate'],
   iscsi: ['targetPortal', 'iqn'],
   cephfs: ['monitors'],
   image: ['reference'],
@@ -42,4 +44,7 @@ export function validateSource(report: FieldErrorReport, volume: JsonObject, pat
   for (const member of neededMembers[source] ?? [])
     if (value !== undefined && (value[member] === undefined || value[member] === ''))
       report.required(`${path}.${source}.${member}`);
+  const template = source === 'ephemeral' ? objectMember(value, 'volumeClaimTemplate') : undefined;
+  if (template !== undefined)
+    validateClaimSpec(report, objectMember(template, 'spec') ?? {}, `${path}.ephemeral.volumeClaimTemplate.spec`);
 }

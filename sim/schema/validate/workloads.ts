@@ -2,7 +2,7 @@ import { deepEqual } from '#base';
 import type { Json, JsonObject } from '#base';
 import { isEmptySelector, nonNegative, selectorMatches, validateSelector } from './names.ts';
 import { validatePodTemplate } from './pod.ts';
-import { anyMember, numberMember, objectMember, mapEntries, stringMember } from './read.ts';
+import { anyMember, listMember, numberMember, objectMember, mapEntries, stringMember } from './read.ts';
 import type { FieldErrorReport } from './report.ts';
 
 /** Rules of apps/v1, batch/v1 and autoscalers (pkg/apis/apps/validation and related packages). */
@@ -210,6 +210,12 @@ function jobSpec(report: FieldErrorReport, spec: JsonObject, path: string): void
     nonNegative(report, numberMember(spec, key), `${path}.${key}`);
   if (stringMember(spec, 'completionMode') === 'Indexed' && numberMember(spec, 'completions') === undefined)
     report.required(`${path}.completions`, 'when completion mode is Indexed');
+  const success = objectMember(spec, 'successPolicy');
+  if (success !== undefined && listMember(success, 'rules').length === 0)
+    report.required(
+      `${path}.successPolicy.rules`,
+      'at least one rules must be specified when the successPolicy is specified',
+    );
   validateSelector(report, objectMember(spec, 'selector'), `${path}.selector`);
   validatePodTemplate(report, objectMember(spec, 'template'), `${path}.template`);
   if (['Always', ''].includes(stringMember(objectMember(objectMember(spec, 'template'), 'spec'), 'restartPolicy')))
@@ -288,6 +294,15 @@ export function validateAutoscaler(report: FieldErrorReport, object: JsonObject)
   const group = stringMember(target, 'apiVersion').includes('/');
   if (!group && stringMember(target, 'kind') !== 'ReplicationController' && stringMember(target, 'apiVersion') === '')
     report.invalid('spec.scaleTargetRef.apiVersion', '', 'apiVersion must specify API group');
+  scalingBehavior(report, spec);
+}
+
+function scalingBehavior(report: FieldErrorReport, spec: JsonObject): void {
+  for (const direction of ['scaleUp', 'scaleDown']) {
+    const rules = objectMember(objectMember(spec, 'behavior'), direction);
+    if (rules !== undefined && listMember(rules, 'policies').length === 0)
+      report.required(`spec.behavior.${direction}.policies`, 'must specify at least one Policy');
+  }
 }
 
 export function validateDisruptionBudget(report: FieldErrorReport, object: JsonObject): void {
