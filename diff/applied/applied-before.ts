@@ -20,6 +20,7 @@ import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { withTwins } from '../schema/twins.ts';
 import { asJson } from '../shared/values.ts';
+import { sentForm } from './sent-form.ts';
 import { droppedAt } from './dropped.ts';
 import type { DroppedPart } from './dropped.ts';
 import { readLastApplied } from './read-last-applied.ts';
@@ -47,9 +48,9 @@ export function appliedBefore(
   method: MergeMethod,
   published: PublishedSchemas,
 ): AppliedBefore {
-  const sent = foldStringData(asJson(target));
+  const sent = sentForm(target, live);
   const ours = ownFields(target, live, method, published);
-  const part = ours.length === 0 ? undefined : droppedOf({ target, live: asJson(live), ours }, published);
+  const part = ours.length === 0 ? undefined : droppedOf({ target, sent, live: asJson(live), ours }, published);
   if (part === undefined || !isObject(part.gone)) return { dropped: undefined, target: sent };
   return { dropped: part.gone, target: isObject(part.target) ? part.target : sent };
 }
@@ -118,14 +119,14 @@ function forgetLastApplied(ours: FieldSet): void {
 
 interface OwnedPair {
   readonly target: KubeObject;
+  readonly sent: JsonObject;
   readonly live: JsonObject;
   readonly ours: readonly FieldSource[];
 }
 
-function droppedOf({ target, live, ours }: OwnedPair, published: PublishedSchemas): DroppedPart | undefined {
+function droppedOf({ target, sent, live, ours }: OwnedPair, published: PublishedSchemas): DroppedPart | undefined {
   const shape = mergeShape(target, live, published);
   const type = schemaOf(target);
-  const sent = foldStringData(asJson(target));
   const stored = withServerValues(storedForm(target, type, published), live);
   const counted = ours.map(({ fields, isUpdate }) => {
     const set = unionOf([fields]);

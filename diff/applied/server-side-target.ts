@@ -4,11 +4,11 @@ import type { KubeObject } from '#model';
 import { fieldOwnersOf, unionOf } from '../field-ownership/field-owners.ts';
 import { fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
-import { foldStringData } from '../normalize/secret.ts';
 import { fieldOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { containsTwins, isTwinDropped, twinFields } from '../schema/twins.ts';
 import { asJson, asKube, withMember } from '../shared/values.ts';
+import { sentForm } from './sent-form.ts';
 
 /**
  * The object to send by server-side apply. Secrets: `stringData` as `data`, where the server stores
@@ -18,7 +18,7 @@ import { asJson, asKube, withMember } from '../shared/values.ts';
  * @param owned the live object with the managed fields that the apply will find.
  */
 export function serverSideTarget(target: KubeObject, owned: KubeObject | null): KubeObject {
-  const sent = foldStringData(asJson(target));
+  const sent = sentForm(target, owned);
   const type = schemaOf(target);
   if (owned === null || type?.form !== 'struct' || !containsTwins(type.name)) return asKube(sent);
   const { ours, others } = fieldOwnersOf(asJson(owned));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { deepEqual } from '#base';
-import type { JsonObject } from '#base';
+import type { Json, JsonObject } from '#base';
 import { defaultSettings } from '#model';
 import type { KubeObject, Settings } from '#model';
 import type { DiffRules } from '../ignore/diff-rules.ts';
@@ -187,6 +187,25 @@ describe('changes of mutating webhooks', () => {
     const before = '2024-01-01T00:00:00.000000Z';
     expect(diff({ target: manifest, live: event(before, time), predicted: event(null, {}) })).toEqual(['/eventTime']);
     expect(diff({ target: manifest, live: event(before, {}), predicted: event(null, {}) })).toEqual([]);
+  });
+
+  it('include a list of ours that a patch removed and Go writes as null', () => {
+    const item = { 'k:{"name":"d"}': { '.': {}, 'f:name': {}, 'f:nodeID': {} } };
+    const node = (drivers: Json, fields: JsonObject): KubeObject => ({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name: 'n', managedFields: [managedEntry('argocd-controller', 'Update', fields)] },
+      spec: { drivers },
+    });
+    const before = node([{ name: 'd', nodeID: 'i' }], { 'f:spec': { 'f:drivers': item } });
+    const manifest: KubeObject = {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name: 'n' },
+      spec: {},
+    };
+    const answer = node(null, { 'f:metadata': { 'f:annotations': { 'f:a': {} } } });
+    expect(diff({ target: manifest, live: before, predicted: answer })).toEqual(['/spec']);
   });
 
   it('respect ignore rules and trusted managers, and skip fields that only the server writes', () => {

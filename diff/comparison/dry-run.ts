@@ -7,7 +7,7 @@ import { emptySet, fieldStep, selectPaths } from '../field-ownership/field-set.t
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { knownShape, shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { fieldsOwned, withoutManaged } from '../field-ownership/managed-fields.ts';
-import { isOwnEntry } from '../field-ownership/own-entries.ts';
+import { isOwnEntry, updatedFields } from '../field-ownership/own-entries.ts';
 import { removeFields } from '../field-ownership/prune.ts';
 import { fieldSetOf, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
@@ -106,9 +106,10 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
     removeFields(predicted, pathsWithout(whole, ours, shape, fieldSetOf(live, shape)), shape),
   );
   // Fields that Go always writes become null when given up. Keep those that others own.
+  const givenUp = withParents(unionOf([...now, ...fieldOwnersOf(live).ours, ...updatedFields(live)]));
   const nulls = selectPaths(
     pathsWithout(whole, fieldSetOf(withoutNulls(predicted), shape), shape),
-    [ours, undefined],
+    [givenUp, undefined],
     isIn,
   );
   const stays = selectPaths(whole, [nulls, undefined], (isNull) => !isNull);
@@ -116,6 +117,12 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
   const gone = pathsWithout(fieldSetOf(live, shape), stays, shape);
   const after = withoutNulls(removeFields(mergeValues(live, applied, shape), gone, shape));
   return isObject(after) ? after : live;
+}
+
+/** Counts a value as owned of which any part is. */
+function withParents({ member, children }: FieldSet): FieldSet {
+  const inner = new Map([...children].map(([step, child]) => [step, withParents(child)] as const));
+  return { member: member || inner.size > 0, children: inner };
 }
 
 function isIn(inSet: boolean): boolean {

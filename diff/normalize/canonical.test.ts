@@ -20,6 +20,16 @@ describe('empty fields of a built-in kind', () => {
     expect(canonicalSpec({ ...dropped, ...kept })).toEqual(kept);
   });
 
+  it('are dropped when they are quantities that Go always writes', () => {
+    const reference = { resource: 'limits.cpu' };
+    const items = (resourceFieldRef: JsonObject): JsonObject => ({
+      volumes: [{ name: 'v', downwardAPI: { items: [{ path: 'cpu', resourceFieldRef }] } }],
+    });
+    expect(canonicalSpec(items({ ...reference, divisor: '0' }))).toEqual(items(reference));
+    const limits = { containers: [{ name: 'a', resources: { limits: { cpu: '0' } } }] };
+    expect(canonicalSpec(limits)).toEqual(limits);
+  });
+
   it.each<[string, Json]>([
     ['schedulerName', 0],
     ['schedulerName', false],

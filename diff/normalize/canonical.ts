@@ -117,6 +117,8 @@ function isZero(value: Json, kind: ScalarKind): boolean {
     case 'y':
     case 'o':
       return value === '';
+    case 'q':
+      return value === 0 || value === '' || value === '0';
     default:
       return value === 0 || value === '';
   }

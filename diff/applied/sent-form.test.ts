@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '#base';
+import { defaultSettings } from '#model';
+import type { KubeObject } from '#model';
+import { diffObjects } from '../comparison/diff.ts';
+import type { DiffRules } from '../ignore/diff-rules.ts';
+import { managedEntry } from '../testing/managed-entry.ts';
+import { clientSideApplyPatch } from './client-side-apply.ts';
+import { serverSideTarget } from './server-side-target.ts';
+
+const rules: DiffRules = { settings: defaultSettings, ignoreDifferences: [] };
+const serverSide: DiffRules = { ...rules, serverSideApply: true };
+
+function networkPolicy(spec: object, managedFields: readonly JsonObject[] = []): KubeObject {
+  const metadata = { name: 'a', namespace: 'x', ...(managedFields.length === 0 ? {} : { managedFields }) };
+  return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec };
+}
+
+const fields = (...names: string[]): object => ({
+  'f:spec': Object.fromEntries(names.map((name) => [`f:${name}`, {}])),
+});
+const entry = (manager: string, operation: string, ...names: string[]): JsonObject =>
+  managedEntry(manager, operation, fields(...names), { apiVersion: 'networking.k8s.io/v1' });
+
+describe('policyTypes of a NetworkPolicy whose manifest has none', () => {
+  const bare = networkPolicy({ podSelector: {} });
+  const withEgress = networkPolicy({ podSelector: {}, egress: [{}] });
+  const both = ['Ingress', 'Egress'];
+  const ours = entry('argocd-controller', 'Update', 'podSelector', 'policyTypes', 'egress');
+
+  it.each([
+    ['egress rules that Git adds are enforced', withEgress, ['Ingress'], both],
+    ['egress rules that Git drops deny nothing any more', bare, both, ['Ingress']],
+    ['an empty list of types is none', networkPolicy({ podSelector: {}, policyTypes: [] }), both, ['Ingress']],
+  ])('follow the rules: %s', (_title, target, policyTypes, wanted) => {
+    const live = networkPolicy({ podSelector: {}, policyTypes }, [ours]);
+    for (const how of [rules, serverSide]) expect(diffObjects(target, live, how).paths).toContain('/spec/policyTypes');
+    expect(clientSideApplyPatch(target, live)?.body['spec']).toMatchObject({ policyTypes: wanted });
+    expect(serverSideTarget(target, live)).toMatchObject({ spec: { policyTypes: wanted } });
+  });
+
+  it.each([
+    ['live has them', bare, ['Ingress'], [ours]],
+    ['a person edited them', bare, both, [entry('kubectl-edit', 'Update', 'policyTypes')]],
+    ['another manager applied them', bare, both, [entry('team', 'Apply', 'policyTypes')]],
+    ['egress rules of another manager stay', bare, both, [entry('helm', 'Update', 'podSelector', 'egress')]],
+  ])('are left alone: %s', (_title, target, policyTypes, managedFields) => {
+    const live = networkPolicy({ podSelector: {}, policyTypes }, managedFields);
+    expect(diffObjects(target, live, serverSide).paths).toEqual([]);
+    expect(JSON.stringify(clientSideApplyPatch(target, live)?.body['spec'] ?? {})).not.toContain('policyTypes');
+    expect(serverSideTarget(target, live)).toEqual(target);
+  });
+
+  it('are not in last-applied, as Git has none', () => {
+    const live = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, [ours]);
+    const note = JSON.stringify(clientSideApplyPatch(withEgress, live)?.body['metadata']);
+    expect(note).toContain('egress');
+    expect(note).not.toContain('policyTypes');
+  });
+});
+
+describe('an empty list of addresses of a Service', () => {
+  it('leaves the allocated ones', () => {
+    const service = (spec: object): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'a', namespace: 'x' },
+      spec: { ports: [{ port: 80 }], ...spec },
+    });
+    const live = service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'], type: 'ClusterIP' });
+    const target = service({ clusterIPs: [], ipFamilies: [] });
+    for (const how of [rules, serverSide]) expect(diffObjects(target, live, how).paths).toEqual([]);
+  });
+});

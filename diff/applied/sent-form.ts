@@ -1,0 +1,81 @@
+import { deepEqual, isObject, ownMember } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import { fieldsOwned } from '../field-ownership/managed-fields.ts';
+import { isMainEntry, isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
+import { asStored } from '../normalize/defaults.ts';
+import { foldStringData } from '../normalize/secret.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/values.ts';
+
+/**
+ * The manifest as it is merged with live, so that it says what a creation of it would make:
+ *
+ * - `stringData` is part of `data`.
+ * - An empty list of addresses or families of a Service is left out: the server allocates them.
+ * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
+ *   The server chooses them once: otherwise egress rules that Git adds later are not enforced, and
+ *   those that it drops deny all traffic. Types that another manager set stay.
+ */
+export function sentForm(target: KubeObject, live: KubeObject | null): JsonObject {
+  const sent = foldStringData(asJson(target));
+  const spec = ownMember(sent, 'spec');
+  if (live === null || !isObject(spec)) return sent;
+  const [version, kind] = [textOf(ownMember(sent, 'apiVersion')), ownMember(sent, 'kind')];
+  if (version === 'v1' && kind === 'Service') return withSpec(sent, spec, withoutEmptyLists(spec));
+  if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
+  const types = typesToSend(target, spec, asJson(live));
+  return types === undefined ? sent : withMember(sent, 'spec', withMember(spec, 'policyTypes', types));
+}
+
+function withSpec(object: JsonObject, before: JsonObject, after: JsonObject): JsonObject {
+  return after === before ? object : withMember(object, 'spec', after);
+}
+
+function withoutEmptyLists(spec: JsonObject): JsonObject {
+  const empty = ['clusterIPs', 'ipFamilies'].filter((key) => isEmptyList(ownMember(spec, key)));
+  return empty.length === 0 ? spec : withoutMembers(spec, empty);
+}
+
+function isEmptyList(value: Json | undefined): boolean {
+  return isList(value) && value.length === 0;
+}
+
+function typesToSend(target: KubeObject, spec: JsonObject, live: JsonObject): Json | undefined {
+  const [type, present, given] = [schemaOf(target), ownMember(live, 'spec'), ownMember(spec, 'policyTypes') ?? null];
+  if (type === undefined || !isObject(present) || (given !== null && !isEmptyList(given))) return undefined;
+  const stored = asStored(withMember(asJson(target), 'spec', withoutMembers(spec, ['policyTypes'])), type);
+  const created = isObject(stored) ? ownMember(stored, 'spec') : undefined;
+  const types = isObject(created) ? ownMember(created, 'policyTypes') : undefined;
+  if (types === undefined || deepEqual(types, ownMember(present, 'policyTypes') ?? null)) return undefined;
+  return isSetByOthers(spec, live) ? undefined : types;
+}
+
+/**
+ * Whether egress rules of another manager stay, or another manager chose the types: by an apply, or
+ * by an edit. Whoever created the policy owns its selector or metadata too, and with them the
+ * server's choice.
+ */
+function isSetByOthers(spec: JsonObject, live: JsonObject): boolean {
+  const applied = fieldsOwned(live, (entry) => isMainEntry(entry, 'Apply') && !isOwnApply(entry));
+  const updated = fieldsOwned(
+    live,
+    (entry) => isMainEntry(entry, 'Update') && !isOwnUpdate(entry) && !isKubectl(entry),
+  );
+  const keepsEgress = (ownMember(spec, 'egress') ?? null) === null;
+  if (keepsEgress && [...applied, ...updated].some((fields) => owns(fields, 'egress'))) return true;
+  const edited = updated.filter(
+    (fields) => !owns(fields, 'podSelector') && ownMember(fields, 'f:metadata') === undefined,
+  );
+  return [...applied, ...edited].some((fields) => owns(fields, 'policyTypes'));
+}
+
+/** `kubectl apply` sets what is in last-applied. */
+function isKubectl(entry: JsonObject): boolean {
+  return ownMember(entry, 'manager') === 'kubectl-client-side-apply';
+}
+
+function owns(fields: JsonObject, key: string): boolean {
+  const spec = ownMember(fields, 'f:spec');
+  return isObject(spec) && ownMember(spec, `f:${key}`) !== undefined;
+}
