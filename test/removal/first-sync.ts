@@ -77,13 +77,24 @@ function isWithin({ live, fresh: created, before, target }: StatesInside): boole
   const fresh = created ?? (isObject(target) && Object.keys(target).length === 0 ? {} : undefined);
   if (deepEqual(live ?? null, fresh ?? null)) return true;
   if (live === undefined) return false;
-  if ((target ?? null) === null && before !== undefined && isPart(live, before)) return true;
+  if (target !== undefined && deepEqual(live, target)) return true;
+  if (((target ?? null) === null || isEmptyKeyedList(target, live)) && before !== undefined && isPart(live, before))
+    return true;
   if (isObject(live) && isObject(fresh)) {
     const inside = (value: Json | undefined, key: string): Json | undefined =>
       isObject(value) ? value[key] : undefined;
-    return Object.keys({ ...live, ...fresh }).every((key) =>
-      isWithin({ live: live[key], fresh: fresh[key], before: inside(before, key), target: inside(target, key) }),
+    const statesAt = (key: string): StatesInside => {
+      return { live: live[key], fresh: fresh[key], before: inside(before, key), target: inside(target, key) };
+    };
+    // A default stays away where another manager set what excludes it, as the source of a volume.
+    const hasForeign = Object.keys(live).some(
+      (key) => inside(target, key) === undefined && !deepEqual(live[key] ?? null, fresh[key] ?? null),
     );
+    const isExcluded = ({ live: now, target: wanted }: StatesInside): boolean =>
+      hasForeign && now === undefined && wanted === undefined;
+    return Object.keys({ ...live, ...fresh })
+      .map(statesAt)
+      .every((states) => isExcluded(states) || isWithin(states));
   }
   if (!isList(live) || !isList(fresh)) return false;
   const [old, wanted] = [before, target].map((list) => (isList(list) ? list : []));
@@ -95,6 +106,15 @@ function isWithin({ live, fresh: created, before, target }: StatesInside): boole
     live.every((item) => fresh.some((one) => isOneOf(item, one)) || (old ?? []).some((was) => isPart(item, was))) &&
     fresh.every((one) => live.some((item) => isOneOf(item, one)))
   );
+}
+
+const listKeys = ['name', 'containerPort', 'port', 'ip', 'mountPath', 'devicePath', 'topologyKey'];
+
+/** An empty list of items that have keys, or of finalizers, says nothing about items of others. */
+function isEmptyKeyedList(target: Json | undefined, live: Json): boolean {
+  if (!isList(target) || target.length > 0 || !isList(live)) return false;
+  const isKeyed = (item: Json): boolean => isObject(item) && listKeys.some((key) => item[key] !== undefined);
+  return live.every((item) => isKeyed(item) || (typeof item === 'string' && /^[a-z0-9.]+\/[a-z]+$/.test(item)));
 }
 
 /** Live may have lost fields that we removed. */

@@ -61,7 +61,7 @@ export class RemovalMatrix {
 
   async run(one: MatrixCase): Promise<Verdict> {
     this.#count += 1;
-    const [first, second] = [one.manifest, one.mutation.after()].map((object) =>
+    const [first, second] = [one.mutation.before(), one.mutation.after()].map((object) =>
       withMethod(this.#placed(object), one),
     ) as [KubeObject, KubeObject];
     const resource = this.#resource(first);
@@ -72,14 +72,11 @@ export class RemovalMatrix {
     try {
       live = await this.#begin(one.before, resource, first);
     } catch (error) {
+      if (error instanceof KubeConnectionError) throw error;
       return { outcome: 'invalid manifest', detail: messageOf(error) };
     }
     try {
       return await this.#judge(one, { target: second, live, fresh });
-    } catch (error) {
-      // The API server panics on some manifests, and closes the connection.
-      if (error instanceof KubeConnectionError) return { outcome: 'invalid manifest', detail: messageOf(error) };
-      throw error;
     } finally {
       await this.#remove(resource, live);
     }
@@ -182,18 +179,22 @@ function withMethod(target: KubeObject, { method, isAnnotated }: MatrixCase): Ku
 }
 
 /**
- * The server chooses imagePullPolicy once, from the first image, and no manager owns it. So where
- * the manifest lacks it, a changed image of an object that is not replaced leaves the old choice.
+ * The server chooses imagePullPolicy once, from the first image, and the labels of a Job without
+ * labels, from its template. No manager owns them. So where the manifest lacks them and the object
+ * is not replaced, the old choice stays.
  */
 function asJudged(
   { mutation: { path }, method }: Pick<MatrixCase, 'mutation' | 'method'>,
   objects: JudgedObjects,
 ): JudgedObjects {
   const steps = path.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  const target = jsonOf(objects.target);
   const policy = [...steps.slice(0, -1), 'imagePullPolicy'];
-  const isChosen = steps.at(-1) === 'image' && valueAtPath(jsonOf(objects.target), policy) === undefined;
-  if (!isChosen || isReplacement(method)) return objects;
-  const bare = (object: KubeObject): KubeObject => changedAt(jsonOf(object), policy, undefined) as KubeObject & Json;
+  const isPolicy = steps.at(-1) === 'image' && valueAtPath(target, policy) === undefined;
+  const isLabels = objects.target.kind === 'Job' && path.startsWith('spec.template.metadata.labels');
+  const chosen = isPolicy ? policy : ['metadata', 'labels'];
+  if (isReplacement(method) || !(isPolicy || (isLabels && valueAtPath(target, chosen) === undefined))) return objects;
+  const bare = (object: KubeObject): KubeObject => changedAt(jsonOf(object), chosen, undefined) as KubeObject & Json;
   return { now: bare(objects.now), fresh: bare(objects.fresh), before: bare(objects.before), target: objects.target };
 }
 

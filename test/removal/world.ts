@@ -1,6 +1,6 @@
 import { readOpenApi } from '#diff';
 import type { KindSchema } from '#diff';
-import { findResource } from '#kube';
+import { findResource, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { gkOf } from '#model';
 import type { LiveSchemas } from '#live';
@@ -56,13 +56,18 @@ export async function runMatrix(
   return tally;
 }
 
-/** A busy machine may time out a request of one case among thousands: it is run again. */
+/** A busy machine may break off a request of one case among thousands: it is run again. */
 async function judged(matrix: RemovalMatrix, one: MatrixCase): Promise<Verdict> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await matrix.run(one);
     } catch (error) {
-      if (!(error instanceof DeadlineExceeded) || attempt === maxAttempts) throw error;
+      const isBroken = error instanceof KubeConnectionError;
+      if (!isBroken && !(error instanceof DeadlineExceeded)) throw error;
+      if (attempt < maxAttempts) continue;
+      // The API server panics on some manifests, and closes the connection each time.
+      if (isBroken) return { outcome: 'invalid manifest', detail: error.message };
+      throw error;
     }
   }
 }
