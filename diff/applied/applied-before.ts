@@ -1,4 +1,4 @@
-import { isObject } from '#base';
+import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations } from '#model';
 import type { KubeObject } from '#model';
@@ -9,7 +9,7 @@ import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
 import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
-import { shapeFromManagedFields } from '../field-ownership/shape.ts';
+import { listItemStep, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { mergeValues } from '../field-ownership/structured-merge.ts';
 import { lastAppliedText } from '../patch/last-applied.ts';
@@ -19,7 +19,7 @@ import { withServerValues } from '../normalize/server-values.ts';
 import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { withTwins } from '../schema/twins.ts';
-import { asJson } from '../shared/values.ts';
+import { asJson, isList } from '../shared/values.ts';
 import { sentForm } from './sent-form.ts';
 import { droppedAt } from './dropped.ts';
 import type { DroppedPart } from './dropped.ts';
@@ -61,7 +61,26 @@ export function withDropped(
   dropped: JsonObject | undefined,
   shape: () => OwnershipShape,
 ): JsonObject | undefined {
-  return dropped === undefined ? manifest : (mergeValues(manifest ?? {}, dropped, shape()) as JsonObject);
+  if (dropped === undefined || manifest === undefined) return dropped ?? manifest;
+  const known = shape();
+  return mergeValues(manifest, withoutBlanks(dropped, manifest, known), known) as JsonObject;
+}
+
+/**
+ * Items of a list that lost nothing are empty, so that the others keep their index. Where last-applied
+ * has the list, items are merged into it by their keys instead.
+ */
+function withoutBlanks(dropped: Json, manifest: Json | undefined, shape: OwnershipShape): Json {
+  if (isList(dropped) && isList(manifest) && shape.listKeys !== undefined) {
+    const items = dropped.filter((item) => !isObject(item) || Object.keys(item).length > 0);
+    const known = new Map(manifest.map((item) => [listItemStep(item, shape), item]));
+    return items.map((item) => withoutBlanks(item, known.get(listItemStep(item, shape)), shape.items()));
+  }
+  if (!isObject(dropped) || !isObject(manifest)) return dropped;
+  const entries = Object.entries(dropped).map(([key, value]) => {
+    return [key, withoutBlanks(value ?? null, ownMember(manifest, key), shape.member(key))] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The manifest that the target is compared with to find what it dropped. */

@@ -1,5 +1,5 @@
 import { DriftlessError, isObject, ownMember } from '#base';
-import type { JsonObject } from '#base';
+import type { Json, JsonObject } from '#base';
 import { annotations } from '#model';
 import type { KubeObject } from '#model';
 import { fieldOwnersOf, unionOf } from '../field-ownership/field-owners.ts';
@@ -9,14 +9,14 @@ import { knownShape, shapeForManagedFields } from '../field-ownership/known-shap
 import { fieldsOwned, withoutManaged } from '../field-ownership/managed-fields.ts';
 import { isOwnEntry, updatedFields } from '../field-ownership/own-entries.ts';
 import { removeFields } from '../field-ownership/prune.ts';
-import { fieldSetOf, shapeFromManagedFields } from '../field-ownership/shape.ts';
+import { fieldSetOf, listItemStep, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { mergeValues } from '../field-ownership/structured-merge.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
 import { normalizeSecret, normalizeTracking } from '../normalize/normalize.ts';
 import { removeSteps } from '../shared/removal.ts';
-import { asJson, asKube, textOf, withoutNulls } from '../shared/values.ts';
+import { asJson, asKube, isList, textOf, withoutNulls } from '../shared/values.ts';
 import { preparer } from './prepare.ts';
 import { compareStates } from './result.ts';
 import type { DiffResult } from './result.ts';
@@ -63,7 +63,8 @@ export function diffDryRun(
   const ignored = ignoredInDiff(target, rules);
   const present = asJson(normalizeTracking(target, live, tracking));
   const answer = asJson(normalizeTracking(target, predicted, tracking));
-  const after = mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(answer, present, rules);
+  const after =
+    mutations === 'included' || ownsNothing(target) ? answer : withoutMutations(asJson(target), answer, present, rules);
   const trusted = withoutManaged(after, present, ignored.managers, () => shapeForManagedFields(target, present, rules));
   const prepare = preparer(rules.settings, ignored);
   const sides = repeatUntilNoNewFault(ignored, () => ({
@@ -87,7 +88,7 @@ function ownsNothing(target: KubeObject): boolean {
  * changes in the response come from webhooks and are dropped, unless they contain a field of ours
  * (gitops-engine/pkg/diff removeWebhookMutation).
  */
-function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRules): JsonObject {
+function withoutMutations(target: JsonObject, predicted: JsonObject, live: JsonObject, rules: DiffRules): JsonObject {
   const all = fieldsOwned(predicted, () => true);
   // The API server records no managed fields for some kinds, such as CertificateSigningRequest.
   if (all.length === 0 && fieldsOwned(live, () => true).length === 0) return predicted;
@@ -116,7 +117,36 @@ function withoutMutations(predicted: JsonObject, live: JsonObject, rules: DiffRu
   // A map or list that was empty in live and has content now is not gone.
   const gone = pathsWithout(fieldSetOf(live, shape), stays, shape);
   const after = withoutNulls(removeFields(mergeValues(live, applied, shape), gone, shape));
-  return isObject(after) ? after : live;
+  if (!isObject(after)) return live;
+  return inOrderOf({ after, predicted, target }, shape) as JsonObject;
+}
+
+/** Nobody owns the order of items: one that the manifest asks for is ours, whoever owns the items. */
+function inOrderOf(
+  { after, predicted, target }: Readonly<Record<'after' | 'predicted' | 'target', Json>>,
+  shape: OwnershipShape,
+): Json {
+  if (isObject(after) && isObject(predicted) && isObject(target)) {
+    const entries = Object.entries(after).map(([key, value]) => {
+      const [answer, wanted] = [ownMember(predicted, key), ownMember(target, key)];
+      if (value === undefined || answer === undefined || wanted === undefined) return [key, value ?? null] as const;
+      return [key, inOrderOf({ after: value, predicted: answer, target: wanted }, shape.member(key))] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+  if (!isList(after) || !isList(predicted) || !isList(target) || shape.listKeys === undefined) return after;
+  const stepOf = (item: Json): string => listItemStep(item, shape);
+  const [answers, wanted] = [predicted, target].map((list) => new Map(list.map((item) => [stepOf(item), item])));
+  const places = new Map([...(answers ?? [])].map(([step], i) => [step, i]));
+  const asked = [...(wanted ?? [])].flatMap(([step]) => places.get(step) ?? []);
+  const items = after.map((item) => {
+    const [answer, want] = [answers?.get(stepOf(item)), wanted?.get(stepOf(item))];
+    if (answer === undefined || want === undefined) return item;
+    return inOrderOf({ after: item, predicted: answer, target: want }, shape.items());
+  });
+  if (asked.some((place, i) => place < (asked[i - 1] ?? 0))) return items;
+  const placeOf = (item: Json): number => places.get(stepOf(item)) ?? places.size;
+  return items.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** Counts a value as owned of which any part is. */

@@ -37,7 +37,23 @@ function reportUnsupported(report: FieldErrorReport, schema: OpenApiSchema, valu
 function validateItems(report: FieldErrorReport, schema: OpenApiSchema, value: readonly Json[], path: string): void {
   const { items } = schema;
   if (items === undefined) return;
-  value.forEach((item, i) => validateEnums(report, items, item, `${path}[${i}]`));
+  value.forEach((item, i) => {
+    validateKeys(report, schema, item, `${path}[${i}]`);
+    validateEnums(report, items, item, `${path}[${i}]`);
+  });
+}
+
+/** Lists whose items may be without a name. */
+const namelessItems = /(?:^|[.])(?:imagePullSecrets|secrets)\[[0-9]+\]$/;
+
+/** An item of a keyed list needs each key that is a text. */
+function validateKeys(report: FieldErrorReport, schema: OpenApiSchema, item: Json, path: string): void {
+  if (!isObject(item) || namelessItems.test(path)) return;
+  for (const key of schema['x-kubernetes-list-map-keys'] ?? []) {
+    const here = `${path}.${key}`;
+    const isText = schema.items?.properties?.[key]?.type === 'string';
+    if (isText && (item[key] ?? '') === '' && !report.errors.some(({ field }) => field === here)) report.required(here);
+  }
 }
 
 function memberSchema(schema: OpenApiSchema, key: string): OpenApiSchema {
