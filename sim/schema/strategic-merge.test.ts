@@ -22,6 +22,7 @@ function patched(base: Json, patch: Json): Json | undefined {
   );
 }
 
+const port = (containerPort: number, protocol: string): Json => ({ containerPort, protocol });
 const ab: Json = {
   containers: [
     { name: 'a', image: '1' },
@@ -53,6 +54,12 @@ describe('strategic merge patch', () => {
           { name: 'b', image: '2' },
         ],
       },
+    ],
+    [
+      'keeps equal keys of a list that the object lacks',
+      { containers: [{ name: 'a', image: '1' }] },
+      { containers: [{ name: 'a', ports: [port(80, 'TCP'), port(80, 'UDP')] }] },
+      { containers: [{ name: 'a', image: '1', ports: [port(80, 'TCP'), port(80, 'UDP')] }] },
     ],
     [
       'deletes an item',

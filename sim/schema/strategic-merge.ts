@@ -85,7 +85,9 @@ function mergeListMember(
   patch: readonly Json[],
 ): MutableJson {
   const strategy = schema?.['x-kubernetes-patch-strategy'] ?? '';
-  if (!strategy.split(',').includes('merge')) return patch.map(withoutDirectives);
+  // A list that the object lacks is as in the patch: equal keys stay.
+  const isNew = original === undefined || original === null;
+  if (isNew || !strategy.split(',').includes('merge')) return withoutDirectives(patch);
   const list = Array.isArray(original) ? (original as readonly Json[]) : [];
   const key = schema?.['x-kubernetes-patch-merge-key'];
   if (key === undefined) {

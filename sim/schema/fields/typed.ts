@@ -73,6 +73,8 @@ class FieldComparer {
     const shape = after ?? before;
     if (shape === undefined) return;
     const sameKind = before === undefined || after === undefined || before.kind === after.kind;
+    // A list that becomes a map is modified, with everything in the map.
+    if (!sameKind && after.kind !== 'leaf') this.#inside(after, { before: undefined, after: pair.after }, path);
     if (!sameKind || shape.kind === 'leaf' || (isBare(pair.before) && isBare(pair.after))) {
       this.#leaf(pair, path);
       return;
