@@ -1,5 +1,6 @@
 import { DriftlessError } from '#base';
-import { adoptFields, clientSideManagers, managersToAdopt } from '#diff';
+import { adoptFields, clientSideManagers, kindKey, lacksManagedFields, managersToAdopt, readOpenApi } from '#diff';
+import type { KindSchema } from '#diff';
 import { isConflict, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
 import { fieldManager, refOf } from '#model';
@@ -69,6 +70,20 @@ export async function migrateAfterApply(
   }
 }
 
+/** The published schema, where the migration needs it; undefined, too, if the server has none. */
+async function schemaFor(client: KubeClient, live: KubeObject, signal: AbortSignal): Promise<KindSchema | undefined> {
+  if (!lacksManagedFields(live)) return undefined;
+  const path = live.apiVersion.includes('/') ? `apis/${live.apiVersion}` : `api/${live.apiVersion}`;
+  try {
+    const hash = (await client.openApiIndex({ signal })).get(path);
+    if (hash === undefined) return undefined;
+    return readOpenApi(await client.openApiDocument(path, hash, { signal })).get(kindKey(live));
+  } catch (error) {
+    if (error instanceof KubeApiError) return undefined;
+    throw error;
+  }
+}
+
 /** Returns the migrated object; undefined when there is nothing to migrate any more. */
 async function migrateManagers(
   deps: MigrationDeps,
@@ -79,7 +94,8 @@ async function migrateManagers(
   const { resource, name } = place;
   for (let attempt = 1; ; attempt += 1) {
     const live = await deps.read(resource, name, signal);
-    const body = live === null ? undefined : adoptFields(live, from);
+    const published = live === null ? undefined : await schemaFor(deps.client, live, signal);
+    const body = live === null ? undefined : adoptFields(live, from, published);
     if (body === undefined) return undefined;
     try {
       return await deps.write(signal, (call) =>

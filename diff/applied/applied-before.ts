@@ -67,8 +67,8 @@ export function withDropped(
 }
 
 /**
- * Items of a list that lost nothing are empty, so that the others keep their index. Where last-applied
- * has the list, items are merged into it by their keys instead.
+ * Items of a list that lost nothing are empty, so that the others keep their index. Where
+ * last-applied has the list, items are merged into it by their keys instead.
  */
 function withoutBlanks(dropped: Json, manifest: Json | undefined, shape: OwnershipShape): Json {
   if (isList(dropped) && isList(manifest) && shape.listKeys !== undefined) {

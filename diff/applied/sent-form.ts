@@ -12,7 +12,7 @@ import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/va
  * The manifest as it is merged with live, so that it says what a creation of it would make:
  *
  * - `stringData` is part of `data`.
- * - An empty list of addresses or families of a Service is left out: the server allocates them.
+ * - An empty list of addresses or families of a Service is live's: the server allocates them.
  * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
  *   The server chooses them once: otherwise egress rules that Git adds later are not enforced, and
  *   those that it drops deny all traffic. Types that another manager set stay.
@@ -22,7 +22,8 @@ export function sentForm(target: KubeObject, live: KubeObject | null): JsonObjec
   const spec = ownMember(sent, 'spec');
   if (live === null || !isObject(spec)) return sent;
   const [version, kind] = [textOf(ownMember(sent, 'apiVersion')), ownMember(sent, 'kind')];
-  if (version === 'v1' && kind === 'Service') return withSpec(sent, spec, withoutEmptyLists(spec));
+  if (version === 'v1' && kind === 'Service')
+    return withSpec(sent, spec, withAllocated(spec, ownMember(asJson(live), 'spec')));
   if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
   const types = typesToSend(target, spec, asJson(live));
   return types === undefined ? sent : withMember(sent, 'spec', withMember(spec, 'policyTypes', types));
@@ -32,9 +33,10 @@ function withSpec(object: JsonObject, before: JsonObject, after: JsonObject): Js
   return after === before ? object : withMember(object, 'spec', after);
 }
 
-function withoutEmptyLists(spec: JsonObject): JsonObject {
+function withAllocated(spec: JsonObject, live: Json | undefined): JsonObject {
+  if (!isObject(live)) return spec;
   const empty = ['clusterIPs', 'ipFamilies'].filter((key) => isEmptyList(ownMember(spec, key)));
-  return empty.length === 0 ? spec : withoutMembers(spec, empty);
+  return empty.reduce((filled, key) => withMember(filled, key, ownMember(live, key) ?? []), spec);
 }
 
 function isEmptyList(value: Json | undefined): boolean {

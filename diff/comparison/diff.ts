@@ -141,7 +141,7 @@ function predictServerSide(
   rules: DiffRules,
 ): readonly [predicted: JsonObject, observed: JsonObject] {
   const published = rules.schemas?.get(kindKey(asKube(target)));
-  const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom);
+  const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom, published);
   const owners = fieldOwnersOf(adopted);
   const type = schemaOf(asKube(target));
   const known = (): OwnershipShape =>

@@ -20,7 +20,7 @@ describe('adoptFields and clientSideManagers', () => {
     const live = object(managedEntry(kubectl, 'Update', data('f:a'), { time: 't' }), other);
     expect(adoptFields(live, [kubectl])).toEqual([
       {
-        op: 'replace',
+        op: 'add',
         path: '/metadata/managedFields',
         value: [managedEntry(ours, 'Apply', data('f:a'), { time: 't' }), other],
       },
@@ -64,6 +64,45 @@ describe('adoptFields and clientSideManagers', () => {
       managedEntry(ours, 'Apply', data('f:a')),
     ]);
     expect(after({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })).toBeUndefined();
+  });
+
+  it('leaves to before-first-apply only what we do not apply', () => {
+    const nobody = 'before-first-apply';
+    const own = managedEntry(ours, 'Apply', data('f:a', 'f:c'));
+    expect(after(object(own, managedEntry(nobody, 'Update', { ...data('f:a', 'f:b'), 'f:x': {} })))).toEqual([
+      own,
+      managedEntry(nobody, 'Update', { 'f:data': { 'f:b': {} }, 'f:x': {} }),
+    ]);
+    expect(after(object(own, managedEntry(nobody, 'Update', { 'f:data': { 'f:a': {} } })))).toEqual([own]);
+    expect(after(object(own, managedEntry(nobody, 'Update', { 'f:data': { 'f:b': {} } })))).toBeUndefined();
+    expect(adoptFields(object(own, managedEntry(nobody, 'Update', data('f:a'))), [])).toBeUndefined();
+  });
+
+  it('takes what last-applied says of an object without managed fields', () => {
+    const note = 'kubectl.kubernetes.io/last-applied-configuration';
+    const stored = (applied: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'a', resourceVersion: '7', annotations: { [note]: applied, other: 'x' } },
+      spec: { ports: [{ port: 80, protocol: 'TCP' }], clusterIP: '10.0.0.1' },
+    });
+    const applied = { metadata: { name: 'a', labels: { l: '1' } }, spec: { ports: [{ port: 80 }] } };
+    const text = JSON.stringify({ apiVersion: 'v1', kind: 'Service', ...applied });
+    const port = { '.': {}, 'f:port': {} };
+    expect(after(stored(text))).toEqual([
+      managedEntry(ours, 'Apply', {
+        'f:metadata': { 'f:labels': { 'f:l': {} }, 'f:annotations': { [`f:${note}`]: {} } },
+        'f:spec': { 'f:ports': { 'k:{"port":80,"protocol":"TCP"}': port } },
+      }),
+    ]);
+    expect(adoptFields(stored(text), [])).toBeUndefined();
+    expect(after(stored('{'))).toBeUndefined();
+    expect(after(stored(text.replace('"a"', '"b"')))).toBeUndefined();
+  });
+
+  it('never takes over before-first-apply, which owns what others set', () => {
+    const note = { 'f:metadata': { 'f:annotations': { 'f:kubectl.kubernetes.io/last-applied-configuration': {} } } };
+    expect(clientSideManagers(object(managedEntry('before-first-apply', 'Update', note)))).toEqual([]);
   });
 
   it('finds the managers of the last-applied annotation', () => {

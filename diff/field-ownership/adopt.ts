@@ -2,10 +2,16 @@ import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, fieldManager, jsonOf } from '#model';
 import type { KubeObject } from '#model';
-import { isList, textOf } from '../shared/values.ts';
+import { readLastApplied } from '../applied/read-last-applied.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { isList, textOf, withoutMembers } from '../shared/values.ts';
 import { unionOf } from './field-owners.ts';
+import { selectPaths } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { asStoredFields, isMainEntry, isOwnApply, isOwnUpdate, isSecret } from './own-entries.ts';
+import type { KindSchema } from './open-api.ts';
+import { asStoredFields, isMainEntry, isOfNobody, isOwnApply, isOwnUpdate, isSecret } from './own-entries.ts';
+import { fieldSetOf, shapeOfType, unknownShape } from './shape.ts';
+import type { OwnershipShape } from './shape.ts';
 
 /**
  * Returns a JSON patch that moves fields from client-side entries to the server-side apply entry of
@@ -14,37 +20,95 @@ import { asStoredFields, isMainEntry, isOwnApply, isOwnUpdate, isSecret } from '
  * resourceVersion of `live`, so a concurrent write makes it fail with a conflict.
  *
  * Differences: it moves our own creations and replacements too, and what we applied as `stringData`
- * of a Secret becomes `data`, where the server stored it; otherwise those fields stay forever.
+ * of a Secret becomes `data`, where the server stored it. Of `before-first-apply`, the name for
+ * whatever an object without managed fields had, it takes what we apply. Otherwise those fields
+ * stay forever.
  *
  * @param from the managers whose `Update` entries of the main resource are removed.
+ * @param published the schema of a custom resource {@link lacksManagedFields}.
  */
-export function adoptFields(live: KubeObject, from: readonly string[]): Json | undefined {
-  const after = adoptedEntries(live, from);
+export function adoptFields(live: KubeObject, from: readonly string[], published?: KindSchema): Json | undefined {
+  const after = adoptedEntries(live, from, published);
   if (after === undefined) return undefined;
   return [
-    { op: 'replace', path: '/metadata/managedFields', value: after },
+    { op: 'add', path: '/metadata/managedFields', value: after },
     { op: 'replace', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
   ];
 }
 
 /** The managed fields after {@link adoptFields}; undefined when there is nothing to move. */
-export function adoptedEntries(live: KubeObject, from: readonly string[]): readonly Json[] | undefined {
+export function adoptedEntries(
+  live: KubeObject,
+  from: readonly string[],
+  published?: KindSchema,
+): readonly Json[] | undefined {
   const entries = entriesOf(live);
+  if (entries.length === 0) return from.length === 0 ? undefined : entriesOfLastApplied(live, published);
   const isFrom = (entry: JsonObject): boolean =>
     isMainEntry(entry, 'Update') && from.includes(textOf(ownMember(entry, 'manager')));
   const known = entries.findIndex(isOwnApply);
   const isStale = isSecret(live) && Object.hasOwn(fieldsIn(entries[known]), 'f:stringData');
-  if (!isStale && !entries.some(isFrom)) return undefined;
+  const shared = from.length === 0 ? undefined : sharedWithNobody(entries);
+  if (!isStale && shared === undefined && !entries.some(isFrom)) return undefined;
   const at = known < 0 ? entries.findIndex(isFrom) : known;
   const version = ownMember(entries[at] ?? {}, 'apiVersion');
   const others = entries.filter(
     (entry) => isFrom(entry) && deepEqual(ownMember(entry, 'apiVersion') ?? '', version ?? ''),
   );
-  return entries.flatMap((entry, i): Json[] => {
+  return entries.flatMap((entry, i): readonly Json[] => {
+    if (entry === shared?.entry) return shared.left;
     if (i !== at) return isFrom(entry) ? [] : [entry];
     const fields = [entry, ...others].map(fieldsIn).map((one) => (isSecret(live) ? asStoredFields(one) : one));
     return [{ ...entry, manager: fieldManager, operation: 'Apply', fieldsV1: fieldsV1Of(unionOf(fields)) }];
   });
+}
+
+/**
+ * An entry for what last-applied says, for an object whose managed fields were trimmed. Without it,
+ * the first apply makes all of live fields of `before-first-apply`: what Git drops would stay, and
+ * a migration of that manager would remove what others set (argo-cd 28736).
+ */
+function entriesOfLastApplied(live: KubeObject, published: KindSchema | undefined): readonly Json[] | undefined {
+  const { manifest } = readLastApplied(live);
+  if (manifest === undefined) return undefined;
+  const { annotations: notes, labels } = (ownMember(manifest, 'metadata') ?? {}) as JsonObject;
+  const metadata = {
+    ...(isObject(labels) ? { labels } : {}),
+    annotations: { ...(isObject(notes) ? notes : {}), [annotations.lastApplied]: '' },
+  };
+  const fields = fieldSetOf(
+    { ...withoutMembers(manifest, ['apiVersion', 'kind', 'status']), metadata },
+    published?.shape ?? shapeOf(live),
+  );
+  const entry = { manager: fieldManager, operation: 'Apply', apiVersion: live.apiVersion, fieldsType: 'FieldsV1' };
+  return [{ ...entry, fieldsV1: fieldsV1Of(fields) }];
+}
+
+/** Whether the migration needs the published schema: a custom resource without managed fields. */
+export function lacksManagedFields(live: KubeObject): boolean {
+  return entriesOf(live).length === 0 && schemaOf(live) === undefined;
+}
+
+function shapeOf(live: KubeObject): OwnershipShape {
+  const type = schemaOf(live);
+  return type === undefined ? unknownShape : shapeOfType(type);
+}
+
+/** The entry of `before-first-apply` without what we apply; undefined: nothing in common. */
+function sharedWithNobody(
+  entries: readonly JsonObject[],
+): { readonly entry: JsonObject; readonly left: readonly JsonObject[] } | undefined {
+  const entry = entries.find((one) => isMainEntry(one, 'Update') && isOfNobody(one));
+  if (entry === undefined) return undefined;
+  const ours = unionOf(entries.filter(isOwnApply).map(fieldsIn));
+  const fields = unionOf([fieldsIn(entry)]);
+  if (isEmptySet(selectPaths(fields, [ours, undefined], (isOurs) => isOurs))) return undefined;
+  const left = selectPaths(fields, [ours, undefined], (isOurs) => !isOurs);
+  return { entry, left: isEmptySet(left) ? [] : [{ ...entry, fieldsV1: fieldsV1Of(left) }] };
+}
+
+function isEmptySet({ member, children }: FieldSet): boolean {
+  return !member && children.size === 0;
 }
 
 /**
@@ -63,8 +127,12 @@ export function isMigrated(live: KubeObject, adoptFrom: string | undefined): boo
 }
 
 /** The live object after the migration that precedes a server-side apply. */
-export function withAdoptedFields(live: KubeObject, adoptFrom: string | undefined): JsonObject {
-  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom));
+export function withAdoptedFields(
+  live: KubeObject,
+  adoptFrom: string | undefined,
+  published: KindSchema | undefined,
+): JsonObject {
+  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom), published);
   const whole = jsonOf(live) as JsonObject;
   if (entries === undefined) return whole;
   return { ...whole, metadata: { ...(whole['metadata'] as JsonObject), managedFields: entries } };
@@ -76,7 +144,7 @@ export function withAdoptedFields(live: KubeObject, adoptFrom: string | undefine
  */
 export function clientSideManagers(live: KubeObject): readonly string[] {
   const noted = entriesOf(live).filter((entry) => {
-    if (!isMainEntry(entry, 'Update')) return false;
+    if (!isMainEntry(entry, 'Update') || isOfNobody(entry)) return false;
     const path = ['f:metadata', 'f:annotations', `f:${annotations.lastApplied}`];
     const found = path.reduce<Json | undefined>(
       (value, step) => (isObject(value) ? ownMember(value, step) : undefined),

@@ -39,7 +39,12 @@ export function asStoredFields(fields: JsonObject): JsonObject {
 
 /** The fields of all other managers, and of subresources. */
 export function foreignFields(live: JsonObject): readonly JsonObject[] {
-  return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isOwnUpdate(entry));
+  return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isOwnUpdate(entry) && !isOfNobody(entry));
+}
+
+/** The API server's entry for what an object without managed fields had before its first apply. */
+export function isOfNobody(entry: JsonObject): boolean {
+  return ownMember(entry, 'manager') === 'before-first-apply';
 }
 
 /** Whether we have applied, created or patched the object, as far as its managed fields tell. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient } from '#kube';
 import { gkOf } from '#model';
@@ -167,11 +168,77 @@ describe.each(methods)('public reports, on a real API server, applied with %s', 
     expect((stored as { readonly strategy: unknown }).strategy).toEqual({ type: 'Recreate' });
   });
 
+  it('the types of a NetworkPolicy follow its egress rules, added and dropped', async () => {
+    const policy = (own: object) => (): KubeObject =>
+      manifest('networking.k8s.io/v1', 'NetworkPolicy', { spec: { podSelector: {}, ...own } });
+    const rules = { egress: [{ ports: [{ port: 53 }] }] };
+    const more = await applied({ first: method, method, before: policy({}), after: policy(rules) });
+    expect(more['spec']).toMatchObject({ policyTypes: ['Ingress', 'Egress'] });
+    const less = await applied({ first: method, method, before: policy(rules), after: policy({}) });
+    expect(less['spec']).toEqual({ podSelector: {}, policyTypes: ['Ingress'] });
+  });
+
   it('a DaemonSet with an empty map of annotations comes to rest (vectordotdev/helm-charts 435)', async () => {
     const before = (): KubeObject => workload('DaemonSet', {}, {}, { annotations: { note: 'x' } });
     const after = (): KubeObject => workload('DaemonSet', {}, {}, { annotations: {} });
     const stored = await applied({ first: method, method, before, after });
     expect(stored.metadata.annotations).not.toHaveProperty('note');
+  });
+});
+
+describe.each(['server', 'replace'] as const)('an object without managed fields, applied with %s', (method) => {
+  it('loses nothing by a guess, and what is recorded since is removed', async () => {
+    count += 1;
+    const sync = new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
+    const targets = [{ a: '1', b: '2', c: '3' }, { a: '1', c: '3' }, { a: '2', c: '3' }, { a: '2' }].map((data) =>
+      sync.target(config(data)),
+    );
+    const [first, dropped, changed, last] = targets as [KubeObject, KubeObject, KubeObject, KubeObject];
+    const live = await sync.sync(first, null, method);
+    const { name = '', namespace = '' } = live.metadata;
+    const trimmed = await client.patch(
+      await resourceOf(live),
+      { name, namespace },
+      { type: 'merge', body: { metadata: { managedFields: [{}] } } },
+      { signal, fieldManager: 'operator' },
+    );
+    expect(trimmed.metadata.managedFields ?? []).toEqual([]);
+    for (const kind of ['local', 'server'] as const)
+      expect((await sync.compare(dropped, trimmed, { method, kind })).pairs[0]?.diff.paths ?? []).not.toContain(
+        '/data',
+      );
+    const recorded = await sync.sync(changed, trimmed, method);
+    expect(recorded['data']).toEqual(method === 'server' ? { a: '2', b: '2', c: '3' } : { a: '2', c: '3' });
+    expect((await sync.sync(last, recorded, method))['data']).not.toHaveProperty('c');
+  });
+});
+
+describe('an object that kubectl applied, without managed fields (argo-cd 28736)', () => {
+  it('keeps what others set when it is applied server-side, and loses what Git drops', async () => {
+    count += 1;
+    const sync = new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
+    const [first, dropped] = [{ a: '1', b: '2' }, { a: '1' }].map((data) => sync.target(config(data)));
+    const resource = await resourceOf(first!);
+    const live = await createWith(client, 'kubectl apply', { resource, object: first!, signal });
+    const { name = '', namespace = '' } = live.metadata;
+    const change = { data: { other: 'x' }, metadata: { annotations: { 'team/note': 'y' } } };
+    const patch = (body: JsonObject): Promise<KubeObject> =>
+      client.patch(resource, { name, namespace }, { type: 'merge', body }, { signal, fieldManager: 'operator' });
+    await patch(change);
+    const trimmed = await patch({ metadata: { managedFields: [{}] } });
+    expect(trimmed.metadata.managedFields ?? []).toEqual([]);
+    for (const kind of ['local', 'server'] as const) {
+      const { syncStatus } = await sync.compare(dropped!, trimmed, { method: 'server', kind });
+      expect(syncStatus.status).toBe('OutOfSync');
+    }
+    let stored = trimmed;
+    for (let i = 0; i < 3; i += 1) stored = await sync.sync(dropped!, stored, 'server');
+    expect(stored['data']).toEqual({ a: '1', other: 'x' });
+    expect(stored.metadata.annotations).toMatchObject({ 'team/note': 'y' });
+    for (const kind of ['local', 'server'] as const) {
+      const { syncStatus } = await sync.compare(dropped!, stored, { method: 'server', kind });
+      expect(syncStatus.status).toBe('Synced');
+    }
   });
 });
 

@@ -6,14 +6,16 @@ import type { ApiResource, KubeObject } from '#model';
 import { isList } from '../e2e/kinds/index.ts';
 import type { SyncMethod } from '../../controller/testing/index.ts';
 
-/** The tool that created an object before Driftless synced it. */
-export type OtherTool = 'kubectl apply' | 'kubectl apply --server-side' | 'Argo CD' | 'Argo CD Replace' | 'Helm';
+/** The tool that created an object before Driftless synced it; `trimmed`: without managed fields. */
+export type OtherTool =
+  'kubectl apply' | 'kubectl apply, trimmed' | 'kubectl apply --server-side' | 'Argo CD' | 'Argo CD Replace' | 'Helm';
 
 /** How an object is synced first. */
 export type FirstSync = SyncMethod | OtherTool;
 
 export const otherTools: readonly OtherTool[] = [
   'kubectl apply',
+  'kubectl apply, trimmed',
   'kubectl apply --server-side',
   'Argo CD',
   'Argo CD Replace',
@@ -25,6 +27,7 @@ const foreign: ReadonlySet<FirstSync> = new Set(['kubectl apply --server-side', 
 
 const managers: Readonly<Record<OtherTool, string>> = {
   'kubectl apply': 'kubectl-client-side-apply',
+  'kubectl apply, trimmed': 'kubectl-client-side-apply',
   'kubectl apply --server-side': 'kubectl',
   'Argo CD': 'argocd-controller',
   'Argo CD Replace': 'argocd-application-controller',
@@ -50,8 +53,12 @@ export async function createWith(
     const { name = '', namespace = '' } = object.metadata;
     return client.patch(resource, { name, namespace }, { type: 'apply', body: object }, options);
   }
-  const isAnnotated = tool === 'kubectl apply' || tool === 'Argo CD';
-  return client.create(resource, isAnnotated ? withLastApplied(object) : object, options);
+  const isAnnotated = tool !== 'Argo CD Replace' && tool !== 'Helm';
+  const stored = await client.create(resource, isAnnotated ? withLastApplied(object) : object, options);
+  if (tool !== 'kubectl apply, trimmed') return stored;
+  const { name = '', namespace = '' } = object.metadata;
+  const body = { metadata: { managedFields: [{}] } };
+  return client.patch(resource, { name, namespace }, { type: 'merge', body }, options);
 }
 
 /** Contents: live now and before the sync, after a creation of the manifest, and the manifest. */

@@ -191,7 +191,7 @@ function asJudged(
   const target = jsonOf(objects.target);
   const policy = [...steps.slice(0, -1), 'imagePullPolicy'];
   const isPolicy = steps.at(-1) === 'image' && valueAtPath(target, policy) === undefined;
-  const isLabels = objects.target.kind === 'Job' && path.startsWith('spec.template.metadata.labels');
+  const isLabels = objects.target.kind === 'Job' && path.startsWith('spec.template.metadata');
   const chosen = isPolicy ? policy : ['metadata', 'labels'];
   if (isReplacement(method) || !(isPolicy || (isLabels && valueAtPath(target, chosen) === undefined))) return objects;
   const bare = (object: KubeObject): KubeObject => changedAt(jsonOf(object), chosen, undefined) as KubeObject & Json;
