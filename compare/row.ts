@@ -3,6 +3,7 @@ import {
   applyMethodOf,
   diffDryRun,
   diffObjects,
+  displacedItemsPatch,
   isMigrated,
   lacksAppliedRecord,
   readsOwnership,
@@ -190,7 +191,7 @@ export function dryRunPairs(resources: readonly RowFacts[], rules: RowRules): re
     if (target === null || live === null || unread || isAnyHook(live)) return [];
     const present = liveIdentity(live);
     const method = applyMethodOf(target, live, how);
-    if (method === 'server' && isMigrated(live, how.adoptFrom)) return [];
+    if (isPreparedByWrites(target, live, how)) return [];
     const id = present === undefined ? undefined : `${objectHash(target)} ${present} ${method}`;
     return [{ key: keyOf(live), target, live, id, method }];
   });
@@ -319,9 +320,7 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
   if (serverSideDiff === undefined || target === null || live === null)
     return { diff: diffLocally(), refused: undefined };
   const how = diffRules(rules);
-  // A dry run cannot follow the migration of managed fields that the sync sends first.
-  if (applyMethodOf(target, live, how) === 'server' && isMigrated(live, how.adoptFrom))
-    return { diff: diffLocally(), refused: undefined };
+  if (isPreparedByWrites(target, live, how)) return { diff: diffLocally(), refused: undefined };
   const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? notAskedOutcome;
   if ('refused' in outcome && outcome.final === true)
     return { diff: { ...diffLocally(), modified: true }, refused: undefined, refusedChange: outcome.refused };
@@ -334,6 +333,12 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
     if (isStoredAnyway(error, applyMethodOf(target, live, how))) return { diff: diffLocally(), refused: undefined };
     return { diff: same, refused: refusalMessage(target, error.message) };
   }
+}
+
+/** Before its server-side apply, the sync sends other writes, which a dry run cannot follow. */
+function isPreparedByWrites(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
+  if (applyMethodOf(target, live, how) !== 'server') return false;
+  return isMigrated(live, how.adoptFrom) || displacedItemsPatch(target, live) !== undefined;
 }
 
 /** The server could not compute ownership, as an item of a list has no key, but stores it. */

@@ -801,6 +801,8 @@ const undetected: Readonly<Record<string, string>> = {
   'several items of one key in a list that is merged by keys (two `env` entries of one name)': byComparison,
   '`stringData` of a Secret': byComparison,
   "three-way comparison with kubectl's last-applied annotation": byComparison,
+  'values that the API server chooses once from other fields of the manifest': byComparison,
+  'an object whose managed fields were trimmed': byComparison,
   'very many ignore rules in one Application': byComparison,
   '`knownTypeFields` of resource customizations': byComparison,
   'a requested refresh whose repository is not reached': harmless,

@@ -72,3 +72,21 @@ describe('an empty list of addresses of a Service', () => {
     for (const how of [rules, serverSide]) expect(diffObjects(target, live, how).paths).toEqual([]);
   });
 });
+
+describe('the data source of a claim that Git drops', () => {
+  it('is removed with the field that restores it, so that the server refuses it and says why', () => {
+    const dataSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 's' };
+    const claim = (spec: object, metadata: object = {}): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { name: 'a', namespace: 'x', ...metadata },
+      spec: { accessModes: ['ReadWriteOnce'], ...spec },
+    });
+    const note = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(claim({ dataSource })) };
+    const applied = claim({ dataSource, dataSourceRef: dataSource }, { annotations: note });
+    expect(clientSideApplyPatch(claim({}), applied)?.body['spec']).toEqual({ dataSource: null, dataSourceRef: null });
+    const owned = managedEntry('argocd-controller', 'Apply', { 'f:spec': { 'f:dataSource': {} } });
+    const live = claim({ dataSource, dataSourceRef: dataSource }, { managedFields: [owned] });
+    expect(serverSideTarget(claim({}), live)).toMatchObject({ spec: { dataSourceRef: null } });
+  });
+});

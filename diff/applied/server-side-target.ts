@@ -35,7 +35,8 @@ interface TwinOwners {
 function withEmptyTwins(target: JsonObject, live: JsonObject, { type, ours, others }: TwinOwners): JsonObject {
   if (type?.form !== 'struct') return target;
   let result = target;
-  for (const twin of emptyTwins(target, live, { type, ours, others })) result = withMember(result, twin, '');
+  for (const twin of emptyTwins(target, live, { type, ours, others }))
+    result = withMember(result, twin, isObject(ownMember(live, twin)) ? null : '');
   for (const key of Object.keys(target)) {
     const [before, there] = [ownMember(target, key), ownMember(live, key)];
     const inner = ours.children.get(fieldStep(key));

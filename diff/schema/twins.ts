@@ -12,6 +12,7 @@ export interface TwinFields {
 
 const twins: Readonly<Record<string, TwinFields>> = {
   PodSpec: { current: 'serviceAccountName', deprecated: 'serviceAccount' },
+  PersistentVolumeClaimSpec: { current: 'dataSourceRef', deprecated: 'dataSource' },
 };
 
 /** The twin fields of a built-in type; undefined if it has none. */

@@ -6,7 +6,7 @@ import type { ApiResource, KubeObject } from '#model';
 import { isList } from '../e2e/kinds/index.ts';
 import type { SyncMethod } from '../../controller/testing/index.ts';
 
-/** The tool that created an object before Driftless synced it; `trimmed`: without managed fields. */
+/** The tool that created an object before a sync; `trimmed`: its managed fields were removed. */
 export type OtherTool =
   'kubectl apply' | 'kubectl apply, trimmed' | 'kubectl apply --server-side' | 'Argo CD' | 'Argo CD Replace' | 'Helm';
 

@@ -13,6 +13,8 @@ const limit = Number(env['DRIFTLESS_REMOVAL_CASES'] ?? 200);
 const seed = Number(env['DRIFTLESS_SEED'] ?? 1);
 /** Runs only the cases whose description matches: `npm run removal -- --only REGEXP`. */
 const only = env['DRIFTLESS_REMOVAL_ONLY'] ?? '';
+/** The real server refuses two ports of one key, and chooses the selector of a replaced Job once. */
+const without = /containers[.]0[.]ports[.]1[.]protocol|spec[.]manualSelector/;
 const { signal } = new AbortController();
 let cluster: SimCluster;
 let client: KubeClient;
@@ -40,7 +42,7 @@ afterAll(async () => {
 
 describe('what Git drops', () => {
   it('is gone after the sync, in every apply and compare mode and after every switch between them', async () => {
-    const tally = await runMatrix(client, { limit, seed, only, authority: 'x', signal });
+    const tally = await runMatrix(client, { limit, seed, only, without, authority: 'x', signal });
     process.stdout.write(`removal matrix on the simulator\n${tally.text()}`);
     expect(tally.wrong).toEqual([]);
     expect(tally.judged).toBeGreaterThan(only === '' ? limit / 4 : 0);

@@ -226,7 +226,7 @@ const allocated: Readonly<Record<string, readonly string[]>> = {
   Namespace: ['finalizers'],
 };
 
-const generatedAnnotations = ['deprecated.daemonset.template.generation'];
+const generatedAnnotations = ['deprecated.daemonset.template.generation', 'kubernetes.io/limit-ranger'];
 /** The server adds it to a new Node only. */
 const taintOfNewNodes = 'node.kubernetes.io/not-ready';
 

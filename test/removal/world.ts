@@ -19,6 +19,8 @@ export interface MatrixRun {
   readonly seed: number;
   /** A regular expression of the descriptions of cases to run; the others are left out. */
   readonly only?: string;
+  /** Descriptions of cases that this server cannot judge. */
+  readonly without?: RegExp;
   /** PEM of any CA, for webhooks of the corpus. */
   readonly authority: string;
   readonly signal: AbortSignal;
@@ -32,7 +34,7 @@ const maxAttempts = 3;
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
   client: KubeClient,
-  { limit, seed, only = '', authority, signal }: MatrixRun,
+  { limit, seed, only = '', without, authority, signal }: MatrixRun,
 ): Promise<MatrixTally> {
   const discovery = await discoveryWithCustomKinds(client, signal);
   const corpus = [...kindsCorpus('cases', authority), ...customManifests('cases')];
@@ -41,7 +43,8 @@ export async function runMatrix(
   const matrix = new RemovalMatrix({ client, discovery, schemas, signal, namespaces });
   const tally = new MatrixTally();
   const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed });
-  const cases = all.filter((one) => new RegExp(only, 'u').test(describeCase(one)));
+  const chosen = new RegExp(only, 'u');
+  const cases = all.filter((one) => chosen.test(describeCase(one)) && without?.test(describeCase(one)) !== true);
   const begin = performance.now();
   let done = 0;
   await mapLimit(cases, parallelCases, async (one) => {
