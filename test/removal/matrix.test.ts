@@ -13,7 +13,7 @@ const limit = Number(env['DRIFTLESS_REMOVAL_CASES'] ?? 200);
 const seed = Number(env['DRIFTLESS_SEED'] ?? 1);
 /** Runs only the cases whose description matches: `npm run removal -- --only REGEXP`. */
 const only = env['DRIFTLESS_REMOVAL_ONLY'] ?? '';
-/** The real server refuses two ports of one key, and chooses the selector of a replaced Job once. */
+/** The real server refuses two ports of one key, and chooses the selector of a Job once. */
 const without = /containers[.]0[.]ports[.]1[.]protocol|spec[.]manualSelector/;
 const { signal } = new AbortController();
 let cluster: SimCluster;
