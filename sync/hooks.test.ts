@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { hookTypes, isHook, isSkipped } from '#model';
 import type { KubeObject } from '#model';
-import { deletePolicies, hookPhase, isIgnored, phasesOf, waveOf } from './hooks.ts';
+import { deletePolicies, hookPhase, isIgnored, isLostHook, phasesOf, waveOf } from './hooks.ts';
 
 function annotated(annotations: Record<string, string>): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', annotations } };
@@ -88,5 +88,30 @@ describe('hooks', () => {
     [{ status: 'Unknown' }, 'Failed', ''],
   ] as const)('with the health %j are %s', (health, phase, message) => {
     expect(hookPhase(annotated({}), health)).toEqual({ phase, message });
+  });
+});
+
+describe('a hook that is being deleted', () => {
+  const ours = 'argocd.argoproj.io/hook-finalizer';
+  const deletedAt = Date.parse('2026-01-01T00:00:00Z');
+  const hook = (kind: string, finalizers: readonly string[], status: object = {}): KubeObject => ({
+    apiVersion: kind === 'Job' ? 'batch/v1' : 'argoproj.io/v1alpha1',
+    kind,
+    metadata: { name: 'x', finalizers, deletionTimestamp: '2026-01-01T00:00:00Z' },
+    status,
+  });
+  it.each([
+    ['a custom resource that only our finalizer holds', hook('Workflow', [ours], { phase: 'Running' }), true],
+    ['a custom resource without a finalizer', hook('Workflow', []), true],
+    ['a custom resource that its controller holds', hook('Workflow', [ours, 'example.com/pods']), false],
+    ['a custom resource whose dependents are deleted first', hook('Workflow', ['foregroundDeletion', ours]), false],
+    ['a Job without pods', hook('Job', [ours]), true],
+    ['a Job without pods that somebody else holds too', hook('Job', [ours, 'example.com/x']), true],
+    ['a Job whose pod runs on', hook('Job', [ours], { active: 1 }), false],
+  ])('%s is lost after a minute: %j', (_name, live, expected) => {
+    expect(isLostHook(live, deletedAt + 59_999)).toBe(false);
+    expect(isLostHook(live, deletedAt + 60_000)).toBe(expected);
+    const { deletionTimestamp: _deleted, ...metadata } = live.metadata;
+    expect(isLostHook({ ...live, metadata }, deletedAt + 3_600_000)).toBe(false);
   });
 });

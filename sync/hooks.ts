@@ -73,22 +73,31 @@ export function withHookFinalizer(hook: KubeObject): KubeObject {
   return { ...hook, metadata: { ...hook.metadata, finalizers: [...kept, finalizers.hook] } };
 }
 
-/** The time that the controller of Jobs has to record the end of the last pod of a deleted Job. */
-const deletedJobGraceMs = 60_000;
+/** The time that its controller has to record how a deleted hook ended. */
+const deletedHookGraceMs = 60_000;
 
 /**
- * Whether a hook that has not ended never will: a Job that is being deleted starts no pods. Our
- * finalizer keeps it, and with it its namespace. Argo CD waits for its end for ever.
+ * Whether a hook that has not ended never will: a Job that is being deleted starts no pods, and
+ * another object has no controller left that holds it. Our finalizer keeps it, and with it its
+ * namespace. Argo CD waits for its end for ever.
  */
 export function isLostHook(hook: KubeObject, now: number): boolean {
-  const { group, kind } = gkOf(hook);
-  if (group !== 'batch' || kind !== 'Job') return false;
-  const { active } = (hook['status'] ?? {}) as { readonly active?: unknown };
   const deletedAt = Date.parse(hook.metadata.deletionTimestamp ?? '');
-  return (active ?? 0) === 0 && now - deletedAt >= deletedJobGraceMs;
+  return now - deletedAt >= deletedHookGraceMs && !isHeldByOthers(hook);
 }
 
-export const lostHookMessage = 'the Job was deleted before it ended';
+/** Pods of a Job run on while it is kept; for another object, its own finalizers show work. */
+function isHeldByOthers(hook: KubeObject): boolean {
+  const { group, kind } = gkOf(hook);
+  if (group !== 'batch' || kind !== 'Job')
+    return hook.metadata.finalizers?.some((name) => name !== finalizers.hook) === true;
+  const { active } = (hook['status'] ?? {}) as { readonly active?: unknown };
+  return (active ?? 0) !== 0;
+}
+
+export function lostHookMessage({ kind }: KubeObject): string {
+  return `the ${kind} was deleted before it ended`;
+}
 
 /** Phase of a live hook, from its health (gitops-engine: getOperationPhase). */
 export function hookPhase(

@@ -27,7 +27,7 @@ export function observeTask(
   if (task.isHook) {
     const seen = hookPhase(live, health);
     const isLost = seen.phase === 'Running' && isLostHook(live, now);
-    return isLost ? { phase: 'Failed', message: lostHookMessage } : seen;
+    return isLost ? { phase: 'Failed', message: lostHookMessage(live) } : seen;
   }
   if (health === null) return { phase: 'Succeeded', message: '' };
   const message = health.message ?? '';
