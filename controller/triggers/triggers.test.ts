@@ -361,6 +361,18 @@ describe('a status written by the former owner', () => {
     expect(await due(refreshQueue)).toEqual([[key(after), { reason: 'the application changed' }, 'live']]);
   });
 
+  it('is compared once with the last of several, as a watch that catches up shows them', async () => {
+    const [before, between, after] = [running, { ...ended, sync: { status: 'OutOfSync' } }, ended].map((status, i) =>
+      app(String(i + 1), { status }),
+    ) as [KubeObject, KubeObject, KubeObject];
+    await takenUp(before);
+    changes(before, between);
+    await clock.advance(20);
+    expect(refreshQueue.contents().oldest).toBeUndefined();
+    changes(between, after);
+    expect(await due(refreshQueue, 500)).toEqual([[key(after), expect.objectContaining({ level: 1 }), 'live']]);
+  });
+
   it('is not mistaken for our own write, even if its watch event precedes the response', async () => {
     const [before, after] = [app('1', { status: running }), app('2', { status: ended })];
     await takenUp(before);
