@@ -20,6 +20,8 @@ export interface ServedRequest {
   readonly target: RequestTarget;
   readonly request: HttpRequest;
   readonly answer: ServerAnswer;
+  /** It was carried out after its process had seen it fail. */
+  readonly isLate: boolean;
   readonly changes: readonly StoreEvent[];
 }
 
@@ -201,7 +203,7 @@ export class WorldNetwork {
       }
       if (fault?.is === 'reset, committed late') {
         this.#after(() => settle(lost(server.url, 'connection reset')));
-        this.#after(() => void this.#respond(journey), fault.ms);
+        this.#after(() => void this.#respond(journey, true), fault.ms);
         return;
       }
       const response = this.#respond(journey);
@@ -224,7 +226,7 @@ export class WorldNetwork {
     }, actsInMs);
   }
 
-  #respond(journey: Journey): HttpResponse {
+  #respond(journey: Journey, isLate = false): HttpResponse {
     const { server, request, target, fault } = journey;
     if (fault?.is === 'status') {
       const answer = failure(fault.code, '', `the test answers ${fault.code}`);
@@ -235,8 +237,8 @@ export class WorldNetwork {
       return this.#response(failure(422, 'Invalid', `Invalid value: ${request.body ?? ''}: must be something else`));
     if (target.verb === 'watch') return this.#openWatch(journey);
     if (fault?.is === 'overtaken') markAsKept(journey);
-    const answer = this.#act(journey);
-    if (fault?.is === 'duplicated') this.#act(journey);
+    const answer = this.#act(journey, isLate);
+    if (fault?.is === 'duplicated') this.#act(journey, isLate);
     if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
     if (fault?.is === 'truncated') {
       const text = JSON.stringify(answer.body);
@@ -248,12 +250,12 @@ export class WorldNetwork {
     return this.#response(answer);
   }
 
-  #act({ process, server, request, target }: Journey): ServerAnswer {
+  #act({ process, server, request, target }: Journey, isLate: boolean): ServerAnswer {
     const before = server.store.version;
     const { method, path, body } = request;
     const answer = server.answer({ method, path, body, accept: String(request.headers['accept'] ?? '') });
     const changes = server.store.since(before);
-    this.#deps.onServed({ at: this.#deps.time.now, process, server, target, request, answer, changes });
+    this.#deps.onServed({ at: this.#deps.time.now, process, server, target, request, answer, isLate, changes });
     return answer;
   }
 
