@@ -84,7 +84,7 @@ const ownershipPauseFactor = 9;
  * now.
  */
 const formerOwnerWindowMs = 60_000;
-/** A watch that catches up replays the former owner's writes one by one: decide by the last. */
+/** After a takeover, a watch that catches up replays older versions one by one: decide by the last. */
 const catchUpMs = 100;
 /** After its first late write, the former owner's other writes arrive within this time. */
 const formerOwnerSettleMs = 1000;
@@ -235,17 +235,17 @@ export class EventTriggers implements Runnable {
       return;
     }
     this.#takenOver.set(key, Math.min(until, this.#deps.clock.monotonic() + formerOwnerSettleMs));
-    this.#enqueue(app, compareLevel.recent, 'the former owner wrote its status late', catchUpMs);
+    this.#enqueue(app, compareLevel.recent, 'the former owner wrote its status late');
   }
 
-  #enqueue(app: Application, level: CompareLevel | undefined, reason: string, delayMs = 0): void {
+  #enqueue(app: Application, level: CompareLevel | undefined, reason: string): void {
     const key = appKeyOf(app);
     this.#deps.seen(key);
     const isAsked = refreshAnnotation(app) !== undefined;
     const cause = isAsked ? 'user' : 'application';
     const payload: RefreshRequest = level === undefined ? { reason, cause } : { level, reason, cause };
     const priority = isAsked ? 'user' : isNeverSynced(app) ? 'resync' : 'live';
-    if (delayMs > 0 && !isAsked) this.#deps.refreshQueue.add(key, { payload, priority, delayMs });
+    if (this.#deps.clock.monotonic() <= (this.#takenOver.get(key) ?? -1) && !isAsked) this.#deps.refreshQueue.add(key, { payload, priority, delayMs: catchUpMs });
     else this.#deps.refreshQueue.addRateLimited(key, { payload, priority });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
