@@ -1,7 +1,8 @@
-import { valueAt, isObject, omit } from '#base';
+import { createMergePatch, defined, valueAt, isObject, omit } from '#base';
 import type { ExactInteger, Json, JsonObject } from '#base';
 import { keyOfRef } from './object.ts';
 import { isCompleted } from './status.ts';
+import { readStatus } from './stored-status.ts';
 import type { KubeObject, ObjectMeta, ResourceKey, ResourceRef } from './object.ts';
 import type {
   ApplicationCondition,
@@ -265,7 +266,32 @@ function toApplication(object: KubeObject): Application {
   const usable = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : {};
   const destination = usable['destination'] ?? {};
   const known = object['operation'] === null ? omit(object, 'operation') : object;
-  return { ...known, spec: { ...usable, destination } } as unknown as Application;
+  const { status, malformed } = readStatus(object['status'] as Json | undefined);
+  const spread = malformed.length === 0 ? known : { ...omit(known, 'status'), ...defined({ status }) };
+  const app = { ...spread, spec: { ...usable, destination } } as unknown as Application;
+  if (malformed.length > 0) malformedStatuses.set(app, { stored: object['status'] as Json | undefined, malformed });
+  return app;
+}
+
+const malformedStatuses = new WeakMap<
+  Application,
+  { readonly stored: Json | undefined; readonly malformed: readonly string[] }
+>();
+
+/** Names of the members of the stored status that lack something here, as they cannot be read. */
+export function malformedStatusOf(app: Application): readonly string[] {
+  return malformedStatuses.get(app)?.malformed ?? [];
+}
+
+/** The merge patch that removes what cannot be read; undefined: nothing to remove. */
+export function statusRepair(app: Application): JsonObject | undefined {
+  const found = malformedStatuses.get(app);
+  if (found === undefined) return undefined;
+  const { stored } = found;
+  if (!isObject(stored)) return { status: null };
+  // Deletions depend on the resources: a comparison writes them anew.
+  const status = createMergePatch(omit(stored, 'resources'), omit(jsonOf(app.status ?? {}) as JsonObject, 'resources'));
+  return status === undefined ? undefined : { status };
 }
 
 /** The raw object, for writing. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { omit } from '#base';
 import { hookTypes, isHook, isSkipped } from '#model';
 import type { KubeObject } from '#model';
 import { deletePolicies, hookPhase, isIgnored, isLostHook, phasesOf, waveOf } from './hooks.ts';
@@ -111,7 +112,7 @@ describe('a hook that is being deleted', () => {
   ])('%s is lost after a minute: %j', (_name, live, expected) => {
     expect(isLostHook(live, deletedAt + 59_999)).toBe(false);
     expect(isLostHook(live, deletedAt + 60_000)).toBe(expected);
-    const { deletionTimestamp: _deleted, ...metadata } = live.metadata;
+    const metadata = omit(live.metadata, 'deletionTimestamp');
     expect(isLostHook({ ...live, metadata }, deletedAt + 3_600_000)).toBe(false);
   });
 });

@@ -16,6 +16,7 @@ import type {
 import type { Logger } from '#telemetry';
 import { ownedConditions } from '../shared/conditions.ts';
 import { ApplicationChanged } from '../shared/errors.ts';
+import { repairEvent } from './events.ts';
 import type { AppEvent, EventRecorder } from './events.ts';
 import { syncEndedAt, initialOperationState } from './operation-state.ts';
 import {
@@ -410,9 +411,11 @@ export class ApplicationStore {
     }
   }
 
-  /** Normalizes the stored spec if necessary. */
+  /** Normalizes the stored spec, and removes from the status what cannot be read, if necessary. */
   async normalize(app: Application): Promise<Application> {
     const body = normalizationPatch(app);
+    const event = repairEvent(app);
+    if (event !== undefined) this.announce(app, event);
     return body === undefined ? app : this.#patchExisting(app, { type: 'merge', body });
   }
 

@@ -2,7 +2,7 @@ import { compileGlob, defined, isAbort, messageOf, outsideText } from '#base';
 import type { Clock } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
-import { appLogFields, destinationNamespaceOf } from '#model';
+import { appLogFields, destinationNamespaceOf, malformedStatusOf } from '#model';
 import type { Application, KubeObject, Settings } from '#model';
 import type { CounterMetric, LogFields, Logger, MetricRegistry } from '#telemetry';
 import { kubeTime } from '../shared/kube-time.ts';
@@ -11,7 +11,13 @@ const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
 
 export interface AppEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: 'ResourceUpdated' | 'OperationStarted' | 'OperationCompleted' | 'StatusRefreshed' | 'RemovalPending';
+  readonly reason:
+    | 'ResourceUpdated'
+    | 'OperationStarted'
+    | 'OperationCompleted'
+    | 'StatusRefreshed'
+    | 'RemovalPending'
+    | 'StatusRepaired';
   readonly message: string;
 }
 
@@ -22,6 +28,17 @@ export interface AppEvent {
 export function isEventEnabled(list: readonly string[], reason: string): boolean {
   const decisive = list.find((item) => item === 'all' || item === 'none');
   return decisive === undefined ? list.includes(reason) : decisive === 'all';
+}
+
+/** Announces that members of a status which somebody wrote by hand are removed. */
+export function repairEvent(app: Application): AppEvent | undefined {
+  const malformed = malformedStatusOf(app);
+  if (malformed.length === 0) return undefined;
+  const names = malformed.map((name) => (name === 'status' ? name : `status.${name}`)).join(', ');
+  const message =
+    `Removed what has another type than in the schema of Applications from ${names}: ` +
+    'install the CRDs of this version, which refuse it';
+  return { type: 'Warning', reason: 'StatusRepaired', message };
 }
 
 export type EventLabels = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 import { defined } from '#base';
 import { equalLoosely, equalSourceLists, equalSources, managedNamespaceMetadataChanged } from '#compare';
-import { hasMultipleSources, sourceOf } from '#model';
+import { hasMultipleSources, malformedStatusOf, sourceOf } from '#model';
 import type { Application, ResourceKey } from '#model';
 import { isHydrationWarningOutdated } from './hydration.ts';
 import { parseTime } from '../shared/kube-time.ts';
@@ -134,6 +134,14 @@ function matchRule(app: Application, facts: FreshnessFacts): DueRefresh | undefi
   const source = sourceChange(app);
   if (source !== undefined)
     return { level: compareLevel.forceResolve, hard: false, reason: source, cause: 'application' };
+  const [malformed] = malformedStatusOf(app);
+  if (malformed !== undefined)
+    return {
+      level: compareLevel.recent,
+      hard: false,
+      reason: `its stored status cannot be read: ${malformed}`,
+      cause: 'application',
+    };
   const hard = isExpired(app, facts, facts.hardMs);
   if (hard || isExpired(app, facts, facts.softMs) || lastComparedAt(app, facts) === undefined)
     return { level: compareLevel.latest, hard, reason: expiredReason(app, facts, hard), cause: 'timer' };

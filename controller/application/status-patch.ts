@@ -1,7 +1,7 @@
 import { applyMergePatch, createMergePatch, deepEqual, defined, messageOf, omit } from '#base';
 import type { JsonObject } from '#base';
 import { isTooLarge } from '#kube';
-import { asObject, jsonOf } from '#model';
+import { asObject, jsonOf, statusRepair } from '#model';
 import type {
   AppHealthStatus,
   Application,
@@ -234,7 +234,8 @@ export function operationStateMerge(
 }
 
 /**
- * The merge patch that normalizes a spec; undefined when it is normal. An empty project becomes
+ * The merge patch that normalizes a spec, and removes from the status what cannot be read;
+ * undefined when nothing is to do. An empty project becomes
  * `default`; empty syncPolicy, helm, kustomize and directory blocks are removed (Argo CD:
  * NormalizeApplicationSpec).
  */
@@ -251,7 +252,8 @@ export function normalizationPatch(app: Application): JsonObject | undefined {
       : {}),
   };
   const patch = createMergePatch(spec, normalized);
-  return patch === undefined ? undefined : { spec: patch };
+  const repair = statusRepair(app);
+  return patch === undefined ? repair : { spec: patch, ...repair };
 }
 
 function isZeroPolicy(policy: unknown): boolean {

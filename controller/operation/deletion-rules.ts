@@ -1,7 +1,16 @@
 import { findResource } from '#kube';
 import { failureOf } from '#live';
 import type { KindState, LiveCluster } from '#live';
-import { annotationOf, annotations, asObject, csvAnnotation, gkOf, isTrackable, keyOf } from '#model';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  csvAnnotation,
+  gkOf,
+  isTrackable,
+  keyOf,
+  malformedStatusOf,
+} from '#model';
 import type { Application, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import { isPostDeleteHook, optionValue, resourceOption } from '#sync';
 import type { BoundApplication } from '../admission/bound.ts';
@@ -124,6 +133,14 @@ export function isBlind(kind: KindState | undefined, deletedAt: number): boolean
   if (kind === undefined || kind.state === 'left-out') return false;
   // Deletion timestamps have whole seconds.
   return kind.state !== 'polled' || (kind.listedAt ?? 0) <= deletedAt + 1000;
+}
+
+/** Blocks the deletion until a comparison has written the resources of the status anew. */
+export function refuseUnreadResources(app: Application): void {
+  if (malformedStatusOf(app).includes('resources'))
+    throw new DeletionBlocked(
+      'status.resources cannot be read: an entry has another type than in the schema of Applications. A refresh writes it anew.',
+    );
 }
 
 /**

@@ -33,6 +33,7 @@ import {
   lacksApproval,
   logName,
   refuseUnreadKinds,
+  refuseUnreadResources,
 } from './deletion-rules.ts';
 import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
 
@@ -160,6 +161,7 @@ export class Deleter {
       await this.#deps.forget(key, app);
       return undefined;
     }
+    refuseUnreadResources(app);
     const bound = this.#deps.bind(app);
     if ('error' in bound) return this.#unresolved(key, app, bound);
     delete this.#deps.memories.of(key).unclaimedSince;

@@ -84,7 +84,7 @@ const ownershipPauseFactor = 9;
  * now.
  */
 const formerOwnerWindowMs = 60_000;
-/** After a takeover, a watch that catches up replays older versions one by one: decide by the last. */
+/** A watch that catches up replays older versions: after a takeover, decide by the last one. */
 const catchUpMs = 100;
 /** After its first late write, the former owner's other writes arrive within this time. */
 const formerOwnerSettleMs = 1000;
