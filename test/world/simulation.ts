@@ -9,6 +9,8 @@ import { World } from './world.ts';
 /** How long everything may take to settle once faults have ceased. */
 const settleMs = 600_000;
 const quietMs = 20_000;
+/** How long after everything is settled the last status may follow, such as that of a deleted hook. */
+const lastStatusMs = 1000;
 /** How long a change of a person may stay unseen by the status. */
 const reactionMs = 5000;
 
@@ -47,6 +49,7 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   }
   if (wrong !== undefined) world.break(`not settled after ${settleMs} ms: ${wrong}`);
   const settledInMs = world.elapsedMs - calmAt;
+  await world.playTo(world.elapsedMs + lastStatusMs);
   const { clusterWrites } = world.rules;
   const appWrites = world.rules.appWrites.length;
   await world.playTo(world.elapsedMs + quietMs);
