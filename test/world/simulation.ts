@@ -9,7 +9,7 @@ import { World } from './world.ts';
 /** How long everything may take to settle once faults have ceased. */
 const settleMs = 600_000;
 const quietMs = 20_000;
-/** How long after everything is settled the last status may follow, such as that of a deleted hook. */
+/** After everything is settled, the last status may follow, such as that of a deleted hook. */
 const lastStatusMs = 1000;
 /** How long a change of a person may stay unseen by the status. */
 const reactionMs = 5000;

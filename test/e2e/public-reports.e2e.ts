@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually, widgetCrd } from '#support';
+import { config, hookJob } from '../acceptance/objects.ts';
+import { TestApplication } from './applications.ts';
+import type { SyncedApplication } from './applications.ts';
+import { endlessHook } from './argo-cli/manifests.ts';
+import { OperationsSeen } from './operations-seen.ts';
+import { startDouble, startServers } from './support/index.ts';
+import type { ClusterDouble, Server, Servers } from './support/index.ts';
+import { UnderTest } from './under-test.ts';
+
+/** What users of Argo CD reported, tried here. Titles have the number of the issue of argo-cd. */
+const limitMs = 120_000;
+const testMs = 200_000;
+const automated = { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] };
+const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
+const secrets = '/api/v1/namespaces/argocd/secrets';
+
+let world: Servers<'hub'>;
+let hub: Server;
+let double: ClusterDouble;
+let controller: UnderTest;
+let operations: OperationsSeen;
+/** Takes a minute, beside the other tests. */
+let lostHook: Promise<string>;
+
+const tail = (): string => controller.pods.tail();
+
+function create(name: string, files: Record<string, string>, spec: object = {}): Promise<TestApplication> {
+  const all = { syncPolicy: automated, ...spec };
+  return TestApplication.create({ hub, folder: world.folder }, name, { files, spec: all });
+}
+
+function good(app: TestApplication): Promise<void> {
+  return app.isGood(undefined, { withinMs: limitMs, tail });
+}
+
+async function gone(app: TestApplication): Promise<void> {
+  await eventually(async () => {
+    const live = await hub.api.get<SyncedApplication>(app.path);
+    if (live !== undefined) throw new Error(`${app.name} is not gone: ${JSON.stringify(live)}\n${tail()}`);
+  }, limitMs);
+}
+
+async function conditionOf(app: TestApplication, type: string): Promise<string> {
+  return eventually(async () => {
+    const { status } = await app.read();
+    const found = status?.conditions?.find((condition) => condition.type === type);
+    if (found === undefined) throw new Error(`${app.name} has no ${type}: ${JSON.stringify(status)}\n${tail()}`);
+    return found.message;
+  }, limitMs);
+}
+
+/** The token of a ServiceAccount that may do everything, as `argocd cluster add` creates it. */
+async function managerToken(): Promise<string> {
+  const name = 'argocd-manager';
+  await hub.api.create('/api/v1/namespaces/kube-system/serviceaccounts', { metadata: { name } });
+  await hub.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    metadata: { name },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', name, namespace: 'kube-system' }],
+  });
+  return hub.token('kube-system', name);
+}
+
+const workflows = {
+  ...widgetCrd('argoproj.io'),
+  metadata: { name: 'workflows.argoproj.io' },
+  spec: {
+    ...(widgetCrd('argoproj.io')['spec'] as object),
+    names: { plural: 'workflows', singular: 'workflow', kind: 'Workflow', listKind: 'WorkflowList' },
+  },
+};
+const workflow = `apiVersion: argoproj.io/v1
+kind: Workflow
+metadata: { name: before, annotations: { argocd.argoproj.io/hook: PreSync } }
+status: { phase: Running }
+`;
+
+/** A Workflow that is deleted while it runs, as a hook: how its operation ends. */
+async function deletedHook(): Promise<string> {
+  await hub.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', workflows);
+  const path = '/apis/argoproj.io/v1/namespaces/lost-hook/workflows/before';
+  await eventually(() => hub.api.list('/apis/argoproj.io/v1/workflows'), limitMs);
+  const files = { 'a.yaml': config('settings'), 'hook.yaml': workflow };
+  const app = await create('lost-hook', files, { syncPolicy: { ...automated, retry: { limit: 0 } } });
+  await eventually(async () => {
+    if ((await hub.api.get(path)) === undefined) throw new Error(`no hook\n${tail()}`);
+  }, limitMs);
+  await hub.api.delete(path);
+  return eventually(async () => {
+    const state = (await app.read()).status?.operationState;
+    if (state?.finishedAt === undefined) throw new Error(`${JSON.stringify(state)}\n${tail()}`);
+    return `${state.phase}: ${JSON.stringify(state.syncResult?.resources)}`;
+  }, 180_000);
+}
+
+beforeAll(async () => {
+  world = await startServers({ names: ['hub'] });
+  ({ hub } = world.servers);
+  double = await startDouble(hub.access);
+  const params = { 'controller.self.heal.backoff.timeout.seconds': '0' };
+  const values = { rbac: { clusterWrite: true }, configs: { params } };
+  controller = await UnderTest.install({ server: hub, folder: world.folder, values });
+  operations = new OperationsSeen(hub);
+  lostHook = deletedHook();
+  // The test that awaits it reports its failure.
+  lostHook.catch(() => undefined);
+}, 240_000);
+afterAll(async () => {
+  await operations.close();
+  await controller.stop();
+  await double.stop();
+  await world.close();
+});
+
+describe('a deletion', () => {
+  it(
+    'with PostDelete hooks names the cluster Secret that is gone, and gives up on request (19571)',
+    async () => {
+      const token = await managerToken();
+      const server = hub.url.replace('127.0.0.1', 'localhost');
+      const tlsClientConfig = { caData: Buffer.from(hub.ca).toString('base64') };
+      await hub.api.create(secrets, {
+        metadata: { name: 'cluster-second', labels: { 'argocd.argoproj.io/secret-type': 'cluster' } },
+        stringData: { name: 'second', server, config: JSON.stringify({ bearerToken: token, tlsClientConfig }) },
+      });
+      const files = { 'a.yaml': config('settings'), 'hook.yaml': hookJob('after', hook('PostDelete')) };
+      const app = await create('no-cluster', files, { destination: { name: 'second', namespace: 'no-cluster' } });
+      await good(app);
+      await hub.api.delete(`${secrets}/cluster-second`);
+      await hub.api.delete(app.path);
+      expect(await conditionOf(app, 'DeletionError')).toContain('second');
+      await hub.api.patch(app.path, { metadata: { annotations: { 'driftless.io/leave-resources': 'true' } } });
+      await gone(app);
+    },
+    testMs,
+  );
+
+  it(
+    'by the background finalizer that is added with it goes on when the namespace is deleted by hand (11145)',
+    async () => {
+      const app = await create('by-hand', { 'a.yaml': config('settings') });
+      await good(app);
+      const finalizers = ['resources-finalizer.argocd.argoproj.io/background'];
+      await hub.api.patch(app.path, { metadata: { finalizers } });
+      await hub.api.delete('/api/v1/namespaces/by-hand');
+      await hub.api.delete(app.path);
+      await gone(app);
+    },
+    testMs,
+  );
+
+  it(
+    'of a chart with its namespace creates nothing again (7875)',
+    async () => {
+      const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: { name: whole }\n';
+      const files = { 'namespace.yaml': namespace, 'a.yaml': config('settings'), 'b.yaml': config('other') };
+      const app = await create('whole', files);
+      await good(app);
+      const created = (): number =>
+        controller.managedWrites().filter(({ verb, requestURI }) => verb === 'create' && requestURI.includes('whole'))
+          .length;
+      const before = created();
+      await hub.api.delete(app.path);
+      await gone(app);
+      await eventually(async () => expect(await hub.api.get('/api/v1/namespaces/whole')).toBeUndefined(), limitMs);
+      expect(created()).toBe(before);
+    },
+    testMs,
+  );
+});
+
+describe('a sync', () => {
+  it(
+    'waits for no child Application that is deleted meanwhile (10561)',
+    async () => {
+      const child = {
+        apiVersion: 'argoproj.io/v1alpha1',
+        kind: 'Application',
+        metadata: { name: 'child', namespace: 'argocd', annotations: { 'argocd.argoproj.io/sync-wave': '0' } },
+        spec: {
+          project: 'default',
+          source: { repoURL: `file://${world.folder}/absent`, path: '.', targetRevision: 'main' },
+          destination: { server: 'https://kubernetes.default.svc', namespace: 'child' },
+        },
+      };
+      const later = config('later', '1', { 'argocd.argoproj.io/sync-wave': '1' });
+      const app = await create(
+        'parent',
+        { 'child.json': JSON.stringify(child), 'later.yaml': later },
+        { syncPolicy: {} },
+      );
+      await hub.api.create('/api/v1/namespaces', { metadata: { name: 'parent' } });
+      const ended = app.sync({}, { withinMs: limitMs, tail });
+      const path = app.path.replace('parent', 'child');
+      await eventually(async () => expect(await hub.api.get(path)).toBeDefined(), limitMs);
+      await hub.api.delete(path);
+      expect((await ended).phase).toMatch(/^(?:Succeeded|Failed|Error)$/);
+    },
+    testMs,
+  );
+
+  it(
+    'of an object whose kind an operator defines later succeeds by its retries (5738)',
+    async () => {
+      const group = 'operator.example.com';
+      const options = '{ argocd.argoproj.io/sync-options: SkipDryRunOnMissingResource=true }';
+      const widget = `apiVersion: ${group}/v1\nkind: Widget\nmetadata: { name: one, annotations: ${options} }\nspec: { size: 1 }\n`;
+      const retry = { limit: -1, backoff: { duration: '1s', factor: 1 } };
+      const app = await create('operator', { 'a.yaml': widget }, { syncPolicy: { ...automated, retry } });
+      await eventually(async () => {
+        const { status } = await app.read();
+        if ((status?.operationState?.message ?? '') === '') throw new Error(`${JSON.stringify(status)}\n${tail()}`);
+      }, limitMs);
+      await hub.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', widgetCrd(group));
+      await good(app);
+    },
+    testMs,
+  );
+
+  it(
+    'of several CustomResourceDefinitions, and of a cluster-scoped one with its object, is one operation (21079, 1940)',
+    async () => {
+      const many = Array.from({ length: 6 }, (_, i) => [
+        `${i}.json`,
+        JSON.stringify(widgetCrd(`many${i}.example.com`)),
+      ]);
+      const spec = { ...(widgetCrd('wide.example.com')['spec'] as object), scope: 'Cluster' };
+      const wide = JSON.stringify({ ...widgetCrd('wide.example.com'), spec });
+      const object = 'apiVersion: wide.example.com/v1\nkind: Widget\nmetadata: { name: one }\nspec: { size: 1 }\n';
+      const apps = [
+        await create('many', Object.fromEntries(many) as Record<string, string>),
+        await create('wide', { 'crd.json': wide, 'object.yaml': object }),
+      ];
+      for (const app of apps) await good(app);
+      expect(apps.map(({ name }) => operations.of(name))).toEqual([['Succeeded'], ['Succeeded']]);
+    },
+    testMs,
+  );
+
+  it(
+    'that was terminated can be started again (4811)',
+    async () => {
+      const files = { 'a.yaml': config('settings'), 'hook.yaml': endlessHook };
+      const app = await create('again', files, { syncPolicy: {} });
+      const options = { syncOptions: ['CreateNamespace=true'] };
+      const first = app.sync(options, { withinMs: limitMs, tail });
+      await eventually(async () => expect((await app.read()).status?.operationState?.phase).toBe('Running'), limitMs);
+      await hub.api.patch(app.path, { status: { operationState: { phase: 'Terminating' } } });
+      expect((await first).message).toMatch(/^Operation terminated/);
+      app.git.commit({ 'hook.yaml': null });
+      const { phase, message } = await app.sync(options, { withinMs: limitMs, tail });
+      expect([phase, message]).toEqual(['Succeeded', expect.stringContaining('successfully synced')]);
+    },
+    testMs,
+  );
+
+  it(
+    'whose PreSync Job is deleted as soon as it has ended succeeds (4979)',
+    async () => {
+      const files = { 'a.yaml': config('settings'), 'hook.yaml': hookJob('before', hook('PreSync')) };
+      const app = await create('short', files);
+      const path = '/apis/batch/v1/namespaces/short/jobs/before';
+      await eventually(async () => {
+        const job = await hub.api.get<{ status?: { succeeded?: number } }>(path);
+        if (job?.status?.succeeded !== 1 && (await app.read()).status?.sync?.status !== 'Synced')
+          throw new Error(`the Job has not ended\n${tail()}`);
+      }, limitMs);
+      await hub.api.delete(path).catch(() => undefined);
+      await good(app);
+      expect(operations.of('short')).toEqual(['Succeeded']);
+    },
+    testMs,
+  );
+
+  it(
+    'whose hook is a custom resource that was deleted while it ran fails, and says so (6880)',
+    async () => {
+      expect(await lostHook).toMatch(/^Failed: .*the Workflow was deleted before it ended/);
+      const hooks = await hub.api.list('/apis/argoproj.io/v1/namespaces/lost-hook/workflows');
+      expect(hooks).toEqual([]);
+    },
+    testMs,
+  );
+});
