@@ -269,8 +269,8 @@ export class ApplicationStore {
   /**
    * Starts an operation together with the status that explains it, in one PUT with the last known
    * version, so that two starters cannot both win. `busy`: an operation is set. `changed`: decide
-   * again, because one ran since `app` was read, the Application is being deleted, or there were
-   * too many conflicts. Both still store the status.
+   * again, because one ran since `app` was read, its spec is another one, the Application is being
+   * deleted, or there were too many conflicts. Both store the status, unless `app` was outdated.
    */
   async startOperation(app: Application, operation: Operation, change: StatusChange): Promise<OperationStart> {
     let { patch } = change;
@@ -281,6 +281,9 @@ export class ApplicationStore {
       const isContended = attempt > maxWriteConflicts;
       const isChanged =
         lastRunId(fresh) !== lastRunId(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
+      const isOther = !deepEqual(jsonOf(fresh.spec), jsonOf(app.spec));
+      const isOutdated = isOther || (isChanged && !isContended && attempt > 1);
+      if (isOutdated && !isBusy) return { result: 'changed', app: fresh };
       if (isBusy || isChanged)
         return { result: isBusy ? 'busy' : 'changed', app: (await this.#settleUnlessEnded(app, change)).app };
       const now = this.#deps.clock.now();

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ApplicationStatus } from '#model';
-import { configMap } from '../testing/fake-world.ts';
+import { automated, configMap } from '../testing/fake-world.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one')]));
@@ -29,4 +29,17 @@ it('a new owner that knows an old version writes nothing over the status of the 
   await at.start({ hub: { before: overtake } });
   expect(patches).toBe(1);
   expect(at.world.app.status).toEqual(former);
+});
+
+it('an automated sync that was decided for an older spec does not begin', async () => {
+  at.world.application(automated);
+  let starts = 0;
+  const overtake = (call: string): void => {
+    if (!call.startsWith('replace Application')) return;
+    starts += 1;
+    if (starts === 1) at.world.edit((object) => ({ spec: { ...(object['spec'] as object), syncPolicy: {} } }));
+  };
+  await at.start({ hub: { before: overtake } });
+  await at.pass(30);
+  expect([starts, at.names(), at.phase(), at.world.app.status?.sync?.status]).toEqual([1, [], 'none', 'OutOfSync']);
 });
