@@ -53,6 +53,8 @@ export function silentWait(world: World, seen: SeenWaits, limitMs: number): stri
 function unfinishedFleet(world: World): string | undefined {
   const missing = world.expected().filter((index) => world.replica(index) === undefined);
   if (missing.length > 0) return `replica ${missing.join()} is missing`;
+  const frozen = world.alive().find(({ clock }) => clock.machine.isStopped());
+  if (frozen !== undefined) return `${frozen.name} is frozen`;
   const known = world
     .alive()
     .flatMap(({ controller }) => [...controller.report.owned()].map((key) => key.replace(/^argocd\//, '')));
