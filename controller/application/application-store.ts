@@ -47,7 +47,6 @@ import {
   operationPatch,
   statusMerge,
   shrinkState,
-  maxWriteConflicts,
   stateWriteLimitMs,
   isContentRefused,
   isPatchRefused,
@@ -56,6 +55,7 @@ import {
   isTransient,
   hasForeignChanges,
   lastRunId,
+  startRefusal,
   SyncEnded,
 } from './application-writes.ts';
 import type {
@@ -277,15 +277,9 @@ export class ApplicationStore {
     for (let attempt = 1; ; attempt += 1) {
       const fresh = await this.#toStart(app, attempt);
       if (fresh === undefined) return { result: 'gone', app };
-      const isBusy = fresh.operation !== undefined;
-      const isContended = attempt > maxWriteConflicts;
-      const isChanged =
-        lastRunId(fresh) !== lastRunId(app) || fresh.metadata.deletionTimestamp !== undefined || isContended;
-      const isOther = !deepEqual(jsonOf(fresh.spec), jsonOf(app.spec));
-      const isOutdated = isOther || (isChanged && !isContended && attempt > 1);
-      if (isOutdated && !isBusy) return { result: 'changed', app: fresh };
-      if (isBusy || isChanged)
-        return { result: isBusy ? 'busy' : 'changed', app: (await this.#settleUnlessEnded(app, change)).app };
+      const refusal = startRefusal(fresh, app, attempt);
+      if (refusal === 'outdated') return { result: 'changed', app: fresh };
+      if (refusal !== undefined) return { result: refusal, app: (await this.#settleUnlessEnded(app, change)).app };
       const now = this.#deps.clock.now();
       const operationState = initialOperationState(operation, now, fresh.status?.operationState);
       const begun = { operation, operationState };

@@ -86,6 +86,22 @@ export function lastRunId(app: Application): string {
   return `${state?.phase ?? ''} ${state?.startedAt ?? ''} ${state?.finishedAt ?? ''}`;
 }
 
+/**
+ * Why an operation that was decided for `app` does not begin with `fresh`. `outdated`: the spec is
+ * another one, or the server refused the known version, so the decided status does not hold either.
+ */
+export function startRefusal(
+  fresh: Application,
+  app: Application,
+  attempt: number,
+): 'busy' | 'changed' | 'outdated' | undefined {
+  if (fresh.operation !== undefined) return 'busy';
+  if (!deepEqual(jsonOf(fresh.spec), jsonOf(app.spec))) return 'outdated';
+  if (attempt > maxWriteConflicts) return 'changed';
+  if (lastRunId(fresh) === lastRunId(app) && fresh.metadata.deletionTimestamp === undefined) return undefined;
+  return attempt > 1 ? 'outdated' : 'changed';
+}
+
 /** The merge patch of a status, with the version that was read if the write is exact. */
 export function statusMerge(before: Application, patch: JsonObject, { isExact = false }: ApplicationWriteTerms): Patch {
   const { resourceVersion = null } = before.metadata;
