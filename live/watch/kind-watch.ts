@@ -492,7 +492,8 @@ export class KindWatch {
     const isCurrent = next.state === 'synced' || next.state === 'polled';
     // Until then comparisons called the kind stale, also during its first list.
     const wasStale = !wasSettled || before.state === 'degraded' || before.state === 'forbidden';
-    if (isCurrent && wasStale) this.#deps.cache.announce(this.resource);
+    const isWatchedAgain = next.state === 'synced' && before.state === 'polled';
+    if ((isCurrent && wasStale) || isWatchedAgain) this.#deps.cache.announce(this.resource);
     if (isCurrent && before.state === 'forbidden') this.#deps.onPermitted();
     const said = this.state();
     if (said.state === 'left-out')
