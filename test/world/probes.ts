@@ -21,6 +21,8 @@ const seenMs = 6000;
 /** Twice the interval of the audit of a watch. */
 const auditedMs = 200_000;
 const healedMs = 90_000;
+/** A lease, the longest backoff by a clock that was ahead, and one time-out of Git. */
+const awayMs = 140_000;
 
 const probes: Readonly<Record<string, Probe>> = {
   'a change of the spec during a pass is seen after it': async (world, app) => {
@@ -143,7 +145,7 @@ const longProbes: Readonly<Record<string, Probe>> = {
       if (n === 1) world.restart(0, 'kill', 1000);
       if (n === 2) refresh(world, app);
       drift(world, app);
-      const left = await waitUntil(world, healedMs, () => driftOf(world, app));
+      const left = await waitUntil(world, awayMs, () => driftOf(world, app));
       if (left !== undefined) return left;
       await world.playTo(world.elapsedMs + seenMs);
     }
