@@ -145,6 +145,22 @@ function drift(namespace: string): Promise<unknown> {
   return hub.api.patch(mapIn(namespace), { data: { colour: 'red' } });
 }
 
+/**
+ * Secrets that stopped whole installations: without any key
+ * (https://github.com/argoproj/argo-cd/issues/6423), and with a switch that is not base64 of a text
+ * (https://github.com/argoproj/argo-cd/issues/10373).
+ */
+async function addOthersFaults(): Promise<void> {
+  for (const [type, data] of [
+    ['cluster', {}],
+    ['repo-creds', { url: Buffer.from('file:///').toString('base64'), enableOCI: 'true' }],
+  ] as const)
+    await hub.api.create('/api/v1/namespaces/argocd/secrets', {
+      metadata: { name: `broken-${type}`, labels: { 'argocd.argoproj.io/secret-type': type } },
+      data,
+    });
+}
+
 async function conditionsOf(name: string): Promise<string> {
   const { status } = await app(name).read();
   return (status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`).join('\n');
@@ -172,6 +188,7 @@ beforeAll(async () => {
   ]);
   await Promise.all(['blue', 'green'].map(permit));
   controller = await UnderTest.install({ server: hub, folder: world.folder, values });
+  await addOthersFaults();
   const caData = Buffer.from(hub.ca).toString('base64');
   const limited = { bearerToken: await hub.token('kube-system', account), tlsClientConfig: { caData } };
   await addCluster('few', { server: hub.url, namespaces: 'red,blue,green,later' }, limited);
@@ -180,7 +197,8 @@ beforeAll(async () => {
     const proxy = await ApiProxy.start(hub);
     proxy.inject(fault);
     proxies.set(name, proxy);
-    await addCluster(name, { server: proxy.url }, { bearerToken });
+    // A shard beyond the replicas: https://github.com/argoproj/argo-cd/issues/13226
+    await addCluster(name, { server: proxy.url, shard: '25' }, { bearerToken });
     await deploy(name, name);
   }
   for (const [name, { tls }] of Object.entries(badSecrets)) {
@@ -215,6 +233,21 @@ describe('a cluster whose account may read two of its four namespaces', () => {
       if (left.some((one) => one !== undefined)) throw new Error(`left: ${JSON.stringify(left)}\n${tail()}`);
     }, 60_000);
   }, 120_000);
+
+  // https://github.com/argoproj/argo-cd/issues/24709
+  it('is not disturbed by a namespace that is deleted, and syncs there again once it is back', async () => {
+    await hub.kubectl(['delete', 'namespace', 'green', '--timeout=60s']);
+    app('blue').git.commit({ 'more.yaml': file('blue', 'more') });
+    await refreshed(hub, app('blue').path, 'normal');
+    await eventually(async () => expect(await colourIn('blue', 'more')).toBe('blue'), 60_000);
+    app('blue').git.commit({ 'more.yaml': null });
+    await refreshed(hub, app('blue').path, 'normal');
+    await eventually(async () => expect(await colourIn('blue', 'more')).toBeUndefined(), 60_000);
+    await hub.api.create('/api/v1/namespaces', { metadata: { name: 'green' } });
+    await permit('green');
+    await deploy('green', 'few');
+    await app('green').isGood(undefined, { withinMs: 60_000, tail });
+  }, 180_000);
 
   it('says where it may not, and syncs there within half a minute of the right or the namespace', async () => {
     await eventually(async () => expect(await conditionsOf('red')).toMatch(/forbidden|not up to date/), 60_000);
