@@ -174,6 +174,8 @@ const longProbes: Readonly<Record<string, Probe>> = {
 const offerProbes: Readonly<Record<string, Probe>> = {
   'clusters that their owner does not reach are repaired by another replica': async (world, app) => {
     if (world.desired < 2) world.scale(2);
+    // Clusters that a change of the replicas moves are at home afterwards.
+    await world.playTo(world.elapsedMs + 2 * leaseMs);
     const ready = (await settled(world)) ?? (await waitUntil(world, 2 * healedMs, () => noOwner(world, app)));
     const owner = ownerOf(world, app);
     if (ready !== undefined || owner === undefined) return ready;
