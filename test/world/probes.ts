@@ -199,7 +199,8 @@ const offerProbes: Readonly<Record<string, Probe>> = {
 };
 /** A lease without answers, three rounds of probes, a hand-over and a repair. */
 const takenMs = 3 * leaseMs;
-const keptMs = 15_000;
+/** The longest backoff of a repair, and five seconds: less than a lease. */
+const keptMs = 25_000;
 
 /** So the other schedules stay as they are. */
 const firstLong = 4;
