@@ -13,12 +13,12 @@ export function makeClusterReach(
     clock,
   }: Pick<ControllerDeps, 'ownership' | 'settings' | 'hub' | 'connect' | 'clock'>,
   { unreachedMs }: Pick<ControllerConfig, 'unreachedMs'>,
-): readonly ClusterReachWatch[] {
-  if (connect === undefined || unreachedMs === undefined) return [];
+): ClusterReachWatch | undefined {
+  if (connect === undefined || unreachedMs === undefined) return undefined;
   const probe: ClusterReachDeps['probe'] = async ({ connection }, signal) => {
     const client = connect(connection);
     await client.version({ signal }).finally(() => client.close());
   };
   const clusters = (): readonly Cluster[] => settings.clusters();
-  return [new ClusterReachWatch({ ownership, clusters, hubServer: hub.server, probe, leaseMs: unreachedMs, clock })];
+  return new ClusterReachWatch({ ownership, clusters, hubServer: hub.server, probe, leaseMs: unreachedMs, clock });
 }

@@ -98,12 +98,14 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   });
   const projects = new ProjectPolicies({ ...deps, informer: projectInformer, guard }, config);
   const queues = makeQueues(deps, config, { apps, guard, projects });
+  const reach = makeClusterReach(deps, config);
   const triggers = makeTriggers(deps, config, {
     queues: { refreshQueue: queues.refresh, operationQueue: queues.operation, projectQueue: queues.project },
     apps,
     projectInformer,
     guard,
     projects,
+    ...(reach === undefined ? {} : { confirmReach: (signal) => reach.confirm(signal) }),
     ...noting(memories, costs, deps.clock),
     written: (key) => store.written(key),
     forget: (key, deleted) => {
@@ -131,6 +133,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     watchers: [
       ...hydration.watchers,
       jqEnd,
+      ...(reach === undefined ? [] : [reach]),
       ...makeWatchers(deps, config, { apps, guard, projects, queues }),
       ...makeWaitWatchers(deps, config, { apps, guard, store, memories, mine: ownApplications(triggers, apps) }),
     ],
@@ -149,7 +152,6 @@ function makeWatchers(
   return [
     recompareLostPublications(deps, config, queues.refresh),
     makeClusterReports(deps, config, { apps, guard, projects }),
-    ...makeClusterReach(deps, config),
   ];
 }
 

@@ -163,7 +163,7 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written' | 'takenUp' | 'changed'> & {
+  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written' | 'takenUp' | 'changed' | 'confirmReach'> & {
     readonly queues: TriggerQueues;
     readonly projectInformer: Informer;
     readonly guard: OwnershipGuard;
@@ -185,6 +185,7 @@ export function makeTriggers(
     forget: parts.forget,
     seen: parts.seen,
     ...defined({ written: parts.written, takenUp: parts.takenUp, changed: parts.changed }),
+    ...defined({ confirmReach: parts.confirmReach }),
     namespace: config.namespace,
     clock: deps.clock,
     keepLostMs: config.keepLostClustersMs ?? 0,

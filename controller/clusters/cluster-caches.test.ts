@@ -25,6 +25,8 @@ class CachesWorld {
   gaining = new Map<string, OwnedParts>();
   prepared: readonly string[] = [];
   fillings: number[] = [];
+  state: 'synced' | 'failed' = 'synced';
+  confirmed: (() => void)[] = [];
   watched: readonly string[] = [];
   spare: readonly string[] = [];
   bodies: ReadonlyMap<string, BodyFilter> = new Map();
@@ -35,6 +37,7 @@ class CachesWorld {
     namespace: 'argocd',
     keepLostMs,
     onCacheFilled: (ms) => this.fillings.push(ms),
+    confirmReach: () => new Promise((resolve) => this.confirmed.push(resolve)),
     settings: { clusters: () => this.clusters, settings: () => defaultSettings },
     ownership: {
       ownsCluster: (server) => this.owned.has(server),
@@ -57,7 +60,7 @@ class CachesWorld {
           this.#waiting.set(server, {
             fill: () => {
               earlier?.fill();
-              resolve(undefined as never);
+              resolve({ info: () => ({ state: this.state }) } as LiveCluster);
             },
             drop: () => {
               earlier?.drop();
@@ -149,6 +152,17 @@ describe('watched clusters', () => {
     world.gaining.clear();
     await world.update();
     expect(world.bodies.get('https://a')).toEqual({ of: 4, owned: [0, 2], namespace: 'argocd' });
+  });
+
+  it('are prepared after a failed discovery only once it is known whether any cluster answers', async () => {
+    world.state = 'failed';
+    world.gaining.set('https://a', whole);
+    await world.update();
+    await world.fill('https://a');
+    expect([world.prepared, world.confirmed.length]).toEqual([[], 1]);
+    world.confirmed[0]?.();
+    await world.clock.settle();
+    expect(world.prepared).toEqual(['https://a']);
   });
 
   it('are not reported as prepared once no longer to come, and are awaited again if they return', async () => {

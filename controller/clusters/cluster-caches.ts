@@ -18,6 +18,8 @@ export interface ClusterCachesDeps {
   readonly keepLostMs?: number;
   /** Receives the time from owning a cluster to its filled cache or failed discovery. */
   readonly onCacheFilled?: (ms: number) => void;
+  /** Finds out, after a failed discovery, whether any cluster answers this replica. */
+  readonly confirmReach?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -135,7 +137,8 @@ export class ClusterCaches {
 
   /**
    * Reports each cluster to be gained when its cache is filled or its discovery has failed: waiting
-   * longer for the latter is useless.
+   * longer for the latter is useless. If no cluster answers, it is offered in the same write, and
+   * so stays where it is.
    */
   #awaitFills(gaining: ReadonlyMap<string, OwnedParts>): void {
     for (const key of this.#filled.keys()) if (!gaining.has(key)) this.#filled.delete(key);
@@ -168,10 +171,16 @@ export class ClusterCaches {
   /** `then(false)`: the cluster is no longer watched, or the replica is shutting down. */
   #whenFilled(server: string, then: (isFilled: boolean) => void): void {
     if (this.#signal === undefined) return;
-    this.#deps.live.cluster(server, this.#signal).then(
+    this.#fill(server, this.#signal).then(
       () => then(true),
       () => then(false),
     );
+  }
+
+  async #fill(server: string, signal: AbortSignal): Promise<void> {
+    const { live, confirmReach } = this.#deps;
+    const found = await live.cluster(server, signal);
+    if (confirmReach !== undefined && found.info().state === 'failed') await confirmReach(signal);
   }
 }
 

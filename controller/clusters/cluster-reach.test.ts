@@ -18,6 +18,7 @@ let probed: string[];
 let reach: ClusterReach | undefined;
 let end: AbortController;
 let isSkipped: boolean;
+let watch: ClusterReachWatch;
 
 function cluster(server: string): Cluster {
   const annotations: Record<string, string> = isSkipped ? { 'argocd.argoproj.io/skip-reconcile': 'true' } : {};
@@ -33,7 +34,7 @@ beforeEach(() => {
   isSkipped = false;
   end = new AbortController();
   const one: OwnedParts = { of: 1, owned: [0] };
-  const watch = new ClusterReachWatch({
+  watch = new ClusterReachWatch({
     ownership: {
       ownsCluster: (server) => owned.includes(server),
       gaining: () => new Map(gaining.map((server) => [server, one])),
@@ -122,6 +123,39 @@ describe('the clusters of a replica', () => {
   });
 });
 
+describe('clusters that a replica would get', () => {
+  beforeEach(() => {
+    [owned, gaining] = [[], ['https://a', 'https://b']];
+  });
+
+  it('are offered at once when none of them answers, so that they stay where they are', async () => {
+    dead = new Set(gaining);
+    const confirming = watch.confirm(end.signal);
+    await clock.advance(5000);
+    await confirming;
+    expect(reach).toEqual({ unreached: gaining, reaches: [] });
+    dead = new Set();
+    await clock.advance(leaseMs);
+    expect(reach).toEqual(none);
+  });
+
+  it('are not offered when one of them answers', async () => {
+    dead = new Set(['https://a']);
+    const confirming = watch.confirm(end.signal);
+    await clock.advance(5000);
+    await confirming;
+    expect(reach).toEqual(none);
+  });
+
+  it('are not offered because of one sample', async () => {
+    dead = new Set(['https://a', 'https://b']);
+    await clock.advance(leaseMs / 3);
+    dead = new Set(['https://b']);
+    await clock.advance(leaseMs);
+    expect(reach).toEqual(none);
+  });
+});
+
 describe('a cluster that another replica offers', () => {
   it('is reported while it answers here, and until a lease after its last answer', async () => {
     offered = ['https://other'];
@@ -132,6 +166,12 @@ describe('a cluster that another replica offers', () => {
     expect(reach?.reaches).toEqual(['https://other']);
     await clock.advance(leaseMs);
     expect(reach?.reaches).toEqual([]);
+  });
+
+  it('is reported by a replica that owns other parts of it', async () => {
+    offered = ['https://a', 'https://b'];
+    await clock.advance(10_000);
+    expect(reach).toEqual({ unreached: [], reaches: ['https://a', 'https://b'] });
   });
 
   it('is not reported once it is not offered any more', async () => {

@@ -27,7 +27,8 @@ const maxProbes = 20;
 /**
  * Detects that this replica reaches the hub, but none of its clusters: then it offers them to
  * replicas that reach them. Replicas probe the clusters that others offer. An offered cluster stays
- * offered until it answers here again, also after another replica took it over.
+ * offered until it answers here again, also after another replica took it over. A cluster that this
+ * replica would get is offered at once, so that it stays where it is: after a restart, too.
  */
 export class ClusterReachWatch implements Runnable {
   readonly name = 'reach of clusters';
@@ -37,6 +38,7 @@ export class ClusterReachWatch implements Runnable {
   #isSilent = false;
   #unreached: ReadonlySet<string> = new Set();
   #next = 0;
+  #confirming: Promise<void> | undefined;
 
   constructor(deps: ClusterReachDeps) {
     this.#deps = deps;
@@ -54,14 +56,24 @@ export class ClusterReachWatch implements Runnable {
     }
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  /** Probes all clusters now, and reports which do not answer. Never rejects. */
+  confirm(signal: AbortSignal): Promise<void> {
+    this.#confirming ??= this.#look(signal, true)
+      .catch(() => undefined)
+      .finally(() => (this.#confirming = undefined));
+    return this.#confirming;
+  }
+
+  async #look(signal: AbortSignal, all = false): Promise<void> {
     const { ownership, clusters, clock, leaseMs } = this.#deps;
     const known = clusters().filter(({ annotations }) => !isReconcileSkipped(annotations));
     const own = known.filter((cluster) => this.#isOwn(cluster));
     if (own.length === 0) this.#anyAnswerAt = clock.monotonic();
-    const offered = ownership.offered?.() ?? new Set<string>();
-    const others = known.filter((cluster) => offered.has(clusterKey(cluster.server)) && !own.includes(cluster));
-    await this.#probe([...this.#sample(own), ...others.slice(0, maxProbes)], signal);
+    const keysOffered = ownership.offered?.() ?? new Set<string>();
+    // Also our own ones: other parts of a split cluster may be offered.
+    const offered = known.filter(({ server }) => keysOffered.has(clusterKey(server))).slice(0, maxProbes);
+    const sample = all ? own : this.#sample(own);
+    await this.#probe([...new Set([...sample, ...offered])], signal);
     const now = clock.monotonic();
     const answeredAt = (server: string): number => this.#answered.get(server) ?? Number.NEGATIVE_INFINITY;
     const answersSince = (server: string): boolean => now - answeredAt(server) < leaseMs;
@@ -70,8 +82,12 @@ export class ClusterReachWatch implements Runnable {
     this.#anyAnswerAt = Math.max(before, ...keys.map(answeredAt));
     this.#isSilent = this.#anyAnswerAt === before;
     if (keys.length > 0 && now - this.#anyAnswerAt >= leaseMs) this.#unreached = new Set(keys);
+    else if (sample.length === own.length && !keys.some(answersSince)) {
+      const gained = own.filter(({ server }) => !ownership.ownsCluster(server));
+      this.#unreached = new Set([...this.#unreached, ...gained.map(({ server }) => clusterKey(server))]);
+    }
     this.#unreached = new Set([...this.#unreached].filter((key) => keys.includes(key) && !answersSince(key)));
-    const reaches = others.map(({ server }) => clusterKey(server)).filter(answersSince);
+    const reaches = offered.map(({ server }) => clusterKey(server)).filter(answersSince);
     ownership.reportReach?.({ unreached: [...this.#unreached], reaches: reaches.sort() });
   }
 

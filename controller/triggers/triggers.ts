@@ -64,6 +64,8 @@ export interface TriggerDeps {
   /** --lost-cluster-cache-seconds; default: lost clusters are dropped at once. */
   readonly keepLostMs?: number;
   readonly onCacheFilled?: (ms: number) => void;
+  /** Finds out whether any cluster answers this replica. */
+  readonly confirmReach?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**

@@ -491,8 +491,7 @@ export class KindWatch {
     }
     const isCurrent = next.state === 'synced' || next.state === 'polled';
     // Until then comparisons called the kind stale, also during its first list.
-    const wasStale = !wasSettled || before.state === 'degraded' || before.state === 'forbidden';
-    if (isCurrent && wasStale) this.#deps.cache.announce(this.resource);
+    if (isCurrent && (!wasSettled || isFresher(before, next))) this.#deps.cache.announce(this.resource);
     if (isCurrent && before.state === 'forbidden') this.#deps.onPermitted();
     const said = this.state();
     if (said.state === 'left-out')
@@ -506,6 +505,12 @@ export class KindWatch {
       );
     this.#deps.onState();
   }
+}
+
+/** Whether comparisons called the kind stale before, and do not now, or less. */
+function isFresher(before: ReflectorState, next: ReflectorState): boolean {
+  if (before.state === 'polled') return next.state === 'synced';
+  return before.state === 'degraded' || before.state === 'forbidden';
 }
 
 export type KindWatchState = ReflectorState | { readonly state: 'left-out'; readonly message: string };

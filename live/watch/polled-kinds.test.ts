@@ -126,10 +126,13 @@ describe('a kind whose watch is refused while lists work', () => {
       w.server.put(tracked('a', 'shop', { data: { key: '2' } }));
       await w.clock.advance(35_000);
       expect(await managedOf(w, 'a')).toEqual([[{ key: '2' }], ['polled']]);
+      const before = w.changes.length;
       w.server.faults.clear();
       w.server.watchErrors.clear();
       await w.clock.advance(55_000);
       expect(stateOf(w, 'ConfigMap')).toMatchObject({ state: 'synced' });
+      // Applications are compared again, and lose their condition.
+      expect(w.changes.slice(before).map(({ key }) => key)).toContain('/ConfigMap//');
       expect(await managedOf(w, 'a')).toEqual([[{ key: '2' }], []]);
       await w.stop();
     },

@@ -8,6 +8,7 @@ import { noMetrics } from '../testing/no-metrics.ts';
 import { SimulatedHub } from '../testing/simulated-hub.ts';
 import type { NetworkLine } from '../testing/simulated-hub.ts';
 import { MachineClock, VirtualTime } from '../testing/virtual-time.ts';
+import { timingOf } from '../timing/timing.ts';
 import type { Ownership, OwnershipChange } from './types.ts';
 
 const workload = 'argocd-application-controller';
@@ -17,7 +18,10 @@ const apps = clusters.map(
     ({ metadata: { namespace: 'argocd', name }, spec: { destination: { server } } }) as unknown as Application,
 );
 
+const heartbeatMs = 10_000;
+
 interface BusyReplica {
+  readonly ordinal: number;
   readonly ownership: Ownership;
   readonly clock: MachineClock;
   readonly leave: () => void;
@@ -28,21 +32,34 @@ interface BusyReplica {
 class BusyFleet {
   readonly time = new VirtualTime();
   readonly hub = new SimulatedHub(this.time, { latency: () => 5, fate: () => 'arrives' });
-  readonly replicas: BusyReplica[] = [];
-  readonly #turnMs: number;
+  replicas: readonly BusyReplica[] = [];
+  readonly #turnMs: (ordinal: number) => number;
   readonly #random = seededRandom(7);
   readonly #owners = new Map<string, BusyReplica>();
   readonly violations: string[] = [];
   readonly #unownedSince = new Map<string, number>();
   longestUnownedMs = 0;
 
-  constructor(turnMs: number) {
+  constructor(turnMs: (ordinal: number) => number) {
     this.#turnMs = turnMs;
   }
 
   scale(replicas: number): void {
     this.hub.put('StatefulSet', workload, { spec: { replicas } });
+    for (const { ordinal, leave } of this.replicas) if (ordinal >= replicas) leave();
     for (let ordinal = this.replicas.length; ordinal < replicas; ordinal += 1) this.#start(ordinal);
+  }
+
+  /** As a StatefulSet does: the highest ordinal first, the next one once its pod is ready. */
+  async roll(replicas: number): Promise<void> {
+    for (let ordinal = replicas - 1; ordinal >= 0; ordinal -= 1) {
+      const old = this.replicas.find((replica) => replica.ordinal === ordinal);
+      old?.leave();
+      while (old?.alive === true) await this.play(100);
+      await this.play(1500);
+      this.#start(ordinal);
+      await this.play(5000);
+    }
   }
 
   #start(ordinal: number): void {
@@ -59,22 +76,26 @@ class BusyFleet {
       dynamic: false,
       hostname: `${workload}-${ordinal}`,
       replicas: 0,
-      heartbeatMs: 10_000,
+      heartbeatMs,
       controllerName: workload,
       prepares: true,
     });
     const end = new AbortController();
-    const replica: BusyReplica = { ownership, clock, leave: () => end.abort(new Shutdown()), alive: true };
-    this.replicas.push(replica);
+    const replica: BusyReplica = { ordinal, ownership, clock, leave: () => end.abort(new Shutdown()), alive: true };
+    this.replicas = [...this.replicas, replica];
     ownership.onChange((change) => {
       this.#note(replica, change);
       const servers = [...ownership.gaining().keys()];
       if (servers.length > 0) clock.timer(2000, () => ownership.prepared([...ownership.gaining().keys()]));
     });
-    void ownership.run(end.signal).then(() => (replica.alive = false));
+    void ownership.run(end.signal).then(() => {
+      replica.alive = false;
+      this.replicas = this.replicas.filter((each) => each !== replica);
+    });
     clock.timer(100, () => ownership.update(clusters, apps));
     const turn = (): void => {
-      clock.stop(this.#turnMs * (0.5 + this.#random.next()));
+      if (!replica.alive) return;
+      clock.stop(this.#turnMs(ordinal) * (0.5 + this.#random.next()));
       this.time.at(clock.stoppedUntil() + 1, turn);
     };
     this.time.at(this.time.now + 1000, turn);
@@ -98,6 +119,11 @@ class BusyFleet {
     }
   }
 
+  /** How long a cluster had no owner, also one that has none now. */
+  longestGapMs(): number {
+    return Math.max(this.longestUnownedMs, ...[...this.#unownedSince.values()].map((since) => this.time.now - since));
+  }
+
   /** Number of clusters of each replica. */
   ownedBy(): readonly number[] {
     return this.replicas.map(({ ownership }) => clusters.filter(({ server }) => ownership.ownsCluster(server)).length);
@@ -112,7 +138,7 @@ it.each([
   ['idle', 10, 300],
   ['busy', 200, 1000],
 ])('a scale-up leaves no cluster of an %s fleet without an owner for a second', async (_how, turnMs, limitMs) => {
-  const fleet = new BusyFleet(turnMs);
+  const fleet = new BusyFleet(() => turnMs);
   fleet.scale(5);
   await fleet.play(20_000);
   expect(fleet.ownedBy()).toEqual(expect.not.arrayContaining([0]));
@@ -122,6 +148,27 @@ it.each([
   expect(fleet.longestUnownedMs).toBeLessThan(limitMs);
   expect(fleet.violations).toEqual([]);
   expect(fleet.ownedBy().every((owned) => owned > 10)).toBe(true);
+  expect(fleet.ownedBy().reduce((a, b) => a + b)).toBe(clusters.length);
+  fleet.end();
+});
+
+/** A lease, and three seconds for the hand-over. */
+const gapMs = timingOf(heartbeatMs).leaseMs + 3000;
+
+it.each([
+  ['an idle fleet', () => 10],
+  ['a busy fleet', () => 500],
+  ['a fleet whose planner is busy', (ordinal: number) => (ordinal === 0 ? 4000 : 10)],
+])('%s has no gap beyond a lease in a rolling restart together with a scale-down', async (_how, turnMs) => {
+  const fleet = new BusyFleet(turnMs);
+  fleet.scale(6);
+  await fleet.play(60_000);
+  fleet.longestUnownedMs = 0;
+  fleet.scale(4);
+  await fleet.roll(4);
+  await fleet.play(60_000);
+  expect(fleet.longestGapMs()).toBeLessThan(gapMs);
+  expect(fleet.violations).toEqual([]);
   expect(fleet.ownedBy().reduce((a, b) => a + b)).toBe(clusters.length);
   fleet.end();
 });

@@ -63,8 +63,8 @@ const hubRetryMs = 500;
 const forbiddenRetryMs = 5_000;
 /** Longest time for which a table that was read is used without another read. */
 const maxTableAgeMs = 5_000;
-/** Deadline for releasing the slot at shutdown. */
-const releaseTimeoutMs = 3_000;
+/** Deadline for releasing the slot at shutdown: a busy event loop needs several seconds for it. */
+const releaseTimeoutMs = 7_000;
 
 /**
  * Drives a {@link ProtocolMember}: reads the two ConfigMaps, carries out its writes with optimistic

@@ -65,7 +65,7 @@ export function unownedClustersMessage(servers: Iterable<string>): string | unde
 export function unreachedClustersMessage(servers: readonly string[]): string | undefined {
   const named = namedClusters(servers);
   if (named === undefined) return undefined;
-  return `this replica reaches the hub, but for a lease none of its clusters has answered; they are offered to replicas that reach them: ${named}; check the network of its node, and its NetworkPolicy`;
+  return `this replica reaches the hub, but none of its clusters answers; they are offered to replicas that reach them: ${named}; check the network of its node, and its NetworkPolicy`;
 }
 
 function namedClusters(servers: readonly string[]): string | undefined {

@@ -34,6 +34,18 @@ function silenceOf(holder: SlotRecord, limitMs: number): number | undefined {
   return undefined;
 }
 
+describe('a holder is ready to take over a part', () => {
+  it('not when its lease has ended, nor when its slot is free, although it is not absent yet', () => {
+    const presence = new HolderPresence(timing);
+    look(presence, record({ warm: 0 }), 0);
+    expect(presence.isReady(0, true, 0)).toBe(true);
+    for (let ms = 1000; ms <= leaseMs + 1000; ms += 1000) look(presence, record({ warm: 0 }), ms);
+    expect(presence.isReady(0, true, leaseMs + 1000)).toBe(false);
+    presence.observe({ slots: new Map(), sentAt: leaseMs, answeredAt: leaseMs, replicas: 2, epoch: 0 });
+    expect(presence.isReady(0, true, leaseMs)).toBe(false);
+  });
+});
+
 describe('a holder is gone', () => {
   it('after a lease of silence', () => {
     expect(silenceOf(record(), 2 * leaseMs)).toBe(leaseMs + 1000);

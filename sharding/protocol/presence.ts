@@ -104,9 +104,10 @@ export class HolderPresence {
   /**
    * Reports whether a holder may take over a part from another holder: if its caches are filled,
    * filling them took too long, or it does not report them. It cannot have prepared for a part that
-   * is not announced.
+   * is not announced. A slot without a live holder is not ready, also before it counts as absent.
    */
   isReady(slot: number, isAnnounced: boolean, now: number): boolean {
+    if (!this.isLive(slot)) return false;
     if (this.#holders.get(slot)?.warm === undefined) return true;
     const since = this.#cold.get(slot)?.since;
     if (since !== undefined) return now >= since + this.#timing.warmUpMs;

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { systemClock } from '#base';
 import { FakeClock } from '#support';
+import { runBeside } from './argo-cli/beside.ts';
+import type { BesideOutcome } from './argo-cli/beside.ts';
 import { differences, everywhere } from './argo-cli/differences.ts';
 import { acts, play } from './argo-cli/scenario.ts';
 import { Lockstep } from './argo-cli/lockstep.ts';
@@ -22,6 +24,9 @@ function agree(step: string, readings: Readings): boolean {
   return expectedOf(step, readings['Argo CD']) === readings.Driftless;
 }
 
+/** What happened when Argo CD's controller was started beside ours, after all commands. */
+let beside: BesideOutcome;
+
 /** Runs all commands in both worlds at the same time. */
 async function transcripts(lockstep: Lockstep): Promise<readonly Stage[]> {
   const controllers: readonly ControllerUnderTest[] = ['Argo CD', 'Driftless'];
@@ -33,6 +38,8 @@ async function transcripts(lockstep: Lockstep): Promise<readonly Stage[]> {
       return new Stage(world.value, controller, lockstep);
     });
     await Promise.all(stages.map((stage) => play(stage)));
+    const ours = worlds[controllers.indexOf('Driftless')];
+    if (ours?.status === 'fulfilled') beside = await runBeside(ours.value);
     return stages;
   } finally {
     for (const world of worlds) if (world.status === 'fulfilled') await world.value.close();
@@ -98,6 +105,14 @@ describe("Argo CD's CLI, API server, ApplicationSets and notifications", () => {
       expect(of('waves degraded, finished')).toMatch(/^Failed: one or more synchronization tasks/);
       expect(of('waves degraded, finished')).toContain('exceeded its progress deadline');
     }
+  });
+
+  it("Argo CD's controller, started beside ours, is reported by name, and the two do not fight for ever", () => {
+    expect(beside.condition).toMatch(
+      /writes the status of Applications .* as field manager argocd-application-controller/,
+    );
+    expect(beside.repaired).toEqual([true, true]);
+    expect(beside.quiet).toEqual([]);
   });
 
   it('`argocd admin cluster` counts the pods of both controllers', () => {

@@ -47,7 +47,7 @@ export type Act = { readonly at: number } & (
       readonly ms: number;
     }
   | { readonly do: 'watch'; readonly to: number | 'hub'; readonly fault: WatchFault; readonly by?: number }
-  | { readonly do: 'cut'; readonly from: number | 'hub'; readonly by: number; readonly ms: number }
+  | { readonly do: 'cut'; readonly from: number | 'hub' | 'clusters'; readonly by: number; readonly ms: number }
   | { readonly do: 'restart'; readonly by: number; readonly how: 'kill' | 'stop'; readonly downMs: number }
   | { readonly do: 'freeze'; readonly by: number; readonly how: 'stop' | 'suspend'; readonly ms: number }
   | { readonly do: 'jump'; readonly by: number; readonly ms: number }
@@ -103,6 +103,8 @@ export interface WorldPlan {
   readonly scoped?: boolean;
   /** A field of each Application belongs to an operator, by an ignore rule of argocd-cm. */
   readonly owned?: boolean;
+  /** Replicas offer their clusters when none of them answers for a lease. */
+  readonly offers?: boolean;
   readonly acts: readonly Act[];
 }
 

@@ -28,6 +28,18 @@ export const defects = [
     '.every((wait) => hub.settled(wait))) return false',
     '.every(() => true)) return false',
   ),
+  d(
+    'a slot without a live holder is ready to take over',
+    'sharding/protocol/presence.ts',
+    'if (!this.isLive(slot)) return false;',
+    '',
+  ),
+  d(
+    'offered parts of a split cluster are not reached by its other owners',
+    'controller/clusters/cluster-reach.ts',
+    'known.filter(({ server }) => keysOffered.has(clusterKey(server)))',
+    'known.filter((cluster) => keysOffered.has(clusterKey(cluster.server)) && !own.includes(cluster))',
+  ),
   // Pruning and deletion.
   d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {"),
   d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),

@@ -48,8 +48,9 @@ export function perform(world: World, act: Act): void {
       world.network.disturb(urlOf(world, act.to), act.fault, act.by);
       return;
     case 'cut': {
+      const urls = act.from === 'clusters' ? world.clusters.map(({ url }) => url) : [urlOf(world, act.from)];
       const replica = world.replica(act.by);
-      if (replica !== undefined) world.network.cut(replica.name, urlOf(world, act.from), act.ms);
+      if (replica !== undefined) for (const url of urls) world.network.cut(replica.name, url, act.ms);
       return;
     }
     case 'restart':

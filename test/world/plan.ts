@@ -33,6 +33,7 @@ export function planOf(seed: number): WorldPlan {
   const plan = { seed, replicas, clusters, troubleMs, clusterQps, apps, acts };
   if (seed % 16 === 15) return withOtherRelease(plan);
   if (seed % 32 > 24 && seed % 32 < 31) return withLostSettings(plan);
+  if (seed % 32 === 21 || seed % 32 === 22) return withLostClusters(plan);
   return seed % 16 === 7 ? { ...plan, scoped: true } : plan;
 }
 
@@ -65,6 +66,25 @@ function withLostSettings(plan: WorldPlan): WorldPlan {
   }
   acts.sort((a, b) => a.at - b.at);
   return { ...plan, owned: true, ...(draw.below(2) === 0 ? { scoped: true } : {}), acts };
+}
+
+/**
+ * A replica reaches the hub, but none of its clusters, for longer than a lease. Often it is
+ * restarted meanwhile.
+ */
+function withLostClusters(plan: WorldPlan): WorldPlan {
+  const draw = new Draw(seededRandom(plan.seed ^ 0x0ff3));
+  const by = draw.below(2);
+  const at = 3000 + draw.below(10_000);
+  const ms = 45_000 + draw.below(40_000);
+  const acts: Act[] = [...plan.acts, { at, do: 'cut', from: 'clusters', by, ms }];
+  for (const afterMs of [1000, 15_000 + draw.below(10_000), 40_000 + draw.below(20_000)])
+    acts.push({ at: at + afterMs, do: 'edit', app: draw.below(plan.apps.length), change: 'set', item: draw.below(8) });
+  const how = draw.pick(['kill', 'stop', undefined]);
+  const downMs = 500 + draw.below(12_000);
+  if (how !== undefined) acts.push({ at: at + 30_000 + draw.below(ms - 30_000), do: 'restart', by, how, downMs });
+  acts.sort((a, b) => a.at - b.at);
+  return { ...plan, replicas: Math.max(2, plan.replicas), troubleMs: at + ms, offers: true, acts };
 }
 
 function someLoss(at: number, { clusters, troubleMs }: WorldPlan, draw: Draw): Act {

@@ -5,6 +5,8 @@ import { silentMs, silentWait, unfinished } from './oracle.ts';
 import type { SeenWaits } from './oracle.ts';
 import { askForSync } from './people.ts';
 import { Draw } from './plan.ts';
+import { leaseMs } from './replica.ts';
+import type { WorldReplica } from './replica.ts';
 import type { World } from './world.ts';
 
 /*
@@ -19,6 +21,8 @@ const seenMs = 6000;
 /** Twice the interval of the audit of a watch. */
 const auditedMs = 200_000;
 const healedMs = 90_000;
+/** A lease, the longest backoff by a clock that was ahead, and one time-out of Git. */
+const awayMs = 140_000;
 
 const probes: Readonly<Record<string, Probe>> = {
   'a change of the spec during a pass is seen after it': async (world, app) => {
@@ -141,7 +145,7 @@ const longProbes: Readonly<Record<string, Probe>> = {
       if (n === 1) world.restart(0, 'kill', 1000);
       if (n === 2) refresh(world, app);
       drift(world, app);
-      const left = await waitUntil(world, healedMs, () => driftOf(world, app));
+      const left = await waitUntil(world, awayMs, () => driftOf(world, app));
       if (left !== undefined) return left;
       await world.playTo(world.elapsedMs + seenMs);
     }
@@ -166,12 +170,45 @@ const longProbes: Readonly<Record<string, Probe>> = {
     return settled(world);
   },
 };
+/** The promise of replicas that offer their clusters; their schedules check it. */
+const offerProbes: Readonly<Record<string, Probe>> = {
+  'clusters that their owner does not reach are repaired by another replica': async (world, app) => {
+    if (world.desired < 2) world.scale(2);
+    // Clusters that a change of the replicas moves are at home afterwards.
+    await world.playTo(world.elapsedMs + 2 * leaseMs);
+    const ready = (await settled(world)) ?? (await waitUntil(world, 2 * healedMs, () => noOwner(world, app)));
+    const owner = ownerOf(world, app);
+    if (ready !== undefined || owner === undefined) return ready;
+    for (const { url } of world.clusters) world.network.cut(owner.name, url, 20 * healedMs);
+    drift(world, app);
+    const taken = await waitUntil(world, takenMs, () => driftOf(world, app));
+    if (taken !== undefined) return `${taken}, ${takenMs} ms after ${owner.name} lost its clusters`;
+    if (!offers(owner)) return `${owner.name} does not report that none of its clusters answers`;
+    // The next process offers them only after a lease, and must not get them back before.
+    world.restart(owner.index, 'kill', 1000);
+    for (let n = 0; n < 6; n += 1) {
+      drift(world, app);
+      const left = await waitUntil(world, keptMs, () => driftOf(world, app));
+      if (left !== undefined) return `${left}, after a restart of ${owner.name}`;
+      await world.playTo(world.elapsedMs + leaseMs / 3);
+    }
+    world.network.calm();
+    const isHome = (): boolean => ownerOf(world, app)?.index === owner.index && !world.alive().some(offers);
+    return waitUntil(world, takenMs, () => (isHome() ? undefined : `${owner.name} does not get its clusters back`));
+  },
+};
+/** A lease without answers, three rounds of probes, a hand-over and a repair. */
+const takenMs = 3 * leaseMs;
+/** The longest backoff of a repair, and five seconds: less than a lease. */
+const keptMs = 25_000;
+
 /** So the other schedules stay as they are. */
 const firstLong = 4;
 
 /** Checks promises, chosen by the seed, with an Application that is synced automatically. */
 export async function checkCalm(world: World): Promise<void> {
-  const { seed } = world.plan;
+  const { seed, offers: isOffered } = world.plan;
+  if (isOffered === true) return check(world, Object.keys(offerProbes)[0] ?? '', offerProbes);
   await check(world, new Draw(seededRandom(seed ^ 0x9a0b)).pick(Object.keys(probes)), probes);
   const long = Object.keys(longProbes)[(seed % 8) - firstLong];
   if (long !== undefined && world.violation === undefined) await check(world, long, longProbes);
@@ -237,6 +274,18 @@ function driftOf(world: World, app: string): string | undefined {
 function unseen(world: World, app: string): string | undefined {
   const isShown = world.app(app)?.status?.sync?.status === 'OutOfSync';
   return isShown ? undefined : driftOf(world, app);
+}
+
+function ownerOf(world: World, app: string): WorldReplica | undefined {
+  return world.alive().find(({ controller }) => [...controller.report.owned()].some((key) => key.endsWith(`/${app}`)));
+}
+
+function noOwner(world: World, app: string): string | undefined {
+  return ownerOf(world, app) === undefined ? `no replica owns ${app}` : undefined;
+}
+
+function offers({ ownership }: WorldReplica): boolean {
+  return ownership.conditions().some(({ type }) => type === 'ClustersUnreached');
 }
 
 function refresh(world: World, app: string): void {

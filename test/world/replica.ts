@@ -8,7 +8,7 @@ import { createLiveClusters } from '#live';
 import type { ClusterConnection } from '#model';
 import { defaultRateLimiterConfig } from '#queues';
 import { createSettingsStore, createSettingsWriter } from '#settings';
-import { createOwnership, HubTime } from '#sharding';
+import { createOwnership, HubTime, timingOf } from '#sharding';
 import type { Ownership } from '#sharding';
 import { createLogger, PromMetrics } from '#telemetry';
 import type { VirtualTime } from '../../sharding/testing/index.ts';
@@ -43,6 +43,9 @@ const config: ControllerConfig = {
   graceMs: 5000,
 };
 
+const heartbeatMs = 10_000;
+/** The longest time for which a silent holder keeps its slot. */
+export const { leaseMs } = timingOf(heartbeatMs);
 const hubLimits = { qps: 500, burst: 500 };
 
 export interface ReplicaDeps {
@@ -57,6 +60,8 @@ export interface ReplicaDeps {
   readonly clusterQps: number;
   /** Keeps the settings in force for a restart. */
   readonly keepsSettings: boolean;
+  /** Offers its clusters to other replicas when none of them answers for a lease. */
+  readonly offersClusters: boolean;
   /** Each text that leaves the process by a log line. */
   readonly onOutput: (where: string, text: string) => void;
   readonly onGone: () => void;
@@ -116,7 +121,7 @@ export class WorldReplica implements NetworkProcess {
       hostname: this.name,
       replicas: 0,
       controllerName,
-      heartbeatMs: 10_000,
+      heartbeatMs,
       bootMs: () => clock.machine.boot(),
       hubTime,
       prepares: true,
@@ -132,7 +137,8 @@ export class WorldReplica implements NetworkProcess {
     });
     const desired = git.source(clock, index);
     const own = { hub, settings, ownership: this.ownership, live, clients, desired, publisher, metrics };
-    this.controller = createController({ ...common, ...own }, config);
+    const reach = deps.offersClusters ? { unreachedMs: leaseMs } : {};
+    this.controller = createController({ ...common, ...own, connect }, { ...config, ...reach });
     const groups: (readonly Runnable[])[] = [
       [closer(hub)],
       [settings, desired, publisher, this.ownership],

@@ -38,7 +38,9 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   const calmAt = world.elapsedMs;
   // People go on for a while.
   const lastActAt = Math.max(0, ...plan.acts.map(({ at }) => at));
-  await world.playTo(Math.max(calmAt, lastActAt + reactionMs));
+  // A read that hangs ends after the calm, and its status is still to come.
+  const hangsForMs = Math.max(0, world.git.hangsUntil - world.time.now);
+  await world.playTo(Math.max(calmAt + hangsForMs, lastActAt + reactionMs));
   let wrong = unfinished(world);
   const waits: SeenWaits = new Map();
   while (world.violation === undefined && wrong !== undefined && world.elapsedMs < calmAt + settleMs) {

@@ -165,6 +165,7 @@ export class World implements ObservedWorld {
         seed: this.plan.seed,
         clusterQps: this.plan.clusterQps,
         keepsSettings: this.plan.owned === true,
+        offersClusters: this.plan.offers === true,
         onOutput: (where, text) => {
           if (hasCanary(text)) this.break(`${where} of replica ${index} contains a secret value: ${text}`);
         },

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { OwnershipCondition } from '#sharding';
 import { startGitServer } from '#sim';
 import type { GitServer } from '#sim';
 import { eventually } from '#support';
@@ -36,6 +37,8 @@ export class ArgoWorld {
   readonly #ends: (() => Promise<unknown> | undefined)[];
   readonly #daemons = new Map<string, ServerProcess>();
   #redis = '';
+  #controllerArgs: readonly string[] = [];
+  #ours: UnderTest | undefined;
 
   private constructor(parts: {
     readonly servers: Servers<'hub'>;
@@ -119,6 +122,18 @@ export class ArgoWorld {
     return answer.status;
   }
 
+  /** Starts Argo CD's application controller, which in a world with ours runs beside it. */
+  async startArgoController(): Promise<void> {
+    const env = { ARGOCD_CONTROLLER_REPLICAS: '1' };
+    await this.#argo('argocd-application-controller', [...this.#controllerArgs, ...(await metrics())], env);
+  }
+
+  /** Conditions of ownership that our controller reports. */
+  async ownershipConditions(): Promise<readonly OwnershipCondition[]> {
+    const page = (await this.#ours?.pods.all()[0]?.page('ownership')) ?? '{}';
+    return (JSON.parse(page) as { readonly conditions?: readonly OwnershipCondition[] }).conditions ?? [];
+  }
+
   /** The end of every log, for error messages. */
   tail(): string {
     return [...this.#daemons].map(([name, daemon]) => `--- ${name}\n${daemon.tail(8)}`).join('\n');
@@ -149,19 +164,19 @@ export class ArgoWorld {
     const from = ['--repo-server', `127.0.0.1:${repo}`, '--repo-server-plaintext'];
     const listen = ['--address', host, '--port', port, '--insecure'];
     await this.#argo('argocd-server', [...own, ...cache, ...from, ...listen, ...(await metrics())]);
+    this.#controllerArgs = [...own, ...cache, ...from];
     if (controller === 'Argo CD') {
-      const env = { ARGOCD_CONTROLLER_REPLICAS: '1' };
       // The StatefulSet in the cluster, for clients that count pods. Our chart creates its own.
       await hub.kubectl(['apply', '-f', '-'], { input: JSON.stringify(controllerSet()) });
-      await this.#argo('argocd-application-controller', [...own, ...cache, ...from, ...(await metrics())], env);
+      await this.startArgoController();
     } else {
       const values = {
         dropIn: true,
         rbac: { clusterWrite: true },
         externalRedis: { host: '127.0.0.1', port: redis },
       };
-      const ours = await UnderTest.install({ server: hub, folder: this.#folder, values });
-      this.#ends.push(() => ours.stop());
+      this.#ours = await UnderTest.install({ server: hub, folder: this.#folder, values });
+      this.#ends.push(() => this.#ours?.stop());
     }
     await this.#others(own, repo);
     for (const address of [this.address, this.#redis, `127.0.0.1:${repo}`])

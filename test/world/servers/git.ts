@@ -14,6 +14,8 @@ export interface Commit {
 
 export type GitFault = 'fails' | 'hangs' | 'slow';
 
+const timeoutMs = 60_000;
+
 /** One repository for each Application, with the history of its branch. */
 export class WorldGit {
   readonly #now: () => number;
@@ -23,6 +25,8 @@ export class WorldGit {
   /** Commits that replicas have rendered, by index: on their disks, which outlive processes. */
   readonly #mirrors = new Map<number, Set<string>>();
   #fault: { readonly what: GitFault; readonly until: number } | undefined;
+  /** When the last read that hangs has ended, by a clock of any speed. */
+  hangsUntil = 0;
 
   constructor(now: () => number, counts: FaultCounts) {
     this.#now = now;
@@ -92,7 +96,8 @@ export class WorldGit {
     if (fault === undefined || fault.until <= this.#now()) return;
     this.#counts.add(`git: ${fault.what}`);
     if (fault.what === 'fails') throw new DriftlessError('DESIRED_TEST', 'the repository does not answer');
-    await clock.sleep(fault.what === 'slow' ? 3000 : 60_000, signal);
+    if (fault.what === 'hangs') this.hangsUntil = this.#now() + 1.05 * timeoutMs;
+    await clock.sleep(fault.what === 'slow' ? 3000 : timeoutMs, signal);
     if (fault.what === 'hangs') throw new DriftlessError('DESIRED_TEST', 'the repository did not answer in time');
   }
 }
