@@ -31,6 +31,7 @@ function reportCpu(testResults) {
   const files = testResults
     .filter(({ cpuSeconds }) => cpuSeconds !== undefined)
     .sort((a, b) => b.cpuSeconds - a.cpuSeconds);
+  if (files.length === 0) return;
   const sum = files.reduce((seconds, file) => seconds + file.cpuSeconds, 0);
   const shown = files.slice(0, Number(process.env['DRIFTLESS_CPU_LINES'] ?? shownLines)).map(cpuLineOf);
   process.stderr.write(`\nCPU of ${files.length} files: ${sum.toFixed(0)} s, most of it in:\n${shown.join('')}`);
