@@ -6,6 +6,7 @@ import { env } from 'node:process';
 import { systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource } from '#model';
+import { headOf, initRepository } from '#support';
 import { silentLogger } from '#telemetry';
 import { createInProcessRunner } from '../command/in-process.ts';
 import { createToolLookup } from '../command/lookup.ts';
@@ -31,7 +32,7 @@ export class TestRepository {
 
   constructor(root: string, files: Readonly<Record<string, string>> = {}) {
     this.path = mkdtempSync(join(root, 'repo-'));
-    this.git('init', '--quiet', '--initial-branch=main');
+    initRepository(this.path);
     this.commit(files);
   }
 
@@ -52,7 +53,7 @@ export class TestRepository {
   save(): string {
     this.git('add', '--all', '--force');
     this.git('commit', '--quiet', '--allow-empty', '-m', 'change');
-    return this.git('rev-parse', 'HEAD');
+    return headOf(this.path);
   }
 
   git(...args: string[]): string {

@@ -1,7 +1,8 @@
 // `npm run e2e`: tests Driftless against real API servers, with real kubectl, helm and kustomize.
 // Arguments go to jest: `npm run e2e -- chart` runs the files whose path matches `chart`, and
 // `-t 'part of a title'` selects tests. `npm run e2e -- conformance --record` writes the answers of
-// the real server into test/conformance/recorded. Without arguments, a failed file runs once more.
+// the real server into test/conformance/recorded. Without arguments, two files run at a time, then
+// those named `x.alone.e2e.ts` one by one; a failed file runs once more.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { jestProgram } from '../jest/program.mjs';
@@ -27,7 +28,7 @@ const config = ['--config', join(root, 'jest.e2e.config.mjs')];
 // Must come last: jest takes every following word as a value of this option.
 const ignored = leftOut.map((file) => `--testPathIgnorePatterns=/test/e2e/${file.replaceAll('.', '[.]')}$`);
 const run = (more, env) =>
-  spawnSync(process.execPath, [...jestProgram, ...config, ...words, ...more, ...ignored], {
+  spawnSync(process.execPath, [...jestProgram, ...config, ...words, ...more], {
     cwd: root,
     stdio: 'inherit',
     env: {
@@ -37,4 +38,12 @@ const run = (more, env) =>
       DRIFTLESS_E2E_TOOLS: JSON.stringify(Object.fromEntries(tools.map(({ name, path }) => [name, path]))),
     },
   }).status ?? 1;
-process.exit(words.length > 0 ? run([], {}) : await runWithRetry(run));
+async function runAll() {
+  const together = [...ignored, String.raw`--testPathIgnorePatterns=\.alone\.e2e\.ts$`];
+  const alone = ['-i', String.raw`--testPathPatterns=\.alone\.e2e\.ts$`, ...ignored];
+  const codes = [];
+  for (const selected of [together, alone])
+    codes.push(await runWithRetry((more, env) => run(more.length > 0 ? more : selected, env)));
+  return codes.find((code) => code !== 0) ?? 0;
+}
+process.exit(words.length > 0 ? run(ignored, {}) : await runAll());

@@ -1,5 +1,6 @@
 // The test runner of jest.config.mjs: jest-circus as it is, with test files that Node's own loader
 // reads (loader.mjs).
+import { readFileSync } from 'node:fs';
 import { createRequire, register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { globalsKey } from './globals.mjs';
@@ -38,7 +39,22 @@ export default async function run(...[globalConfig, config, environment, , testP
     enterTestCode: () => undefined,
     leaveTestCode: () => undefined,
   };
-  return runFile(globalConfig, config, environment, runtime, testPath, sendMessageToJest);
+  const begin = cpuSeconds();
+  const result = await runFile(globalConfig, config, environment, runtime, testPath, sendMessageToJest);
+  return { ...result, cpuSeconds: cpuSeconds() - begin };
+}
+
+/** CPU time of this process and, on Linux, of its children that have ended. */
+function cpuSeconds() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6 + (process.platform === 'linux' ? childSeconds() : 0);
+}
+
+/** Fields 16 and 17 of proc(5), in hundredths of a second. The program name may contain spaces. */
+function childSeconds() {
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
 /** jest-circus keeps the tests of a file in its module and a global: the next file needs new ones. */

@@ -72,19 +72,9 @@ async function healed(replicas: number): Promise<void> {
   await eventually(() => expect(spec().replicas).toBe(2), 20_000);
 }
 
+/** Two of the ways in which a key is unreadable; settings/fail-closed.test.ts has all of them. */
 const unreadable: readonly (readonly [string, Data, Data])[] = [
   ['a text instead of a list', ignored, { [ignoreKey]: 'jsonPointers: /data/key' }],
-  ['bad YAML', ignored, { [ignoreKey]: 'jsonPointers:\n- "/data/key' }],
-  [
-    'bad YAML in the key for all kinds',
-    { 'resource.customizations.ignoreDifferences.all': 'jsonPointers:\n- /data/key\n' },
-    { 'resource.customizations.ignoreDifferences.all': 'jsonPointers: [/data/key' },
-  ],
-  [
-    'bad YAML in resource.customizations',
-    { 'resource.customizations': 'ConfigMap:\n  ignoreDifferences: |\n    jsonPointers:\n    - /data/key\n' },
-    { 'resource.customizations': 'ConfigMap:\n  ignoreDifferences: |\n  jsonPointers:\n   - /data/key\n - x' },
-  ],
   [
     'bad YAML inside resource.customizations',
     { 'resource.customizations': 'ConfigMap:\n  ignoreDifferences: |\n    jsonPointers:\n    - /data/key\n' },
@@ -93,20 +83,14 @@ const unreadable: readonly (readonly [string, Data, Data])[] = [
 ];
 
 describe('an ignored value stays', () => {
-  it('while argocd-cm is deleted', async () => {
+  it('while argocd-cm is deleted and created again', async () => {
     await startWithIgnoredValue();
     remove();
     await healed(4);
     await healed(5);
     expect(liveKey()).toBe('set by an operator');
-  }, 60_000);
-
-  it('while argocd-cm is deleted and created again', async () => {
-    await startWithIgnoredValue();
-    remove();
-    await healed(4);
     create(ignored);
-    await healed(5);
+    await healed(4);
     expect(liveKey()).toBe('set by an operator');
   }, 60_000);
 

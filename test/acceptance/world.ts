@@ -27,7 +27,7 @@ import { createSettingsStore, createSettingsWriter } from '#settings';
 import { createOwnership } from '#sharding';
 import { startSimCluster } from '#sim';
 import type { SimCluster, SimOptions } from '#sim';
-import { eventually, openProject } from '#support';
+import { eventually, headOf, initRepository, openProject } from '#support';
 import { createLogger, PromMetrics } from '#telemetry';
 
 /** A real Git repository in a temporary directory. */
@@ -39,7 +39,7 @@ export class GitFixture {
     this.path = join(root, name);
     this.url = `file://${this.path}`;
     mkdirSync(this.path, { recursive: true });
-    this.#git('init', '--quiet', '--initial-branch=main');
+    initRepository(this.path);
   }
 
   /** Writes files (null removes one), commits, and returns the commit. */
@@ -52,7 +52,7 @@ export class GitFixture {
     }
     this.#git('add', '--all');
     this.#git('commit', '--quiet', '--allow-empty', '--message', 'change');
-    return this.#git('rev-parse', 'HEAD');
+    return headOf(this.path);
   }
 
   /** The source of an Application: the folder `app` of this repository. */
@@ -60,9 +60,8 @@ export class GitFixture {
     return { source: { repoURL: this.url, path: 'app', targetRevision: 'main', ...over } };
   }
 
-  #git(...args: string[]): string {
-    return execFileSync('git', ['-C', this.path, ...args], {
-      encoding: 'utf8',
+  #git(...args: string[]): void {
+    execFileSync('git', ['-C', this.path, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: env['PATH'],
@@ -73,7 +72,7 @@ export class GitFixture {
         GIT_COMMITTER_NAME: 'a',
         GIT_COMMITTER_EMAIL: 'a@example.com',
       },
-    }).trim();
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+/** @seconds 300 */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';

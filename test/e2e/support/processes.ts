@@ -33,7 +33,8 @@ export function temporaryFolder(name: string): { readonly path: string; remove: 
 
 /** Below the ephemeral ports of operating systems, so that no outgoing connection takes one. */
 const [firstPort, lastPort] = [15_000, 32_000] as const;
-const given = new Set<number>();
+/** Each process begins somewhere else, so that two of them do not try the same port at once. */
+let nextPort: number = randomInt(firstPort, lastPort);
 
 /**
  * Returns a different free port on loopback each time. Another process can still take it before it
@@ -42,10 +43,9 @@ const given = new Set<number>();
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    const port = randomInt(firstPort, lastPort);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    return port;
+    const port = nextPort;
+    nextPort = port + 1 < lastPort ? port + 1 : firstPort;
+    if (await isFree(port)) return port;
   }
   throw new Error('no port is free on loopback');
 }
