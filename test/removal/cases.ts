@@ -20,12 +20,13 @@ const named = ['CustomResourceDefinition', 'APIService', 'StorageVersion', 'IPAd
 /** The server ignores every change of its spec, so that it stays OutOfSync. */
 const frozen = ['CertificateSigningRequest'];
 /**
- * Changes that leave an object OutOfSync, never Synced: the server adds the taint to each new Node
- * and the time to each taint, and only servers with an alpha feature have the default.
+ * What no manifest decides: the server adds the taint to each new Node and the time to each taint,
+ * drops a data source that it does not know, and has the default only with an alpha feature.
  */
 const unsettled: Readonly<Record<string, string>> = {
   Node: 'spec.taints.2',
   ResourceSlice: 'spec.devices.1.taints.0.timeAdded',
+  PersistentVolumeClaim: 'spec.dataSource.',
   CSIDriver: 'spec.preventPodSchedulingIfMissing',
 };
 

@@ -277,8 +277,18 @@ function specOf(kind: string, spec: JsonObject): JsonObject {
   const taints =
     kind === 'Node' && Array.isArray(spec['taints']) ? { taints: spec['taints'].filter(isOfManifest) } : {};
   const rest = Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null]));
-  const whole = { ...rest, ...ports, ...template, ...taints };
+  const strategy =
+    kind === 'StatefulSet' && isObject(spec['updateStrategy'])
+      ? { updateStrategy: strategyOf(spec['updateStrategy']) }
+      : {};
+  const whole = { ...rest, ...ports, ...template, ...taints, ...strategy };
   return { spec: kind === 'ResourceSlice' ? withoutTimes(whole) : omit(whole, ...emptyTaints(whole)) };
+}
+
+/** No rollingUpdate means its defaults, which the server writes only where the type is missing too. */
+function strategyOf(strategy: JsonObject): JsonObject {
+  if (strategy['type'] !== 'RollingUpdate' || strategy['rollingUpdate'] !== undefined) return strategy;
+  return { ...strategy, rollingUpdate: { partition: 0, maxUnavailable: 1 } };
 }
 
 function isOfManifest(taint: Json): boolean {
