@@ -285,7 +285,7 @@ function specOf(kind: string, spec: JsonObject): JsonObject {
   return { spec: kind === 'ResourceSlice' ? withoutTimes(whole) : omit(whole, ...emptyTaints(whole)) };
 }
 
-/** No rollingUpdate means its defaults, which the server writes only where the type is missing too. */
+/** No rollingUpdate means its defaults, which the server writes only where the type is missing. */
 function strategyOf(strategy: JsonObject): JsonObject {
   if (strategy['type'] !== 'RollingUpdate' || strategy['rollingUpdate'] !== undefined) return strategy;
   return { ...strategy, rollingUpdate: { partition: 0, maxUnavailable: 1 } };
