@@ -97,6 +97,8 @@ export class ApplicationStore {
   readonly #locks = new KeyedMutex<AppKey>();
   /** Writes in flight: the resourceVersion that each produces. */
   readonly #inFlight = new Map<AppKey, Promise<string | undefined>>();
+  /** Announced repairs: resources that cannot be read stay until a comparison writes them. */
+  readonly #repairs = new Map<AppKey, string>();
 
   constructor(deps: ApplicationStoreDeps) {
     this.#deps = deps;
@@ -411,8 +413,10 @@ export class ApplicationStore {
   /** Normalizes the stored spec, and removes from the status what cannot be read, if necessary. */
   async normalize(app: Application): Promise<Application> {
     const body = normalizationPatch(app);
-    const event = repairEvent(app);
-    if (event !== undefined) this.announce(app, event);
+    const [event, key] = [repairEvent(app), appKeyOf(app)];
+    if (event !== undefined && this.#repairs.get(key) !== event.message) this.announce(app, event);
+    if (event === undefined) this.#repairs.delete(key);
+    else this.#repairs.set(key, event.message);
     return body === undefined ? app : this.#patchExisting(app, { type: 'merge', body });
   }
 

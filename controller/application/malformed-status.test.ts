@@ -96,13 +96,19 @@ describe('a status with a member of the wrong type', () => {
     expect(at.isGone()).toBe(true);
   });
 
+  it('is announced once, also while its source cannot be read', async () => {
+    await begin((status) => ({ ...status, resources: [5] }));
+    at.world.git.failure = new Error('no route to Git');
+    await at.pass(5);
+    await at.clock.advance(600_000);
+    expect(events()).toHaveLength(1);
+  });
+
   it('never ends a pass, whatever it is, and writes nothing to the cluster', async () => {
     const names = [...listFields, ...objectFields, ...otherFields, 'sourceHydrator'];
     const edit = fc.oneof(
       fc.tuple(fc.constantFrom(...names), fc.jsonValue()).map(([name, value]) => ({ [name]: value })),
-      fc
-        .tuple(fc.constantFrom(...stateFields), fc.jsonValue())
-        .map(([name, value]) => ({ state: { [name]: value } })),
+      fc.tuple(fc.constantFrom(...stateFields), fc.jsonValue()).map(([name, value]) => ({ state: { [name]: value } })),
     );
     await fc.assert(
       fc.asyncProperty(edit, async (change) => {

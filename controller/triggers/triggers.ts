@@ -247,7 +247,8 @@ export class EventTriggers implements Runnable {
     const cause = isAsked ? 'user' : 'application';
     const payload: RefreshRequest = level === undefined ? { reason, cause } : { level, reason, cause };
     const priority = isAsked ? 'user' : isNeverSynced(app) ? 'resync' : 'live';
-    if (this.#deps.clock.monotonic() <= (this.#takenOver.get(key) ?? -1) && !isAsked) this.#deps.refreshQueue.add(key, { payload, priority, delayMs: catchUpMs });
+    if (this.#deps.clock.monotonic() <= (this.#takenOver.get(key) ?? -1) && !isAsked)
+      this.#deps.refreshQueue.add(key, { payload, priority, delayMs: catchUpMs });
     else this.#deps.refreshQueue.addRateLimited(key, { payload, priority });
     if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
