@@ -26,6 +26,7 @@ const frozen = ['CertificateSigningRequest'];
 const unsettled: Readonly<Record<string, string>> = {
   Node: 'spec.taints.2',
   ResourceSlice: 'spec.devices.1.taints.0.timeAdded',
+  DeviceTaintRule: 'spec.taint.timeAdded',
   PersistentVolumeClaim: 'spec.dataSource.',
   CSIDriver: 'spec.preventPodSchedulingIfMissing',
 };

@@ -250,7 +250,7 @@ function contentOf(object: KubeObject): Json {
   const metadata = Object.fromEntries(
     Object.entries(object.metadata as Record<string, Json>).filter(([key]) => !ofTheServer.includes(key)),
   );
-  const spec = isObject(whole['spec']) ? specOf(object.kind, whole['spec']) : {};
+  const spec = isObject(whole['spec']) ? specOf(object.kind, whole['spec'], object.metadata.uid !== undefined) : {};
   return {
     ...omit(whole as Record<string, Json>, 'status'),
     ...(object.kind === 'Endpoints' ? { subsets: sortedItems(whole['subsets'] ?? []) } : {}),
@@ -270,7 +270,7 @@ function sortedItems(value: Json): Json {
   return value.map(sortedItems).sort((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1));
 }
 
-function specOf(kind: string, spec: JsonObject): JsonObject {
+function specOf(kind: string, spec: JsonObject, isStored: boolean): JsonObject {
   const kept = Object.entries(spec).filter(([key]) => allocated[kind]?.includes(key) !== true);
   const ports = kind === 'Service' && Array.isArray(spec['ports']) ? { ports: spec['ports'].map(withoutNodePort) } : {};
   const template = kind === 'Job' && isObject(spec['template']) ? { template: templateOf(spec['template']) } : {};
@@ -278,7 +278,7 @@ function specOf(kind: string, spec: JsonObject): JsonObject {
     kind === 'Node' && Array.isArray(spec['taints']) ? { taints: spec['taints'].filter(isOfManifest) } : {};
   const rest = Object.fromEntries<Json>(kept.map(([key, value]) => [key, value ?? null]));
   const strategy =
-    kind === 'StatefulSet' && isObject(spec['updateStrategy'])
+    kind === 'StatefulSet' && isStored && isObject(spec['updateStrategy'])
       ? { updateStrategy: strategyOf(spec['updateStrategy']) }
       : {};
   const whole = { ...rest, ...ports, ...template, ...taints, ...strategy };
