@@ -371,7 +371,7 @@ describe('what takes a minute', () => {
     for (const { app, message, before, operations: phases } of await minutes.kept) {
       const holder = app.name === 'uncollected' ? 'foregroundDeletion' : 'example.com/hold';
       expect(message).toMatch(new RegExp(`dropped \\(being deleted since 20.*held by .*${holder}`));
-      // A sync may begin before the watch has shown that the object is being deleted; then none does.
+      // A sync may begin before the watch has shown the deletion; after it, none does.
       expect([app.name, phases.length]).toEqual([app.name, before]);
       expect([2, 3]).toContain(before);
       const server = app.name === 'held' ? hub : bare;
