@@ -25,13 +25,7 @@
  * field-ownership (server-side apply) · jq (ignore expressions) · applied (what Git drops) ·
  * ignore (rules) · respect (RespectIgnoreDifferences) · comparison.
  */
-export {
-  adoptFields,
-  clientSideManagers,
-  isMigrated,
-  lacksManagedFields,
-  managersToAdopt,
-} from './field-ownership/adopt.ts';
+export { adoptFields, clientSideManagers, isMigrated, lacksManagedFields, managersToAdopt } from './applied/adopt.ts';
 export { serverSideTarget } from './applied/server-side-target.ts';
 export { foldStringData } from './normalize/secret.ts';
 export { withUniqueItems } from './normalize/unique-items.ts';

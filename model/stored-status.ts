@@ -1,12 +1,11 @@
 import { isObject } from '#base';
-import type { Json } from '#base';
-import type { ApplicationStatus } from './application.ts';
+import type { Json, JsonObject } from '#base';
 
 type IsReadable = (value: Json) => boolean;
 
 /** A stored status as it can be read, and what of it cannot. */
 export interface ReadableStatus {
-  readonly status: ApplicationStatus | undefined;
+  readonly status: JsonObject | undefined;
   /** Names of the members that lack something here: their type is not that of the schema. */
   readonly malformed: readonly string[];
 }

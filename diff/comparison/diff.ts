@@ -5,7 +5,7 @@ import type { KubeObject } from '#model';
 import { appliedBefore, mergeShape, withDropped } from '../applied/applied-before.ts';
 import type { AppliedBefore, MergeMethod } from '../applied/applied-before.ts';
 import { serverSideTarget } from '../applied/server-side-target.ts';
-import { withAdoptedFields } from '../field-ownership/adopt.ts';
+import { withAdoptedFields } from '../applied/adopt.ts';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { withoutManaged } from '../field-ownership/managed-fields.ts';

@@ -2,16 +2,23 @@ import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, fieldManager, jsonOf } from '#model';
 import type { KubeObject } from '#model';
-import { readLastApplied } from '../applied/read-last-applied.ts';
+import { readLastApplied } from './read-last-applied.ts';
 import { schemaOf } from '../schema/schema.ts';
 import { isList, textOf, withoutMembers } from '../shared/values.ts';
-import { unionOf } from './field-owners.ts';
-import { selectPaths } from './field-set.ts';
-import type { FieldSet } from './field-set.ts';
-import type { KindSchema } from './open-api.ts';
-import { asStoredFields, isMainEntry, isOfNobody, isOwnApply, isOwnUpdate, isSecret } from './own-entries.ts';
-import { fieldSetOf, shapeOfType, unknownShape } from './shape.ts';
-import type { OwnershipShape } from './shape.ts';
+import { unionOf } from '../field-ownership/field-owners.ts';
+import { selectPaths } from '../field-ownership/field-set.ts';
+import type { FieldSet } from '../field-ownership/field-set.ts';
+import type { KindSchema } from '../field-ownership/open-api.ts';
+import {
+  asStoredFields,
+  isMainEntry,
+  isOfNobody,
+  isOwnApply,
+  isOwnUpdate,
+  isSecret,
+} from '../field-ownership/own-entries.ts';
+import { fieldSetOf, shapeOfType, unknownShape } from '../field-ownership/shape.ts';
+import type { OwnershipShape } from '../field-ownership/shape.ts';
 
 /**
  * Returns a JSON patch that moves fields from client-side entries to the server-side apply entry of
