@@ -90,3 +90,21 @@ describe('the data source of a claim that Git drops', () => {
     expect(serverSideTarget(claim({}), live)).toMatchObject({ spec: { dataSourceRef: null } });
   });
 });
+
+describe('the strategy of a StatefulSet that becomes OnDelete', () => {
+  it('drops rollingUpdate, which the server refuses beside it, also its own default', () => {
+    const set = (updateStrategy: JsonObject): KubeObject => ({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'a', namespace: 'x' },
+      spec: { serviceName: 'a', updateStrategy },
+    });
+    const live = set({ type: 'RollingUpdate', rollingUpdate: { partition: 0 } });
+    const target = set({ type: 'OnDelete' });
+    const updateStrategy = { type: 'OnDelete', rollingUpdate: null };
+    expect(clientSideApplyPatch(target, live)?.body['spec']).toMatchObject({ updateStrategy });
+    expect(serverSideTarget(target, live)).toMatchObject({ spec: { updateStrategy } });
+    for (const how of [rules, serverSide]) expect(diffObjects(target, target, how).paths).toEqual([]);
+    expect(serverSideTarget(target, target)).toEqual(target);
+  });
+});

@@ -1,4 +1,4 @@
-import { deepEqual, isObject, ownMember } from '#base';
+import { deepEqual, isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
@@ -13,6 +13,8 @@ import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/va
  *
  * - `stringData` is part of `data`.
  * - An empty list of addresses or families of a Service is live's: the server allocates them.
+ * - `rollingUpdate` of a StatefulSet that becomes OnDelete is null: the server refuses it there, also
+ *   where it is only its own default.
  * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
  *   The server chooses them once: otherwise egress rules that Git adds later are not enforced, and
  *   those that it drops deny all traffic. Types that another manager set stay.
@@ -24,6 +26,7 @@ export function sentForm(target: KubeObject, live: KubeObject | null): JsonObjec
   const [version, kind] = [textOf(ownMember(sent, 'apiVersion')), ownMember(sent, 'kind')];
   if (version === 'v1' && kind === 'Service')
     return withSpec(sent, spec, withAllocated(spec, ownMember(asJson(live), 'spec')));
+  if (version === 'apps/v1' && kind === 'StatefulSet') return withSpec(sent, spec, withoutRollingUpdate(spec, live));
   if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
   const types = typesToSend(target, spec, asJson(live));
   return types === undefined ? sent : withMember(sent, 'spec', withMember(spec, 'policyTypes', types));
@@ -37,6 +40,14 @@ function withAllocated(spec: JsonObject, live: Json | undefined): JsonObject {
   if (!isObject(live)) return spec;
   const empty = ['clusterIPs', 'ipFamilies'].filter((key) => isEmptyList(ownMember(spec, key)));
   return empty.reduce((filled, key) => withMember(filled, key, ownMember(live, key) ?? []), spec);
+}
+
+function withoutRollingUpdate(spec: JsonObject, live: KubeObject): JsonObject {
+  const strategy = ownMember(spec, 'updateStrategy');
+  const present = valueAt(asJson(live), 'spec', 'updateStrategy', 'rollingUpdate') ?? null;
+  if (!isObject(strategy) || ownMember(strategy, 'type') !== 'OnDelete' || present === null) return spec;
+  if ((ownMember(strategy, 'rollingUpdate') ?? null) !== null) return spec;
+  return withMember(spec, 'updateStrategy', withMember(strategy, 'rollingUpdate', null));
 }
 
 function isEmptyList(value: Json | undefined): boolean {

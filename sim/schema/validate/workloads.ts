@@ -81,6 +81,10 @@ export function validateStatefulSet(report: FieldErrorReport, object: JsonObject
   nonNegative(report, numberMember(spec, 'replicas'), 'spec.replicas');
   nonNegative(report, numberMember(spec, 'minReadySeconds'), 'spec.minReadySeconds');
   templateWithSelector(report, spec, 'statefulset');
+  const strategy = objectMember(spec, 'updateStrategy');
+  const rolling = objectMember(strategy, 'rollingUpdate');
+  if (stringMember(strategy, 'type') === 'OnDelete' && rolling !== undefined)
+    report.invalid('spec.updateStrategy.rollingUpdate', rolling, "only allowed for updateStrategy 'RollingUpdate'");
   const before = objectMember(old, 'spec');
   if (before === undefined) return;
   const keys = new Set([...Object.keys(spec), ...Object.keys(before)]);
