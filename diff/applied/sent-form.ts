@@ -13,7 +13,7 @@ import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/va
  *
  * - `stringData` is part of `data`.
  * - An empty list of addresses or families of a Service is live's: the server allocates them.
- * - `rollingUpdate` of a StatefulSet that becomes OnDelete is null: the server refuses it there, also
+ * - `rollingUpdate` of a StatefulSet that becomes OnDelete is null: the server refuses it, even
  *   where it is only its own default.
  * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
  *   The server chooses them once: otherwise egress rules that Git adds later are not enforced, and
