@@ -61,7 +61,11 @@ describe('apply, then compare', () => {
     'Node spec.podCIDRs.0',
     'Secret data.k0',
     'Secret without data.k0',
+    // An update that empties an allocated list keeps it.
+    ...['Service without spec.ipFamilies.0', 'Service without spec.clusterIPs.0'],
+    ...['Service without spec.ipFamilies.0', 'Service without spec.clusterIPs.0'],
     'Service spec.sessionAffinityConfig.clientIP.timeoutSeconds',
+    'Service without spec.clusterIPs.0',
   ];
 
   // T-DIFF-2
