@@ -307,7 +307,9 @@ function withoutTimes(spec: Readonly<Record<string, Json>>): Json {
 function templateOf(template: JsonObject): JsonObject {
   const { metadata } = template;
   if (!isObject(metadata) || !isObject(metadata['labels'])) return template;
-  return { ...template, metadata: { ...metadata, labels: labelsOf(metadata['labels']) } };
+  const labels = labelsOf(metadata['labels']);
+  const rest = omit(metadata as Record<string, Json>, 'labels');
+  return { ...template, metadata: Object.keys(labels).length === 0 ? rest : { ...rest, labels } };
 }
 
 function labelsOf(labels: JsonObject): JsonObject {
