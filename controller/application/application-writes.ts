@@ -87,8 +87,8 @@ export function lastRunId(app: Application): string {
 }
 
 /**
- * Why an operation that was decided for `app` does not begin with `fresh`. `outdated`: the spec is
- * another one, or the server refused the known version, so the decided status does not hold either.
+ * Why an operation that was decided for `app` does not begin with `fresh`. `outdated`: the server
+ * refused the known version and has another operation or spec, so the decided status is old too.
  */
 export function startRefusal(
   fresh: Application,
@@ -96,9 +96,9 @@ export function startRefusal(
   attempt: number,
 ): 'busy' | 'changed' | 'outdated' | undefined {
   if (fresh.operation !== undefined) return 'busy';
-  if (!deepEqual(jsonOf(fresh.spec), jsonOf(app.spec))) return 'outdated';
   if (attempt > maxWriteConflicts) return 'changed';
-  if (lastRunId(fresh) === lastRunId(app) && fresh.metadata.deletionTimestamp === undefined) return undefined;
+  const isSame = lastRunId(fresh) === lastRunId(app) && deepEqual(jsonOf(fresh.spec), jsonOf(app.spec));
+  if (isSame && fresh.metadata.deletionTimestamp === undefined) return undefined;
   return attempt > 1 ? 'outdated' : 'changed';
 }
 

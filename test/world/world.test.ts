@@ -38,6 +38,25 @@ describe('the simulated world', () => {
     expect(counts.total()).toBeGreaterThan(offsets.length);
   }, 7_200_000);
 
+  it('decides again, and repairs, when the spec changes before an automated sync begins', async () => {
+    const { violation } = await play({
+      seed: 520000486,
+      replicas: 1,
+      clusters: 1,
+      troubleMs: 19976,
+      clusterQps: 3,
+      apps: [{ cluster: 0, manner: 'automated without prune', cascades: true }],
+      acts: [
+        { at: 7897, do: 'git', fault: 'slow', ms: 14021 },
+        { at: 9726, do: 'manner', app: 0, manner: 'automated' },
+        { at: 9826, do: 'push', app: 0, change: 'set', item: 3 },
+        { at: 15079, do: 'freeze', by: 0, how: 'suspend', ms: 73156 },
+        { at: 56122, do: 'edit', app: 0, change: 'set', item: 7 },
+      ],
+    });
+    expect(violation).toBeUndefined();
+  });
+
   it('plays a schedule the same way again', async () => {
     const [one, two] = [await play(planOf(4)), await play(planOf(4))];
     expect(one.log).toEqual(two.log);
