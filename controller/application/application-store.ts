@@ -280,8 +280,8 @@ export class ApplicationStore {
       const fresh = await this.#toStart(app, attempt);
       if (fresh === undefined) return { result: 'gone', app };
       const refusal = startRefusal(fresh, app, attempt);
-      if (refusal === 'outdated') return { result: 'changed', app: fresh };
-      if (refusal !== undefined) return { result: refusal, app: (await this.#settleUnlessEnded(app, change)).app };
+      if (refusal === 'outdated') return { result: 'changed', app: fresh, again: true };
+      if (refusal !== undefined) return { ...(await this.#settleUnlessEnded(app, change)), result: refusal };
       const now = this.#deps.clock.now();
       const operationState = initialOperationState(operation, now, fresh.status?.operationState);
       const begun = { operation, operationState };

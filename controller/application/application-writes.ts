@@ -31,6 +31,8 @@ export interface StatusWrite {
 export interface OperationStart {
   readonly result: 'started' | 'busy' | 'changed' | 'gone';
   readonly app: Application;
+  /** {@link StatusWrite.again} */
+  readonly again?: boolean;
 }
 
 /** How to store the status of a pass. */
@@ -87,8 +89,8 @@ export function lastRunId(app: Application): string {
 }
 
 /**
- * Why an operation that was decided for `app` does not begin with `fresh`. `outdated`: the server
- * refused the known version and has another operation or spec, so the decided status is old too.
+ * Why an operation that was decided for `app` does not begin with `fresh`. `outdated`: the spec is
+ * another one, or the server refused the known version, so the decided status is old too.
  */
 export function startRefusal(
   fresh: Application,
@@ -96,9 +98,9 @@ export function startRefusal(
   attempt: number,
 ): 'busy' | 'changed' | 'outdated' | undefined {
   if (fresh.operation !== undefined) return 'busy';
+  if (!deepEqual(jsonOf(fresh.spec), jsonOf(app.spec))) return 'outdated';
   if (attempt > maxWriteConflicts) return 'changed';
-  const isSame = lastRunId(fresh) === lastRunId(app) && deepEqual(jsonOf(fresh.spec), jsonOf(app.spec));
-  if (isSame && fresh.metadata.deletionTimestamp === undefined) return undefined;
+  if (lastRunId(fresh) === lastRunId(app) && fresh.metadata.deletionTimestamp === undefined) return undefined;
   return attempt > 1 ? 'outdated' : 'changed';
 }
 

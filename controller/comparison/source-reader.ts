@@ -2,7 +2,7 @@ import { abortable, canonicalJson, isAbort, messageOf, withDeadline } from '#bas
 import type { Clock } from '#base';
 import type { LiveCluster } from '#live';
 import { jsonOf } from '#model';
-import type { AppProject } from '#model';
+import type { AppKey, AppProject } from '#model';
 import { IntegrityRulesUnusable, SourceRefused, SourceSlow, SourceUnavailable } from '../shared/errors.ts';
 import { failedTargets, waitsForHydration } from './rendering.ts';
 import type { RenderedSources, Renderer, RenderRequest } from './rendering.ts';
@@ -27,7 +27,7 @@ const lastGoodLimitMs = 20_000;
 export class SourceReader {
   readonly #renderer: Renderer;
   readonly #clock: Clock;
-  readonly #left = new Map<string, LeftRead>();
+  readonly #left = new Map<AppKey, LeftRead>();
 
   constructor(renderer: Renderer, clock: Clock) {
     this.#renderer = renderer;
@@ -78,10 +78,17 @@ export class SourceReader {
       return await this.#renderer.lendingSlot(request, abortable(read, hurry));
     } catch (error) {
       if (!hurry.aborted || signal.aborted) throw error;
-      read.catch(() => undefined);
-      this.#left.set(bound.key, { question, project: bound.project, at: now, read });
+      this.#leave(bound.key, { question, project: bound.project, at: now, read });
       throw new SourceSlow();
     }
+  }
+
+  /** A failure is an answer, too. An abort is none: the replica may have the Application again. */
+  #leave(key: AppKey, left: LeftRead): void {
+    this.#left.set(key, left);
+    left.read.catch((error: unknown) => {
+      if (isAbort(error) && this.#left.get(key) === left) this.#left.delete(key);
+    });
   }
 
   /** The last good rendering, by the rules of today; undefined if there is none. */

@@ -145,7 +145,7 @@ export class RefreshWrites implements RefreshEffects {
   async #start(pass: RefreshPass, { before, change, decision }: AutosyncStart): Promise<StatusWrite> {
     const { store, clock } = this.#deps;
     try {
-      const { result, app } = await pass.times.measure('setop_ms', () =>
+      const { result, app, again } = await pass.times.measure('setop_ms', () =>
         store.startOperation(before, decision.operation, change),
       );
       if (result === 'changed')
@@ -159,6 +159,8 @@ export class RefreshWrites implements RefreshEffects {
         if (change.patch !== undefined) pass.logger.info('Update successful');
         this.#announceStart(pass, app, decision);
       }
+      // What was not stored answers no request.
+      if (again === true) return { app, answered: pass.asked === undefined, again };
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
     } catch (error) {
       if (isAbort(error)) throw error;

@@ -209,8 +209,8 @@ export const defects = [
   d(
     'an Application that is being deleted is synced',
     'controller/application/application-writes.ts',
-    'isSame && fresh.metadata.deletionTimestamp === undefined)',
-    'isSame)',
+    'if (lastRunId(fresh) === lastRunId(app) && fresh.metadata.deletionTimestamp === undefined) return undefined;',
+    'if (lastRunId(fresh) === lastRunId(app)) return undefined;',
   ),
   d('PostSync hooks run first', 'sync/plan.ts', 'PostSync: 1, SyncFail: 2 }', 'PostSync: -2, SyncFail: 2 }'),
   d(
