@@ -67,7 +67,7 @@ async function scriptedRun(): Promise<Scrape> {
   world.updateCluster('named', named, { labels: { env: 'test' }, config: clusterConfig() });
   world.refresh('named', 'hard');
   world.tamper('', 'ConfigMap', 'd', { data: { key: 'tampered' } });
-  world.cluster.addFault({ resource: 'configmaps', name: 'e', fault: { kind: 'hang' } });
+  world.cluster.addFault({ verb: 'create', resource: 'configmaps', fault: { kind: 'hang' } });
   world.application('running', { ...repo.source({ path: 'running' }), ...automated });
   await world.until('running', ({ operation }) => expect(operation).toBeDefined(), waitMs);
   const rotated = /^argocd_kubectl_client_cert_rotation_age_seconds /m;
