@@ -96,6 +96,24 @@ export class TestApplication {
         throw new Error(`${this.name}: ${JSON.stringify(status)}\n${tail()}`);
     }, withinMs);
   }
+
+  /** Waits for a condition; resolves with its message. */
+  async condition(type: string, { withinMs = 60_000, tail = (): string => '' } = {}): Promise<string> {
+    return eventually(async () => {
+      const { status } = await this.read();
+      const found = status?.conditions?.find((condition) => condition.type === type);
+      if (found === undefined) throw new Error(`${this.name} has no ${type}: ${JSON.stringify(status)}\n${tail()}`);
+      return found.message;
+    }, withinMs);
+  }
+
+  /** Waits until it is deleted. */
+  async isGone({ withinMs = 60_000, tail = (): string => '' } = {}): Promise<void> {
+    await eventually(async () => {
+      const live = await this.#hub.api.get<SyncedApplication>(this.path);
+      if (live !== undefined) throw new Error(`${this.name} is not gone: ${JSON.stringify(live)}\n${tail()}`);
+    }, withinMs);
+  }
 }
 
 /**

@@ -1,19 +1,16 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, widgetCrd } from '#support';
 import { config, deployment, hookJob } from '../acceptance/objects.ts';
 import { endlessHook, invalid } from './argo-cli/manifests.ts';
 import { TestApplication } from './applications.ts';
-import type { SyncedApplication } from './applications.ts';
 import { OperationsSeen } from './operations-seen.ts';
-import { CertificateAuthority } from './support/certificates.ts';
+import { ApiProxy } from './support/api-proxy.ts';
 import { startGitServer } from './support/git-server.ts';
 import type { GitServer } from './support/git-server.ts';
 import { HangingProxy } from './support/hanging-proxy.ts';
 import { startDouble, startServers } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
-import { SlowDiscovery } from './support/slow-discovery.ts';
+import { slowDiscovery } from './support/slow-discovery.ts';
 import { refreshed, UnderTest } from './under-test.ts';
 
 const limitMs = 90_000;
@@ -27,7 +24,7 @@ let hub: Server;
 /** A cluster without a garbage collector, behind {@link discovery}. */
 let bare: Server;
 let double: ClusterDouble;
-let discovery: SlowDiscovery;
+let discovery: ApiProxy;
 let git: GitServer;
 let gitPath: HangingProxy;
 let controller: UnderTest;
@@ -50,6 +47,7 @@ interface FailedHook {
 }
 
 const tail = (): string => controller.pods.tail();
+const within = { withinMs: limitMs, tail };
 
 function create(name: string, files: Record<string, string>, spec: object = {}): Promise<TestApplication> {
   return TestApplication.create({ hub, folder: world.folder }, name, { files, spec });
@@ -60,22 +58,6 @@ const toBare = (name: string): object => ({
   destination: { server: discovery.url, namespace: name },
   syncPolicy: automated,
 });
-
-async function conditionOf(app: TestApplication, type: string, withinMs = limitMs): Promise<string> {
-  return eventually(async () => {
-    const { status } = await app.read();
-    const found = status?.conditions?.find((condition) => condition.type === type);
-    if (found === undefined) throw new Error(`${app.name} has no ${type}: ${JSON.stringify(status)}\n${tail()}`);
-    return found.message;
-  }, withinMs);
-}
-
-async function gone(app: TestApplication): Promise<void> {
-  await eventually(async () => {
-    const live = await hub.api.get<SyncedApplication>(app.path);
-    if (live !== undefined) throw new Error(`${app.name} is not gone: ${JSON.stringify(live)}\n${tail()}`);
-  }, limitMs);
-}
 
 const configMapPath = (namespace: string, name: string): string => `/api/v1/namespaces/${namespace}/configmaps/${name}`;
 
@@ -90,19 +72,11 @@ async function repaired(server: Server, path: string): Promise<number> {
   return performance.now() - begin;
 }
 
-async function register(url: string, ca: string): Promise<void> {
-  const accounts = '/api/v1/namespaces/kube-system/serviceaccounts';
-  await bare.api.create(accounts, { metadata: { name: 'argocd-manager' } });
-  await bare.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-    metadata: { name: 'argocd-manager' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [{ kind: 'ServiceAccount', name: 'argocd-manager', namespace: 'kube-system' }],
-  });
-  const bearerToken = await bare.token('kube-system', 'argocd-manager');
-  const tlsClientConfig = { caData: Buffer.from(ca).toString('base64') };
+async function register(url: string): Promise<void> {
+  const bearerToken = await bare.managerToken();
   await hub.api.create('/api/v1/namespaces/argocd/secrets', {
     metadata: { name: 'cluster-bare', labels: { 'argocd.argoproj.io/secret-type': 'cluster' } },
-    stringData: { name: 'bare', server: url, config: JSON.stringify({ bearerToken, tlsClientConfig }) },
+    stringData: { name: 'bare', server: url, config: JSON.stringify({ bearerToken }) },
   });
 }
 
@@ -121,13 +95,13 @@ async function keptPrunes(): Promise<readonly Kept[]> {
     create('held-bare', { ...files, 'b.yaml': held }, toBare('held-bare')),
   ]);
   for (const app of apps) {
-    await app.isGood(undefined, { withinMs: limitMs, tail });
+    await app.isGood(undefined, within);
     app.git.commit({ 'b.yaml': null });
     await refreshed(hub, app.path, 'normal', limitMs);
   }
   return Promise.all(
     apps.map(async (app) => {
-      const message = await conditionOf(app, 'KeptResourceWarning', 150_000);
+      const message = await app.condition('KeptResourceWarning', { withinMs: 150_000, tail });
       const before = operations.of(app.name).length;
       await refreshed(hub, app.path, 'hard', limitMs);
       return { app, message, before, operations: operations.of(app.name) };
@@ -138,11 +112,11 @@ async function keptPrunes(): Promise<readonly Kept[]> {
 async function failedHook(): Promise<FailedHook> {
   const files = { 'a.yaml': config('settings'), 'b.yaml': hookJob('before', hook('PreDelete'), true) };
   const app = await create('failing', files, { syncPolicy: automated });
-  await app.isGood(undefined, { withinMs: limitMs, tail });
+  await app.isGood(undefined, within);
   await hub.api.delete(app.path);
   const job = async (): Promise<string | undefined> =>
     (await hub.api.get<{ metadata: { uid: string } }>('/apis/batch/v1/namespaces/failing/jobs/before'))?.metadata.uid;
-  const message = await conditionOf(app, 'DeletionError');
+  const message = await app.condition('DeletionError', within);
   const first = await job();
   await refreshed(hub, app.path, 'normal', limitMs);
   const kept = await job();
@@ -158,17 +132,8 @@ beforeAll(async () => {
   world = await startServers({ names: ['hub', 'bare'] });
   ({ hub, bare } = world.servers);
   double = await startDouble(hub.access);
-  const folder = join(world.folder, 'certificates');
-  mkdirSync(folder);
-  const authority = await CertificateAuthority.create(folder);
-  await authority.server('proxy');
-  const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
-  discovery = await SlowDiscovery.start({
-    server: bare.url,
-    ca: bare.ca,
-    tls: { key: read('proxy.key'), cert: read('proxy.crt') },
-    delayMsOf: (group) => 1000 * Number(/^after(\d+)/.exec(group)?.[1] ?? 0),
-  });
+  discovery = await ApiProxy.start(bare);
+  discovery.inject(slowDiscovery((group) => 1000 * Number(/^after(\d+)/.exec(group)?.[1] ?? 0)));
   git = await startGitServer({ root: world.folder });
   gitPath = await HangingProxy.start(Number(new URL(git.url).port));
   const params = {
@@ -181,7 +146,7 @@ beforeAll(async () => {
   ];
   const values = { rbac: { clusterWrite: true }, configs: { params }, controller: { env } };
   controller = await UnderTest.install({ server: hub, folder: world.folder, values });
-  await register(discovery.url, authority.ca);
+  await register(discovery.url);
   operations = new OperationsSeen(hub);
   minutes = { kept: keptPrunes(), failed: failedHook() };
   // The tests that await them report their failures.
@@ -201,9 +166,9 @@ const definition = (group: string): string => JSON.stringify(widgetCrd(group));
 
 /** Synced, and compared once more since: no further operation has begun. */
 async function syncedOnce(app: TestApplication): Promise<void> {
-  await app.isGood(undefined, { withinMs: limitMs, tail });
+  await app.isGood(undefined, within);
   await refreshed(hub, app.path, 'hard');
-  await app.isGood(undefined, { withinMs: limitMs, tail });
+  await app.isGood(undefined, within);
   expect([app.name, operations.of(app.name)]).toEqual([app.name, ['Succeeded']]);
 }
 
@@ -259,7 +224,7 @@ describe('a deletion', () => {
         if (what === 'retries') expect(status?.operationState?.message).toMatch(/Retrying attempt #[2-9]/);
       }, limitMs);
       await hub.api.delete(app.path);
-      await gone(app);
+      await app.isGone(within);
       expect(operations.of(name)).toEqual([expect.stringMatching(/^Failed: Operation terminated/)]);
       expect(await live()).toEqual([undefined, undefined]);
     },
@@ -278,9 +243,9 @@ describe('a deletion', () => {
       },
       { syncPolicy: automated },
     );
-    await app.isGood(undefined, { withinMs: limitMs, tail });
+    await app.isGood(undefined, within);
     await hub.api.delete(app.path);
-    await gone(app);
+    await app.isGone(within);
     await eventually(async () => expect(await hub.api.get(`/api/v1/namespaces/${name}`)).toBeUndefined(), limitMs);
     const hooks = hub
       .audit()
@@ -291,12 +256,12 @@ describe('a deletion', () => {
   it('says that the namespace of its PreDelete hook never existed, and goes on once it exists', async () => {
     const elsewhere = hookJob('before', hook('PreDelete')).replace('metadata:\n', 'metadata:\n  namespace: nowhere\n');
     const app = await create('lost', { 'a.yaml': config('settings'), 'b.yaml': elsewhere }, { syncPolicy: automated });
-    await app.isGood(undefined, { withinMs: limitMs, tail });
+    await app.isGood(undefined, within);
     await hub.api.delete(app.path);
-    expect(await conditionOf(app, 'DeletionError')).toContain('namespaces "nowhere" not found');
+    expect(await app.condition('DeletionError', within)).toContain('namespaces "nowhere" not found');
     expect(await hub.api.get(configMapPath('lost', 'settings'))).toBeDefined();
     await hub.api.create('/api/v1/namespaces', { metadata: { name: 'nowhere' } });
-    await gone(app);
+    await app.isGone(within);
   }, 120_000);
 });
 
@@ -340,7 +305,7 @@ describe('while the Git server', () => {
         );
         expect(live?.status?.sync?.comparedTo?.source?.repoURL).toBe(url(gitPath.port));
       }, limitMs);
-      await app.isGood(undefined, { withinMs: limitMs, tail });
+      await app.isGood(undefined, within);
       await fail();
       const ms = [
         await repaired(hub, configMapPath(name, 'settings')),
@@ -349,7 +314,7 @@ describe('while the Git server', () => {
       expect(Math.max(...ms)).toBeLessThan(repairMs);
       // The next resync would notice the outage too.
       await hub.api.patch(app.path, { metadata: { annotations: { 'argocd.argoproj.io/refresh': 'normal' } } });
-      expect(await conditionOf(app, 'SourceUnavailableWarning')).toMatch(/since .*Drift is repaired/);
+      expect(await app.condition('SourceUnavailableWarning', within)).toMatch(/since .*Drift is repaired/);
       expect(await repaired(hub, configMapPath(name, 'settings'))).toBeLessThan(repairMs);
       if (what === 'hangs') gitPath.heal();
       else {
@@ -360,7 +325,7 @@ describe('while the Git server', () => {
         const { status } = await app.read();
         expect(status?.conditions ?? []).toEqual([]);
       }, limitMs);
-      await app.isGood(undefined, { withinMs: limitMs, tail });
+      await app.isGood(undefined, within);
     },
     180_000,
   );
@@ -377,7 +342,7 @@ describe('what takes a minute', () => {
       const server = app.name === 'held' ? hub : bare;
       expect(await repaired(server, configMapPath(app.name, 'stays'))).toBeLessThan(repairMs);
       await server.api.patch(configMapPath(app.name, 'dropped'), { metadata: { finalizers: null } });
-      await app.isGood(undefined, { withinMs: limitMs, tail });
+      await app.isGood(undefined, within);
       expect((await app.read()).status?.conditions ?? []).toEqual([]);
     }
   }, 240_000);

@@ -2,14 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, widgetCrd } from '#support';
 import { config, hookJob } from '../acceptance/objects.ts';
 import { TestApplication } from './applications.ts';
-import type { SyncedApplication } from './applications.ts';
 import { endlessHook } from './argo-cli/manifests.ts';
 import { OperationsSeen } from './operations-seen.ts';
 import { startDouble, startServers } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 import { UnderTest } from './under-test.ts';
 
-/** What users of Argo CD reported, tried here. Titles have the number of the issue of argo-cd. */
+// Reports of users of Argo CD; each title has the number of its issue.
 const limitMs = 120_000;
 const testMs = 200_000;
 const automated = { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] };
@@ -25,6 +24,7 @@ let operations: OperationsSeen;
 let lostHook: Promise<string>;
 
 const tail = (): string => controller.pods.tail();
+const within = { withinMs: limitMs, tail };
 
 function create(name: string, files: Record<string, string>, spec: object = {}): Promise<TestApplication> {
   const all = { syncPolicy: automated, ...spec };
@@ -32,35 +32,7 @@ function create(name: string, files: Record<string, string>, spec: object = {}):
 }
 
 function good(app: TestApplication): Promise<void> {
-  return app.isGood(undefined, { withinMs: limitMs, tail });
-}
-
-async function gone(app: TestApplication): Promise<void> {
-  await eventually(async () => {
-    const live = await hub.api.get<SyncedApplication>(app.path);
-    if (live !== undefined) throw new Error(`${app.name} is not gone: ${JSON.stringify(live)}\n${tail()}`);
-  }, limitMs);
-}
-
-async function conditionOf(app: TestApplication, type: string): Promise<string> {
-  return eventually(async () => {
-    const { status } = await app.read();
-    const found = status?.conditions?.find((condition) => condition.type === type);
-    if (found === undefined) throw new Error(`${app.name} has no ${type}: ${JSON.stringify(status)}\n${tail()}`);
-    return found.message;
-  }, limitMs);
-}
-
-/** The token of a ServiceAccount that may do everything, as `argocd cluster add` creates it. */
-async function managerToken(): Promise<string> {
-  const name = 'argocd-manager';
-  await hub.api.create('/api/v1/namespaces/kube-system/serviceaccounts', { metadata: { name } });
-  await hub.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-    metadata: { name },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
-    subjects: [{ kind: 'ServiceAccount', name, namespace: 'kube-system' }],
-  });
-  return hub.token('kube-system', name);
+  return app.isGood(undefined, within);
 }
 
 const workflows = {
@@ -118,7 +90,7 @@ describe('a deletion', () => {
   it(
     'with PostDelete hooks names the cluster Secret that is gone, and gives up on request (19571)',
     async () => {
-      const token = await managerToken();
+      const token = await hub.managerToken();
       const server = hub.url.replace('127.0.0.1', 'localhost');
       const tlsClientConfig = { caData: Buffer.from(hub.ca).toString('base64') };
       await hub.api.create(secrets, {
@@ -130,9 +102,9 @@ describe('a deletion', () => {
       await good(app);
       await hub.api.delete(`${secrets}/cluster-second`);
       await hub.api.delete(app.path);
-      expect(await conditionOf(app, 'DeletionError')).toContain('second');
+      expect(await app.condition('DeletionError', within)).toContain('second');
       await hub.api.patch(app.path, { metadata: { annotations: { 'driftless.io/leave-resources': 'true' } } });
-      await gone(app);
+      await app.isGone(within);
     },
     testMs,
   );
@@ -146,7 +118,7 @@ describe('a deletion', () => {
       await hub.api.patch(app.path, { metadata: { finalizers } });
       await hub.api.delete('/api/v1/namespaces/by-hand');
       await hub.api.delete(app.path);
-      await gone(app);
+      await app.isGone(within);
     },
     testMs,
   );
@@ -163,7 +135,7 @@ describe('a deletion', () => {
           .length;
       const before = created();
       await hub.api.delete(app.path);
-      await gone(app);
+      await app.isGone(within);
       await eventually(async () => expect(await hub.api.get('/api/v1/namespaces/whole')).toBeUndefined(), limitMs);
       expect(created()).toBe(before);
     },
@@ -192,7 +164,7 @@ describe('a sync', () => {
         { syncPolicy: {} },
       );
       await hub.api.create('/api/v1/namespaces', { metadata: { name: 'parent' } });
-      const ended = app.sync({}, { withinMs: limitMs, tail });
+      const ended = app.sync({}, within);
       const path = app.path.replace('parent', 'child');
       await eventually(async () => expect(await hub.api.get(path)).toBeDefined(), limitMs);
       await hub.api.delete(path);
@@ -245,12 +217,12 @@ describe('a sync', () => {
       const files = { 'a.yaml': config('settings'), 'hook.yaml': endlessHook };
       const app = await create('again', files, { syncPolicy: {} });
       const options = { syncOptions: ['CreateNamespace=true'] };
-      const first = app.sync(options, { withinMs: limitMs, tail });
+      const first = app.sync(options, within);
       await eventually(async () => expect((await app.read()).status?.operationState?.phase).toBe('Running'), limitMs);
       await hub.api.patch(app.path, { status: { operationState: { phase: 'Terminating' } } });
       expect((await first).message).toMatch(/^Operation terminated/);
       app.git.commit({ 'hook.yaml': null });
-      const { phase, message } = await app.sync(options, { withinMs: limitMs, tail });
+      const { phase, message } = await app.sync(options, within);
       expect([phase, message]).toEqual(['Succeeded', expect.stringContaining('successfully synced')]);
     },
     testMs,

@@ -173,6 +173,18 @@ export class Server {
     return (await this.api.create<{ status: { token: string } }>(path, body)).status.token;
   }
 
+  /** The token of an account that may do everything, as `argocd cluster add` creates it. */
+  async managerToken(): Promise<string> {
+    const name = 'argocd-manager';
+    await this.api.create('/api/v1/namespaces/kube-system/serviceaccounts', { metadata: { name } });
+    await this.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: 'kube-system' }],
+    });
+    return this.token('kube-system', name);
+  }
+
   /**
    * Access to this server as a ServiceAccount, for ApiClient, kubeconfigFor and cluster Secrets.
    */
