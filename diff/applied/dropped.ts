@@ -4,7 +4,7 @@ import { fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { listItemStep } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
-import { isList, withoutMembers } from '../shared/values.ts';
+import { isList } from '../shared/values.ts';
 
 /** A value of live, what the target has there, and who owns what in it. */
 export interface OwnedPosition {
@@ -81,12 +81,12 @@ function isOneValue({ live, ours, shape }: OwnedPosition): boolean {
 }
 
 function droppedWhole(here: OwnedPosition): DroppedPart | undefined {
-  const { live, target, stored, ours, others, shape, wholeLists } = here;
+  const { live, target, stored, ours, others, wholeLists } = here;
   const isDefault = stored !== undefined && deepEqual(stored, live);
   if (isDefault || others !== undefined || !ours.member) return undefined;
   if ((target ?? null) === null) return { gone: live, target: undefined };
   // Atomic for server-side apply, but a patch would merge it: all of it was ours.
-  if (isObject(live)) return isObject(target) ? { gone: withoutZeros(live, shape), target } : undefined;
+  if (isObject(live)) return isObject(target) ? { gone: live, target } : undefined;
   if (!isList(live) || !isList(target)) return undefined;
   if (!wholeLists) return { gone: live, target };
   const sent = here.knowsDefaults ? withoutDefaults(live, target, stored) : target;
@@ -107,12 +107,6 @@ function withoutDefaults(live: Json, target: Json | undefined, stored: Json | un
     setOwnMember(sent, key, withoutDefaults(member, wanted, filled) as MutableJson);
   }
   return sent;
-}
-
-/** Without quantities that Go always writes: the server writes them again. */
-function withoutZeros(live: JsonObject, shape: OwnershipShape): JsonObject {
-  const zeros = Object.keys(live).filter((name) => live[name] === '0' && shape.isStructField(name));
-  return zeros.length === 0 ? live : withoutMembers(live, zeros);
 }
 
 function droppedItems(here: OwnedPosition, live: readonly Json[]): DroppedPart | undefined {
