@@ -75,7 +75,7 @@ const members: Readonly<Record<string, IsReadable>> = {
 const syncResult = objectOf({ ...revisions, source: anyObject, sources: listOf(anyObject), resources: results }, [
   'source',
 ]);
-/** Of an operation that has ended. A running one that cannot be read is ended by its processor. */
+/** Members of the state of an ended operation; the processor ends a malformed running one. */
 const endedState: Readonly<Record<string, IsReadable>> = {
   operation: objectOf({ sync: anyObject, initiatedBy: anyObject, retry: anyObject, info: listOf(anyObject) }),
   message: isText,
@@ -87,7 +87,7 @@ const endedState: Readonly<Record<string, IsReadable>> = {
 const ends: readonly Json[] = ['Succeeded', 'Failed', 'Error'];
 
 /**
- * Reads a status that anyone may have written: not every installation has a schema. What has the
+ * Reads a stored status. Without a schema in the CRD, clients can write any value: a member of the
  * wrong type counts as absent.
  */
 export function readStatus(stored: Json | undefined): ReadableStatus {
@@ -121,5 +121,5 @@ function readEndedState(state: Json | undefined): Json | undefined {
   return { ...requiredOfState, ...rest };
 }
 
-/** What the schema requires of a state, for one that lacks it. */
+/** Values for the members that the schema requires. */
 const requiredOfState = { operation: {}, startedAt: '1970-01-01T00:00:00Z' };

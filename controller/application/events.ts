@@ -30,7 +30,7 @@ export function isEventEnabled(list: readonly string[], reason: string): boolean
   return decisive === undefined ? list.includes(reason) : decisive === 'all';
 }
 
-/** Announces that members of a status which somebody wrote by hand are removed. */
+/** Announces the repair of a status; undefined if nothing in it is malformed. */
 export function repairEvent(app: Application): AppEvent | undefined {
   const malformed = malformedStatusOf(app);
   if (malformed.length === 0) return undefined;

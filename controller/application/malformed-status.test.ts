@@ -115,9 +115,9 @@ describe('a status with a member of the wrong type', () => {
         const { state, ...members } = change as { readonly state?: JsonObject };
         await begin((status) => ({ ...(state === undefined ? status : withState(status, state)), ...members }));
         const before = at.world.dest.calls.length;
-        await expect(explain()).resolves.toBeDefined();
+        await expect(explain()).resolves.toHaveProperty('resources.synced');
         await at.pass(5);
-        await expect(explain()).resolves.toBeDefined();
+        await expect(explain()).resolves.toHaveProperty('resources.synced');
         expect(at.conditions().filter((text) => text.includes('cannot be processed'))).toEqual([]);
         const writes = at.world.dest.calls.slice(before).filter((call) => /^(?:create|delete) /.test(call));
         expect(writes).toEqual([]);

@@ -27,9 +27,9 @@ import type { OwnershipShape } from '../field-ownership/shape.ts';
  * resourceVersion of `live`, so a concurrent write makes it fail with a conflict.
  *
  * Differences: it moves our own creations and replacements too, and what we applied as `stringData`
- * of a Secret becomes `data`, where the server stored it. Of `before-first-apply`, the name for
- * whatever an object without managed fields had, it takes what we apply. Otherwise those fields
- * stay forever.
+ * of a Secret becomes `data`, where the server stored it. It takes what we apply from
+ * `before-first-apply`, the API server's entry for an object that had no managed fields. Otherwise
+ * those fields stay forever.
  *
  * @param from the managers whose `Update` entries of the main resource are removed.
  * @param published the schema of a custom resource {@link lacksManagedFields}.

@@ -65,9 +65,9 @@ function typesToSend(target: KubeObject, spec: JsonObject, live: JsonObject): Js
 }
 
 /**
- * Whether egress rules of another manager stay, or another manager chose the types: by an apply, or
- * by an edit. Whoever created the policy owns its selector or metadata too, and with them the
- * server's choice.
+ * Whether the types, or egress rules that stay, belong to another manager, which applied or edited
+ * them. The creator of a policy owns its selector or its metadata as well: it did not choose the
+ * types, the server did.
  */
 function isSetByOthers(spec: JsonObject, live: JsonObject): boolean {
   const applied = fieldsOwned(live, (entry) => isMainEntry(entry, 'Apply') && !isOwnApply(entry));

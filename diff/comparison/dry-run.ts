@@ -121,7 +121,7 @@ function withoutMutations(target: JsonObject, predicted: JsonObject, live: JsonO
   return inOrderOf({ after, predicted, target }, shape) as JsonObject;
 }
 
-/** Nobody owns the order of items: the manifest's is ours, whoever owns the items. */
+/** Puts items into the manifest's order: managers own items, but not their order. */
 function inOrderOf(
   { after, predicted, target }: Readonly<Record<'after' | 'predicted' | 'target', Json>>,
   shape: OwnershipShape,

@@ -25,7 +25,7 @@ function agree(step: string, readings: Readings): boolean {
   return expectedOf(step, readings['Argo CD']) === readings.Driftless;
 }
 
-/** What happened when Argo CD's controller was started beside ours, after all commands. */
+/** The result of running Argo CD's controller beside ours, after all commands. */
 let beside: BesideOutcome;
 
 /** Runs all commands in both worlds at the same time. */

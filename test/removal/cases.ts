@@ -20,8 +20,8 @@ const named = ['CustomResourceDefinition', 'APIService', 'StorageVersion', 'IPAd
 /** The server ignores every change of its spec, so that it stays OutOfSync. */
 const frozen = ['CertificateSigningRequest'];
 /**
- * What no manifest decides: the server adds the taint to each new Node and the time to each taint,
- * drops a data source that it does not know, and has the default only with an alpha feature.
+ * Changes whose result the server decides: it adds the taint to each new Node and the time to each
+ * taint, drops a data source that it does not know, and has the default only with an alpha feature.
  */
 const unsettled: Readonly<Record<string, string>> = {
   Node: 'spec.taints.2',

@@ -14,7 +14,7 @@ const watchedMs = 20_000;
 const maxSpans = 6;
 const noticeMs = 180_000;
 
-/** What two application controllers on one Application did. */
+/** The result of running two application controllers on one Application. */
 export interface BesideOutcome {
   /** The condition of our replica; '' if it has none. */
   readonly condition: string;

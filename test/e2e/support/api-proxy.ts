@@ -8,12 +8,12 @@ import type { Server } from './server.ts';
 
 /** A request on its way to the API server. */
 export interface ProxiedRequest {
-  /** Of a read: `list`, `watch`, or `other` (a single object, discovery, a write). */
+  /** `other`: a read of one object, discovery, or a write. */
   readonly verb: 'list' | 'watch' | 'other';
   readonly path: string;
 }
 
-/** What the proxy does with a request: answers itself, or rewrites the answer of the server. */
+/** The proxy answers the request itself, or rewrites the server's answer. */
 export type ApiFault =
   | { readonly status: number; readonly contentType: string; readonly text: string }
   | { readonly rewrite: (body: Record<string, unknown>) => unknown };
