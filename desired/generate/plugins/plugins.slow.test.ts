@@ -412,7 +412,7 @@ describe('config management plugins', () => {
       /^CMP processing failed for application "app": the plugin broken: it cannot be reached/,
     );
     await new Promise((resolve) => socket.close(resolve));
-    expect(names(await bench.render(bench.repository(files), { path: 'app' }))).toEqual(['plain']);
+    await eventually(async () => expect(names(await render(bench.repository(files)))).toEqual(['plain']));
   });
 
   it.each(['../x', '/abs', 'a/b', '.hidden', 'a b'])('refuses the name %j', async (name) => {
