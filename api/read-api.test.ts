@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Shutdown, systemClock } from '#base';
 import type { Controller } from '#controller';
 import { automated, configMap, stage } from '../controller/testing/index.ts';
+import { annotations } from '#model';
 import type { NextTableFacts, SlotRecord } from '#sharding';
 import { eventually, FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
@@ -739,6 +740,47 @@ describe('the pages of the dashboard', () => {
     await expect(page(api, `${at1}?kind=Secret&namespace=apps&name=key`, onlyIn('argocd'))).resolves.toMatchObject({
       object: { group: '', kind: 'Secret', namespace: 'apps', name: 'key', version: '' },
     });
+  });
+
+  it('show the events and the log of an object of the tree, or why they cannot be read', async () => {
+    const controller = await drifted();
+    const happened = { type: 'Warning', reason: 'Failed', message: 'm', reporter: 'r', count: 2, lastAt: '' };
+    const log = { container: 'web', containers: ['web'], text: 'ready\n' };
+    const chosen: object[] = [];
+    Object.assign(at.world.activity, {
+      events: () => Promise.resolve([happened]),
+      log: (...given: readonly object[]) => {
+        chosen.push(...given);
+        return Promise.resolve(log);
+      },
+    });
+    at.world.dest.put({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: 'apps', name: 'p', annotations: { [annotations.trackingId]: 'demo:/Pod:apps/p' } },
+    });
+    at.world.edit(() => ({ operation: { sync: {} } }));
+    await at.clock.advance(5000);
+    const api = apiOf(factsOf(controller));
+    const at1 = '/api/v1/applications/argocd/demo/object';
+    const [one, pod] = ['kind=ConfigMap&namespace=apps&name=one', 'kind=Pod&namespace=apps&name=p'];
+    expect(await page(api, `${at1}/events?${one}`)).toMatchObject({ events: { items: [happened] } });
+    expect(await page(api, `${at1}/log?${pod}&container=web&previous=true`)).toMatchObject({ kind: 'Log', log });
+    expect(chosen.slice(0, 2)).toMatchObject([{ name: 'p' }, { container: 'web', isPrevious: true }]);
+    for (const part of ['events', 'log'])
+      await expect(page(api, `${at1}/${part}?kind=Pod&namespace=apps&name=foreign`)).rejects.toMatchObject({
+        status: 404,
+        message: 'Pod foreign is not in the tree of argocd/demo',
+      });
+    await expect(page(api, `${at1}/log?${one}`)).rejects.toMatchObject({
+      message: 'only Pods have a log, ConfigMap one is none',
+    });
+    const away = (): Promise<never> => Promise.reject(new Error('pods is forbidden'));
+    Object.assign(at.world.activity, { events: away, log: away });
+    const later = apiOf(factsOf(controller));
+    const message = 'pods is forbidden';
+    expect(await page(later, `${at1}/events?${one}`)).toMatchObject({ events: { items: [], message } });
+    expect(await page(later, `${at1}/log?${pod}`)).toMatchObject({ log: { containers: [], text: '', message } });
   });
 
   it('take an object from the owner only, and say who does not answer', async () => {

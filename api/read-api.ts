@@ -1,4 +1,4 @@
-import { DeadlineExceeded, messageOf, newAbortController, withDeadline } from '#base';
+import { DeadlineExceeded, defined, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { appKey, inClusterName, inClusterServer } from '#model';
 import type { AppKey } from '#model';
@@ -14,7 +14,8 @@ import { costPage } from './pages/costs.ts';
 import { handOverEvents, recentEvents } from './pages/events.ts';
 import { applicationPage, replicaInfo, repositories } from './pages/local.ts';
 import { mergePages } from './pages/merge.ts';
-import { objectPage } from './pages/object.ts';
+import { objectMembers, objectPage } from './pages/object.ts';
+import type { ObjectRequest } from './pages/object.ts';
 import { isJsonObject, isPage, kinds, renamed, treeOf } from './pages/peer-answer.ts';
 import type { PageBody } from './pages/peer-answer.ts';
 import { recordingPage } from './pages/recording.ts';
@@ -59,7 +60,7 @@ interface AssembledPage {
 
 interface OwnedPage {
   readonly isPeer: boolean;
-  readonly member: 'object' | 'recording';
+  readonly member: 'object' | 'events' | 'log' | 'recording';
   readonly own: () => Promise<PageBody>;
 }
 
@@ -120,7 +121,8 @@ export class ReadApi {
     const server = app === undefined ? undefined : facts.controller.clusterOf(app)?.server;
     const isHub = server === inClusterServer || (request.page === 'cluster' && isHubCluster(facts, request.cluster));
     const application = 'namespace' in request ? request.namespace : facts.namespace;
-    const scope = { controller: facts.namespace, application, isHub };
+    const object = 'object' in request ? request.object.namespace : undefined;
+    const scope = { controller: facts.namespace, application, isHub, ...defined({ object }) };
     return new PageAccess({ viewer, scope, kinds: facts.hubKinds, signal });
   }
 
@@ -173,7 +175,7 @@ export class ReadApi {
 
   async #assemble(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
     if (request.page === 'application' || request.page === 'tree') return this.#application(request, isPeer, signal);
-    if (request.page === 'object') return this.#object(request, isPeer, signal);
+    if ('object' in request) return this.#object(request, isPeer, signal);
     // Every replica knows the table and the inputs of the next one.
     if (request.page === 'plan') return { body: planPage(this.#deps.facts, request.change), incomplete: [] };
     const own = await this.#local(request, signal);
@@ -233,14 +235,10 @@ export class ReadApi {
   }
 
   /** Only the owner has the rows of an Application, and reads the cluster. */
-  #object(
-    request: ApiRequest & { readonly page: 'object' },
-    isPeer: boolean,
-    signal: AbortSignal,
-  ): Promise<AssembledPage> {
+  #object(request: ObjectRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
     const key = appKey(request.namespace, request.name);
-    const own = (): Promise<PageBody> => objectPage(this.#deps.facts, { key, ref: request.object }, signal);
-    return this.#byOwner(request, { isPeer, member: 'object', own }, signal);
+    const own = (): Promise<PageBody> => objectPage(this.#deps.facts, key, request, signal);
+    return this.#byOwner(request, { isPeer, member: objectMembers[request.page], own }, signal);
   }
 
   /** Only the owner has passes of an Application. */
@@ -252,7 +250,7 @@ export class ReadApi {
 
   /** A page that only the owner of its Application has: without its answer there is none. */
   async #byOwner(
-    request: ApiRequest & { readonly page: 'object' | 'recording' },
+    request: ObjectRequest | (ApiRequest & { readonly page: 'recording' }),
     { isPeer, member, own }: OwnedPage,
     signal: AbortSignal,
   ): Promise<AssembledPage> {

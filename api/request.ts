@@ -35,7 +35,22 @@ export type ApiRequest =
   | { readonly page: 'plan'; readonly change: PlannedChange }
   | { readonly page: 'cluster'; readonly cluster: string }
   | { readonly page: 'application' | 'tree'; readonly namespace: string; readonly name: string }
-  | { readonly page: 'object'; readonly namespace: string; readonly name: string; readonly object: ResourceRef }
+  | {
+      readonly page: 'object' | 'object/events';
+      readonly namespace: string;
+      readonly name: string;
+      readonly object: ResourceRef;
+    }
+  | {
+      readonly page: 'object/log';
+      readonly namespace: string;
+      readonly name: string;
+      readonly object: ResourceRef;
+      /** '': the one that kubectl chooses. */
+      readonly container: string;
+      /** The log of the container before its last restart. */
+      readonly isPrevious: boolean;
+    }
   | {
       readonly page: 'recording';
       readonly namespace: string;
@@ -77,9 +92,10 @@ export function parseApiRequest(target: string): ApiRequest {
   const [page = '', first, second, ...more] = steps;
   if (page === 'applications' && first === undefined) return readList(parameters);
   if (page === 'plan' && first === undefined) return readPlan(parameters);
-  const part = page === 'applications' && more.length === 1 ? more[0] : undefined;
+  const part = page === 'applications' ? more.join('/') : '';
   if (part === 'recording') return readRecordingRequest(parameters, steps);
-  if (part === 'object') return readObjectRequest(parameters, steps);
+  if (part === 'object' || part === 'object/events' || part === 'object/log')
+    return readObjectRequest(part, parameters, steps);
   rejectUnknown(parameters, []);
   if (part === 'tree') return { page: 'tree', ...applicationIn(steps) };
   return readPage(
@@ -102,21 +118,32 @@ function readRecordingRequest(parameters: URLSearchParams, steps: readonly strin
   const recording = parameters.get('recording') ?? '';
   if (!/^[\w-]{8,64}$/.test(recording))
     throw new ApiFault(400, 'query parameter "recording" must be a name of 8 to 64 letters, digits and dashes');
-  const last = parameters.get('last') ?? 'false';
-  if (last !== 'true' && last !== 'false') throw new ApiFault(400, 'query parameter "last" must be true or false');
   const after = parameters.get('after') ?? '';
-  return { page: 'recording', ...applicationIn(steps), recording, isLast: last === 'true', after };
+  return { page: 'recording', ...applicationIn(steps), recording, isLast: flagIn(parameters, 'last'), after };
+}
+
+function flagIn(parameters: URLSearchParams, name: string): boolean {
+  const value = parameters.get(name) ?? 'false';
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new ApiFault(400, `query parameter "${name}" must be true or false`);
 }
 
 const refMembers = ['group', 'kind', 'namespace', 'name'] as const;
 
-function readObjectRequest(parameters: URLSearchParams, steps: readonly string[]): ApiRequest {
-  rejectUnknown(parameters, refMembers);
+function readObjectRequest(
+  page: 'object' | 'object/events' | 'object/log',
+  parameters: URLSearchParams,
+  steps: readonly string[],
+): ApiRequest {
+  rejectUnknown(parameters, page === 'object/log' ? [...refMembers, 'container', 'previous'] : refMembers);
   const read = (member: (typeof refMembers)[number]): string => parameters.get(member) ?? '';
   const object = { group: read('group'), kind: read('kind'), namespace: read('namespace'), name: read('name') };
   if (object.kind === '' || object.name === '')
     throw new ApiFault(400, 'query parameters "kind" and "name" are required');
-  return { page: 'object', ...applicationIn(steps), object };
+  const place = { ...applicationIn(steps), object };
+  if (page !== 'object/log') return { page, ...place };
+  const [container, isPrevious] = [parameters.get('container') ?? '', flagIn(parameters, 'previous')];
+  return { page, ...place, container, isPrevious };
 }
 
 function readPage(page: string, [first, second]: readonly string[], isLonger: boolean): ApiRequest {
@@ -134,6 +161,7 @@ function readPage(page: string, [first, second]: readonly string[], isLonger: bo
 
 /** The path and query of a request, as {@link parseApiRequest} reads them. */
 export function formatApiRequest(request: ApiRequest): string {
+  if ('object' in request) return formatObjectRequest(request);
   switch (request.page) {
     case 'cluster':
       return `${apiRoot}/clusters/${encodeURIComponent(request.cluster)}`;
@@ -141,12 +169,6 @@ export function formatApiRequest(request: ApiRequest): string {
       return `${apiRoot}/applications/${encodeURIComponent(request.namespace)}/${encodeURIComponent(request.name)}`;
     case 'tree':
       return `${formatApiRequest({ ...request, page: 'application' })}/tree`;
-    case 'object': {
-      const { group, kind, namespace, name } = request.object;
-      const parameters = new URLSearchParams({ group, kind, namespace, name });
-      const { namespace: own, name: app } = request;
-      return `${formatApiRequest({ page: 'application', namespace: own, name: app })}/object?${parameters.toString()}`;
-    }
     case 'plan': {
       const { replicas, algorithm, pin } = request.change;
       const parameters = new URLSearchParams();
@@ -171,6 +193,16 @@ export function formatApiRequest(request: ApiRequest): string {
     default:
       return `${apiRoot}/${request.page}`;
   }
+}
+
+function formatObjectRequest(request: Extract<ApiRequest, { readonly object: ResourceRef }>): string {
+  const parameters = new URLSearchParams({ ...request.object });
+  if (request.page === 'object/log') {
+    if (request.container !== '') parameters.set('container', request.container);
+    if (request.isPrevious) parameters.set('previous', 'true');
+  }
+  const { namespace, name } = request;
+  return `${formatApiRequest({ page: 'application', namespace, name })}/${request.page}?${parameters.toString()}`;
 }
 
 function splitOnce(text: string, separator: string): readonly string[] {

@@ -1,4 +1,4 @@
-import type { ReportedObject } from '#controller';
+import type { ReportedEvents, ReportedLog, ReportedObject } from '#controller';
 import type { ApiResponse, ObjectName, Time } from './types.ts';
 import type { ApplicationSummary } from './application-types.ts';
 
@@ -14,6 +14,16 @@ export interface TreeResponse extends ApiResponse<'Tree'> {
 /** GET /api/v1/applications/{namespace}/{name}/object, with group, kind, namespace and name. */
 export interface ObjectResponse extends ApiResponse<'Object'> {
   readonly object: ReportedObject;
+}
+
+/** GET /api/v1/applications/{namespace}/{name}/object/events, with the same parameters. */
+export interface ObjectEventsResponse extends ApiResponse<'ObjectEvents'> {
+  readonly events: ReportedEvents;
+}
+
+/** GET /api/v1/applications/{namespace}/{name}/object/log, also with `container` and `previous`. */
+export interface LogResponse extends ApiResponse<'Log'> {
+  readonly log: ReportedLog;
 }
 
 /** An object of an Application, or one that it owns. */

@@ -14,9 +14,20 @@ import { scrub } from './secret.ts';
  * - `script`: the message of a Lua or jq program; hidden completely for a Secret
  * - `system`: an error of Node or the operating system (files, sockets, TLS)
  * - `field`: a value for the log
+ * - `log`: the log of a container, which may hold more than this bound
  */
 export type OutsideSource =
-  'server' | 'page' | 'program' | 'credential plugin' | 'parser' | 'url' | 'rpc' | 'script' | 'system' | 'field';
+  | 'server'
+  | 'page'
+  | 'program'
+  | 'credential plugin'
+  | 'parser'
+  | 'url'
+  | 'rpc'
+  | 'script'
+  | 'system'
+  | 'field'
+  | 'log';
 
 export interface OutsideOptions {
   /**
@@ -49,6 +60,7 @@ const treatmentOf: Readonly<Record<OutsideSource, SourceTreatment>> = {
   script: { limit: 16_384 },
   system: { limit: 2048, lines: 'first' },
   field: { limit: 65_536 },
+  log: { limit: 131_072 },
 };
 
 /**

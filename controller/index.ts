@@ -22,7 +22,7 @@ export type { StatusDisagreement, PlannedWrite, ShadowVerdict } from './applicat
 export { createShadowController } from './shadow/create-shadow.ts';
 export { stallOf } from './report/controller-report.ts';
 export type { ControllerReport, ReportedPool } from './report/controller-report.ts';
-export type { ReportedObject } from './report/object-report.ts';
+export type { ReportedEvents, ReportedLog, ReportedObject } from './report/object-report.ts';
 export { RecordingRefused } from './recorder/recordings.ts';
 export { maxLineLength as maxRecordingLine, RecordingError } from './replay/read-recording.ts';
 export type { DecisionDifference } from './replay/differences.ts';

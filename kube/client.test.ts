@@ -56,6 +56,25 @@ const oddObject = parseJson(odd) as KubeObject;
 const sent = stringifyJson(oddObject as unknown as Json);
 const at = { namespace: 'default', name: 'a' };
 
+describe('podLog', () => {
+  const options = { signal: noSignal, container: 'web', isPrevious: false, tailLines: 10, limitBytes: 20 };
+
+  it('reads the end of one log as text, in any encoding that it has', async () => {
+    const server = await serve((turn) => turn.reply(200, 'ü\nnot {json'));
+    const log = await connect(server).podLog(at, { ...options, isPrevious: true });
+    expect(log).toBe('ü\nnot {json');
+    const [turn] = server.turns;
+    expect(`${turn?.method ?? ''} ${turn?.path ?? ''}?${String(turn?.query)}`).toBe(
+      'GET /api/v1/namespaces/default/pods/a/log?container=web&previous=true&tailLines=10&limitBytes=20',
+    );
+  });
+
+  it('stops reading a server that sends more than it was asked for', async () => {
+    const server = await serve((turn) => turn.reply(200, 'x'.repeat(21)));
+    await expect(connect(server).podLog(at, options)).rejects.toThrow(/limit 20/);
+  });
+});
+
 describe('bodies', () => {
   const verbs: Record<string, (client: KubeClient) => Promise<KubeObject>> = {
     create: (client) => client.create(configMaps, oddObject, { signal: noSignal }),

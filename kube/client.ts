@@ -2,8 +2,9 @@ import { defined, isObject, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { groupKindName } from '#model';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
-import { checkIdentity, countBytes, readJson, readList, readObject } from './requests/answers.ts';
+import { checkIdentity, countBytes, readJson, readList, readObject, readText } from './requests/answers.ts';
 import type { KubeClientDeps } from './client-types.ts';
+import { apiResource } from './discovery/api-resource.ts';
 import { discover } from './discovery/discovery.ts';
 import { KubeProtocolError, KubeRequestError, KubeSizeError } from './errors.ts';
 import { Exchange } from './requests/exchange.ts';
@@ -19,6 +20,7 @@ import type {
   ListPage,
   NamedObject,
   Patch,
+  PodLogOptions,
   WatchEvent,
   WatchOptions,
   WriteOptions,
@@ -31,6 +33,7 @@ const contentTypes: Readonly<Record<Patch['type'], string>> = {
   strategic: 'application/strategic-merge-patch+json',
   apply: 'application/apply-patch+yaml',
 };
+const pods = apiResource('v1', 'Pod', 'pods', 'namespaced');
 const jsonHeaders = { 'content-type': 'application/json' };
 const shortestWatchS = 240;
 const longestWatchS = 480;
@@ -80,6 +83,20 @@ class RawClient implements KubeClient {
     const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true, ...headers });
     return this.#exchange.send(spec, (response, bounds) =>
       readList(response, { ...bounds, resource, sink: options.items }),
+    );
+  }
+
+  async podLog(pod: NamedObject, options: PodLogOptions): Promise<string> {
+    const { container, isPrevious, tailLines, limitBytes } = options;
+    const path = withQuery(objectPath(pods, pod, 'log'), {
+      container,
+      previous: isPrevious ? true : undefined,
+      tailLines,
+      limitBytes,
+    });
+    const wire = { method: 'GET', path, headers: { accept: '*/*' }, repeatable: true } as const;
+    return this.#exchange.send(this.#spec('log', pods, options, wire), (response, bounds) =>
+      readText(response, bounds, limitBytes),
     );
   }
 

@@ -13,6 +13,7 @@ const options = { signal: noSignal };
 const methods: Readonly<Record<string, 'reads' | 'writes' | 'local'>> = {
   get: 'reads',
   list: 'reads',
+  podLog: 'reads',
   watch: 'reads',
   discover: 'reads',
   openApiIndex: 'reads',

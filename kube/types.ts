@@ -43,6 +43,16 @@ export interface NamedObject {
   readonly name: string;
 }
 
+/** The end of a container's log. */
+export interface PodLogOptions extends CallOptions {
+  readonly container: string;
+  /** The log of the container before its last restart. */
+  readonly isPrevious: boolean;
+  readonly tailLines: number;
+  /** The server sends no more: the first bytes of the tail. */
+  readonly limitBytes: number;
+}
+
 export interface ListOptions extends CallOptions {
   /** All namespaces if missing. */
   readonly namespace?: string;
@@ -154,6 +164,7 @@ export interface KubeClient {
   readonly server: string;
   get(resource: ApiResource, object: NamedObject, options: CallOptions): Promise<KubeObject>;
   list(resource: ApiResource, options: ListOptions): Promise<ListPage>;
+  podLog(pod: NamedObject, options: PodLogOptions): Promise<string>;
   create(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject>;
   /** PUT; the object's resourceVersion, if set, must be current. */
   replace(resource: ApiResource, object: KubeObject, options: WriteOptions): Promise<KubeObject>;
@@ -192,5 +203,5 @@ export interface KubeClient {
 /** The methods of a client that cannot change anything. */
 export type KubeReader = Pick<
   KubeClient,
-  'server' | 'get' | 'list' | 'watch' | 'discover' | 'version' | 'openApiIndex' | 'openApiDocument'
+  'server' | 'get' | 'list' | 'podLog' | 'watch' | 'discover' | 'version' | 'openApiIndex' | 'openApiDocument'
 >;

@@ -19,6 +19,7 @@ export function withOptions(
     server: client.server,
     get: (resource, object, options) => client.get(resource, object, reads(options)),
     list: (resource, options) => client.list(resource, reads(options)),
+    podLog: (pod, options) => client.podLog(pod, reads(options)),
     create: (resource, object, options) => client.create(resource, object, writes(options)),
     replace: (resource, object, options) => client.replace(resource, object, writes(options)),
     patch: (resource, object, patch, options) => client.patch(resource, object, patch, writes(options)),

@@ -28,6 +28,7 @@ import type { LiveTuning } from './watch/cluster-watch.ts';
 import { ClusterUnavailable } from './errors.ts';
 import type { KindTrust, KindWatch } from './watch/kind-watch.ts';
 import { answer } from './queries/answer.ts';
+import { activityOf } from './queries/object-activity.ts';
 import { machinesOf } from './queries/machines.ts';
 import { evidenceOf } from './queries/evidence.ts';
 import { changedObjects, managedObjects } from './queries/managed-objects.ts';
@@ -50,13 +51,12 @@ import type {
   LiveChange,
   LiveCluster,
   LiveDiscovery,
-  LiveMachine,
   LiveRow,
   LiveSchemas,
   LiveChangesSince,
-  ListQuery,
   ManagedObjects,
   ManagedQuery,
+  ObjectActivity,
   RowChange,
   TreeQuery,
 } from './types.ts';
@@ -97,6 +97,7 @@ export interface LiveClusterDeps {
 /** One cluster: its cache, its watches and the queries on them. */
 export class WatchedCluster implements LiveCluster {
   readonly server: string;
+  readonly activity: ObjectActivity;
   readonly #deps: LiveClusterDeps;
   readonly #store = new NodeStore();
   readonly #bodies: ParsedBodies;
@@ -119,6 +120,7 @@ export class WatchedCluster implements LiveCluster {
 
   constructor({ cluster, settings, bodies }: ClusterConfiguration, deps: LiveClusterDeps) {
     this.server = cluster.server;
+    this.activity = activityOf(deps.client);
     this.#deps = deps;
     this.#cluster = cluster;
     this.#settings = settings;
@@ -385,13 +387,10 @@ export class WatchedCluster implements LiveCluster {
     });
   }
 
-  list(query: ListQuery, signal: AbortSignal): Promise<readonly LiveRow[]> {
-    return answer(signal, () => [...this.#store.select(query)].map((node) => this.#row(node)));
-  }
+  readonly list: LiveCluster['list'] = (query, signal) =>
+    answer(signal, () => [...this.#store.select(query)].map((node) => this.#row(node)));
 
-  machines(pods: readonly ResourceKey[], signal: AbortSignal): Promise<readonly LiveMachine[]> {
-    return answer(signal, () => machinesOf(this.#store, pods));
-  }
+  readonly machines: LiveCluster['machines'] = (pods, signal) => answer(signal, () => machinesOf(this.#store, pods));
 
   schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas> {
     return this.#schemas.of(apiVersions, signal);

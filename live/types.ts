@@ -3,7 +3,7 @@ import type { KindSchema } from '#diff';
 import type { ChangedObject } from './store/changed-paths.ts';
 
 export type { ChangedObject, ChangeSet, PathStep } from './store/changed-paths.ts';
-import type { ApiDiscovery } from '#kube';
+import type { ApiDiscovery, NamedObject } from '#kube';
 import type {
   Cluster,
   GroupKind,
@@ -268,6 +268,38 @@ export interface ObjectChanges {
   readonly keys: ReadonlySet<ResourceKey>;
 }
 
+/** What a controller or kubelet reported about an object (an Event of the core API). */
+export interface LiveEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly reporter: string;
+  readonly count: number;
+  /** RFC 3339; "" if unknown. */
+  readonly lastAt: string;
+}
+
+export interface ContainerChoice {
+  /** Undefined, or unknown to the pod: the one that kubectl chooses. */
+  readonly container: string | undefined;
+  /** The log of the container before its last restart. */
+  readonly isPrevious: boolean;
+}
+
+/** The end of a container's log, without controls and credentials that are known by their form. */
+export interface LiveLog {
+  readonly container: string;
+  readonly containers: readonly string[];
+  readonly text: string;
+}
+
+/** What happens to objects. Reads throw KubeApiError and KubeConnectionError. */
+export interface ObjectActivity {
+  /** The newest first, at most 100. */
+  events(ref: ResourceRef, signal: AbortSignal): Promise<readonly LiveEvent[]>;
+  log(pod: NamedObject, choice: ContainerChoice, signal: AbortSignal): Promise<LiveLog>;
+}
+
 /** A query for the live objects of one Application. */
 export interface ManagedQuery {
   /** Instance name of the Application. */
@@ -339,6 +371,8 @@ export interface LiveCluster {
    */
   changesSince(version: number | undefined, signal: AbortSignal): Promise<LiveChangesSince>;
   list(query: ListQuery, signal: AbortSignal): Promise<readonly LiveRow[]>;
+  /** Read from the server; no cache has it. */
+  readonly activity: ObjectActivity;
   /**
    * The Nodes of these pods, sorted by name. Empty if Nodes are not cached (excluded, forbidden, or
    * a cluster limited to namespaces).

@@ -60,8 +60,8 @@ export class AccessReviews {
   /** Several requests may wait for one answer, so it does not end with one of them. */
   #answer(user: KnownUser, right: ResourceRight): Promise<boolean> {
     const answers = this.#answersOf(user);
-    const { verb, group, resource, namespace, name = '' } = right;
-    const key = JSON.stringify([user.identity, verb, group, resource, namespace, name]);
+    const { verb, group, resource, subresource = '', namespace, name = '' } = right;
+    const key = JSON.stringify([user.identity, verb, group, resource, subresource, namespace, name]);
     const known = answers.get(key);
     if (known !== undefined) return known;
     const asked = this.#ask(user, right);

@@ -23,6 +23,8 @@ export const pageRights: Readonly<Record<PageName, PageRights>> = {
   application: { needs: ['applications'], leavesOut: ['clusters', 'objects'] },
   tree: { needs: ['applications'], leavesOut: ['objects'] },
   object: { needs: ['applications'], leavesOut: ['objects'] },
+  'object/events': { needs: ['applications', 'objectEvents'], leavesOut: [] },
+  'object/log': { needs: ['applications', 'log'], leavesOut: [] },
   recording: { needs: ['applications', 'settings', 'projects', 'clusters', 'everyObject'], leavesOut: [] },
   plan: { needs: ['control', 'clusters'], leavesOut: [] },
   history: { needs: ['control'], leavesOut: [] },

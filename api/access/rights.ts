@@ -6,6 +6,7 @@ export interface ResourceRight {
   readonly group: string;
   /** The plural name; `*` for all. */
   readonly resource: string;
+  readonly subresource?: string;
   /** "" for all namespaces. */
   readonly namespace: string;
   /** Absent: all objects of the resource. */
@@ -14,7 +15,16 @@ export interface ResourceRight {
 
 /** The contents of pages, each with the rights that show it. */
 export type RightName =
-  'control' | 'applications' | 'settings' | 'projects' | 'clusters' | 'repositories' | 'objects' | 'everyObject';
+  | 'control'
+  | 'applications'
+  | 'settings'
+  | 'projects'
+  | 'clusters'
+  | 'repositories'
+  | 'objects'
+  | 'everyObject'
+  | 'objectEvents'
+  | 'log';
 
 /** Where the rights of a request are asked. */
 export interface RightScope {
@@ -22,6 +32,8 @@ export interface RightScope {
   readonly controller: string;
   /** The namespace of the Application; that of the controller for other pages. */
   readonly application: string;
+  /** The namespace of the object; absent: the page is not about one. */
+  readonly object?: string;
   /** Whether the objects are in the cluster that answers the reviews. */
   readonly isHub: boolean;
 }
@@ -37,10 +49,8 @@ export function applicationsRight(namespace: string): ResourceRight {
 }
 
 /** The rights of which one is enough. */
-export function alternativesOf(
-  right: RightName,
-  { controller, application, isHub }: RightScope,
-): readonly ResourceRight[] {
+export function alternativesOf(right: RightName, scope: RightScope): readonly ResourceRight[] {
+  const { controller, application, object = application, isHub } = scope;
   // Cluster Secrets hold the credentials, so their readers can read everything in the clusters.
   const secrets: ResourceRight = { verb: 'list', group: '', resource: 'secrets', namespace: controller };
   const own = (resource: string, namespace = controller): ResourceRight => ({
@@ -65,10 +75,21 @@ export function alternativesOf(
     case 'objects':
       return [secrets, own('objects', application)];
     case 'everyObject':
+      return isHub ? [{ verb: 'get', group: '*', resource: '*', namespace: '' }] : alternativesOf('objects', scope);
+    case 'objectEvents':
       return isHub
-        ? [{ verb: 'get', group: '*', resource: '*', namespace: '' }]
-        : alternativesOf('objects', { controller, application, isHub });
+        ? [{ verb: 'list', group: '', resource: 'events', namespace: eventNamespace(object) }]
+        : alternativesOf('objects', scope);
+    case 'log':
+      return isHub
+        ? [{ verb: 'get', group: '', resource: 'pods', subresource: 'log', namespace: object }]
+        : [secrets, own('logs', application)];
   }
+}
+
+/** Events about cluster-scoped objects are in the namespace "default". */
+function eventNamespace(namespace: string): string {
+  return namespace === '' ? 'default' : namespace;
 }
 
 /** The right to read the objects of a kind in the cluster that answers the reviews. */
@@ -77,8 +98,9 @@ export function kindRight({ group }: GroupKind, resource: string, namespace: str
 }
 
 /** A right in the words of `kubectl auth can-i`. */
-export function rightText({ verb, group, resource, namespace, name }: ResourceRight): string {
-  const what = group === '' ? resource : `${resource}.${group}`;
+export function rightText({ verb, group, resource, subresource, namespace, name }: ResourceRight): string {
+  const part = subresource === undefined ? '' : `/${subresource}`;
+  const what = group === '' ? `${resource}${part}` : `${resource}.${group}${part}`;
   const where = namespace === '' ? 'in all namespaces' : `in namespace "${namespace}"`;
   return `${verb} ${what}${name === undefined ? '' : ` "${name}"`} ${where}`;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hashText, isObject, newAbortController, withDeadline } from '#base';
+import { defined, hashText, isObject, newAbortController, withDeadline } from '#base';
 import type { Clock, Json } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
@@ -127,8 +127,8 @@ export class TokenAccess {
   }
 
   async #isAllowed({ user }: KnownUser, right: ResourceRight): Promise<boolean> {
-    const { group, resource, verb, namespace, name } = right;
-    const resourceAttributes = { group, resource, verb, namespace, ...(name === undefined ? {} : { name }) };
+    const { group, resource, subresource, verb, namespace, name } = right;
+    const resourceAttributes = { group, resource, verb, namespace, ...defined({ subresource, name }) };
     const spec = { ...(isObject(user) ? user : {}), resourceAttributes };
     const status = await this.#ask(accessReview, spec);
     return status['allowed'] === true && status['denied'] !== true;

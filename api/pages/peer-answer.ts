@@ -16,6 +16,8 @@ export const kinds: Readonly<Record<ApiRequest['page'], string>> = {
   application: 'Application',
   tree: 'Tree',
   object: 'Object',
+  'object/events': 'ObjectEvents',
+  'object/log': 'Log',
   plan: 'Plan',
   history: 'History',
   recording: 'Recording',
@@ -32,6 +34,8 @@ export function isPage(answer: unknown, request: ApiRequest): answer is PageBody
   if (request.page === 'application') return isJsonObject(application);
   if (request.page === 'tree') return areObjects(answer['nodes']);
   if (request.page === 'object') return isJsonObject(answer['object']);
+  if (request.page === 'object/events') return isJsonObject(answer['events']);
+  if (request.page === 'object/log') return isJsonObject(answer['log']);
   if (request.page === 'recording') return isRecordingPiece(answer['recording']);
   if (request.page === 'ownership') return true;
   if (!areObjects(request.page === 'cluster' ? owners : items)) return false;

@@ -30,6 +30,8 @@ const targets: Readonly<Record<PageName, string>> = {
   application: '/applications/team/shop',
   tree: '/applications/team/shop/tree',
   object: `/applications/team/shop/object?kind=ConfigMap&namespace=apps&name=settings`,
+  'object/events': `/applications/team/shop/object/events?kind=ConfigMap&namespace=apps&name=settings`,
+  'object/log': `/applications/team/shop/object/log?kind=Pod&namespace=apps&name=p`,
   recording: '/applications/team/shop/recording?recording=abcdefgh',
   plan: '/plan?replicas=2',
   history: '/history',
@@ -146,6 +148,8 @@ function factsOf(server = remote): ReplicaFacts {
       details: () => Promise.resolve(details()),
       tree: () => Promise.resolve({ nodes, total: nodes.length }),
       object: () => Promise.resolve({ ...ref, version: 'v1', live: `data:\n  a: ${liveValue}\n` }),
+      events: () => Promise.resolve({ items: [] }),
+      log: () => Promise.resolve({ container: 'c', containers: ['c'], text: '' }),
       pools: () => [pool],
       activity: () => ({
         passes: [{ key: 'team/shop', at: 0, durationMs: 1, result: 'completed', reason: 'x', level: 1 }],
@@ -311,6 +315,16 @@ describe('live objects in the cluster that answers the reviews', () => {
     );
   });
 
+  it.each<[PageName, ResourceRight]>([
+    ['object/events', { verb: 'list', group: '', resource: 'events', namespace: 'apps' }],
+    ['object/log', { verb: 'get', group: '', resource: 'pods', subresource: 'log', namespace: 'apps' }],
+  ])('have %s for those who may read it in the namespace of the object', async (page, right) => {
+    const message = `this page needs the right to ${rightText(right)}`;
+    await expect(read(page, without(right), hub())).rejects.toMatchObject({ status: 403, message });
+    const all = alternativesOf('log', scope).concat(alternativesOf('objects', scope));
+    expect(await read(page, without(...all), hub())).toMatch(/"kind":"(ObjectEvents|Log)"/);
+  });
+
   it('are recorded only for those who may read everything', async () => {
     await expect(
       read('recording', without({ verb: 'get', group: '*', resource: '*', namespace: '' }), hub()),
@@ -341,6 +355,8 @@ const words: Readonly<Record<RightName, string>> = {
   repositories: '*repositories*',
   objects: '*objects*',
   everyObject: '*every object*',
+  objectEvents: '*events of the object*',
+  log: '*log*',
 };
 
 describe('docs/api.md', () => {

@@ -10,8 +10,8 @@ import { reportApplication, reportState } from './application-report.ts';
 import type { ApplicationReport, ApplicationState, FullQueue } from './application-facts.ts';
 import type { ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
-import { reportObject } from './object-report.ts';
-import type { ReportedObject } from './object-report.ts';
+import { reportEvents, reportLog, reportObject } from './object-report.ts';
+import type { ReportedEvents, ReportedLog, ReportedObject, WantedLog } from './object-report.ts';
 import { reportTree } from './tree-report.ts';
 import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
 import type { Recordings } from '../recorder/recordings.ts';
@@ -58,6 +58,10 @@ export interface ControllerReport {
   readonly tree: (key: AppKey, signal: AbortSignal) => Promise<ReportedTree | undefined>;
   /** One object of the tree; undefined: the tree does not have it, or there is none. */
   readonly object: (key: AppKey, ref: ResourceRef, signal: AbortSignal) => Promise<ReportedObject | undefined>;
+  /** What was reported about one object of the tree. */
+  readonly events: (key: AppKey, ref: ResourceRef, signal: AbortSignal) => Promise<ReportedEvents | undefined>;
+  /** The log of one pod of the tree. */
+  readonly log: (key: AppKey, wanted: WantedLog, signal: AbortSignal) => Promise<ReportedLog | undefined>;
   readonly pools: () => readonly ReportedPool[];
   /** The newest first, at most an hour old. */
   readonly activity: () => ActivityOfHour;
@@ -90,13 +94,15 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     const object = apps.get(key);
     return object === undefined || !isWatched(object.metadata.namespace ?? '') ? undefined : asApplication(object);
   };
-  const treeDeps = (key: AppKey, app: Application): TreeReportDeps => ({
-    roots: deps.rootsOf(key),
-    rows: deps.rowsOf(key),
-    cluster: deps.clusterOf(app),
-    clock,
-    scope: deps.treeScope(app),
-  });
+  const inTree = async <T>(
+    key: AppKey,
+    report: (app: Application, tree: TreeReportDeps) => Promise<T | undefined>,
+  ): Promise<T | undefined> => {
+    const app = find(key);
+    if (app === undefined) return undefined;
+    const [roots, rows, scope] = [deps.rootsOf(key), deps.rowsOf(key), deps.treeScope(app)];
+    return report(app, { roots, rows, cluster: deps.clusterOf(app), clock, scope });
+  };
   const reportDeps = { ...deps, fullQueue: (wanted: AppKey) => fullQueue(wanted, deps) };
   const recent = <T extends { readonly at: number }>(items: Iterable<T>): readonly T[] => {
     const oldest = clock.now() - hourMs;
@@ -115,15 +121,11 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
       const app = find(key);
       return app === undefined ? undefined : reportApplication(key, app, reportDeps, signal);
     },
-    tree: async (key, signal) => {
-      const app = find(key);
-      return app === undefined ? undefined : reportTree(app, treeDeps(key, app), signal);
-    },
-    object: async (key, ref, signal) => {
-      const app = find(key);
-      if (app === undefined) return undefined;
-      return reportObject(app, ref, { ...treeDeps(key, app), settings: deps.settings() }, signal);
-    },
+    tree: (key, signal) => inTree(key, (app, tree) => reportTree(app, tree, signal)),
+    object: (key, ref, signal) =>
+      inTree(key, (app, tree) => reportObject(app, ref, { ...tree, settings: deps.settings() }, signal)),
+    events: (key, ref, signal) => inTree(key, (app, tree) => reportEvents(app, ref, tree, signal)),
+    log: (key, wanted, signal) => inTree(key, (app, tree) => reportLog(app, wanted, tree, signal)),
     pools: () => deps.pools,
     activity: () => ({
       passes: recent(activity.passes.newestFirst()),

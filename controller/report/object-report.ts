@@ -1,7 +1,8 @@
-import { defined } from '#base';
+import { defined, messageOf } from '#base';
 import { maskSecrets } from '#diff';
+import type { ContainerChoice, LiveCluster, LiveEvent, LiveLog } from '#live';
 import { apiVersionOf, keyOfRef } from '#model';
-import type { Application, KubeObject, ResourceRef, Settings } from '#model';
+import type { Application, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
 import { shownManifest } from './masked-value.ts';
 import { trimmedText } from './resource-differences.ts';
 import { treeEntries } from './tree-report.ts';
@@ -22,6 +23,20 @@ export interface ObjectReportDeps extends TreeReportDeps {
   readonly settings: Settings;
 }
 
+/** What was reported about an object of an Application. */
+export interface ReportedEvents {
+  /** The newest first. */
+  readonly items: readonly LiveEvent[];
+  /** Why they could not be read. */
+  readonly message?: string;
+}
+
+/** The end of a container's log. */
+export interface ReportedLog extends LiveLog {
+  /** Why it could not be read. */
+  readonly message?: string;
+}
+
 /** Reads one object of the tree; undefined: the tree does not have it. */
 export async function reportObject(
   app: Application,
@@ -29,15 +44,13 @@ export async function reportObject(
   deps: ObjectReportDeps,
   signal: AbortSignal,
 ): Promise<ReportedObject | undefined> {
-  const key = keyOfRef(ref);
-  const entries = await treeEntries(app, deps, signal);
-  const found = typeof entries === 'string' ? undefined : entries.find((entry) => entry.key === key);
-  if (found === undefined || deps.cluster === undefined) return undefined;
-  const { version } = found.node;
+  const found = await findInTree(app, ref, deps, signal);
+  if (found === undefined) return undefined;
+  const { key, version, cluster } = found;
   const { group, kind, namespace, name } = ref;
   const target: KubeObject = { apiVersion: apiVersionOf(group, version), kind, metadata: { name, namespace } };
   // No object is tracked by the empty instance: only this one is read.
-  const { objects, unread } = await deps.cluster.managed({ app: '', targets: [target] }, signal);
+  const { objects, unread } = await cluster.managed({ app: '', targets: [target] }, signal);
   const row = deps.rows.find((one) => one.key === key);
   const desired = row?.diff.predictedLive ?? null;
   const masked = maskSecrets(desired, objects.get(key) ?? null, deps.settings.sensitiveAnnotations);
@@ -58,4 +71,68 @@ export async function reportObject(
       message: unread[0]?.message,
     }),
   };
+}
+
+/** The events about one object of the tree; undefined: the tree does not have it. */
+export async function reportEvents(
+  app: Application,
+  ref: ResourceRef,
+  deps: TreeReportDeps,
+  signal: AbortSignal,
+): Promise<ReportedEvents | undefined> {
+  const found = await findInTree(app, ref, deps, signal);
+  if (found === undefined) return undefined;
+  const read = async (): Promise<ReportedEvents> => ({ items: await found.cluster.activity.events(ref, signal) });
+  return orMessage(read, { items: [] }, signal);
+}
+
+/** The log of one pod of the tree; undefined: the tree does not have it, or it is no pod. */
+export async function reportLog(
+  app: Application,
+  { ref, choice }: WantedLog,
+  deps: TreeReportDeps,
+  signal: AbortSignal,
+): Promise<ReportedLog | undefined> {
+  const found = ref.group === '' && ref.kind === 'Pod' ? await findInTree(app, ref, deps, signal) : undefined;
+  if (found === undefined) return undefined;
+  const none = { container: choice.container ?? '', containers: [], text: '' };
+  return orMessage(() => found.cluster.activity.log(ref, choice, signal), none, signal);
+}
+
+/** A pod, and one of its containers. */
+export interface WantedLog {
+  readonly ref: ResourceRef;
+  readonly choice: ContainerChoice;
+}
+
+async function orMessage<T extends object>(
+  read: () => Promise<T>,
+  none: T,
+  signal: AbortSignal,
+): Promise<T & { readonly message?: string }> {
+  try {
+    return await read();
+  } catch (error) {
+    signal.throwIfAborted();
+    return { ...none, message: messageOf(error) };
+  }
+}
+
+interface FoundObject {
+  readonly key: ResourceKey;
+  readonly version: string;
+  readonly cluster: LiveCluster;
+}
+
+async function findInTree(
+  app: Application,
+  ref: ResourceRef,
+  deps: TreeReportDeps,
+  signal: AbortSignal,
+): Promise<FoundObject | undefined> {
+  const key = keyOfRef(ref);
+  const entries = await treeEntries(app, deps, signal);
+  const found = typeof entries === 'string' ? undefined : entries.find((entry) => entry.key === key);
+  if (found === undefined || deps.cluster === undefined) return undefined;
+  return { key, version: found.node.version, cluster: deps.cluster };
 }

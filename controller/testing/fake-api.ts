@@ -170,6 +170,7 @@ export class FakeApi {
       server: this.server,
       get: (r, o) => call(`get ${r.kind} ${o.name}`, () => this.#read(r, o)),
       list: (r) => call(`list ${r.kind}`, () => this.#page(r)),
+      podLog: () => call('log', () => ''),
       create: (r, object, o) =>
         call(
           `create ${r.kind} ${object.metadata.name ?? ''}${dryRunSuffix(o)}`,

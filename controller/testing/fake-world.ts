@@ -92,6 +92,7 @@ export class FakeWorld {
   unconfirmed = false;
   /** Why the destination currently hides an object; undefined: it does not. */
   unread: (object: ObjectName) => string | undefined = () => undefined;
+  readonly activity = {} as LiveCluster['activity'];
   /** The chart repositories that have Secrets. */
   charts = ['https://charts/ours', 'https://charts/theirs'].map(bareRepository);
   /** False: the cluster has no cache yet. */
@@ -425,15 +426,14 @@ export class FakeWorld {
         return Promise.resolve(isUnread ? undefined : JSON.stringify([versions, this.#degradedKinds().version]));
       },
       rows: () => Promise.resolve(new Map()),
+      activity: this.activity,
       changesSince: () => Promise.resolve({ version: 0, changed: undefined }),
       tree: ({ roots, excluded }) => {
         const found = roots.filter((key) => !excluded.includes(key)).map((key) => api.objects.get(key));
         return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
       },
-      list: ({ namespaces = [] }) => {
-        const found = all().filter((o) => namespaces.includes(o.metadata.namespace ?? ''));
-        return Promise.resolve(found.map(rowOf));
-      },
+      list: ({ namespaces = [] }) =>
+        Promise.resolve(all().flatMap((o) => (namespaces.includes(o.metadata.namespace ?? '') ? [rowOf(o)] : []))),
       machines: () => Promise.resolve([]),
       schemas: () => Promise.resolve({ version: '', kinds: new Map() }),
       isNamespaced: (gk) => findResource(api.discovery, gk)?.namespaced,

@@ -201,6 +201,14 @@ export async function readJson(
   }
 }
 
+/** Reads a response that is plain text. @throws KubeSizeError */
+export async function readText(response: HttpResponse, bounds: ReadingBounds, limitBytes: number): Promise<string> {
+  const body = await bytesOf(response, bounds, (bytes) => {
+    if (bytes > limitBytes) throw KubeSizeError.of('document', bounds.request, bytes, limitBytes);
+  });
+  return body.toString('utf8');
+}
+
 async function bytesOf(
   response: HttpResponse,
   { request, inFlight }: ReadingBounds,

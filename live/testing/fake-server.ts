@@ -167,6 +167,7 @@ export class FakeServer {
         this.closed += 1;
         return Promise.resolve();
       },
+      podLog: unused,
       create: unused,
       replace: unused,
       patch: unused,

@@ -12,6 +12,7 @@ import type {
   ReplicaInfo,
   TreeNode,
 } from '#api';
+import type { ReportedEvents, ReportedLog } from '#controller';
 
 const second = 1000;
 
@@ -33,6 +34,8 @@ export class FakeApi {
   tree: TreeNode[] = [];
   details: Partial<Application> = {};
   manifests: { readonly desired?: string; readonly live?: string } = {};
+  events: ReportedEvents = { items: [] };
+  logOf: (query: URLSearchParams) => ReportedLog = () => ({ container: '', containers: [], text: '' });
   /** The next requests fail: the replica is gone. */
   isDown = false;
   /** Pages are answered with an error. */
@@ -178,6 +181,8 @@ export class FakeApi {
     if (kind === 'clusters') return this.#cluster(first);
     const app = this.applications.get(`${first}/${second}`);
     if (kind !== 'applications' || app === undefined) return undefined;
+    if (third === 'object' && path.endsWith('/object/events')) return { events: this.events };
+    if (third === 'object' && path.endsWith('/object/log')) return { log: this.logOf(query) };
     if (third === 'object') return { object: { ...Object.fromEntries(query), version: 'v1', ...this.manifests } };
     return third === 'tree' ? { nodes: this.tree, total: this.tree.length } : { application: this.#application(app) };
   }

@@ -515,6 +515,44 @@ describe('an Application', () => {
     await watched.check();
   });
 
+  it('shows what was reported about an object, and the log of each container of a Pod', async () => {
+    api.tree = treeOf(3);
+    api.events = {
+      items: [
+        {
+          type: 'Warning',
+          reason: 'BackOff',
+          message: 'restarting',
+          reporter: 'kubelet',
+          count: 4,
+          lastAt: api.ago(9),
+        },
+      ],
+    };
+    api.logOf = (query) => {
+      const [container = 'web', isPrevious] = [query.get('container') ?? undefined, query.get('previous') === 'true'];
+      const none = { container, containers: ['web', 'proxy'], text: '' };
+      return isPrevious
+        ? { ...none, message: 'no terminated container' }
+        : { ...none, text: `hello from ${container}` };
+    };
+    const watched = await open('#/applications/argocd/shop-03?tab=tree');
+    const { page } = watched;
+    await page.getByRole('button', { name: /Pod.*web-5d8f7-1/ }).click();
+    const details = page.getByRole('complementary', { name: 'web-5d8f7-1' });
+    await details.getByRole('button', { name: 'Events' }).click();
+    await details.getByRole('region', { name: 'Events' }).getByText('restarting').waitFor();
+    await details.getByText('4 times').waitFor();
+    await details.getByRole('button', { name: 'Log' }).click();
+    const log = details.getByRole('region', { name: 'Log' });
+    await log.getByText('hello from web').waitFor();
+    await log.getByRole('combobox', { name: 'Container' }).selectOption('proxy');
+    await log.getByText('hello from proxy').waitFor();
+    await log.getByRole('checkbox', { name: 'Before its last restart' }).check();
+    await log.getByText('no terminated container').waitFor();
+    await watched.check();
+  });
+
   it('finds an object in a group of four hundred', async () => {
     api.tree = treeOf(400);
     const { page } = await open('#/applications/argocd/shop-03?tab=tree');

@@ -1,15 +1,14 @@
 import type { JSX } from 'preact';
 import type { ObjectResponse, TreeNode } from '../../../api/view-types.ts';
 import { usePage } from '../data/poll.ts';
+import { objectQuery } from './object-activity.tsx';
 import { PageState } from './state.tsx';
 
 const pollMs = 5000;
 
 /** Desired and live manifest of an object of the tree, with masked values. */
 export function Manifests({ path, node }: { path: string; node: TreeNode }): JSX.Element {
-  const { group, kind, namespace, name } = node;
-  const query = new URLSearchParams({ group, kind, namespace, name });
-  const answer = usePage<ObjectResponse>(`${path}/object?${query.toString()}`, pollMs);
+  const answer = usePage<ObjectResponse>(`${path}/object?${objectQuery(node).toString()}`, pollMs);
   const object = answer.page?.object;
   const hidden = answer.page?.hidden?.[0];
   return (

@@ -5,6 +5,7 @@ import type { TreeNode } from '../../../api/view-types.ts';
 import { Ago } from './ago.tsx';
 import { Command, shellWord } from './command.tsx';
 import { Manifests } from './manifests.tsx';
+import { Log, ObjectEvents } from './object-activity.tsx';
 import { State } from './state.tsx';
 
 interface ResourceDetailsProps {
@@ -18,7 +19,8 @@ interface ResourceDetailsProps {
 export function ResourceDetails({ path, node, differences, close }: ResourceDetailsProps): JSX.Element {
   const { group, kind, namespace, name, health, healthMessage, sync, createdAt } = node;
   const heading = useRef<HTMLHeadingElement>(null);
-  const [hasManifests, setManifests] = useState(false);
+  const [chosen, setView] = useState<View | undefined>();
+  const view = viewsOf(node).find((one) => one === chosen);
   useEffect(() => heading.current?.focus(), [node]);
   const differs = differences.some(
     (other) => other.kind === kind && other.name === name && other.namespace === namespace && other.group === group,
@@ -26,7 +28,7 @@ export function ResourceDetails({ path, node, differences, close }: ResourceDeta
   const facts = factsOf(node);
   return (
     <aside
-      class={`details${hasManifests ? ' wide' : ''}`}
+      class={`details${view === undefined ? '' : ' wide'}`}
       aria-labelledby="details-title"
       onKeyDown={(event) => event.key === 'Escape' && close()}
     >
@@ -58,10 +60,7 @@ export function ResourceDetails({ path, node, differences, close }: ResourceDeta
           </dd>
         </div>
       </dl>
-      <button type="button" aria-expanded={hasManifests} onClick={() => setManifests(!hasManifests)}>
-        Manifests
-      </button>
-      {hasManifests && <Manifests path={path} node={node} />}
+      <Views path={path} node={node} view={view} setView={setView} />
       {commandsOf(node).map((text) => (
         <Command key={text} text={text} />
       ))}
@@ -72,6 +71,39 @@ export function ResourceDetails({ path, node, differences, close }: ResourceDeta
       )}
     </aside>
   );
+}
+
+type View = 'Manifests' | 'Events' | 'Log';
+
+interface ViewsProps extends Pick<ResourceDetailsProps, 'path' | 'node'> {
+  readonly view: View | undefined;
+  readonly setView: (view: View | undefined) => void;
+}
+
+function Views({ path, node, view, setView }: ViewsProps): JSX.Element {
+  return (
+    <>
+      <p class="views">
+        {viewsOf(node).map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-expanded={view === one}
+            onClick={() => setView(view === one ? undefined : one)}
+          >
+            {one}
+          </button>
+        ))}
+      </p>
+      {view === 'Manifests' && <Manifests path={path} node={node} />}
+      {view === 'Events' && <ObjectEvents path={path} node={node} />}
+      {view === 'Log' && <Log path={path} node={node} />}
+    </>
+  );
+}
+
+function viewsOf({ group, kind }: TreeNode): readonly View[] {
+  return group === '' && kind === 'Pod' ? ['Manifests', 'Events', 'Log'] : ['Manifests', 'Events'];
 }
 
 /** Events and logs are read with the rights of the person, in the cluster of the object. */
