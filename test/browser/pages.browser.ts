@@ -543,7 +543,7 @@ describe('an Application', () => {
     await details.getByRole('button', { name: 'Events' }).click();
     await details.getByRole('region', { name: 'Events' }).getByText('restarting').waitFor();
     await details.getByText('4 times').waitFor();
-    await details.getByRole('button', { name: 'Log' }).click();
+    await details.getByRole('button', { name: 'Log', exact: true }).click();
     const log = details.getByRole('region', { name: 'Log' });
     await log.getByText('hello from web').waitFor();
     await log.getByRole('combobox', { name: 'Container' }).selectOption('proxy');
