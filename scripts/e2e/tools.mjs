@@ -159,6 +159,20 @@ export const tools = [
     },
   },
   {
+    name: 'oauth2-proxy',
+    version: '7.15.6',
+    accepts: atLeast(7, 0),
+    wanted: '7.x',
+    ask: ['--version'],
+    answer: /oauth2-proxy v(\d\S*)/,
+    onlyFor: ['sign-in.e2e.ts'],
+    go: {
+      module: { path: 'github.com/oauth2-proxy/oauth2-proxy/v7', version: 'v7.15.6' },
+      package: 'github.com/oauth2-proxy/oauth2-proxy/v7',
+      stamp: ['github.com/oauth2-proxy/oauth2-proxy/v7/pkg/version.VERSION=v7.15.6'],
+    },
+  },
+  {
     name: 'sshd',
     accepts: atLeast(8, 0),
     wanted: '8.0 or newer',

@@ -25,6 +25,8 @@ interface PodOptions {
  */
 export class PodProcess {
   readonly name: string;
+  /** Where its read API listens; 0: nowhere. */
+  readonly apiPort: number;
   readonly #child: ChildProcess;
   readonly #log: string;
   readonly #socket: string;
@@ -40,6 +42,7 @@ export class PodProcess {
     const here = [`--kubeconfig=${options.kubeconfig}`, `--namespace=${rendered.namespace}`];
     // Only what is private to a container differs: the ports and the writable folders.
     const { host, port } = options.api ?? { host: '', port: 0 };
+    this.apiPort = port;
     const ports = ['--metrics-host=127.0.0.1', '--metrics-port=0', `--api-host=${host}`, `--api-port=${port}`];
     const args = [program, ...rendered.args, ...here, ...ports];
     this.#child = spawn(process.execPath, args, {

@@ -12,6 +12,8 @@ export interface InstallOptions {
   readonly values: object;
   readonly namespace?: string;
   readonly release?: string;
+  /** Address of this machine where the read API listens; absent: it does not. */
+  readonly apiHost?: string;
 }
 
 /**
@@ -41,12 +43,12 @@ export class UnderTest {
 
   /** Runs `helm install` and starts the pod; resolves when it is ready. */
   static async install(options: InstallOptions): Promise<UnderTest> {
-    const { server, folder, values, namespace = 'argocd', release = 'driftless' } = options;
+    const { server, folder, values, namespace = 'argocd', release = 'driftless', apiHost } = options;
     const input = JSON.stringify(values);
     const args = ['install', release, chartFolder, '--namespace', namespace, '--create-namespace', '--wait=false'];
     await server.helm([...args, '--values', '-'], { input });
     const rendered = await renderedController(values, { release, namespace });
-    const found = new UnderTest(server, rendered, new WorkloadPods(server, rendered, folder));
+    const found = new UnderTest(server, rendered, new WorkloadPods(server, rendered, folder, apiHost));
     await found.pods.match();
     await found.pods.ready();
     return found;
