@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
+import { activity } from './scenarios/activity.ts';
 import { autoscaling } from './scenarios/autoscaling.ts';
 import { drain } from './scenarios/drain.ts';
 import { dropIn } from './scenarios/drop-in.ts';
@@ -31,6 +32,7 @@ afterAll(() => cluster.close(), 60_000);
 describe('install', () => install(cluster));
 describe('security', () => security(cluster));
 describe('sources', () => sources(cluster));
+describe('activity', () => activity(cluster));
 describe('restarts', () => restarts(cluster));
 describe('scale', () => scale(cluster));
 describe('drain', () => drain(cluster));
