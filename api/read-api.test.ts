@@ -633,6 +633,17 @@ describe('over the network', () => {
     expect(answer.incomplete).toEqual([]);
   });
 
+  it('one replica passes on what the owner says about an object that it does not have', async () => {
+    const { ports } = await fleet();
+    at.world.owner = 1;
+    const path = '/api/v1/applications/argocd/demo/object?kind=Pod&namespace=apps&name=gone';
+    const { status, body } = await get(ports[0] ?? 0, { token: 'good', path });
+    expect([status, JSON.parse(body)]).toEqual([
+      404,
+      expect.objectContaining({ message: 'Pod gone is not in the tree of argocd/demo' }),
+    ]);
+  });
+
   it('nobody gets in without a token, or with the certificate of a stranger', async () => {
     const { ports, certificates } = await fleet();
     const [port = 0] = ports;
@@ -811,6 +822,16 @@ describe('the pages of the dashboard', () => {
       status: 503,
       message: 'replica other owns argocd/demo: no connection',
     });
+  });
+
+  it('say what the owner says of an object that it does not have', async () => {
+    const facts = factsOf(await drifted(), 'replica-0', new Map([[1, { holder: 'other' } as SlotRecord]]));
+    at.world.owner = 1;
+    const away = { ...facts, controller: { ...facts.controller, isMine: (): boolean => false } };
+    const absent = new ApiFault(404, 'Pod gone is not in the tree of argocd/demo');
+    const api = apiOf(away, () => [{ name: 'other', ask: () => Promise.reject(absent) }]);
+    const target = '/api/v1/applications/argocd/demo/object/log?kind=Pod&namespace=apps&name=gone';
+    await expect(page(api, target)).rejects.toMatchObject({ status: 404, message: absent.message });
   });
 
   it('take the tree from the owner, and without an answer say what is missing', async () => {

@@ -48,6 +48,8 @@ type ListRequest = ApiRequest & { readonly page: 'applications' };
 
 /** A peer that has not answered by then is named, and the rest is shown. */
 export const peerTimeoutMs = 2000;
+/** The owner may have to ask the cluster. */
+const ownerTimeoutMs = 9000;
 /** How long an assembled page is used again: many readers of one page cost as much as one. */
 const pageTtlMs = 1000;
 const maxPages = 200;
@@ -68,6 +70,8 @@ interface OwnedPage {
 interface PeerAnswer {
   readonly body?: PageBody;
   readonly incomplete?: readonly IncompletePart[];
+  /** It does not have what was asked for. */
+  readonly absent?: ApiFault;
 }
 
 /** Assembles each page from this replica's facts and those of its peers. */
@@ -254,7 +258,7 @@ export class ReadApi {
     { isPeer, member, own }: OwnedPage,
     signal: AbortSignal,
   ): Promise<AssembledPage> {
-    const { facts, peers, clock } = this.#deps;
+    const { facts, peers } = this.#deps;
     const key = appKey(request.namespace, request.name);
     const found = this.#index.find(key);
     if (found === undefined) throw this.#unknown(request);
@@ -262,9 +266,8 @@ export class ReadApi {
     if (isPeer || owner === facts.name) return { body: await own(), incomplete: [] };
     const peer = peers().find(({ name }) => name === owner);
     if (peer === undefined) throw new ApiFault(503, `no replica that can be asked owns ${key} now`);
-    const deadline = { clock, limitMs: pageDeadlineMs, what: `asking replica ${owner}` };
-    const asked = (inner: AbortSignal): Promise<PeerAnswer> => this.#ask(peer, request, inner);
-    const { body, incomplete } = await withDeadline(signal, deadline, asked);
+    const { body, incomplete, absent } = await this.#ask(peer, request, signal, ownerTimeoutMs);
+    if (absent !== undefined) throw absent;
     if (body === undefined) throw new ApiFault(503, `replica ${owner} owns ${key}: ${incomplete?.[0]?.reason ?? ''}`);
     return { body: { [member]: body[member] }, incomplete: [] };
   }
@@ -311,20 +314,21 @@ export class ReadApi {
     };
   }
 
-  async #ask(peer: Peer, request: ApiRequest, signal: AbortSignal): Promise<PeerAnswer> {
+  async #ask(peer: Peer, request: ApiRequest, signal: AbortSignal, limitMs = peerTimeoutMs): Promise<PeerAnswer> {
     const missing = (reason: string): { readonly incomplete: readonly IncompletePart[] } => ({
       incomplete: [{ replica: peer.name, reason }],
     });
     const { ask } = peer;
     if (ask === undefined) return missing('it publishes no address: an older release, or its API is off');
-    const deadline = { clock: this.#deps.clock, limitMs: peerTimeoutMs, what: `asking replica ${peer.name}` };
+    const deadline = { clock: this.#deps.clock, limitMs, what: `asking replica ${peer.name}` };
     try {
       const answer = await withDeadline(signal, deadline, (inner) => ask(formatApiRequest(request), inner));
       return isPage(answer, request) ? { body: renamed(answer, peer.name) } : missing('its answer is not understood');
     } catch (error) {
       signal.throwIfAborted();
       const isLate = error instanceof DeadlineExceeded;
-      return missing(isLate ? `it did not answer within ${peerTimeoutMs / 1000} s` : messageOf(error).slice(0, 300));
+      const part = missing(isLate ? `it did not answer within ${limitMs / 1000} s` : messageOf(error).slice(0, 300));
+      return error instanceof ApiFault && error.status === 404 ? { ...part, absent: error } : part;
     }
   }
 }

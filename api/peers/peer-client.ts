@@ -79,12 +79,25 @@ function get(socket: TLSSocket, target: string, signal: AbortSignal): Promise<un
         else chunks.push(chunk);
       });
       response.on('end', () => {
-        if (response.statusCode !== 200) fail(new ApiFault(502, `it answered with status ${response.statusCode ?? 0}`));
-        else parse(Buffer.concat(chunks).toString('utf8'), resolve, fail);
+        const text = Buffer.concat(chunks).toString('utf8');
+        if (response.statusCode === 404) reject(new ApiFault(404, messageIn(text)));
+        else if (response.statusCode === 200) parse(text, resolve, fail);
+        else fail(new ApiFault(502, `it answered with status ${response.statusCode ?? 0}`));
       });
     });
     outgoing.on('error', fail).end();
   });
+}
+
+/** The message of an error's body. */
+function messageIn(text: string): string {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    if (typeof message === 'string') return message.slice(0, 300);
+  } catch {
+    // No JSON.
+  }
+  return 'it answered with status 404';
 }
 
 function parse(text: string, resolve: (value: unknown) => void, fail: (error: unknown) => void): void {

@@ -80,6 +80,13 @@ describe('the events about an object', () => {
     ]);
   });
 
+  it('are of an object whose name has separators of selectors', async () => {
+    const { client, asked } = listing();
+    const odd = { group: 'rbac.authorization.k8s.io', kind: 'Role', namespace: 'apps', name: 'a,b=c\\d' };
+    await activityOf(client).events(odd, signal);
+    expect(asked[0]?.fieldSelector).toContain('involvedObject.name=a\\,b\\=c\\\\d,');
+  });
+
   it('are at most a hundred', async () => {
     const many = Array.from({ length: 300 }, (_, i) => event(`e${i}`, {}));
     expect(await activityOf(listing(...many).client).events(pod, signal)).toHaveLength(100);

@@ -42,7 +42,7 @@ async function eventsAbout(
     attempts: 1,
     namespace: namespace === '' ? 'default' : namespace,
     fieldSelector: Object.entries(selected)
-      .map(([field, value]) => `${field}=${value}`)
+      .map(([field, value]) => `${field}=${value.replace(/[\\,=]/g, '\\$&')}`)
       .join(','),
     limit: maxEvents,
   });
