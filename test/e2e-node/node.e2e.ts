@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { activity } from './scenarios/activity.ts';
+import { agent } from './scenarios/agent.ts';
 import { autoscaling } from './scenarios/autoscaling.ts';
 import { drain } from './scenarios/drain.ts';
 import { dropIn } from './scenarios/drop-in.ts';
@@ -33,6 +34,7 @@ describe('install', () => install(cluster));
 describe('security', () => security(cluster));
 describe('sources', () => sources(cluster));
 describe('activity', () => activity(cluster));
+describe('agent', () => agent(cluster));
 describe('restarts', () => restarts(cluster));
 describe('scale', () => scale(cluster));
 describe('drain', () => drain(cluster));
