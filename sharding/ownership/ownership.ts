@@ -24,12 +24,13 @@ import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
-import { clusterKey } from '../distribution/parts.ts';
+import { clusterDigest, clusterKey } from '../distribution/parts.ts';
 import { ReplicaCount } from '../load/replica-count.ts';
 import { shardsOf } from '../protocol/plan.ts';
 import { OwnershipRights, serversOf } from './rights.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
+import type { TableEntry } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
 import type {
@@ -338,8 +339,15 @@ class LeasedOwnership implements Ownership {
 
   offered(): ReadonlySet<string> {
     const own = this.#member.slot(this.#now());
-    const holders = [...this.#member.hub().holders().values()].filter(({ slot }) => slot !== own);
-    return new Set(holders.flatMap(({ unreached = [] }) => unreached));
+    const hub = this.#member.hub();
+    const holders = [...hub.holders().values()].filter(
+      ({ slot, unreached }) => slot !== own && unreached !== undefined,
+    );
+    if (holders.length === 0) return new Set();
+    const offers = new Map(holders.map(({ slot, unreached }) => [slot, new Set(unreached)]));
+    const isOffered = ([server, { shards }]: readonly [string, TableEntry]): boolean =>
+      shards.some((shard) => offers.get(shard)?.has(clusterDigest(server)) === true);
+    return new Set([...(hub.published()?.entries ?? [])].filter(isOffered).map(([server]) => server));
   }
 
   reportReach(reach: ClusterReach): void {

@@ -1,4 +1,5 @@
 import { defined } from '#base';
+import { clusterDigest } from '../distribution/parts.ts';
 import type { ClaimRecord, SlotClaims } from '../documents/claims.ts';
 import { hasReached, newestEpoch } from '../documents/bounds.ts';
 import { isProvablyGone, recordedProcess } from '../documents/process-location.ts';
@@ -79,7 +80,7 @@ function renewalReason(situation: ProtocolSituation): string | undefined {
 /** For the record: without empty lists, which it does not keep. */
 function reachOf({ reach }: LocalState): Pick<SlotRecord, 'unreached' | 'reaches'> {
   const listed = (servers: readonly string[] = []): readonly string[] | undefined =>
-    servers.length === 0 ? undefined : servers.slice(0, maxReachServers);
+    servers.length === 0 ? undefined : servers.slice(0, maxReachServers).map(clusterDigest);
   return defined({ unreached: listed(reach?.unreached), reaches: listed(reach?.reaches) });
 }
 
