@@ -1,4 +1,4 @@
-import { defined, OwnershipLost, withChild } from '#base';
+import { defined, newAbortController, OwnershipLost, Shutdown } from '#base';
 import type { Clock, RandomSource, RequestOutcome } from '#base';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
@@ -234,22 +234,28 @@ class LeasedOwnership implements Ownership {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // The hints must live as long as the coordinator, but no longer.
-    await withChild(signal, async (inner) => {
-      this.#stopSignal = inner;
-      const { client, namespace, clock, random, logger } = this.#deps;
-      const hints = hubHints({
-        client,
-        namespace,
-        clock,
-        random,
-        logger,
-        onSlots: (slots) => this.#member.notice(slots, this.#now()),
-        onNews: (what) => this.#coordinator.hint(what),
-      });
-      const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
-      await Promise.all([this.#coordinator, this.#replicaCount, ...hints, ...looks].map((each) => each.run(inner)));
-    }).finally(() => this.#pauses.close());
+    this.#stopSignal = signal;
+    // The hints live as long as the coordinator, which releases the slot after the abort.
+    const hinting = newAbortController();
+    const { client, namespace, clock, random, logger } = this.#deps;
+    const hints = hubHints({
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
+      onSlots: (slots, object) => {
+        this.#member.notice(slots, this.#now());
+        this.#coordinator.watched(slots, object);
+      },
+      onNews: (what) => this.#coordinator.hint(what),
+    });
+    const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
+    await Promise.all([
+      this.#coordinator.run(signal).finally(() => hinting.abort(new Shutdown())),
+      ...[this.#replicaCount, ...looks].map((each) => each.run(signal)),
+      ...hints.map((each) => each.run(hinting.signal)),
+    ]).finally(() => this.#pauses.close());
   }
 
   identity(): ShardIdentity {
