@@ -77,7 +77,10 @@ export class KeptSettings {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    const tooLong = clock.timer(maxStartWaitMs, () => this.#unknown('the API server does not answer'));
+    const tooLong = clock.timer(maxStartWaitMs, () => {
+      // A refusal says more.
+      if (this.#problem === undefined) this.#unknown('the API server does not answer');
+    });
     try {
       for (;;) {
         const isDone = await this.#step(signal);

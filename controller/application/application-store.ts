@@ -58,6 +58,7 @@ import {
   startRefusal,
   SyncEnded,
 } from './application-writes.ts';
+import { ApplicationWriteOutcomes } from './application-write-outcomes.ts';
 import type {
   ApplicationWriteTerms,
   OperationStart,
@@ -95,8 +96,7 @@ export interface ApplicationStoreDeps {
 export class ApplicationStore {
   readonly #deps: ApplicationStoreDeps;
   readonly #locks = new KeyedMutex<AppKey>();
-  /** Writes in flight: the resourceVersion that each produces. */
-  readonly #inFlight = new Map<AppKey, Promise<string | undefined>>();
+  readonly #outcomes = new ApplicationWriteOutcomes();
   /** Announced repairs: resources that cannot be read stay until a comparison writes them. */
   readonly #repairs = new Map<AppKey, string>();
 
@@ -480,30 +480,25 @@ export class ApplicationStore {
     const key = appKeyOf(app);
     return this.#locks.run(key, signal, async () => {
       check?.();
-      const sent = fenced(fence, signal, send);
-      this.#inFlight.set(
-        key,
-        sent.then(
-          ({ metadata }) => metadata.resourceVersion,
-          () => undefined,
-        ),
-      );
       try {
-        const stored = await sent;
+        const stored = await this.#outcomes.follow(key, fenced(fence, signal, send));
         this.#store(expected, stored);
         return asApplication(stored);
       } finally {
-        this.#inFlight.delete(key);
+        this.#outcomes.stored(key);
       }
     });
   }
 
-  /**
-   * The resourceVersion of the write in flight (undefined if it fails); undefined: no write in
-   * flight.
-   */
+  /** The resourceVersion of a write of ours that the watch may show, undefined if it may be any. */
   written(key: AppKey): Promise<string | undefined> | undefined {
-    return this.#inFlight.get(key);
+    return this.#outcomes.written(key);
+  }
+
+  /** The Application is deleted, or another replica owns it. */
+  forget(key: AppKey): void {
+    this.#outcomes.forget(key);
+    this.#repairs.delete(key);
   }
 
   #store(before: Application, stored: KubeObject): void {

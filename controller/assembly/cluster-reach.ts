@@ -20,5 +20,7 @@ export function makeClusterReach(
     await client.version({ signal }).finally(() => client.close());
   };
   const clusters = (): readonly Cluster[] => settings.clusters();
-  return new ClusterReachWatch({ ownership, clusters, hubServer: hub.server, probe, leaseMs: unreachedMs, clock });
+  const probeHub: ClusterReachDeps['probeHub'] = (signal) => hub.version({ signal });
+  const shared = { ownership, clusters, probe, probeHub, clock };
+  return new ClusterReachWatch({ ...shared, hubServer: hub.server, leaseMs: unreachedMs });
 }

@@ -109,7 +109,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
     ...noting(memories, costs, deps.clock),
     written: (key) => store.written(key),
     forget: (key, deleted) => {
-      memories.forget(key);
+      for (const each of [memories, store]) each.forget(key);
       if (deleted === undefined) deps.publisher.forget(instanceName(key, config.namespace));
       else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },

@@ -18,6 +18,10 @@ let probed: string[];
 let reach: ClusterReach | undefined;
 let end: AbortController;
 let isSkipped: boolean;
+let hub: 'answers' | 'refuses' | 'is silent';
+let known: readonly string[];
+let open: number;
+let mostOpen: number;
 let watch: ClusterReachWatch;
 
 function cluster(server: string): Cluster {
@@ -32,6 +36,9 @@ beforeEach(() => {
   dead = new Set();
   reach = undefined;
   isSkipped = false;
+  hub = 'answers';
+  known = ['https://a', 'https://b', 'https://c', 'https://other', inCluster, hubServer];
+  [open, mostOpen] = [0, 0];
   end = new AbortController();
   const one: OwnedParts = { of: 1, owned: [0] };
   watch = new ClusterReachWatch({
@@ -40,15 +47,22 @@ beforeEach(() => {
       gaining: () => new Map(gaining.map((server) => [server, one])),
       offered: () => new Set(offered),
       reportReach: (next) => (reach = next),
+      identity: () => ({ shard: 1, replicas: 2 }),
     },
-    clusters: () => ['https://a', 'https://b', 'https://c', 'https://other', inCluster, hubServer].map(cluster),
+    clusters: () => known.map(cluster),
     hubServer,
     probe: ({ server }, signal) => {
       probed.push(server);
-      if (!dead.has(server)) return Promise.resolve('v1.36.3');
-      return new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-      });
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      const answer = dead.has(server) ? silence(signal) : Promise.resolve('v1.36.3');
+      return answer.finally(() => (open -= 1));
+    },
+    probeHub: (signal) => {
+      if (hub === 'is silent') return silence(signal);
+      return hub === 'answers'
+        ? Promise.resolve('v1.36.3')
+        : Promise.reject(new KubeConnectionError('', '', undefined));
     },
     leaseMs,
     clock,
@@ -57,6 +71,12 @@ beforeEach(() => {
 });
 
 afterEach(() => end.abort());
+
+function silence(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
+}
 
 const none: ClusterReach = { unreached: [], reaches: [] };
 
@@ -81,6 +101,60 @@ describe('the clusters of a replica', () => {
     dead = new Set(['https://a', 'https://b']);
     await clock.advance(10 * leaseMs);
     expect(reach).toEqual(none);
+  });
+
+  it.each(['refuses', 'is silent'] as const)(
+    'are not offered while the hub %s, nor for a lease afterwards',
+    async (how) => {
+      dead = new Set(owned);
+      hub = how;
+      await clock.advance(10 * leaseMs);
+      expect(reach).toEqual(none);
+      hub = 'answers';
+      await clock.advance(leaseMs - 1000);
+      expect(reach).toEqual(none);
+      await clock.advance(leaseMs / 2);
+      expect(reach?.unreached).toEqual(owned);
+    },
+  );
+
+  it.each([
+    ['between its looks', leaseMs / 3 - 100],
+    ['while it probes one of them', leaseMs / 3 + 100],
+    ['while it probes all of them', leaseMs / 3 + 6500],
+  ])('are not offered by a replica that stood still %s', async (_when, ms) => {
+    dead = new Set(owned);
+    await clock.advance(ms);
+    await clock.stall(4 * leaseMs);
+    await clock.advance(leaseMs - 1000);
+    expect(reach).toEqual(none);
+    await clock.advance(leaseMs / 2);
+    expect(reach?.unreached).toEqual(owned);
+  });
+
+  it('are offered soon after a lease although they are a thousand, which are asked 500 at a time', async () => {
+    owned = Array.from({ length: 1000 }, (_, i) => `https://${1000 + i}`);
+    known = owned;
+    await clock.advance(leaseMs);
+    expect([reach, mostOpen]).toEqual([none, 1]);
+    dead = new Set(owned);
+    await clock.advance(leaseMs * 1.5);
+    expect([reach?.unreached.length, mostOpen]).toEqual([1000, 500]);
+    dead = new Set();
+    [probed, mostOpen] = [[], 0];
+    await clock.advance(leaseMs);
+    expect(reach).toEqual(none);
+    expect(mostOpen).toBeLessThanOrEqual(20);
+  });
+
+  it('are not all asked because one of them is dead', async () => {
+    owned = Array.from({ length: 1000 }, (_, i) => `https://${1000 + i}`);
+    known = owned;
+    dead = new Set(owned.filter((_, i) => i % 10 === 5));
+    await clock.advance(100 * leaseMs);
+    expect(reach).toEqual(none);
+    expect(mostOpen).toBeLessThanOrEqual(20);
+    expect(probed.length).toBeLessThan(1000);
   });
 
   it('stay offered until each of them answers, also when another replica has taken them', async () => {
@@ -174,6 +248,19 @@ describe('a cluster that another replica offers', () => {
     expect(reach).toEqual({ unreached: [], reaches: ['https://a', 'https://b'] });
   });
 
+  it('is asked by each replica in another order, fifty at a time, and again after half a lease', async () => {
+    owned = [];
+    offered = Array.from({ length: 400 }, (_, i) => `https://${1000 + i}`);
+    known = offered;
+    await clock.advance(10_000);
+    expect(probed).toEqual(offered.slice(200, 250));
+    expect(reach?.reaches).toEqual(probed);
+    dead = new Set(offered);
+    await clock.advance(10 * leaseMs);
+    expect(new Set(probed)).toEqual(new Set(offered));
+    expect(reach?.reaches).toEqual([]);
+  });
+
   it('is not reported once it is not offered any more', async () => {
     offered = ['https://other'];
     await clock.advance(10_000);
@@ -187,20 +274,24 @@ it.each([
   [new KubeApiError({ code: 401, reason: 'Unauthorized', message: 'no' }, 'GET /version'), []],
   [new KubeConnectionError('https://a', 'refused', undefined), ['https://a']],
 ])('%s says whether the network leads to a cluster', async (error, unreached) => {
+  end.abort();
+  const life = new AbortController();
   const watch = new ClusterReachWatch({
     ownership: {
       ownsCluster: () => true,
       gaining: () => new Map(),
       reportReach: (next) => (reach = next),
+      identity: () => ({ shard: 0, replicas: 1 }),
     },
     clusters: () => [cluster('https://a')],
     hubServer,
     probe: () => Promise.reject(error),
+    probeHub: () => Promise.resolve('v1.36.3'),
     leaseMs,
     clock,
   });
-  owned = [];
-  void watch.run(end.signal);
+  void watch.run(life.signal);
   await clock.advance(2 * leaseMs);
-  expect(reach?.unreached ?? []).toEqual(unreached);
+  expect(reach?.unreached).toEqual(unreached);
+  life.abort();
 });

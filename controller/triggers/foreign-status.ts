@@ -7,40 +7,48 @@ import { parseTime } from '../shared/kube-time.ts';
 
 export interface ForeignStatusDeps {
   readonly onForeignWrite: (write: ForeignStatusWrite) => void;
-  /**
-   * The version produced by our write in flight (undefined if it fails); undefined: no write in
-   * flight.
-   */
+  /** The version of a write of ours, undefined if it may be any; undefined: there is none. */
   readonly written?: ((key: AppKey) => Promise<string | undefined> | undefined) | undefined;
   readonly clock: Clock;
 }
 
 /** Older times come from a restored backup. */
 const recentMs = 5 * 60_000;
-/** A write of ours without an answer may show in the watch for this long. */
-const unansweredMs = 60_000;
+/** The last writes of a former owner, by its own clock. */
+const formerOwnerMs = 60_000;
 
 /**
  * Detects another application controller that writes the status of our Applications: only a
  * controller sets the times of comparisons and operations. `old` has all answered writes of ours.
+ * Times from before we took an Application over are a former owner's, however late they arrive.
  */
 export class ForeignStatusWrites {
   readonly #deps: ForeignStatusDeps;
-  #unansweredAt = Number.NEGATIVE_INFINITY;
+  readonly #ownedSince = new Map<AppKey, number>();
 
   constructor(deps: ForeignStatusDeps) {
     this.#deps = deps;
   }
 
+  /** This replica owns the Application from now on. */
+  own(key: AppKey): void {
+    this.#ownedSince.set(key, this.#deps.clock.now());
+  }
+
+  forget(key: AppKey): void {
+    this.#ownedSince.delete(key);
+  }
+
   async observe(old: Application, app: Application): Promise<void> {
     const { onForeignWrite, written, clock } = this.#deps;
-    if (!hasNewTime(old.status, app.status, clock.now())) return;
-    const writing = written?.(appKeyOf(app));
+    const key = appKeyOf(app);
+    const now = clock.now();
+    const since = Math.max(now - recentMs, (this.#ownedSince.get(key) ?? 0) + formerOwnerMs);
+    if (!hasTimeBetween(since, now + recentMs, timesOf(old.status), timesOf(app.status))) return;
+    const writing = written?.(key);
     const version = await writing;
-    if (writing !== undefined && version === undefined) this.#unansweredAt = clock.monotonic();
-    const isOurs = version !== undefined && version === app.metadata.resourceVersion;
-    if (isOurs || clock.monotonic() - this.#unansweredAt < unansweredMs) return;
-    onForeignWrite({ app: appKeyOf(app), manager: statusManagerOf(app) });
+    const isOurs = writing !== undefined && (version === undefined || version === app.metadata.resourceVersion);
+    if (!isOurs) onForeignWrite({ app: key, manager: statusManagerOf(app) });
   }
 }
 
@@ -49,11 +57,12 @@ function timesOf(status: ApplicationStatus | undefined): readonly (string | unde
   return [status?.reconciledAt, startedAt, finishedAt];
 }
 
-function hasNewTime(old: ApplicationStatus | undefined, now: ApplicationStatus | undefined, wall: number): boolean {
-  const before = timesOf(old);
-  return timesOf(now).some((time, i) => {
+type StatusTimes = ReturnType<typeof timesOf>;
+
+function hasTimeBetween(from: number, to: number, before: StatusTimes, after: StatusTimes): boolean {
+  return after.some((time, i) => {
     const at = parseTime(time);
-    return time !== before[i] && at !== undefined && Math.abs(wall - at) < recentMs;
+    return time !== before[i] && at !== undefined && at > from && at < to;
   });
 }
 

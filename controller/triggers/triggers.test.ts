@@ -312,6 +312,7 @@ describe('a status written by another controller', () => {
 
   it('is reported, but not one of a moment before our own write, which the store has already', async () => {
     appears(app('1'));
+    await clock.advance(60_000);
     changes(app('1'), compared('2'));
     await clock.settle();
     expect(foreignWrites).toEqual(['argocd/demo']);

@@ -197,7 +197,10 @@ export class EventTriggers implements Runnable {
       this.#drop(key);
       return;
     }
-    if (!this.#mine.has(key)) this.#deps.takenUp?.(key, 'the application appeared');
+    if (!this.#mine.has(key)) {
+      this.#deps.takenUp?.(key, 'the application appeared');
+      this.#foreign?.own(key);
+    }
     this.#mine.add(key);
     if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
     else if (hasStartedAutomation(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
@@ -256,6 +259,7 @@ export class EventTriggers implements Runnable {
   #takeOver(app: Application): void {
     const key = appKeyOf(app);
     this.#deps.takenUp?.(key, takeoverReason);
+    this.#foreign?.own(key);
     this.#takenOver.set(key, this.#deps.clock.monotonic() + formerOwnerWindowMs);
     this.#deps.seen(key);
     if (refreshAnnotation(app) === undefined) this.#takeovers.add(app);
@@ -404,6 +408,7 @@ export class EventTriggers implements Runnable {
   #drop(key: AppKey, deleted?: Application): void {
     if (deleted !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${projectOf(deleted)}`);
     this.#takenOver.delete(key);
+    this.#foreign?.forget(key);
     if (!this.#mine.delete(key)) return;
     this.#orphanWatchers = undefined;
     this.#deps.refreshQueue.drop(key);

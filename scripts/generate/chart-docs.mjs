@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { format, resolveConfig } from 'prettier';
 import { put } from './generated.mjs';
-import { defaultText, readOptions } from './option-table.mjs';
+import { environmentDefault, readOptions } from './option-table.mjs';
 import { root } from '../root.mjs';
 
 const chart = join(root, 'charts', 'driftless');
@@ -152,7 +152,7 @@ function paramsTable(options) {
     .map((option) => {
       const [where, name] = [option.key[0] === 'P' ? 'configs.params' : 'configs.cm', option.key.slice(2)];
       const effect = option.noEffect === undefined ? '' : ` No effect yet: ${option.noEffect}.`;
-      const fallback = defaultText(option);
+      const fallback = environmentDefault(option);
       return `| \`${where}."${name}"\` | ${fallback === '' ? '' : `\`${cell(fallback)}\``} | ${cell(option.help)}${cell(effect)} | \`--${option.flag}\` |`;
     });
   return ['| value | default | what it does | flag |', '|---|---|---|---|', ...rows].join('\n');

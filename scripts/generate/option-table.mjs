@@ -11,6 +11,11 @@ export async function readDriftlessOptions() {
   return Object.values((await importSource('cli/options/driftless-options.ts')).driftlessOptions);
 }
 
+/** A default as written in the environment variable, and so in its ConfigMap key. */
+export function environmentDefault({ envKind, ...option }) {
+  return defaultText({ ...option, kind: envKind ?? option.kind });
+}
+
 /** A default as written on the command line. */
 export function defaultText({ kind, default: value }) {
   if (kind === 'seconds' && value % 1000 === 0) return String(value / 1000);

@@ -2,7 +2,7 @@
 // with 1 if the page is stale.
 import { join } from 'node:path';
 import { putBetween } from './generated.mjs';
-import { defaultText, readDriftlessOptions, readOptions } from './option-table.mjs';
+import { defaultText, environmentDefault, readDriftlessOptions, readOptions } from './option-table.mjs';
 import { root } from '../root.mjs';
 
 const mark = '<!-- from here on: node scripts/generate/options-docs.mjs -->';
@@ -10,9 +10,11 @@ const mark = '<!-- from here on: node scripts/generate/options-docs.mjs -->';
 const escapeCell = (text) => text.replaceAll('|', '\\|').replaceAll('<', '\\<');
 const code = (text) => (text === '' ? '' : `\`${text}\``);
 
-function mapKey({ key }) {
+function mapKey(option) {
+  const { key, envKind } = option;
   if (key === undefined) return '';
-  return `${key.startsWith('P:') ? 'argocd-cmd-params-cm' : 'argocd-cm'}: \`${key.slice(2)}\``;
+  const unit = envKind === 'duration' ? `, such as ${code(environmentDefault(option))}` : '';
+  return `${key.startsWith('P:') ? 'argocd-cmd-params-cm' : 'argocd-cm'}: ${code(key.slice(2))}${unit}`;
 }
 
 /** The default as shown: empty (unset) if it is below the minimum. */

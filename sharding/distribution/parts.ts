@@ -1,3 +1,4 @@
+import fnv from 'fnv-plus';
 import type { Cluster } from '#model';
 
 /**
@@ -14,6 +15,11 @@ export function clusterKey(server: string): string {
   let end = server.length;
   while (end > 0 && server.charCodeAt(end - 1) === 47) end -= 1;
   return end === server.length ? server : server.slice(0, end);
+}
+
+/** Short form of a {@link clusterKey} for long lists in records: equal ones are harmless there. */
+export function clusterDigest(cluster: string): string {
+  return fnv.fast1a32utf(cluster).toString(36);
 }
 
 /** Key of one part of a cluster; the cluster's own key when it is not split. */

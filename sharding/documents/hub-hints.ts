@@ -14,15 +14,15 @@ export interface HubHintsDeps {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
-  /** Holders as delivered by the watch. */
-  readonly onSlots: (slots: SlotHolders) => void;
+  /** Holders as delivered by the watch, with their ConfigMap. */
+  readonly onSlots: (slots: SlotHolders, object: KubeObject) => void;
   /** Another replica wrote something that this one may be waiting for. */
   readonly onNews: (what: 'slots' | 'table') => void;
 }
 
 /**
  * Watches both ConfigMaps. Only hints: the protocol does not depend on their order, timing or
- * delivery.
+ * delivery. A write of the own record may build on slots from the watch, since the hub compares.
  */
 export function hubHints(deps: HubHintsDeps): readonly Runnable[] {
   return [hint(deps, 'slots', slotsConfigMap), hint(deps, 'table', tableConfigMap)];
@@ -34,7 +34,7 @@ function hint({ onSlots, onNews, ...deps }: HubHintsDeps, what: 'slots' | 'table
   let known = '';
   const stop = informer.onEvent(({ type, object }) => {
     const slots = what === 'slots' && type !== 'deleted' ? slotsOf(object) : undefined;
-    if (slots !== undefined) onSlots(slots);
+    if (slots !== undefined) onSlots(slots, object);
     // Renewals are no news; a new holder or an acknowledgment is.
     const other = what === 'table' ? tableTextOf(object) : (object.metadata.resourceVersion ?? '');
     const news = slots === undefined ? `${type === 'deleted' ? type : ''} ${other}` : relevantState(slots);

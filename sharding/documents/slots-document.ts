@@ -48,9 +48,9 @@ export interface SlotRecord {
   readonly api?: ApiAddress;
   /** Live events per second of the holder's busiest clusters (load/event-rates.ts). */
   readonly load?: ReadonlyMap<string, number>;
-  /** Clusters that do not answer the holder. It offers them, since none of its clusters did. */
+  /** Digests of clusters that the holder offers, because none of its clusters answers it. */
   readonly unreached?: readonly string[];
-  /** Offered clusters that answered the holder lately. */
+  /** Digests of offered clusters that answered the holder lately. */
   readonly reaches?: readonly string[];
   /** The holder has released the slot; the record stays while its {@link landing} counts. */
   readonly released?: true;
@@ -209,7 +209,7 @@ function membersOf(text: unknown): ReadonlyMap<number, SlotRecord> {
       acked: isEpoch(acked) ? acked : 0,
       heartbeat: 0,
       ...protocolOf(entry),
-      ...defined({ unreached: serversOf(entry['unreached']), reaches: serversOf(entry['reaches']) }),
+      ...defined({ unreached: digestsOf(entry['unreached']), reaches: digestsOf(entry['reaches']) }),
       ...landingOf(entry),
       ...(load.size === 0 ? {} : { load }),
     });
@@ -261,12 +261,14 @@ function apiOf(value: Json | undefined): ApiAddress | undefined {
   return isAddress && /^[0-9a-f]{64}$/.test(fingerprint) ? { address, fingerprint } : undefined;
 }
 
-/** Upper bound of a list of clusters in a record. */
-export const maxReachServers = 100;
+/** Upper bound of a list of clusters in a record: 10 kB. All records share one ConfigMap. */
+export const maxReachServers = 1000;
+const digestPattern = /^[0-9a-z]{1,7}$/;
 
 /** Undefined if there are none, or too many. */
-function serversOf(value: Json | undefined): readonly string[] | undefined {
-  const list = Array.isArray(value) ? (value as readonly Json[]).filter((each) => typeof each === 'string') : [];
+function digestsOf(value: Json | undefined): readonly string[] | undefined {
+  const items = Array.isArray(value) ? (value as readonly Json[]) : [];
+  const list = items.filter((each) => typeof each === 'string' && digestPattern.test(each)) as readonly string[];
   return list.length === 0 || list.length > maxReachServers ? undefined : list;
 }
 

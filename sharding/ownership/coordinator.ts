@@ -1,6 +1,7 @@
 import { abortable, isAbort, messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock, RandomSource, Runnable, ClockTimer } from '#base';
 import { isForbidden } from '#kube';
+import type { KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import { isNewerEpoch } from '../documents/bounds.ts';
 import { claimsKey, formatClaims, parseClaims } from '../documents/claims.ts';
@@ -12,7 +13,7 @@ import type { ConfigMapData, ConfigMapRead, HubClient } from './config-maps.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { movesBetween } from '../documents/moves.ts';
 import { formatSlots, parseSlots, slotsConfigMap } from '../documents/slots-document.ts';
-import type { ParseResult, SlotHolders } from '../documents/slots-document.ts';
+import type { ParseResult, SlotHolders, SlotRecord } from '../documents/slots-document.ts';
 import { formatTable, parseTable, tableConfigMap } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
 
@@ -53,6 +54,18 @@ interface WriteBase {
   readonly suspended: number;
 }
 
+interface TurnManner {
+  readonly signal: AbortSignal;
+  readonly leaving: boolean;
+}
+
+/** The slots as the watch delivered them last. */
+interface WatchedSlots {
+  readonly slots: SlotHolders;
+  readonly object: KubeObject;
+  readonly at: number;
+}
+
 /** Polling interval while others must act first, in case the watch misses it. */
 const minPollMs = 100;
 const maxPollMs = 2000;
@@ -85,10 +98,16 @@ export class HubCoordinator implements Runnable {
   /** Writes in a row that lost a race. */
   #conflicts = 0;
   #hasSlotsConflict = false;
+  #watched: WatchedSlots | undefined;
 
   constructor(deps: CoordinatorDeps) {
     this.#deps = deps;
     this.#configMaps = new HubConfigMaps(deps);
+  }
+
+  /** Takes in slots from the watch, which may be newer than the read that a write is based on. */
+  watched(slots: SlotHolders, object: KubeObject): void {
+    this.#watched = { slots, object, at: this.instant().monotonic };
   }
 
   /** Something changed: read the hub at once. */
@@ -140,15 +159,13 @@ export class HubCoordinator implements Runnable {
 
   /** One read and at most one write. Returns the delay until the next turn. */
   async #turn(signal: AbortSignal, leaving: boolean): Promise<number> {
-    const woken = this.#woken ?? (this.#hasSlotsConflict ? 'slots' : undefined);
-    this.#woken = undefined;
-    this.#hasSlotsConflict = false;
+    const woken = this.#takeWoken(leaving);
     const { member, onObservation, onTurn, report, suspensions } = this.#deps;
     // Read the count first: other code may notice a suspend while a request is in flight.
     const suspended = suspensions();
     try {
       const last = this.#lastTable;
-      const read = await this.#readTable(woken, suspended, signal);
+      const read = await this.#readTable(woken, suspended, { signal, leaving });
       const { since } = read;
       let { table } = read;
       const slotsSince = this.instant().monotonic;
@@ -168,8 +185,8 @@ export class HubCoordinator implements Runnable {
       onObservation();
       this.#reportBroken(table.found, slots.found);
       if (!leaving) await this.#drained(signal);
-      const intent = member.intent(this.#deps.world(leaving), this.instant());
-      const won = intent === undefined || (await this.#write(intent, { table, slots, suspended }, signal));
+      const [intent, base] = await this.#nextWrite({ slots, slotsSince }, { signal, leaving });
+      const won = intent === undefined || (await this.#write(intent, { table, slots: base, suspended }, signal));
       report('HubUnreadable', undefined);
       onTurn();
       if (!won) return this.#afterConflict(intent);
@@ -181,6 +198,46 @@ export class HubCoordinator implements Runnable {
       if (signal.aborted || isAbort(error)) return 0;
       return this.#failed(error);
     }
+  }
+
+  #takeWoken(leaving: boolean): 'slots' | 'all' | undefined {
+    const woken = this.#woken ?? (this.#hasSlotsConflict || leaving ? 'slots' : undefined);
+    [this.#woken, this.#hasSlotsConflict] = [undefined, false];
+    return woken;
+  }
+
+  /** The next write, and the slots that it is based on. */
+  async #nextWrite(
+    { slots, slotsSince }: { readonly slots: ConfigMapRead<SlotHolders>; readonly slotsSince: number },
+    { signal, leaving }: TurnManner,
+  ): Promise<readonly [WriteIntent | undefined, ConfigMapRead<SlotHolders>]> {
+    const { member, clock, world } = this.#deps;
+    const intent = member.intent(world(leaving), this.instant());
+    // Takes in what the watch has delivered to a busy event loop.
+    if (intent?.write === 'slots' && (leaving || this.#conflicts > 0)) await clock.sleep(0, signal);
+    return this.#onWatched(intent, slots, slotsSince);
+  }
+
+  /**
+   * Bases a write of one record on the slots from the watch, if these came after the read was
+   * sent and are newer: in a busy fleet the read is outdated when its response is handled.
+   */
+  #onWatched(
+    intent: WriteIntent | undefined,
+    read: ConfigMapRead<SlotHolders>,
+    since: number,
+  ): readonly [WriteIntent | undefined, ConfigMapRead<SlotHolders>] {
+    const watched = this.#watched;
+    if (intent?.write !== 'slots' || intent.own === undefined || watched === undefined) return [intent, read];
+    const record = intent.slots.get(intent.own);
+    const before = read.found.state === 'ok' ? read.found.value.get(intent.own) : undefined;
+    const isSame = record !== undefined && isSameRecord(before, watched.slots.get(intent.own));
+    if (!isSame || watched.at < since || !isLater(watched.object, read.object)) return [intent, read];
+    const slots = new Map(watched.slots).set(intent.own, record);
+    return [
+      { ...intent, slots },
+      { found: { state: 'ok', value: watched.slots }, object: watched.object },
+    ];
   }
 
   /**
@@ -204,12 +261,16 @@ export class HubCoordinator implements Runnable {
    * Reads the table, unless only the slots have changed since: a table that is older than the slots
    * is like a read in which this process was stopped.
    */
-  async #readTable(woken: 'slots' | 'all' | undefined, suspended: number, signal: AbortSignal): Promise<TableRead> {
+  async #readTable(
+    woken: 'slots' | 'all' | undefined,
+    suspended: number,
+    { signal, leaving }: TurnManner,
+  ): Promise<TableRead> {
     const last = this.#lastTable;
     // Without a table to obey, one that was read before the claim does not help.
     const isWanted = woken === 'slots' && this.#deps.member.table() !== undefined;
     const isUsable = isWanted && last?.suspended === suspended && last.table.found.state === 'ok';
-    if (isUsable && this.instant().monotonic - last.since < maxTableAgeMs) return last;
+    if (isUsable && (leaving || this.instant().monotonic - last.since < maxTableAgeMs)) return last;
     this.#lastTable = undefined;
     const since = this.instant().monotonic;
     const table = await this.#configMaps.read(tableConfigMap, parseTable, signal);
@@ -291,8 +352,10 @@ export class HubCoordinator implements Runnable {
     const never = newAbortController().signal;
     const deadline = { clock, limitMs: releaseTimeoutMs, what: 'releasing the shard' };
     await withDeadline(never, deadline, async (inner) => {
-      while (!inner.aborted && member.slot(this.instant()) !== undefined)
-        await clock.sleep(Math.max(10, Math.min(minPollMs, await this.#turn(inner, true))), inner);
+      while (!inner.aborted && member.slot(this.instant()) !== undefined) {
+        const pauseMs = await this.#turn(inner, true);
+        if (pauseMs > 0) await clock.sleep(Math.min(minPollMs, pauseMs), inner);
+      }
     }).catch((error: unknown) => {
       logger.warn('could not release the shard: other replicas take it when the lease has run out', {
         error: messageOf(error),
@@ -325,6 +388,17 @@ export class HubCoordinator implements Runnable {
   #jitter(ms: number, least = 0.3): number {
     return ms * (least + this.#deps.random.next() * (1.1 - least));
   }
+}
+
+/** No renewal, claim or release lies between the two. */
+function isSameRecord(a: SlotRecord | undefined, b: SlotRecord | undefined): boolean {
+  return a?.incarnation === b?.incarnation && a?.renewals === b?.renewals && a?.released === b?.released;
+}
+
+function isLater(object: KubeObject, than: KubeObject | undefined): boolean {
+  const [version = '', before = ''] = [object, than].map((each) => each?.metadata.resourceVersion);
+  const areNumbers = [version, before].every((text) => /^\d{1,19}$/.test(text));
+  return areNumbers && object.metadata.uid === than?.metadata.uid && BigInt(version) > BigInt(before);
 }
 
 /** One shared instance, because each new error captures a stack, which is never read here. */

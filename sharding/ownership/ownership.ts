@@ -1,4 +1,4 @@
-import { defined, OwnershipLost, withChild } from '#base';
+import { defined, newAbortController, OwnershipLost, Shutdown } from '#base';
 import type { Clock, RandomSource, RequestOutcome } from '#base';
 import type { KubeClient } from '#kube';
 import type { AppKey, Application, Cluster } from '#model';
@@ -24,12 +24,13 @@ import { registerLeaseMetrics, registerMetrics } from './metrics.ts';
 import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
-import { clusterKey } from '../distribution/parts.ts';
+import { clusterDigest, clusterKey } from '../distribution/parts.ts';
 import { ReplicaCount } from '../load/replica-count.ts';
 import { shardsOf } from '../protocol/plan.ts';
 import { OwnershipRights, serversOf } from './rights.ts';
 import { SuspendDetector } from '../timing/suspend-detector.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
+import type { TableEntry } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
 import type {
@@ -233,22 +234,28 @@ class LeasedOwnership implements Ownership {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // The hints must live as long as the coordinator, but no longer.
-    await withChild(signal, async (inner) => {
-      this.#stopSignal = inner;
-      const { client, namespace, clock, random, logger } = this.#deps;
-      const hints = hubHints({
-        client,
-        namespace,
-        clock,
-        random,
-        logger,
-        onSlots: (slots) => this.#member.notice(slots, this.#now()),
-        onNews: (what) => this.#coordinator.hint(what),
-      });
-      const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
-      await Promise.all([this.#coordinator, this.#replicaCount, ...hints, ...looks].map((each) => each.run(inner)));
-    }).finally(() => this.#pauses.close());
+    this.#stopSignal = signal;
+    // The hints live as long as the coordinator, which releases the slot after the abort.
+    const hinting = newAbortController();
+    const { client, namespace, clock, random, logger } = this.#deps;
+    const hints = hubHints({
+      client,
+      namespace,
+      clock,
+      random,
+      logger,
+      onSlots: (slots, object) => {
+        this.#member.notice(slots, this.#now());
+        this.#coordinator.watched(slots, object);
+      },
+      onNews: (what) => this.#coordinator.hint(what),
+    });
+    const looks = this.#deps.findsOthers === true ? [this.#foreign] : [];
+    await Promise.all([
+      this.#coordinator.run(signal).finally(() => hinting.abort(new Shutdown())),
+      ...[this.#replicaCount, ...looks].map((each) => each.run(signal)),
+      ...hints.map((each) => each.run(hinting.signal)),
+    ]).finally(() => this.#pauses.close());
   }
 
   identity(): ShardIdentity {
@@ -338,8 +345,15 @@ class LeasedOwnership implements Ownership {
 
   offered(): ReadonlySet<string> {
     const own = this.#member.slot(this.#now());
-    const holders = [...this.#member.hub().holders().values()].filter(({ slot }) => slot !== own);
-    return new Set(holders.flatMap(({ unreached = [] }) => unreached));
+    const hub = this.#member.hub();
+    const holders = [...hub.holders().values()].filter(
+      ({ slot, unreached }) => slot !== own && unreached !== undefined,
+    );
+    if (holders.length === 0) return new Set();
+    const offers = new Map(holders.map(({ slot, unreached }) => [slot, new Set(unreached)]));
+    const isOffered = ([server, { shards }]: readonly [string, TableEntry]): boolean =>
+      shards.some((shard) => offers.get(shard)?.has(clusterDigest(server)) === true);
+    return new Set([...(hub.published()?.entries ?? [])].filter(isOffered).map(([server]) => server));
   }
 
   reportReach(reach: ClusterReach): void {

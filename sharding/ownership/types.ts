@@ -85,7 +85,7 @@ export interface Ownership extends Runnable {
    * longer than a lease.
    */
   settled(): boolean;
-  /** Clusters, by `clusterKey`, that other replicas offer: report whether this one reaches them. */
+  /** Clusters, by `clusterKey`, that others own and offer: report whether this one reaches them. */
   offered?(): ReadonlySet<string>;
   /** Which clusters answer this replica; call it after each change. */
   reportReach?(reach: ClusterReach): void;

@@ -1,4 +1,5 @@
 import { defined } from '#base';
+import { clusterDigest } from '../distribution/parts.ts';
 import type { ClaimRecord, SlotClaims } from '../documents/claims.ts';
 import { hasReached, newestEpoch } from '../documents/bounds.ts';
 import { isProvablyGone, recordedProcess } from '../documents/process-location.ts';
@@ -58,9 +59,8 @@ export function renewOrAcknowledge(situation: ProtocolSituation): WriteIntent | 
   const acked = mayAck ? (leaseState.table()?.epoch ?? leaseState.acked()) : leaseState.acked();
   const surplus = slot >= slotLimit(situation) && leaseState.taken().size === 0 && acked === leaseState.acked();
   if (surplus && world.drained) return releaseClaimThenSlot(situation, slots, 'more slots than replicas');
-  if (acked !== leaseState.acked()) return writeOwnRecord(situation, slots, slot, { acked, why: 'acknowledgment' });
-  const why = renewalReason(situation);
-  return why === undefined ? undefined : writeOwnRecord(situation, slots, slot, { acked, why });
+  const why = acked === leaseState.acked() ? renewalReason(situation) : 'acknowledgment';
+  return why === undefined ? undefined : { ...writeOwnRecord(situation, slots, slot, { acked, why }), own: slot };
 }
 
 /** Why a record without new content is written. */
@@ -79,7 +79,7 @@ function renewalReason(situation: ProtocolSituation): string | undefined {
 /** For the record: without empty lists, which it does not keep. */
 function reachOf({ reach }: LocalState): Pick<SlotRecord, 'unreached' | 'reaches'> {
   const listed = (servers: readonly string[] = []): readonly string[] | undefined =>
-    servers.length === 0 ? undefined : servers.slice(0, maxReachServers);
+    servers.length === 0 ? undefined : servers.slice(0, maxReachServers).map(clusterDigest);
   return defined({ unreached: listed(reach?.unreached), reaches: listed(reach?.reaches) });
 }
 
@@ -133,7 +133,8 @@ export function claimSlot(situation: ProtocolSituation, slots: SlotHolders): Wri
   // Wait a moment: this is either a new installation, or both ConfigMaps were deleted and running
   // replicas have not noticed yet.
   if (now.monotonic < (hub.believesEmptyAt() ?? Number.NEGATIVE_INFINITY)) return undefined;
-  return writeOwnRecord(situation, slots, slot, { acked: 0, why: before === undefined ? 'claim' : restartClaimReason });
+  const why = before === undefined ? 'claim' : restartClaimReason;
+  return { ...writeOwnRecord(situation, slots, slot, { acked: 0, why }), own: slot };
 }
 
 export const restartClaimReason = 'claim after a restart';
@@ -209,10 +210,11 @@ function placeholders(situation: ProtocolSituation): readonly (readonly [number,
 }
 
 /**
- * Releases our slot although writes without an answer may still reach some servers: the record
- * stays and names them, so that whoever gets their parts waits for these writes only.
+ * Releases our slot in one write, although writes without an answer may still reach some servers:
+ * the record stays and names them, so that whoever gets their parts waits for these writes only.
+ * It also shows that our entry in the register, which stays until the next claim, is over.
  */
-export function releaseSlotWhileLanding(situation: ProtocolSituation, landing: LandingWrites): WriteIntent | undefined {
+export function releaseSlotAtOnce(situation: ProtocolSituation, landing: LandingWrites): WriteIntent | undefined {
   const { hub, leaseState } = situation;
   const [lease, slots] = [leaseState.lease(), hub.slots()];
   if (lease === undefined || slots === undefined || !isClaimInSlots(hub, leaseState)) return undefined;
@@ -221,7 +223,7 @@ export function releaseSlotWhileLanding(situation: ProtocolSituation, landing: L
   const record = intent.slots.get(lease.slot);
   if (record === undefined) return undefined;
   const released = { ...record, released: true, landing: longerOf(landing, record.landing) } as const;
-  return { ...intent, slots: new Map(intent.slots).set(lease.slot, released) };
+  return { ...intent, slots: new Map(intent.slots).set(lease.slot, released), own: lease.slot };
 }
 
 /** Servers of both, with the longer time of each. */
@@ -283,12 +285,25 @@ function withoutClaims(claims: SlotClaims, slots: Iterable<number>): SlotClaims 
  * may be the only other one that contains its epoch.
  */
 export function releaseExpiredSlots(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, now } = situation;
+  const isLanding = (slot: number): boolean => hub.landing.remaining(slot, now.monotonic).size > 0;
+  const expired = [...hub.presence.expired()].filter((slot) => !isLanding(slot));
+  return expired.length === 0 ? undefined : removeRecords(situation, expired);
+}
+
+/** Removes the records of released slots, after all that others wait for: these slots are free. */
+export function removeReleasedSlots(situation: ProtocolSituation): WriteIntent | undefined {
+  const { hub, now } = situation;
+  const isLanding = (slot: number): boolean => hub.landing.remaining(slot, now.monotonic).size > 0;
+  return [...hub.released().keys()].every(isLanding) ? undefined : removeRecords(situation, []);
+}
+
+function removeRecords(situation: ProtocolSituation, expired: readonly number[]): WriteIntent | undefined {
   const { hub, leaseState, now } = situation;
   const [lease, slots] = [leaseState.lease(), hub.slots()];
   const isLanding = (slot: number): boolean => hub.landing.remaining(slot, now.monotonic).size > 0;
-  const expired = [...hub.presence.expired()].filter((slot) => !isLanding(slot));
   const released = [...hub.released()].filter(([slot]) => !isLanding(slot));
-  if (expired.length + released.length === 0 || lease === undefined || slots === undefined) return undefined;
+  if (lease === undefined || slots === undefined) return undefined;
   if (leaseState.leaseLeft(now) === 0 || !hub.isPlanner(lease.slot, now)) return undefined;
   if (leaseState.acked() !== hub.published()?.epoch) return undefined;
   // Remove the register entry first; otherwise the next claimant of the free slot would wait for

@@ -75,6 +75,13 @@ export interface LocalState {
  * The next write that the protocol wants. Valid only against the versions of the last observation.
  */
 export type WriteIntent =
-  | { readonly write: 'slots'; readonly slots: SlotHolders; readonly count: number; readonly why: string }
+  | {
+      readonly write: 'slots';
+      readonly slots: SlotHolders;
+      readonly count: number;
+      readonly why: string;
+      /** Our slot, if only its record changes: later slots with the same record will do. */
+      readonly own?: number;
+    }
   | { readonly write: 'table'; readonly table: TableDocument; readonly claims: SlotClaims }
   | { readonly write: 'claims'; readonly claims: SlotClaims; readonly why: string };

@@ -11,7 +11,8 @@ import {
   releaseExpiredSlots,
   releaseReason,
   releaseSlot,
-  releaseSlotWhileLanding,
+  releaseSlotAtOnce,
+  removeReleasedSlots,
   renewOrAcknowledge,
   renewalDueAt,
   repairSlots,
@@ -223,7 +224,8 @@ export class ProtocolMember {
       renewOrAcknowledge(situation) ??
       releaseExpiredSlots(situation) ??
       recordClaim(situation) ??
-      this.#planner.next(situation)
+      this.#planner.next(situation) ??
+      removeReleasedSlots(situation)
     );
   }
 
@@ -353,10 +355,10 @@ export class ProtocolMember {
     const hadSome = this.#leaseState.releaseParts();
     // Only the next turn knows whether writes to the parts just released have drained.
     const { drained, landing } = situation.world;
-    if (!drained && this.#leaving && !hadSome && landing !== undefined)
-      return releaseSlotWhileLanding(situation, landing);
-    if (!drained || (hadSome && !this.#leaving)) return undefined;
-    if (this.#hub.slots() === undefined && this.#misplaced) this.#lose();
+    if (this.#leaving && drained) return releaseSlotAtOnce(situation, new Map());
+    if (this.#leaving) return hadSome || landing === undefined ? undefined : releaseSlotAtOnce(situation, landing);
+    if (!drained || hadSome) return undefined;
+    if (this.#hub.slots() === undefined) this.#lose();
     return releaseSlot(situation);
   }
 }

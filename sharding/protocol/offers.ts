@@ -7,7 +7,7 @@ export interface ClusterOffer {
   readonly reachedBy: ReadonlySet<number>;
 }
 
-/** By server. */
+/** By `clusterDigest`. */
 export type ClusterOffers = ReadonlyMap<string, ClusterOffer>;
 
 /** The offers in the records of live holders. Pure. */
@@ -15,12 +15,12 @@ export function offersOf(holders: SlotHolders, live: readonly number[]): Cluster
   const offers = new Map<string, { readonly unreachedBy: Set<number>; readonly reachedBy: Set<number> }>();
   const records = live.flatMap((slot) => holders.get(slot) ?? []);
   for (const { slot, unreached = [] } of records)
-    for (const server of unreached) {
-      const offer = offers.get(server) ?? { unreachedBy: new Set(), reachedBy: new Set() };
-      offers.set(server, offer);
+    for (const digest of unreached) {
+      const offer = offers.get(digest) ?? { unreachedBy: new Set(), reachedBy: new Set() };
+      offers.set(digest, offer);
       offer.unreachedBy.add(slot);
     }
-  for (const { slot, reaches = [] } of records) for (const server of reaches) offers.get(server)?.reachedBy.add(slot);
+  for (const { slot, reaches = [] } of records) for (const digest of reaches) offers.get(digest)?.reachedBy.add(slot);
   return offers;
 }
 

@@ -1,6 +1,6 @@
 import { rankClusters } from '../distribution/distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from '../distribution/distribution.ts';
-import { clusterKey, partKey } from '../distribution/parts.ts';
+import { clusterDigest, clusterKey, partKey } from '../distribution/parts.ts';
 import { rebalance } from '../distribution/rebalance.ts';
 import { candidatesOf } from './offers.ts';
 import type { ClusterOffers } from './offers.ts';
@@ -147,7 +147,7 @@ function assignStandIns(current: TableDocument | undefined, homes: EntryHomes, c
     list.forEach((slot, part) => load(slot, weightOf(server, part, list.length)));
   const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>();
   for (const [server, { names, homes: list }] of homes) {
-    const offer = context.offers?.get(server);
+    const offer = context.offers?.get(clusterDigest(server));
     const old = current?.entries.get(server);
     const before = old?.shards.length === list.length ? old : undefined;
     const shards = list.map((home, part) => {

@@ -65,7 +65,7 @@ export class TablePlanner {
     const [live, absent] = [hub.presence.live(), hub.presence.absent(now.monotonic)];
     const cold = hub.presence.cold(now.monotonic);
     const offers = offersOf(slots, live);
-    const shown = [...offers].map(([server, offer]) => [server, ...offer.unreachedBy, '', ...offer.reachedBy].join());
+    const shown = [...offers].map(([digest, offer]) => [digest, ...offer.unreachedBy, '', ...offer.reachedBy].join());
     const present = `${live.join()} ${[...absent].join()} ${[...cold].join()} ${shown.join(' ')}`;
     const same = { table: valid, inputs: world.inputs, replicas, present };
     if (this.#isPlanned(same, now)) return undefined;

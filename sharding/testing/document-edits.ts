@@ -1,5 +1,6 @@
 import { isObject, omit } from '#base';
 import type { RandomSource } from '#base';
+import { clusterDigest } from '../distribution/parts.ts';
 import { claimsKey } from '../documents/claims.ts';
 import { membersKey, slotsConfigMap, slotsKey } from '../documents/slots-document.ts';
 import { compressedKey, sumOf, tableConfigMap, tableKey } from '../documents/table-document.ts';
@@ -63,13 +64,16 @@ const optionalFields: Readonly<Record<string, readonly string[]>> = {
   [`${claimsKey}.*`]: ['leaseMs'],
 };
 
+const digestsOf = (...names: readonly string[]): readonly string[] =>
+  names.map((name) => clusterDigest(`https://${name}`));
+
 /** Values that optional fields have in valid documents, in turn with those of other types. */
 const plausible: Readonly<Record<string, readonly unknown[]>> = {
   released: [true],
   landing: [{ '*': 180_000 }, { 'https://a': 12_500 }, { '*': 1 }],
   load: [{ 'https://a': 64 }, { 'https://b': 1e6 }],
-  unreached: [['https://a'], ['https://a', 'https://b', 'https://c', 'https://d', 'https://e']],
-  reaches: [['https://a'], ['https://d']],
+  unreached: [digestsOf('a'), digestsOf('a', 'b', 'c', 'd', 'e')],
+  reaches: [digestsOf('a'), digestsOf('d')],
   home: [{ place: 'x', pid: 1 }],
   api: [{ address: '10.0.0.1:8082', fingerprint: 'a'.repeat(64) }],
   waits: [[[[0, 1000]]], [[[1, 1000]]]],

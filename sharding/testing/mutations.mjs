@@ -581,8 +581,8 @@ export const mutations = [
   m(
     'the slot is given back while writes are under way',
     'protocol/member.ts',
-    'if (!drained || (hadSome',
-    'if ((hadSome',
+    'if (this.#leaving && drained) return',
+    'if (this.#leaving) return',
     by('protocol/member', 'a release of its slot when it leaves, but not before all its writes have landed'),
   ),
   m(
@@ -645,8 +645,8 @@ export const mutations = [
   m(
     'a slot is released in the turn that gives its parts back',
     'protocol/member.ts',
-    '(hadSome && !this.#leaving)',
-    '(hadSome && false)',
+    'if (!drained || hadSome) return undefined;',
+    'if (!drained) return undefined;',
     by('protocol/member', 'no release in the turn that gives its parts back'),
   ),
   m(
@@ -871,8 +871,8 @@ export const mutations = [
   m(
     'a released record stays for ever',
     'protocol/intents.ts',
-    'const released = [...hub.released()].filter(([slot]) => !isLanding(slot));',
-    'const released: (readonly [number, SlotRecord])[] = [];',
+    'return [...hub.released().keys()].every(isLanding) ? undefined',
+    'return isLanding(0) || !isLanding(0) ? undefined',
     by('ownership/ownership', 'leaves its record until the writes have landed, and then nothing'),
   ),
   m(

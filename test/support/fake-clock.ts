@@ -62,6 +62,12 @@ export class FakeClock implements Clock {
     await this.settle();
   }
 
+  /** Moves time as a process sees it that stood still: timers are late, and fire afterwards. */
+  async stall(ms: number): Promise<void> {
+    this.#now += ms;
+    await this.advance(0);
+  }
+
   /** Runs promises and immediates that are ready, without moving time. */
   async settle(rounds = 5): Promise<void> {
     for (let i = 0; i < rounds; i += 1) await new Promise((resolve) => setImmediate(resolve));

@@ -13,8 +13,9 @@ export interface ProxiedRequest {
   readonly path: string;
 }
 
-/** The proxy answers the request itself, or rewrites the server's answer. */
+/** The proxy answers the request itself or never, or rewrites the server's answer. */
 export type ApiFault =
+  | 'no answer'
   | { readonly status: number; readonly contentType: string; readonly text: string }
   | { readonly rewrite: (body: Record<string, unknown>) => unknown };
 
@@ -65,6 +66,7 @@ export class ApiProxy {
     const request = { verb, path: pathname } as const;
     this.requests.push(request);
     const fault = this.#fault(request);
+    if (fault === 'no answer') return;
     if (fault !== undefined && 'status' in fault) {
       answer.writeHead(fault.status, { 'content-type': fault.contentType }).end(fault.text);
       return;
