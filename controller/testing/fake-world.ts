@@ -111,6 +111,8 @@ export class FakeWorld {
   settings: Settings = defaultSettings;
   /** Index of the replica that owns the cluster. */
   owner = 0;
+  /** Milliseconds for which clusters have had no owner, by key. */
+  unowned: ReadonlyMap<string, number> = new Map();
   readonly clock: Clock;
   #degraded: DegradedKinds = { version: 1, kinds: [] };
   readonly #stops: (() => Promise<void>)[] = [];
@@ -342,7 +344,7 @@ export class FakeWorld {
       measure: () => undefined,
       gaining: () => new Map(),
       prepared: () => undefined,
-      unowned: () => new Map(),
+      unowned: () => this.unowned,
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],
