@@ -30,7 +30,7 @@ import { createController } from '../assembly/create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeGit } from './fake-git.ts';
 import type { CallInterference } from './fake-api.ts';
-import { changeOf, rowOf } from './live-rows.ts';
+import { changeOf, longUnowned, rowOf } from './live-rows.ts';
 
 export const server = 'https://dest';
 
@@ -109,10 +109,8 @@ export class FakeWorld {
   replaced = false;
   /** The settings from argocd-cm. */
   settings: Settings = defaultSettings;
-  /** Index of the replica that owns the cluster. */
+  /** Index of the replica that owns the cluster; -1: none has owned it for minutes. */
   owner = 0;
-  /** Milliseconds for which clusters have had no owner, by key. */
-  unowned: ReadonlyMap<string, number> = new Map();
   readonly clock: Clock;
   #degraded: DegradedKinds = { version: 1, kinds: [] };
   readonly #stops: (() => Promise<void>)[] = [];
@@ -344,7 +342,7 @@ export class FakeWorld {
       measure: () => undefined,
       gaining: () => new Map(),
       prepared: () => undefined,
-      unowned: () => this.unowned,
+      unowned: () => (this.owner < 0 ? longUnowned(server) : new Map()),
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],

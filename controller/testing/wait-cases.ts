@@ -1,11 +1,10 @@
 import { KubeApiError } from '#kube';
 import { defaultSettings } from '#model';
 import type { ConditionType, KubeObject } from '#model';
-import { clusterKey } from '#sharding';
 import type { ControllerConfig } from '../assembly/types.ts';
 import type { WaitCause, WaitType } from '../shared/waits.ts';
 import type { CallInterference } from './fake-api.ts';
-import { automated, configMap, server } from './fake-world.ts';
+import { automated, configMap } from './fake-world.ts';
 import { cascade, hook, job, wave } from './manifests.ts';
 import type { TestStage } from './stage.ts';
 
@@ -38,6 +37,8 @@ export function waitCases(at: TestStage): Readonly<Record<WaitCause, Cases | str
   return {
     ...operationCases(at),
     ...deletionCases(at),
+    ...failingDeletionCases(at),
+    retry: retryCases(at),
     ...comparisonCases(at),
     cluster: clusterCases(at),
     settings: settingsCases(at),
@@ -59,8 +60,14 @@ function endOperation(at: TestStage): void {
   at.terminate();
 }
 
+function liveOf(at: TestStage, kind: string, name: string): KubeObject {
+  const live = at.world.dest.get(kind, name);
+  if (live === undefined) throw new Error(`${kind} ${name} is not on the cluster`);
+  return live;
+}
+
 function setFinalizers(at: TestStage, name: string, finalizers: readonly string[]): void {
-  const live = at.world.dest.get('ConfigMap', name)!;
+  const live = liveOf(at, 'ConfigMap', name);
   at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers } });
 }
 
@@ -119,15 +126,9 @@ function ownerCase(at: TestStage): WaitCase {
   return {
     name: 'a hand-over that nobody takes',
     type: 'hand-over',
-    wait: () => {
-      at.world.unowned = new Map([[clusterKey(server), 700_000]]);
-      at.world.handOver(1);
-    },
+    wait: () => at.world.handOver(-1),
     text: 'No replica of the application controller owns cluster "https://dest"',
-    release: () => {
-      at.world.unowned = new Map();
-      at.world.handOver(0);
-    },
+    release: () => at.world.handOver(0),
     condition: 'UnownedClusterWarning',
   };
 }
@@ -139,11 +140,6 @@ function operationCases(at: TestStage): Readonly<Record<OperationCause, Cases>> 
       at.world.git.push(nextCommit, objects);
   const end = (): void => endOperation(at);
   const waved = [job('job', wave(0)), configMap('two', '1', wave(1))];
-  let refuses = false;
-  const refuse = (call: string): void => {
-    if (refuses && call.startsWith('create'))
-      throw new KubeApiError({ code: 403, reason: 'Forbidden', message: 'no' }, 'x');
-  };
   return {
     hook: [
       {
@@ -186,24 +182,32 @@ function operationCases(at: TestStage): Readonly<Record<OperationCause, Cases>> 
         release: () => at.world.project('default'),
       },
     ],
-    retry: [{ limit: -1 }, { limit: -1, backoff: { duration: '1h', factor: 1, maxDuration: '1h' } }].map((retry) => ({
-      name: `a retry without end by ${JSON.stringify(retry)}`,
-      type: 'operation',
-      wait: () => {
-        refuses = true;
-        at.world.git.push(nextCommit, [configMap('one'), configMap('two')]);
-        setPolicy(at, { ...automated.syncPolicy, retry });
-      },
-      text: 'Retrying attempt #',
-      release: () => {
-        refuses = false;
-        at.terminate();
-      },
-      dest: { before: refuse },
-    })),
   };
 }
-type OperationCause = 'hook' | 'health' | 'wave' | 'window' | 'retry';
+type OperationCause = 'hook' | 'health' | 'wave' | 'window';
+
+function retryCases(at: TestStage): Cases {
+  let refuses = false;
+  const refuse = (call: string): void => {
+    if (refuses && call.startsWith('create'))
+      throw new KubeApiError({ code: 403, reason: 'Forbidden', message: 'no' }, 'x');
+  };
+  return [{ limit: -1 }, { limit: -1, backoff: { duration: '1h', factor: 1, maxDuration: '1h' } }].map((retry) => ({
+    name: `a retry without end by ${JSON.stringify(retry)}`,
+    type: 'operation',
+    wait: () => {
+      refuses = true;
+      at.world.git.push(nextCommit, [configMap('one'), configMap('two')]);
+      setPolicy(at, { ...automated.syncPolicy, retry });
+    },
+    text: 'Retrying attempt #',
+    release: () => {
+      refuses = false;
+      at.terminate();
+    },
+    dest: { before: refuse },
+  }));
+}
 
 function deletionCases(at: TestStage): Readonly<Record<DeletionCause, Cases>> {
   return {
@@ -225,7 +229,7 @@ function deletionCases(at: TestStage): Readonly<Record<DeletionCause, Cases>> {
         name: 'a deletion that waits for its confirmation',
         type: 'deletion',
         wait: async () => {
-          const one = at.world.dest.get('ConfigMap', 'one')!;
+          const one = liveOf(at, 'ConfigMap', 'one');
           const annotations = { ...one.metadata.annotations, 'argocd.argoproj.io/sync-options': 'Delete=confirm' };
           at.world.dest.put({ ...one, metadata: { ...one.metadata, annotations } });
           await at.pass(10);
@@ -236,6 +240,21 @@ function deletionCases(at: TestStage): Readonly<Record<DeletionCause, Cases>> {
           at.world.annotate({ 'argocd.argoproj.io/deletion-approved': new Date(at.clock.now()).toISOString() }),
       },
     ],
+    'foreign finalizer': [
+      {
+        name: 'a deletion that another controller holds',
+        type: 'deletion',
+        wait: () => at.setDeleting(['example.com/other']),
+        text: 'The deletion has made no progress for five minutes: waiting for finalizers of other controllers: example.com/other',
+        release: () => at.world.edit((object) => ({ metadata: { ...object.metadata, finalizers: [] } })),
+      },
+    ],
+  };
+}
+type DeletionCause = 'object deletion' | 'confirmation' | 'foreign finalizer';
+
+function failingDeletionCases(at: TestStage): Readonly<Record<FailingDeletionCause, Cases>> {
+  return {
     'failed step': [
       {
         name: 'a deletion whose finalizers the server adds again',
@@ -281,25 +300,15 @@ function deletionCases(at: TestStage): Readonly<Record<DeletionCause, Cases>> {
         },
         text: 'waiting for the end of PreDelete hook(s) Job apps/job for more than five minutes',
         release: () => {
-          const live = at.world.dest.get('Job', 'job')!;
+          const live = liveOf(at, 'Job', 'job');
           at.world.dest.put({ ...live, status: { conditions: [{ type: 'Complete', status: 'True' }] } });
         },
         condition: 'DeletionError',
       },
     ],
-    'foreign finalizer': [
-      {
-        name: 'a deletion that another controller holds',
-        type: 'deletion',
-        wait: () => at.setDeleting(['example.com/other']),
-        text: 'The deletion has made no progress for five minutes: waiting for finalizers of other controllers: example.com/other',
-        release: () => at.world.edit((object) => ({ metadata: { ...object.metadata, finalizers: [] } })),
-      },
-    ],
   };
 }
-type DeletionCause =
-  'object deletion' | 'confirmation' | 'failed step' | 'running operation' | 'delete hook' | 'foreign finalizer';
+type FailingDeletionCause = 'failed step' | 'running operation' | 'delete hook';
 
 function comparisonCases(at: TestStage): Readonly<Record<ComparisonCause, Cases | string>> {
   let endRendering = (): void => undefined;
@@ -342,7 +351,7 @@ function comparisonCases(at: TestStage): Readonly<Record<ComparisonCause, Cases 
         type: 'comparison',
         wait: async () => {
           for (let n = 0; n < 4; n += 1) {
-            const live = at.world.dest.get('ConfigMap', 'one')!;
+            const live = liveOf(at, 'ConfigMap', 'one');
             at.world.dest.put({ ...live, data: { key: `by hand ${n}` } });
             await at.pass(20);
           }

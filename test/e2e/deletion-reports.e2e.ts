@@ -7,7 +7,7 @@ import { automated, HubUnderTest } from './hub-under-test.ts';
 import type { Server } from './support/index.ts';
 import { refreshed } from './under-test.ts';
 
-// Reports of users of Argo CD about hooks, retries and deletions; each title has the number of its issue.
+// Reports of users of Argo CD about hooks and deletions; each title has the number of its issue.
 const limitMs = 120_000;
 const testMs = 200_000;
 const manual = { syncPolicy: { syncOptions: ['CreateNamespace=true'] } };
@@ -86,7 +86,7 @@ describe('a deletion', () => {
           mutations: [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }],
         },
       });
-      const binding = `${mutating.replace('policies', 'policybindings')}`;
+      const binding = mutating.replace('policies', 'policybindings');
       await hub.api.create(binding, { metadata: { name: 'keep' }, spec: { policyName: 'keep' } });
       await eventually(async () => {
         await hub.api.patch(app.path, { metadata: { finalizers: null } });
