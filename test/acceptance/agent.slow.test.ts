@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -267,6 +267,28 @@ describe('driftless agent', () => {
       expect(await ask('/metrics')).toContain('argocd_app_info{');
     },
     testTimeoutMs,
+  );
+
+  it(
+    'repairs drift while its repository is away, also after a restart, and beside a file that cannot be read',
+    async () => {
+      const drifted = async (): Promise<void> => {
+        cluster.store.update({ ...get('one')!, data: { key: 'drift' } });
+        await eventually(() => expect(valueOf('one')).toBe('1'), 60_000);
+      };
+      const first = start('--self-heal', ...folder());
+      await eventually(() => expect(first.stdout).toContain('Synced, Healthy'));
+      renameSync(repo.path, `${repo.path}-away`);
+      await drifted();
+      await first.stop('SIGTERM');
+      const second = start('--self-heal', ...folder());
+      await drifted();
+      renameSync(`${repo.path}-away`, repo.path);
+      repo.commit({ 'app/bad.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: [' });
+      await eventually(() => expect(second.stdout).toContain('bad.yaml'), 60_000);
+      await drifted();
+    },
+    3 * testTimeoutMs,
   );
 
   it(
