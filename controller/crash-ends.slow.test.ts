@@ -1,6 +1,6 @@
-import { expect } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
-import { describeCrashes } from './testing/crash.ts';
+import { crashAtEachCall } from './testing/crash.ts';
 import type { CrashScenario } from './testing/crash.ts';
 import { automated, configMap } from './testing/fake-world.ts';
 import type { FakeWorld } from './testing/fake-world.ts';
@@ -154,4 +154,9 @@ const scenarios: readonly CrashScenario[] = [
   },
 ];
 
-describeCrashes(scenarios);
+describe.each(scenarios)('$name', (scenario) => {
+  // T-OP-1
+  it.each(['before', 'after'] as const)('completes correctly wherever the process dies %s the server acts', (moment) =>
+    crashAtEachCall(scenario, moment),
+  );
+});

@@ -1,6 +1,6 @@
-import { expect } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
-import { describeCrashes } from './testing/crash.ts';
+import { crashAtEachCall } from './testing/crash.ts';
 import type { CrashScenario } from './testing/crash.ts';
 import { configMap } from './testing/fake-world.ts';
 import type { FakeWorld } from './testing/fake-world.ts';
@@ -244,4 +244,9 @@ const drifted: KubeObject = {
   },
 };
 
-describeCrashes(scenarios);
+describe.each(scenarios)('$name', (scenario) => {
+  // T-OP-1
+  it.each(['before', 'after'] as const)('completes correctly wherever the process dies %s the server acts', (moment) =>
+    crashAtEachCall(scenario, moment),
+  );
+});

@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { FakeClock } from '#support';
 import { FakeWorld } from './fake-world.ts';
 
@@ -74,23 +74,15 @@ async function play(scenario: CrashScenario, at: number, moment: 'before' | 'aft
   return calls;
 }
 
-/** Tests each scenario with a replica that dies at each of its calls. */
-export function describeCrashes(scenarios: readonly CrashScenario[]): void {
-  describe.each(scenarios)('$name', (scenario) => {
-    // T-OP-1
-    it.each(['before', 'after'] as const)(
-      'completes correctly wherever the process dies %s the server acts',
-      async (moment) => {
-        const total = await play(scenario, Number.POSITIVE_INFINITY, moment);
-        expect(total).toBeGreaterThan(4);
-        for (let at = 0; at < total; at += 1) {
-          try {
-            await play(scenario, at, moment);
-          } catch (error) {
-            throw new Error(`the process died at call ${at} of ${total}`, { cause: error });
-          }
-        }
-      },
-    );
-  });
+/** Plays a scenario with a replica that dies at each of its calls, one after the other. */
+export async function crashAtEachCall(scenario: CrashScenario, moment: 'before' | 'after'): Promise<void> {
+  const total = await play(scenario, Number.POSITIVE_INFINITY, moment);
+  expect(total).toBeGreaterThan(4);
+  for (let at = 0; at < total; at += 1) {
+    try {
+      await play(scenario, at, moment);
+    } catch (error) {
+      throw new Error(`the process died at call ${at} of ${total}`, { cause: error });
+    }
+  }
 }
