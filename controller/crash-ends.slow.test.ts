@@ -156,7 +156,9 @@ const scenarios: readonly CrashScenario[] = [
 
 describe.each(scenarios)('$name', (scenario) => {
   // T-OP-1
-  it.each(['before', 'after'] as const)('completes correctly wherever the process dies %s the server acts', (moment) =>
-    crashAtEachCall(scenario, moment),
+  it.each(['before', 'after'] as const)(
+    'completes correctly wherever the process dies %s the server acts',
+    (moment) => crashAtEachCall(scenario, moment),
+    600_000,
   );
 });

@@ -246,7 +246,9 @@ const drifted: KubeObject = {
 
 describe.each(scenarios)('$name', (scenario) => {
   // T-OP-1
-  it.each(['before', 'after'] as const)('completes correctly wherever the process dies %s the server acts', (moment) =>
-    crashAtEachCall(scenario, moment),
+  it.each(['before', 'after'] as const)(
+    'completes correctly wherever the process dies %s the server acts',
+    (moment) => crashAtEachCall(scenario, moment),
+    600_000,
   );
 });
