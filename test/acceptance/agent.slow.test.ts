@@ -270,25 +270,17 @@ describe('driftless agent', () => {
   );
 
   it(
-    'repairs drift while its repository is away, also after a restart, and beside a file that cannot be read',
+    'repairs drift while its repository is away',
     async () => {
-      const drifted = async (): Promise<void> => {
+      const agent = start('--self-heal', ...folder());
+      await eventually(() => expect(agent.stdout).toContain('Synced, Healthy'));
+      renameSync(repo.path, `${repo.path}-away`);
+      for (let n = 0; n < 2; n += 1) {
         cluster.store.update({ ...get('one')!, data: { key: 'drift' } });
         await eventually(() => expect(valueOf('one')).toBe('1'), 60_000);
-      };
-      const first = start('--self-heal', ...folder());
-      await eventually(() => expect(first.stdout).toContain('Synced, Healthy'));
-      renameSync(repo.path, `${repo.path}-away`);
-      await drifted();
-      await first.stop('SIGTERM');
-      const second = start('--self-heal', ...folder());
-      await drifted();
-      renameSync(`${repo.path}-away`, repo.path);
-      repo.commit({ 'app/bad.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: [' });
-      await eventually(() => expect(second.stdout).toContain('bad.yaml'), 60_000);
-      await drifted();
+      }
     },
-    3 * testTimeoutMs,
+    2 * testTimeoutMs,
   );
 
   it(
