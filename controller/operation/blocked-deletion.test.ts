@@ -201,6 +201,26 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('whose finalizers the server adds again says so, and ends once it does not (argo-cd 20296)', async () => {
+    at.world.application(automated);
+    await at.start();
+    const held = [cascade, 'example.com/other'];
+    at.setDeleting(held);
+    at.world.hub.admit = (object) =>
+      object.kind === 'Application' ? { ...object, metadata: { ...object.metadata, finalizers: held } } : object;
+    await at.clock.advance(30_000);
+    expect([at.names(), deletionErrors()]).toEqual([
+      [],
+      [expect.stringMatching(/^the API server keeps the finalizers .*resources-finalizer/)],
+    ]);
+    at.world.hub.admit = (object) => object;
+    await at.clock.advance(420_000);
+    expect([at.world.app.metadata.finalizers, at.conditions()]).toEqual([
+      ['example.com/other'],
+      [expect.anything(), expect.stringMatching(/^WaitingWarning: .*finalizers of other controllers/)],
+    ]);
+  });
+
   // T-DEL-3
   it('runs a hook of several types at each of them', async () => {
     at.world.git.push(first, [configMap('one'), configMap('both', '1', hook('PreDelete,PostDelete'))]);

@@ -135,6 +135,11 @@ export function isBlind(kind: KindState | undefined, deletedAt: number): boolean
   return kind.state !== 'polled' || (kind.listedAt ?? 0) <= deletedAt + 1000;
 }
 
+/** The server answered a write that removes these finalizers, and still has them. */
+export function keptFinalizers(names: readonly string[]): string {
+  return `the API server keeps the finalizers that the controller removes: ${names.join(', ')}. An admission webhook or policy of the cluster adds them again: exempt Applications that are being deleted.`;
+}
+
 /** Blocks the deletion until a comparison has written the resources of the status anew. */
 export function refuseUnreadResources(app: Application): void {
   if (malformedStatusOf(app).includes('resources'))

@@ -15,7 +15,7 @@ import type { ManifestClaims } from '../admission/claims.ts';
 import type { StepWork, Syncer } from './syncer.ts';
 import { filledCluster, namesOf } from '../comparison/comparer.ts';
 import type { Comparer } from '../comparison/comparer.ts';
-import { ClusterNotReady, DeletionBlocked } from '../shared/errors.ts';
+import { ClusterNotReady, DeletionBlocked, SettingsUnreadable } from '../shared/errors.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
@@ -30,6 +30,7 @@ import {
   isDeletable,
   isNeededByHooks,
   isRunByDeletion,
+  keptFinalizers,
   lacksApproval,
   logName,
   refuseUnreadKinds,
@@ -115,6 +116,10 @@ export class Deleter {
       if (isConflict(error)) return { requeueAfterMs: conflictRetryMs };
       this.#deps.logger.warn('Unable to delete application resources', { ...appKeyLogFields(key), error });
       const message = messageOf(error);
+      this.#noteBlocked(key, {
+        cause: error instanceof SettingsUnreadable ? 'settings' : 'failed step',
+        what: message,
+      });
       const condition =
         error instanceof DeletionBlocked ? message : `${message}. It will be retried. ${stuckDeletionAdvice}`;
       await this.#deps.store.persistDeletionError(app, condition);
@@ -124,18 +129,26 @@ export class Deleter {
 
   /** Records what blocks a deletion. After five minutes a condition shows it, with advice. */
   async recordBlocked(key: AppKey, app: Application, reason: WaitReason | 'continue'): Promise<void> {
-    const memory = this.#deps.memories.of(key);
     if (reason === 'continue') {
-      delete memory.deletionBlockedBy;
+      delete this.#deps.memories.of(key).deletionBlockedBy;
       return;
     }
-    const now = this.#deps.clock.now();
-    const { what } = reason;
-    const since = memory.deletionBlockedBy?.what === what ? memory.deletionBlockedBy.since : now;
-    memory.deletionBlockedBy = { ...reason, since };
+    const blockedMs = this.#deps.clock.now() - this.#noteBlocked(key, reason);
     // A user may take any time to confirm.
-    if (now - since >= stuckDeletionMs && reason.cause !== 'confirmation')
-      await this.#deps.store.persistDeletionError(app, `${what} for more than five minutes. ${stuckDeletionAdvice}`);
+    if (blockedMs >= stuckDeletionMs && reason.cause !== 'confirmation')
+      await this.#deps.store.persistDeletionError(
+        app,
+        `${reason.what} for more than five minutes. ${stuckDeletionAdvice}`,
+      );
+  }
+
+  /** Returns since when this reason blocks the deletion. */
+  #noteBlocked(key: AppKey, reason: WaitReason): number {
+    const memory = this.#deps.memories.of(key);
+    const known = memory.deletionBlockedBy;
+    const since = known?.what === reason.what ? known.since : this.#deps.clock.now();
+    memory.deletionBlockedBy = { ...reason, since };
+    return since;
   }
 
   /** Notes that a deletion waits for the end of the operation. */
@@ -223,6 +236,8 @@ export class Deleter {
   async #without(app: Application, names: readonly string[]): Promise<BlockedOn> {
     const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
     const stored = await this.#deps.store.setFinalizers(app, left);
+    const kept = (stored?.metadata.finalizers ?? []).filter((name) => names.includes(name));
+    if (kept.length > 0) throw new DeletionBlocked(keptFinalizers(kept));
     return stored === undefined || left.length === 0 ? undefined : 'continue';
   }
 

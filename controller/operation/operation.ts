@@ -64,6 +64,8 @@ const stalledRecheckMs = 5000;
 const ownWriteMs = 30_000;
 /** How long termination waits for the cluster in order to stop hooks. */
 const terminateLimitMs = 60_000;
+const stalledCluster: WaitReason = { cause: 'cluster', what: 'its cluster, which does not answer writes' };
+const waveDelay: WaitReason = { cause: 'wave', what: 'waiting for the delay between sync waves' };
 const notTimedOut = { wasTerminating: true, timedOut: false };
 
 /** One step of an operation. */
@@ -75,6 +77,12 @@ interface OperationPass {
   readonly span: Span;
   /** The times that are logged. */
   readonly times: PassTimes;
+}
+
+/** A time in which an operation has nothing to do. */
+interface OperationRest {
+  readonly reason: WaitReason;
+  readonly ms: number;
 }
 
 /** The state after a step, and the history entry that goes with it. */
@@ -112,8 +120,8 @@ export class OperationProcessor {
   ): Promise<HandlerResult<OperationPayload>> {
     const known = this.#deps.store.get(taken.key);
     if (known === undefined || !hasWork(known)) return 'done';
-    const restMs = this.#restMs(taken.key, known);
-    if (restMs > 0) return { requeueAfterMs: restMs };
+    const rest = this.#rest(taken.key, known);
+    if (rest !== undefined) return this.#awaitRest(taken.key, rest);
     const app = await this.#current(taken.key, known);
     if (app === undefined || !hasWork(app)) return 'done';
     this.#passes += 1;
@@ -236,21 +244,19 @@ export class OperationProcessor {
   }
 
   /**
-   * How long a running operation has nothing to do, because its cluster is stalled or a wave delay
-   * runs. Sends no request.
+   * Why a running operation has nothing to do, and for how long: its cluster is stalled, or a wave
+   * delay runs. Sends no request.
    */
-  #restMs(key: AppKey, app: Application): number {
+  #rest(key: AppKey, app: Application): OperationRest | undefined {
     const state = app.status?.operationState;
     const { syncTimeoutMs, syncWaveDelayMs } = this.#config;
-    if (state?.phase !== 'Running' || startPass(app, this.#now(), syncTimeoutMs).do !== 'resume') return 0;
-    if (this.#deps.isStalled(app)) {
-      this.#remember(key, { cause: 'cluster', what: 'its cluster, which does not answer writes' }, stalledRecheckMs);
-      return stalledRecheckMs;
-    }
+    if (state?.phase !== 'Running' || startPass(app, this.#now(), syncTimeoutMs).do !== 'resume') return undefined;
+    if (this.#deps.isStalled(app)) return { reason: stalledCluster, ms: stalledRecheckMs };
     const wave = this.#deps.memories.peek(key)?.wave;
-    if (wave?.name.startsWith(`${attemptOf(state)} `) !== true) return 0;
+    if (wave?.name.startsWith(`${attemptOf(state)} `) !== true) return undefined;
     const pauseMs = wave.at + syncWaveDelayMs - this.#deps.clock.monotonic();
-    return Math.min(pauseMs, backstopMs(state, this.#now(), syncTimeoutMs));
+    const ms = Math.min(pauseMs, backstopMs(state, this.#now(), syncTimeoutMs));
+    return ms > 0 ? { reason: waveDelay, ms } : undefined;
   }
 
   async #step(
@@ -295,10 +301,8 @@ export class OperationProcessor {
       jsonOf(app.status?.operationState?.syncResult?.resources),
     );
     const quiet = moved ? progressRecheckMs : backstopMs(state, this.#now(), this.#config.syncTimeoutMs);
-    const restMs = this.#restMs(pass.key, stored);
-    const ms = waiting.do === 'wait' ? waiting.ms : restMs > 0 ? restMs : quiet;
-    this.#remember(pass.key, stepWait(state), ms);
-    return { requeueAfterMs: ms };
+    const rest = this.#rest(pass.key, stored) ?? { reason: stepWait(state), ms: quiet };
+    return this.#awaitRest(pass.key, waiting.do === 'wait' ? { reason: stepWait(state), ms: waiting.ms } : rest);
   }
 
   /** Writes the end, together with the final comparison if possible. */
@@ -390,6 +394,11 @@ export class OperationProcessor {
     const ended = { ...state, phase: 'Error' as const, message: failure };
     const next = endPass({ ...notTimedOut, state: ended, now: this.#now() });
     return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
+  }
+
+  #awaitRest(key: AppKey, { reason, ms }: OperationRest): { readonly requeueAfterMs: number } {
+    this.#remember(key, reason, ms);
+    return { requeueAfterMs: ms };
   }
 
   #remember(key: AppKey, reason: WaitReason, ms: number): void {

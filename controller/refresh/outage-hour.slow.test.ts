@@ -4,7 +4,8 @@ import { tidyStage } from '../testing/stage.ts';
 
 const applications = 25;
 const rounds = 10;
-const at = tidyStage(({ git }) => git.push('a'.repeat(40), [configMap('one')]));
+const objects = ['one', 'two', 'three', 'four'].map((name) => configMap(name));
+const at = tidyStage(({ git }) => git.push('a'.repeat(40), objects));
 
 const drifted = (): number =>
   [...at.world.dest.objects.values()].filter(
@@ -17,7 +18,7 @@ function driftAll(round: number): void {
 }
 
 describe('while Git refuses connections for an hour', () => {
-  it('250 drifts are repaired, also those of a restart in the middle', async () => {
+  it('1,000 drifts are repaired, also those of a restart in the middle', async () => {
     for (let i = 0; i < applications; i += 1)
       at.world.application(
         { ...automated, destination: { server, namespace: `n${i}` } },
@@ -26,7 +27,7 @@ describe('while Git refuses connections for an hour', () => {
     let replica = at.world.replica();
     await at.pass(60);
     const { size } = at.world.dest.objects;
-    expect([size >= applications, drifted()]).toEqual([true, 0]);
+    expect([size >= applications * objects.length, drifted()]).toEqual([true, 0]);
     at.world.git.server = 'refuses';
     for (let round = 0; round < rounds; round += 1) {
       if (round === rounds / 2) {

@@ -31,7 +31,7 @@ import type { Wait } from './waits.ts';
 import { describeDifference, isDifferent } from './resource-differences.ts';
 
 export interface ApplicationReportDeps {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
   /** When the process began to own anything. */
   readonly startedAt: number;
   readonly settings: () => Settings;
@@ -131,14 +131,16 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
 function remembered(
   key: AppKey,
   { memory, wait }: { readonly memory: AppMemory | undefined; readonly wait: Wait | undefined },
-  { startedAt, fullQueue }: ApplicationReportDeps,
+  { startedAt, fullQueue, clock }: ApplicationReportDeps,
 ): Omit<ApplicationState, 'lastOperation' | 'healthDetails' | 'automatedSync'> {
-  const { owned, comparedAt } = memory ?? {};
+  const { owned, comparedAt, seenAt } = memory ?? {};
+  // What a user has asked for came with the last change of the Application.
+  const askedAt = seenAt === undefined ? startedAt : clock.now() - (clock.monotonic() - seenAt);
   return {
     since: isoTime(owned?.at ?? startedAt) ?? '',
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
-      waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait),
+      waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait, askedAt),
       comparedAt: comparedAt === undefined ? undefined : isoTime(comparedAt),
     }),
   };
@@ -189,9 +191,9 @@ function queuedWait(found: ReturnType<ApplicationReportDeps['fullQueue']>): Wait
   return { what, since: isoTime(since) ?? '', queue };
 }
 
-function waitingOf(wait: Wait | undefined): Waiting | undefined {
-  if (wait?.since === undefined) return undefined;
-  const { what, since, until } = wait;
+function waitingOf(wait: Wait | undefined, askedAt: number): Waiting | undefined {
+  if (wait === undefined) return undefined;
+  const { what, since = askedAt, until } = wait;
   return { what, since: isoTime(since) ?? '', ...defined({ until: until === undefined ? undefined : isoTime(until) }) };
 }
 

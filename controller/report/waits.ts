@@ -39,6 +39,9 @@ const causeOfSubject: Readonly<Record<WaitedFor, WaitCause>> = {
   other: 'turn',
 };
 
+/** Causes that delay a step, whatever the last one waited for. */
+const delays: ReadonlySet<WaitCause> = new Set(['cluster', 'settings', 'wave']);
+
 /** Undefined: it waits for nothing. */
 export function waitOf(app: Application, memory: WaitMemory | undefined, now: number): Wait | undefined {
   return deletionWait(app, memory) ?? operationWait(app, memory) ?? comparisonWait(app, memory, now);
@@ -89,7 +92,7 @@ function operationReason(
 ): WaitReason & Pick<Wait, 'since' | 'until' | 'object'> {
   const step = stepWait(state);
   if (state.finishedAt !== undefined || waiting === undefined) return step;
-  const isDelayed = waiting.cause === 'cluster' || waiting.cause === 'settings' || step.cause === 'turn';
+  const isDelayed = delays.has(waiting.cause) || step.cause === 'turn';
   return isDelayed ? { ...omit(waiting, 'until'), ...untilOf(waiting) } : { ...step, since: waiting.since };
 }
 

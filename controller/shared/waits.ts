@@ -21,12 +21,15 @@ export type WaitCause =
   | 'object deletion'
   | 'confirmation'
   // Deletions.
+  | 'failed step'
   | 'running operation'
   | 'delete hook'
   | 'foreign finalizer'
   // Comparisons, and automated syncs that follow from them.
   | 'rate limit'
-  | 'automated sync';
+  | 'automated sync'
+  // Hand-overs.
+  | 'owner';
 
 /** The kinds of blockers in the read API. */
 export type BlockerType =
@@ -46,7 +49,7 @@ interface WaitTypeRow {
 
 export const waitTypes: Readonly<Record<WaitType, WaitTypeRow>> = {
   operation: { subject: 'The operation', shownBy: ['UnownedClusterWarning'] },
-  deletion: { subject: 'The deletion', shownBy: ['UnownedClusterWarning', 'DeletionError'] },
+  deletion: { subject: 'The deletion', shownBy: ['UnownedClusterWarning'] },
   refresh: { subject: 'The requested refresh', shownBy: ['UnownedClusterWarning', 'QuarantineWarning'] },
   comparison: {
     subject: 'The comparison',
@@ -63,8 +66,8 @@ interface WaitCauseRow {
 
 /** One table for the conditions of long waits and for `explain`. */
 export const waitCauses: Readonly<Record<WaitCause, WaitCauseRow>> = {
-  cluster: { blocker: 'cluster', shownBy: [] },
-  settings: { blocker: 'cluster', shownBy: ['SettingsError'] },
+  cluster: { blocker: 'cluster', shownBy: ['DeletionError'] },
+  settings: { blocker: 'cluster', shownBy: ['SettingsError', 'DeletionError'] },
   source: { blocker: 'source', shownBy: ['SourceUnavailableWarning'] },
   turn: { blocker: 'other', shownBy: [] },
   hook: { blocker: 'hook', shownBy: [] },
@@ -72,11 +75,13 @@ export const waitCauses: Readonly<Record<WaitCause, WaitCauseRow>> = {
   wave: { blocker: 'wave', shownBy: [] },
   window: { blocker: 'window', shownBy: [] },
   retry: { blocker: 'retry', shownBy: [] },
-  'object deletion': { blocker: 'other', shownBy: [] },
+  'object deletion': { blocker: 'other', shownBy: ['DeletionError'] },
   confirmation: { blocker: 'other', shownBy: [] },
-  'running operation': { blocker: 'other', shownBy: [] },
-  'delete hook': { blocker: 'hook', shownBy: [] },
+  'failed step': { blocker: 'other', shownBy: ['DeletionError'] },
+  'running operation': { blocker: 'other', shownBy: ['DeletionError'] },
+  'delete hook': { blocker: 'hook', shownBy: ['DeletionError'] },
   'foreign finalizer': { blocker: 'finalizer', shownBy: [] },
   'rate limit': { blocker: 'other', shownBy: [] },
   'automated sync': { blocker: 'other', shownBy: ['ContestedResourceWarning'] },
+  owner: { blocker: 'other', shownBy: ['UnownedClusterWarning'] },
 };

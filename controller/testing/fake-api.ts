@@ -56,6 +56,8 @@ export class FakeApi {
   limit = Number.POSITIVE_INFINITY;
   /** Why the server refuses to store an object as invalid; undefined: it is valid. */
   invalid: (object: KubeObject) => string | undefined = () => undefined;
+  /** What an admission webhook makes of an object that a patch changes. */
+  admit: (object: KubeObject) => KubeObject = (object) => object;
   /** True: managedFields name the client that wrote an object last. */
   recordsManagers = false;
   /** Why discovery has never worked; undefined: it has. */
@@ -247,7 +249,9 @@ export class FakeApi {
       !this.objects.has(resourceKey(resource.group, resource.kind, name.namespace, name.name));
     if (isNew) return this.#create(resource, withApplyOwnership(patch.body), dryRun);
     const old = this.#read(resource, name);
-    const next = patch.type === 'apply' ? withApplyOwnership(applyPatch(old, patch)) : applyPatch(old, patch);
+    const next = this.admit(
+      patch.type === 'apply' ? withApplyOwnership(applyPatch(old, patch)) : applyPatch(old, patch),
+    );
     if (patch.type !== 'json' && next.metadata.resourceVersion !== old.metadata.resourceVersion)
       throwStatus(409, 'Conflict', 'object was modified');
     if (dryRun || deepEqual(jsonOf(next), jsonOf(old))) return dryRun ? next : old;

@@ -30,7 +30,7 @@ import { createController } from '../assembly/create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeGit } from './fake-git.ts';
 import type { CallInterference } from './fake-api.ts';
-import { changeOf, rowOf } from './live-rows.ts';
+import { changeOf, longUnowned, rowOf } from './live-rows.ts';
 
 export const server = 'https://dest';
 
@@ -109,7 +109,7 @@ export class FakeWorld {
   replaced = false;
   /** The settings from argocd-cm. */
   settings: Settings = defaultSettings;
-  /** Index of the replica that owns the cluster. */
+  /** Index of the replica that owns the cluster; -1: none has owned it for minutes. */
   owner = 0;
   readonly clock: Clock;
   #degraded: DegradedKinds = { version: 1, kinds: [] };
@@ -342,7 +342,7 @@ export class FakeWorld {
       measure: () => undefined,
       gaining: () => new Map(),
       prepared: () => undefined,
-      unowned: () => new Map(),
+      unowned: () => (this.owner < 0 ? longUnowned(server) : new Map()),
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],

@@ -2,6 +2,7 @@ import { defined } from '#base';
 import type { LiveChange, LiveRow } from '#live';
 import { groupOf, keyOf, parseTrackingId, refOf, versionOf } from '#model';
 import type { KubeObject } from '#model';
+import { clusterKey } from '#sharding';
 
 /**
  * The change that a cluster's watch reports: the owner of the object, or its namespace for orphans.
@@ -37,4 +38,9 @@ export function rowOf(object: KubeObject): LiveRow {
   };
   rows.set(object, row);
   return row;
+}
+
+/** What the ownership reports about a cluster that no replica has owned for minutes. */
+export function longUnowned(server: string): ReadonlyMap<string, number> {
+  return new Map([[clusterKey(server), 700_000]]);
 }

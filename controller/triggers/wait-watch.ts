@@ -11,7 +11,7 @@ import type { Wait } from '../report/waits.ts';
 import { ownedConditions } from '../shared/conditions.ts';
 import { kubeTime, parseTime } from '../shared/kube-time.ts';
 import { waitCauses, waitTypes } from '../shared/waits.ts';
-import type { WaitType } from '../shared/waits.ts';
+import type { WaitCause, WaitType } from '../shared/waits.ts';
 
 export interface WaitWatchDeps {
   /** The Applications of this replica. */
@@ -50,12 +50,11 @@ export class WaitWatch implements Runnable {
 
   constructor(deps: WaitWatchDeps) {
     this.#deps = deps;
-    const types = Object.keys(waitTypes) as WaitType[];
     deps.metrics.family({
       name: 'driftless_oldest_wait_seconds',
-      help: 'Time without progress of the operation, deletion, refresh, comparison or hand-over that waits longest.',
+      help: 'Time without progress of the operation, deletion, refresh, comparison or hand-over that waits longest, by cause.',
       type: 'gauge',
-      collect: () => types.map((type) => ({ labels: { type }, value: this.#oldestMs(type) / 1000 })),
+      collect: () => (Object.keys(waitTypes) as WaitType[]).flatMap((type) => this.#oldest(type)),
     });
   }
 
@@ -140,11 +139,15 @@ export class WaitWatch implements Runnable {
     return now - seenAt >= firstLookMs || shown === text ? text : shown;
   }
 
-  #oldestMs(type: WaitType): number {
-    if (type === 'hand-over') return this.#deps.unownedMs();
+  /** The oldest wait for each cause; one of 0 without a cause if nothing of the type waits. */
+  #oldest(type: WaitType): readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[] {
     const now = this.#deps.clock.monotonic();
-    const ages = [...this.#waits.values()].filter(({ wait }) => wait.type === type).map(({ since }) => now - since);
-    return Math.max(0, ...ages);
+    const unownedMs = type === 'hand-over' ? this.#deps.unownedMs() : 0;
+    const ages = new Map<WaitCause, number>(unownedMs > 0 ? [['owner', unownedMs]] : []);
+    for (const { wait, since } of this.#waits.values())
+      if (wait.type === type) ages.set(wait.cause, Math.max(ages.get(wait.cause) ?? 0, now - since));
+    if (ages.size === 0) return [{ labels: { type, cause: '' }, value: 0 }];
+    return [...ages].map(([cause, ms]) => ({ labels: { type, cause }, value: ms / 1000 }));
   }
 }
 

@@ -14,7 +14,7 @@ export const packages = {
   conntrack: 'conntrack',
 };
 
-const shared = ['kube-apiserver', 'etcd', 'kubectl', 'helm', 'sshd', 'openssl'];
+const shared = ['kube-apiserver', 'kube-controller-manager', 'etcd', 'kubectl', 'helm', 'sshd', 'openssl'];
 
 /** For the scenario beside Argo CD. */
 export const argoTools = tools.filter(({ name }) => name === 'argocd' || name === 'redis-server');
@@ -22,7 +22,7 @@ export const argoTools = tools.filter(({ name }) => name === 'argocd' || name ==
 /** The tools of this command; Kubernetes has one version. */
 export const nodeTools = [
   ...tools.filter(({ name }) => shared.includes(name)),
-  ...['kubelet', 'kube-controller-manager', 'kube-scheduler'].map((name) => ({
+  ...['kubelet', 'kube-scheduler'].map((name) => ({
     name,
     version: kubernetes,
     accepts: (found) => found === kubernetes,

@@ -31,6 +31,17 @@ export const tools = [
     go: { module: kubernetesModule, package: 'k8s.io/kubernetes/cmd/kube-apiserver', stamp: kubernetesStamp },
   },
   {
+    // Its garbage collector and namespace controller, where a double is no proof.
+    name: 'kube-controller-manager',
+    version: kubernetes,
+    accepts: (found) => found === kubernetes,
+    wanted: kubernetes,
+    ask: ['--version'],
+    answer: /Kubernetes v(\S+)/,
+    onlyFor: ['deletion-reports.e2e.ts', 'every-operation-ends.e2e.ts', 'public-reports.e2e.ts'],
+    go: { module: kubernetesModule, package: 'k8s.io/kubernetes/cmd/kube-controller-manager', stamp: kubernetesStamp },
+  },
+  {
     name: 'etcd',
     version: '3.6.6',
     // Older ones lack progress requests for watches; without them the API server cannot stream

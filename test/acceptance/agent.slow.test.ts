@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -267,6 +267,20 @@ describe('driftless agent', () => {
       expect(await ask('/metrics')).toContain('argocd_app_info{');
     },
     testTimeoutMs,
+  );
+
+  it(
+    'repairs drift while its repository is away',
+    async () => {
+      const agent = start('--self-heal', ...folder());
+      await eventually(() => expect(agent.stdout).toContain('Synced, Healthy'));
+      renameSync(repo.path, `${repo.path}-away`);
+      for (let n = 0; n < 2; n += 1) {
+        cluster.store.update({ ...get('one')!, data: { key: 'drift' } });
+        await eventually(() => expect(valueOf('one')).toBe('1'), 60_000);
+      }
+    },
+    2 * testTimeoutMs,
   );
 
   it(

@@ -131,7 +131,8 @@ async function failedHook(): Promise<FailedHook> {
 beforeAll(async () => {
   world = await startServers({ names: ['hub', 'bare'] });
   ({ hub, bare } = world.servers);
-  double = await startDouble(hub.access);
+  await hub.startLifecycle();
+  double = await startDouble(hub.access, { collects: false });
   discovery = await ApiProxy.start(bare);
   discovery.inject(slowDiscovery((group) => 1000 * Number(/^after(\d+)/.exec(group)?.[1] ?? 0)));
   git = await startGitServer({ root: world.folder });
@@ -316,6 +317,9 @@ describe('while the Git server', () => {
       await hub.api.patch(app.path, { metadata: { annotations: { 'argocd.argoproj.io/refresh': 'normal' } } });
       expect(await app.condition('SourceUnavailableWarning', within)).toMatch(/since .*Drift is repaired/);
       expect(await repaired(hub, configMapPath(name, 'settings'))).toBeLessThan(repairMs);
+      // A new process knows the commit by the status, and its rendering by the disk.
+      await controller.pods.roll();
+      await repaired(hub, configMapPath(name, 'settings'));
       if (what === 'hangs') gitPath.heal();
       else {
         gitPath = await HangingProxy.start(Number(new URL(git.url).port));

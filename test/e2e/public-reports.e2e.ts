@@ -1,39 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually, widgetCrd } from '#support';
 import { config, hookJob } from '../acceptance/objects.ts';
-import { TestApplication } from './applications.ts';
 import { endlessHook } from './argo-cli/manifests.ts';
-import { OperationsSeen } from './operations-seen.ts';
-import { startDouble, startServers } from './support/index.ts';
-import type { ClusterDouble, Server, Servers } from './support/index.ts';
-import { UnderTest } from './under-test.ts';
+import { automated, HubUnderTest } from './hub-under-test.ts';
+import type { Server } from './support/index.ts';
 
 // Reports of users of Argo CD; each title has the number of its issue.
 const limitMs = 120_000;
 const testMs = 200_000;
-const automated = { automated: { prune: true, selfHeal: true }, syncOptions: ['CreateNamespace=true'] };
 const hook = (type: string): Record<string, string> => ({ 'argocd.argoproj.io/hook': type });
 const secrets = '/api/v1/namespaces/argocd/secrets';
 
-let world: Servers<'hub'>;
+let at: HubUnderTest;
 let hub: Server;
-let double: ClusterDouble;
-let controller: UnderTest;
-let operations: OperationsSeen;
 /** Takes a minute, beside the other tests. */
 let lostHook: Promise<string>;
-
-const tail = (): string => controller.pods.tail();
-const within = { withinMs: limitMs, tail };
-
-function create(name: string, files: Record<string, string>, spec: object = {}): Promise<TestApplication> {
-  const all = { syncPolicy: automated, ...spec };
-  return TestApplication.create({ hub, folder: world.folder }, name, { files, spec: all });
-}
-
-function good(app: TestApplication): Promise<void> {
-  return app.isGood(undefined, within);
-}
 
 const workflows = {
   ...widgetCrd('argoproj.io'),
@@ -55,36 +36,26 @@ async function deletedHook(): Promise<string> {
   const path = '/apis/argoproj.io/v1/namespaces/lost-hook/workflows/before';
   await eventually(() => hub.api.list('/apis/argoproj.io/v1/workflows'), limitMs);
   const files = { 'a.yaml': config('settings'), 'hook.yaml': workflow };
-  const app = await create('lost-hook', files, { syncPolicy: { ...automated, retry: { limit: 0 } } });
+  const app = await at.create('lost-hook', files, { syncPolicy: { ...automated, retry: { limit: 0 } } });
   await eventually(async () => {
-    if ((await hub.api.get(path)) === undefined) throw new Error(`no hook\n${tail()}`);
+    if ((await hub.api.get(path)) === undefined) throw new Error(`no hook\n${at.within.tail()}`);
   }, limitMs);
   await hub.api.delete(path);
   return eventually(async () => {
     const state = (await app.read()).status?.operationState;
-    if (state?.finishedAt === undefined) throw new Error(`${JSON.stringify(state)}\n${tail()}`);
+    if (state?.finishedAt === undefined) throw new Error(`${JSON.stringify(state)}\n${at.within.tail()}`);
     return `${state.phase}: ${JSON.stringify(state.syncResult?.resources)}`;
   }, 180_000);
 }
 
 beforeAll(async () => {
-  world = await startServers({ names: ['hub'] });
-  ({ hub } = world.servers);
-  double = await startDouble(hub.access);
-  const params = { 'controller.self.heal.backoff.timeout.seconds': '0' };
-  const values = { rbac: { clusterWrite: true }, configs: { params } };
-  controller = await UnderTest.install({ server: hub, folder: world.folder, values });
-  operations = new OperationsSeen(hub);
+  at = await HubUnderTest.start();
+  ({ hub } = at);
   lostHook = deletedHook();
   // The test that awaits it reports its failure.
   lostHook.catch(() => undefined);
 }, 240_000);
-afterAll(async () => {
-  await operations.close();
-  await controller.stop();
-  await double.stop();
-  await world.close();
-});
+afterAll(() => at.close());
 
 describe('a deletion', () => {
   it(
@@ -98,13 +69,12 @@ describe('a deletion', () => {
         stringData: { name: 'second', server, config: JSON.stringify({ bearerToken: token, tlsClientConfig }) },
       });
       const files = { 'a.yaml': config('settings'), 'hook.yaml': hookJob('after', hook('PostDelete')) };
-      const app = await create('no-cluster', files, { destination: { name: 'second', namespace: 'no-cluster' } });
-      await good(app);
+      const app = await at.synced('no-cluster', files, { destination: { name: 'second', namespace: 'no-cluster' } });
       await hub.api.delete(`${secrets}/cluster-second`);
       await hub.api.delete(app.path);
-      expect(await app.condition('DeletionError', within)).toContain('second');
+      expect(await app.condition('DeletionError', at.within)).toContain('second');
       await hub.api.patch(app.path, { metadata: { annotations: { 'driftless.io/leave-resources': 'true' } } });
-      await app.isGone(within);
+      await app.isGone(at.within);
     },
     testMs,
   );
@@ -112,13 +82,12 @@ describe('a deletion', () => {
   it(
     'by the background finalizer that is added with it goes on when the namespace is deleted by hand (11145)',
     async () => {
-      const app = await create('by-hand', { 'a.yaml': config('settings') });
-      await good(app);
+      const app = await at.synced('by-hand', { 'a.yaml': config('settings') });
       const finalizers = ['resources-finalizer.argocd.argoproj.io/background'];
       await hub.api.patch(app.path, { metadata: { finalizers } });
       await hub.api.delete('/api/v1/namespaces/by-hand');
       await hub.api.delete(app.path);
-      await app.isGone(within);
+      await app.isGone(at.within);
     },
     testMs,
   );
@@ -128,16 +97,12 @@ describe('a deletion', () => {
     async () => {
       const namespace = 'apiVersion: v1\nkind: Namespace\nmetadata: { name: whole }\n';
       const files = { 'namespace.yaml': namespace, 'a.yaml': config('settings'), 'b.yaml': config('other') };
-      const app = await create('whole', files);
-      await good(app);
-      const created = (): number =>
-        controller.managedWrites().filter(({ verb, requestURI }) => verb === 'create' && requestURI.includes('whole'))
-          .length;
-      const before = created();
+      const app = await at.synced('whole', files);
+      const before = at.createdIn('whole');
       await hub.api.delete(app.path);
-      await app.isGone(within);
+      await app.isGone(at.within);
       await eventually(async () => expect(await hub.api.get('/api/v1/namespaces/whole')).toBeUndefined(), limitMs);
-      expect(created()).toBe(before);
+      expect(at.createdIn('whole')).toBe(before);
     },
     testMs,
   );
@@ -153,18 +118,18 @@ describe('a sync', () => {
         metadata: { name: 'child', namespace: 'argocd', annotations: { 'argocd.argoproj.io/sync-wave': '0' } },
         spec: {
           project: 'default',
-          source: { repoURL: `file://${world.folder}/absent`, path: '.', targetRevision: 'main' },
+          source: { repoURL: `file://${at.folder}/absent`, path: '.', targetRevision: 'main' },
           destination: { server: 'https://kubernetes.default.svc', namespace: 'child' },
         },
       };
       const later = config('later', '1', { 'argocd.argoproj.io/sync-wave': '1' });
-      const app = await create(
+      const app = await at.create(
         'parent',
         { 'child.json': JSON.stringify(child), 'later.yaml': later },
         { syncPolicy: {} },
       );
       await hub.api.create('/api/v1/namespaces', { metadata: { name: 'parent' } });
-      const ended = app.sync({}, within);
+      const ended = app.sync({}, at.within);
       const path = app.path.replace('parent', 'child');
       await eventually(async () => expect(await hub.api.get(path)).toBeDefined(), limitMs);
       await hub.api.delete(path);
@@ -180,13 +145,14 @@ describe('a sync', () => {
       const options = '{ argocd.argoproj.io/sync-options: SkipDryRunOnMissingResource=true }';
       const widget = `apiVersion: ${group}/v1\nkind: Widget\nmetadata: { name: one, annotations: ${options} }\nspec: { size: 1 }\n`;
       const retry = { limit: -1, backoff: { duration: '1s', factor: 1 } };
-      const app = await create('operator', { 'a.yaml': widget }, { syncPolicy: { ...automated, retry } });
+      const app = await at.create('operator', { 'a.yaml': widget }, { syncPolicy: { ...automated, retry } });
       await eventually(async () => {
         const { status } = await app.read();
-        if ((status?.operationState?.message ?? '') === '') throw new Error(`${JSON.stringify(status)}\n${tail()}`);
+        if ((status?.operationState?.message ?? '') === '')
+          throw new Error(`${JSON.stringify(status)}\n${at.within.tail()}`);
       }, limitMs);
       await hub.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', widgetCrd(group));
-      await good(app);
+      await app.isGood(undefined, at.within);
     },
     testMs,
   );
@@ -202,11 +168,11 @@ describe('a sync', () => {
       const wide = JSON.stringify({ ...widgetCrd('wide.example.com'), spec });
       const object = 'apiVersion: wide.example.com/v1\nkind: Widget\nmetadata: { name: one }\nspec: { size: 1 }\n';
       const apps = [
-        await create('many', Object.fromEntries(many) as Record<string, string>),
-        await create('wide', { 'crd.json': wide, 'object.yaml': object }),
+        await at.create('many', Object.fromEntries(many) as Record<string, string>),
+        await at.create('wide', { 'crd.json': wide, 'object.yaml': object }),
       ];
-      for (const app of apps) await good(app);
-      expect(apps.map(({ name }) => operations.of(name))).toEqual([['Succeeded'], ['Succeeded']]);
+      for (const app of apps) await app.isGood(undefined, at.within);
+      expect(apps.map(({ name }) => at.operations.of(name))).toEqual([['Succeeded'], ['Succeeded']]);
     },
     testMs,
   );
@@ -215,14 +181,14 @@ describe('a sync', () => {
     'that was terminated can be started again (4811)',
     async () => {
       const files = { 'a.yaml': config('settings'), 'hook.yaml': endlessHook };
-      const app = await create('again', files, { syncPolicy: {} });
+      const app = await at.create('again', files, { syncPolicy: {} });
       const options = { syncOptions: ['CreateNamespace=true'] };
-      const first = app.sync(options, within);
+      const first = app.sync(options, at.within);
       await eventually(async () => expect((await app.read()).status?.operationState?.phase).toBe('Running'), limitMs);
       await hub.api.patch(app.path, { status: { operationState: { phase: 'Terminating' } } });
       expect((await first).message).toMatch(/^Operation terminated/);
       app.git.commit({ 'hook.yaml': null });
-      const { phase, message } = await app.sync(options, within);
+      const { phase, message } = await app.sync(options, at.within);
       expect([phase, message]).toEqual(['Succeeded', expect.stringContaining('successfully synced')]);
     },
     testMs,
@@ -232,16 +198,16 @@ describe('a sync', () => {
     'whose PreSync Job is deleted as soon as it has ended succeeds (4979)',
     async () => {
       const files = { 'a.yaml': config('settings'), 'hook.yaml': hookJob('before', hook('PreSync')) };
-      const app = await create('short', files);
+      const app = await at.create('short', files);
       const path = '/apis/batch/v1/namespaces/short/jobs/before';
       await eventually(async () => {
         const job = await hub.api.get<{ status?: { succeeded?: number } }>(path);
         if (job?.status?.succeeded !== 1 && (await app.read()).status?.sync?.status !== 'Synced')
-          throw new Error(`the Job has not ended\n${tail()}`);
+          throw new Error(`the Job has not ended\n${at.within.tail()}`);
       }, limitMs);
       await hub.api.delete(path).catch(() => undefined);
-      await good(app);
-      expect(operations.of('short')).toEqual(['Succeeded']);
+      await app.isGood(undefined, at.within);
+      expect(at.operations.of('short')).toEqual(['Succeeded']);
     },
     testMs,
   );

@@ -4,7 +4,7 @@ import type { Application, KubeObject } from '#model';
 import { hasCanary, hasSyncOption, isHook, trackedBy, valuesOf } from './content.ts';
 import { nameOf } from './servers/git.ts';
 import { managedKeyOf, treeKeyOf } from './servers/redis.ts';
-import { graceMs } from './replica.ts';
+import { graceMs, hubUrl } from './replica.ts';
 import type { World } from './world.ts';
 
 const answerMs = 1000;
@@ -55,6 +55,8 @@ function unfinishedFleet(world: World): string | undefined {
   if (missing.length > 0) return `replica ${missing.join()} is missing`;
   const frozen = world.alive().find(({ clock }) => clock.machine.isStopped());
   if (frozen !== undefined) return `${frozen.name} is frozen`;
+  if (world.network.lateRequests > 0) return 'a request that failed is still to be carried out';
+  if (world.network.hasSilentWatch(hubUrl)) return 'a watch of the hub is silent, and its replica does not know';
   const known = world
     .alive()
     .flatMap(({ controller }) => [...controller.report.owned()].map((key) => key.replace(/^argocd\//, '')));

@@ -89,7 +89,8 @@ export class JournalRules {
       this.#world.break(`${process.name} writes a secret value to the hub: ${request.path} ${request.body ?? ''}`);
     if (server.url !== hubUrl && isWrite(served)) this.#clusterRequest(served);
     if (target.kind?.resource === 'applications' && isWrite(served)) {
-      if (!isStale(served)) this.appWrites.push(target.name ?? '');
+      // A version that the server refuses changes nothing.
+      if (served.answer.status !== 409) this.appWrites.push(target.name ?? '');
       this.#world.note(`${process.name} ${request.method} ${target.name ?? ''} ${request.body ?? ''}`);
     }
     for (const change of changes) {
@@ -330,14 +331,6 @@ export class JournalRules {
 function isWrite({ target: { verb, kind, query } }: ServedRequest): boolean {
   const isRead = verb === 'get' || verb === 'list' || verb === 'watch';
   return kind !== undefined && !isRead && !query.has('dryRun');
-}
-
-/**
- * Sent long before, or refused because the view of its process is old: a silent watch hides a new
- * version and a deletion.
- */
-function isStale({ isLate, answer }: ServedRequest): boolean {
-  return isLate || answer.status === 409 || answer.status === 404;
 }
 
 /** The values that held at some moment since then. */

@@ -25,6 +25,8 @@
  * A real API server alone makes no pods ready, collects no garbage, creates no default
  * ServiceAccounts and cannot finish the deletion of namespaces. The double does:
  *   const double = await startDouble(managed.access); await double.stop();
+ * With the real controllers of deletion, it runs the workloads only:
+ *   await managed.startLifecycle(); await startDouble(managed.access, { collects: false });
  *
  * Tools: runTool / mustRun(name, args, { input, cwd, env }), toolPath(name), toolsPath() (a PATH).
  * Everything is on 127.0.0.1 and in one temporary folder. The reaper cleans up after a killed run.

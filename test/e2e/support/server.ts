@@ -34,6 +34,7 @@ export class Server {
   readonly #etcdUrl: string;
   readonly #peerUrl: string;
   readonly #apiserver: ServerProcess;
+  #manager: ServerProcess | undefined;
   #files = 0;
 
   private constructor(parts: {
@@ -94,6 +95,20 @@ export class Server {
       const logs = `--- etcd\n${this.#etcd.tail()}\n--- kube-apiserver\n${this.#apiserver.tail()}`;
       throw new Error(`the API server ${this.name} does not come up: ${String(error)}\n${logs}`, { cause: error });
     }
+  }
+
+  /**
+   * Starts the controllers of a real kube-controller-manager that collect garbage, empty namespaces
+   * and delete Jobs by their time to live. They stop with the server.
+   */
+  async startLifecycle(): Promise<void> {
+    const args = lifecycleArgs(this.#folder, this.kubeconfig);
+    this.#manager = new ServerProcess(toolPath('kube-controller-manager'), args, join(this.#folder, 'manager.log'));
+    this.#manager.start();
+    await eventually(async () => {
+      const account = await this.api.get('/api/v1/namespaces/default/serviceaccounts/default');
+      if (account === undefined) throw new Error(`the controllers do not come up: ${this.#manager?.tail() ?? ''}`);
+    }, startLimitMs);
   }
 
   pid(part: ServerPart): number | undefined {
@@ -231,6 +246,7 @@ export class Server {
 
   async close(): Promise<void> {
     await this.api.close();
+    await this.#manager?.stop();
     await this.#apiserver.stop();
     await this.#etcd.stop();
   }
@@ -260,6 +276,19 @@ function etcdArgs(folder: string, url: string, peer: string): string[] {
     `--initial-cluster=default=${peer}`,
     // Only a power failure could lose data without fsync; a killed process loses none.
     '--unsafe-no-fsync',
+  ];
+}
+
+function lifecycleArgs(folder: string, kubeconfig: string): string[] {
+  const controllers = ['garbage-collector', 'namespace', 'serviceaccount', 'root-ca-certificate-publisher'];
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${[...controllers, 'ttl-after-finished'].map((name) => `${name}-controller`).join()}`,
+    `--root-ca-file=${join(folder, 'ca.crt')}`,
+    '--leader-elect=false',
+    '--secure-port=0',
+    '--kube-api-qps=200',
+    '--kube-api-burst=400',
   ];
 }
 

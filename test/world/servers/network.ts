@@ -20,8 +20,6 @@ export interface ServedRequest {
   readonly target: RequestTarget;
   readonly request: HttpRequest;
   readonly answer: ServerAnswer;
-  /** It was carried out after its process had seen it fail. */
-  readonly isLate: boolean;
   readonly changes: readonly StoreEvent[];
 }
 
@@ -55,6 +53,8 @@ export class WorldNetwork {
   readonly #cuts = new Map<string, number>();
   readonly #downUntil = new Map<string, number>();
   armed: ArmedFault[] = [];
+  /** Requests that their processes saw fail, and that are carried out later. */
+  lateRequests = 0;
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
@@ -69,6 +69,11 @@ export class WorldNetwork {
   openOf(process: NetworkProcess): number {
     const watches = [...this.#watches].filter((watch) => watch.process === process).length;
     return watches + (this.#open.get(process) ?? 0);
+  }
+
+  /** Whether a watch of a server is silent, and its client does not know it yet. */
+  hasSilentWatch(url: string): boolean {
+    return [...this.#watches].some((watch) => watch.url === url && watch.isSilent);
   }
 
   /** Connections of a process that it has not closed. */
@@ -203,7 +208,11 @@ export class WorldNetwork {
       }
       if (fault?.is === 'reset, committed late') {
         this.#after(() => settle(lost(server.url, 'connection reset')));
-        this.#after(() => void this.#respond(journey, true), fault.ms);
+        this.lateRequests += 1;
+        this.#after(() => {
+          this.lateRequests -= 1;
+          this.#respond(journey);
+        }, fault.ms);
         return;
       }
       const response = this.#respond(journey);
@@ -226,7 +235,7 @@ export class WorldNetwork {
     }, actsInMs);
   }
 
-  #respond(journey: Journey, isLate = false): HttpResponse {
+  #respond(journey: Journey): HttpResponse {
     const { server, request, target, fault } = journey;
     if (fault?.is === 'status') {
       const answer = failure(fault.code, '', `the test answers ${fault.code}`);
@@ -237,8 +246,8 @@ export class WorldNetwork {
       return this.#response(failure(422, 'Invalid', `Invalid value: ${request.body ?? ''}: must be something else`));
     if (target.verb === 'watch') return this.#openWatch(journey);
     if (fault?.is === 'overtaken') markAsKept(journey);
-    const answer = this.#act(journey, isLate);
-    if (fault?.is === 'duplicated') this.#act(journey, isLate);
+    const answer = this.#act(journey);
+    if (fault?.is === 'duplicated') this.#act(journey);
     if (fault?.is === 'not JSON') return { ...this.#response(answer), status: 200, body: bodyOf('<html>hello</html>') };
     if (fault?.is === 'truncated') {
       const text = JSON.stringify(answer.body);
@@ -250,12 +259,12 @@ export class WorldNetwork {
     return this.#response(answer);
   }
 
-  #act({ process, server, request, target }: Journey, isLate: boolean): ServerAnswer {
+  #act({ process, server, request, target }: Journey): ServerAnswer {
     const before = server.store.version;
     const { method, path, body } = request;
     const answer = server.answer({ method, path, body, accept: String(request.headers['accept'] ?? '') });
     const changes = server.store.since(before);
-    this.#deps.onServed({ at: this.#deps.time.now, process, server, target, request, answer, isLate, changes });
+    this.#deps.onServed({ at: this.#deps.time.now, process, server, target, request, answer, changes });
     return answer;
   }
 

@@ -38,6 +38,10 @@ export class OpenWatch {
     this.target = deps.target;
   }
 
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
   event({ type, object, version }: StoreEvent): void {
     const stamped = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
     const line = lineOf(type, stamped);

@@ -23,10 +23,11 @@ export interface ClusterDouble {
  * Starts the double for one server and resolves when it watches every kind. It needs administrator
  * access, survives restarts of the server, and watches kinds that are added later.
  * @param delayMs how long a pod takes to start
+ * @param collects false: a real kube-controller-manager collects garbage and ends namespaces
  */
 export async function startDouble(
   access: ApiAccess,
-  { delayMs = 50 }: { readonly delayMs?: number } = {},
+  { delayMs = 50, collects = true }: { readonly delayMs?: number; readonly collects?: boolean } = {},
 ): Promise<ClusterDouble> {
   const api = new ApiClient(access);
   const bridge = new HttpBridge(access);
@@ -34,7 +35,7 @@ export async function startDouble(
   const store = new RemoteStore(api, bridge, stop.signal);
   await store.discover();
   const workloads = startWorkloads({ store, clock: systemClock, random: systemRandom, delayMs });
-  const surroundings = new LifecycleDouble(store, access.ca ?? '');
+  const surroundings = new LifecycleDouble(store, access.ca ?? '', collects);
   store.subscribe((event) => surroundings.hear(event));
   store.replay((event) => surroundings.hear(event));
   surroundings.start();
@@ -63,15 +64,17 @@ interface CrdSummary {
 class LifecycleDouble {
   readonly #store: RemoteStore;
   readonly #ca: string;
+  readonly #collects: boolean;
   readonly #collector: GarbageCollectorDouble;
   readonly #queue: StoreEvent[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopped = false;
   #scheduled = false;
 
-  constructor(store: RemoteStore, ca: string) {
+  constructor(store: RemoteStore, ca: string, collects: boolean) {
     this.#store = store;
     this.#ca = ca;
+    this.#collects = collects;
     this.#collector = new GarbageCollectorDouble(store);
   }
 
@@ -81,10 +84,7 @@ class LifecycleDouble {
    */
   start(): void {
     const look = (): void => {
-      for (const namespace of this.#store.list('', 'Namespace')) {
-        if (namespace.metadata.deletionTimestamp !== undefined) reconcileNamespace(this.#store, namespace, this.#ca);
-      }
-      this.#collector.retry();
+      if (this.#collects) this.#collectAgain();
       if (this.#isKindMissing()) void this.#rediscover();
       if (!this.#stopped) this.#later(500, look);
     };
@@ -109,13 +109,24 @@ class LifecycleDouble {
 
   #react(event: StoreEvent): void {
     const { object, type } = event;
-    this.#collector.hear(event);
-    if (object.kind === 'Namespace' && type !== 'DELETED') reconcileNamespace(this.#store, object, this.#ca);
+    if (this.#collects) this.#collect(event);
     if (object.kind === 'Pod' && type !== 'DELETED') this.#endPod(object);
     if (type !== 'DELETED' && object.metadata.deletionTimestamp !== undefined) this.#unprotect(object);
-    if (object.kind === 'ServiceAccount' && type === 'DELETED') this.#refurnish(object);
     if (object.kind === 'CustomResourceDefinition')
       for (const ms of [0, 300, 1500]) this.#later(ms, () => void this.#rediscover());
+  }
+
+  #collectAgain(): void {
+    for (const namespace of this.#store.list('', 'Namespace'))
+      if (namespace.metadata.deletionTimestamp !== undefined) reconcileNamespace(this.#store, namespace, this.#ca);
+    this.#collector.retry();
+  }
+
+  #collect(event: StoreEvent): void {
+    const { object, type } = event;
+    this.#collector.hear(event);
+    if (object.kind === 'Namespace' && type !== 'DELETED') reconcileNamespace(this.#store, object, this.#ca);
+    if (object.kind === 'ServiceAccount' && type === 'DELETED') this.#refurnish(object);
   }
 
   /** Removes the protection finalizer of claims and volumes: no pod uses them any more. */
