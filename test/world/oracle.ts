@@ -73,6 +73,9 @@ function wrongWith(world: World, name: string): string | undefined {
   const state = status?.operationState;
   if (state !== undefined && !isCompleted(state.phase)) return `its operation is ${state.phase}`;
   if (metadata.annotations?.['argocd.argoproj.io/refresh'] !== undefined) return 'a refresh was not answered';
+  // After a clock was set back, this lasts until it has caught up.
+  if (Date.parse(status?.reconciledAt ?? '') < Date.parse(state?.finishedAt ?? ''))
+    return 'its comparison is dated before the end of its operation';
   if (status?.health?.status === 'Progressing') return 'its claims are not bound yet';
   const differences = differencesOf(world, name);
   const isSynced = status?.sync?.status === 'Synced';
