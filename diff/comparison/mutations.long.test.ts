@@ -175,7 +175,8 @@ function isOverruled(key: string, mode: ApplyMode, path: string): boolean {
       'stringData none in Git, one in the cluster',
     ].includes(path);
   // The API server allocates what an empty list leaves open.
-  if (key === 'v1 Service' && /^spec[.](?:clusterIPs|ipFamilies)(?:[.]0 removed from| none in) Git/.test(path)) return true;
+  if (key === 'v1 Service' && /^spec[.](?:clusterIPs|ipFamilies)(?:[.]0 removed from| none in) Git/.test(path))
+    return true;
   const inClaim = key === 'apps/v1 StatefulSet' && mode === 'client' && path.startsWith('spec.volumeClaimTemplates.0.');
   return inClaim && /(?:labels|annotations|limits|requests|matchLabels) (?:one more|none in Git)/.test(path);
 }
