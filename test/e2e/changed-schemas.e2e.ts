@@ -114,22 +114,30 @@ async function redefine(versions: readonly object[], isObeyed: () => Promise<boo
 }
 
 describe.each(methods)('applied with %s', (method) => {
-  it('a list that became a map list loses what Git drops, and with server-side apply nothing of others', async () => {
-    const thing = await define([version('v1', true, { items: list(atomic) })]);
-    const items = (...names: readonly string[]): Manifest =>
-      thing({ items: names.map((name) => ({ name, value: name })) });
-    const one = await SyncedObject.begin(client, method, signal);
-    await one.first(method, items('a', 'b'));
-    const theirs = { spec: { items: [{ name: 'theirs', value: 'x' }] } };
-    await redefine([version('v1', true, { items: list(byName) })], async () => {
-      // With an atomic list, the items of others would replace ours, or conflict.
-      await one.patch('operator', theirs, 'apply').catch(() => undefined);
-      return JSON.stringify(one.live['spec']).includes('theirs');
-    });
-    const stored = JSON.stringify((await one.changed(items('a')))['spec']);
-    expect(stored).not.toContain('"b"');
-    if (method === 'server') expect(stored).toContain('theirs');
-  });
+  it.each([
+    ['beside items of others', true],
+    ['alone', false],
+  ])(
+    'a list that became a map list loses what Git drops, and with server-side apply nothing of others: %s',
+    async (_how, isShared) => {
+      const thing = await define([version('v1', true, { items: list(atomic) })]);
+      const items = (...names: readonly string[]): Manifest =>
+        thing({ items: names.map((name) => ({ name, value: name })) });
+      const one = await SyncedObject.begin(client, method, signal);
+      await one.first(method, items('a', 'b'));
+      const theirs = { spec: { items: [{ name: 'theirs', value: 'x' }] } };
+      await redefine([version('v1', true, { items: list(byName) })], async () => {
+        // With an atomic list, the items of others would replace ours, or conflict.
+        const stored = await one.patch('operator', theirs, 'apply', !isShared).catch(() => undefined);
+        return JSON.stringify(stored?.['spec'] ?? {}).includes('theirs');
+      });
+      // The API server forgets which items we applied; the next apply of them tells it again.
+      if (method === 'server') await one.sync(items('a', 'b'));
+      const stored = JSON.stringify((await one.changed(items('a')))['spec']);
+      expect(stored).not.toContain('"b"');
+      expect(stored.includes('theirs')).toBe(method === 'server' && isShared);
+    },
+  );
 
   it('a field that moved is set where it is now, and fields of others stay', async () => {
     const thing = await define([version('v1', true, { old: text, theirs: text })]);

@@ -58,17 +58,24 @@ export class SyncedObject {
     return found;
   }
 
-  /** A write by another client. */
-  async patch(fieldManager: string, body: JsonObject, type: 'merge' | 'strategic' | 'apply' = 'merge'): Promise<void> {
+  /** A write by another client; a dry run changes nothing. */
+  async patch(
+    fieldManager: string,
+    body: JsonObject,
+    type: 'merge' | 'strategic' | 'apply' = 'merge',
+    dryRun = false,
+  ): Promise<KubeObject> {
     const { apiVersion, kind, metadata } = this.live;
     const { name = '', namespace = '' } = metadata;
     const sent = type === 'apply' ? { apiVersion, kind, metadata: { name }, ...body } : body;
-    this.#live = await this.#client.patch(
+    const stored = await this.#client.patch(
       await this.#resource(this.live),
       { name, namespace },
       { type, body: sent as JsonObject & KubeObject },
-      { signal: this.#signal, fieldManager },
+      { signal: this.#signal, fieldManager, dryRun },
     );
+    if (!dryRun) this.#live = stored;
+    return stored;
   }
 
   /** What both comparisons say: the local one, and the server-side one. */
