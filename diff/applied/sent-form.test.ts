@@ -4,6 +4,7 @@ import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { diffObjects } from '../comparison/diff.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
+import { withLastApplied } from '../patch/last-applied.ts';
 import { managedEntry } from '../testing/managed-entry.ts';
 import { clientSideApplyPatch } from './client-side-apply.ts';
 import { serverSideTarget } from './server-side-target.ts';
@@ -96,6 +97,11 @@ describe('an empty value that the API server allocates for a Service', () => {
       expect(diffObjects(ports(null, 30_002), live, how).paths).toEqual([]);
       expect(diffObjects(ports(null, 30_003), live, how).paths).toEqual(['/spec/ports/1/nodePort']);
     }
+    // Null was in the manifest before, too.
+    const { annotations } = withLastApplied(ports(null, 30_002)).metadata;
+    const noted = { ...live, metadata: { ...live.metadata, annotations } };
+    expect(diffObjects(ports(null, 30_002), noted, rules).paths).toEqual([]);
+    expect(JSON.stringify(clientSideApplyPatch(ports(null, 30_002), noted) ?? {})).not.toContain('nodePort":null');
   });
 });
 
