@@ -134,6 +134,16 @@ describe('a custom resource whose schema has changed since we applied it', () =>
   });
 });
 
+describe('a member of one item in a keyed list of a custom resource', () => {
+  it.each([0, 1])('is removed where Git drops it, and not in another item: item %i', (at) => {
+    const own = ours({ 'f:spec': { 'f:items': { ...item('a', { 'f:note': {} }), ...item('b', { 'f:note': {} }) } } });
+    const items = ['a', 'b'].map((name) => ({ name, note: name }));
+    const wanted = items.map(({ name, note }, i) => (i === at ? { name } : { name, note }));
+    const { paths, predictedLive } = diffObjects(gadget({ items: wanted }), gadget({ items }, own), published(rules));
+    expect([paths, predictedLive?.['spec']]).toEqual([[`/spec/items/${at}/note`], { items: wanted }]);
+  });
+});
+
 describe('what the server filled in', () => {
   it('is no removal: an item of a default list', () => {
     const own = ours({ 'f:spec': { 'f:kept': {}, 'f:filled': { '.': {}, ...item('default') } } }, 'Update');
