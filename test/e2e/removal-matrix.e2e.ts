@@ -1,4 +1,4 @@
-/** @seconds 240 */
+/** @seconds 330 */
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { KubeClient } from '#kube';
