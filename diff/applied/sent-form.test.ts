@@ -98,7 +98,7 @@ describe('an empty value that the API server allocates for a Service', () => {
       expect(diffObjects(ports(null, 30_003), live, how).paths).toEqual(['/spec/ports/1/nodePort']);
     }
     // Null was in the manifest before, too.
-    const { annotations } = withLastApplied(ports(null, 30_002)).metadata;
+    const { annotations = {} } = withLastApplied(ports(null, 30_002)).metadata;
     const noted = { ...live, metadata: { ...live.metadata, annotations } };
     expect(diffObjects(ports(null, 30_002), noted, rules).paths).toEqual([]);
     expect(JSON.stringify(clientSideApplyPatch(ports(null, 30_002), noted) ?? {})).not.toContain('nodePort":null');
