@@ -100,6 +100,13 @@ describe('compareState', () => {
     ]);
   });
 
+  it('drops the managed fields of a manifest, also of hooks: no owner changes by Git', () => {
+    const managedFields = [{ manager: 'other', operation: 'Apply', apiVersion: 'v1', fieldsV1: {} }];
+    const annotations = { 'argocd.argoproj.io/hook': 'PreSync' };
+    for (const one of [a, object('ConfigMap', 'b', { annotations })])
+      expect(targetsOf({ ...one, metadata: { ...one.metadata, managedFields } })).toEqual(targetsOf(one));
+  });
+
   it('warns of an object of ours whose managed fields were trimmed, if nothing else says what we applied', () => {
     const types = (live: KubeObject, ...syncOptions: string[]): readonly string[] =>
       compareState(facts([a], [live], {}, { syncPolicy: { syncOptions } })).conditions.map(({ type }) => type);

@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { JsonObject } from '#base';
 import { foldStringData, withUniqueItems } from '#diff';
 import { gkOf, groupKindName, groupOf, jsonOf, keyOf, resourceKey, withTracking } from '#model';
@@ -79,11 +80,19 @@ function normalForm(raw: KubeObject, rules: TargetRules): NormalForm {
     known.namespaced === namespaced
   )
     return known;
-  const { object: content, repeated } = withUniqueItems(foldedSecret(raw));
+  const { object: content, repeated } = withUniqueItems(foldedSecret(withoutManagedFields(raw)));
   const object = track(inScope(content, namespaced, rules), rules);
   const form = { object, repeated, instance, destinationNamespace, tracking, namespaced };
   normalForms.set(raw, form);
   return form;
+}
+
+/**
+ * A manifest that was copied from a cluster has them. A server-side apply with them is refused
+ * (argo-cd 28585), and a patch would change what belongs to whom.
+ */
+function withoutManagedFields(raw: KubeObject): KubeObject {
+  return raw.metadata.managedFields === undefined ? raw : { ...raw, metadata: omit(raw.metadata, 'managedFields') };
 }
 
 /** The API server stores `data` only, so what follows sees and sends only that. */

@@ -16,9 +16,9 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
   },
 });
-const cases = values.cases ?? (values.real ? '3000' : '20000');
+const cases = values.cases ?? '20000';
 const args = values.real
-  ? [join(root, 'scripts', 'e2e', 'run.mjs'), 'e2e/removal.e2e', '-i', '-t', 'what Git drops']
+  ? [join(root, 'scripts', 'e2e', 'run.mjs'), 'e2e/removal-matrix.e2e', '-i']
   : [...jestProgram, '-i', '--runTestsByPath', 'test/removal/matrix.test.ts'];
 const seed = values.seed ?? process.env['DRIFTLESS_SEED'] ?? '1';
 const env = {

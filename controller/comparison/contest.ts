@@ -7,16 +7,19 @@ import { lastWriterOf } from './last-writer.ts';
 /**
  * Detects two writers that fight over one object. Pure rules; times are monotonic milliseconds.
  *
- * An entry begins with a self-heal of this process. The write is undone when a later comparison
- * finds the object different again, replaced by one with another UID, or recreated after a prune.
- * An undo counts once per own write; unless another controller of Applications did it, only within
- * a minute. Three by the same rival within 15 minutes start a contest. A deletion never counts: it
- * does not show who deleted, and recreating a missing object overwrites nobody.
+ * An entry begins with a write of this process. The write is undone when a later comparison finds
+ * the object different again, replaced by one with another UID, or recreated after a prune. Only
+ * undos of self-heal count, once per own write; unless another controller of Applications did it,
+ * only within a minute. Three by the same rival within 15 minutes start a contest. A deletion never
+ * counts: it does not show who deleted, and recreating a missing object overwrites nobody.
  *
- *               self-heal             3 undos
- *   (no entry) ──────────▶ watched ───────────▶ contested ──▶ (no entry)
- *       ▲                     │              30 minutes without an undo, or a new desired state
- *       └─────────────────────┘ 15 minutes without a write, or a new desired state
+ *              self-heal             3 undos
+ *   (no entry) ─────────▶ watched ───────────▶ contested ──▶ (no entry)
+ *       ▲                    │              30 minutes without an undo, or a new desired state
+ *       └────────────────────┘ 15 minutes without a write, or a new desired state
+ *
+ * An object that differs although it is as our write left it needs no second write: the API server
+ * keeps its fields. This contest is over as soon as the object is equal or differs elsewhere.
  */
 export type ContestMemory = ReadonlyMap<ResourceKey, ContestEntry>;
 
@@ -41,17 +44,19 @@ export interface OwnWrite {
   readonly stored: KubeObject | null;
   /** The manifest of the object; null: it has none. */
   readonly target: KubeObject | null;
-  /** Only self-heal makes new entries. */
+  /** Otherwise only the API server can be the rival. */
   readonly isSelfHeal: boolean;
 }
 
 export type Rival =
-  /** The API server stores another value than was sent. */
+  /** The API server keeps another value than was sent. */
   | { readonly kind: 'server' }
   | { readonly kind: 'application' | 'installation'; readonly name: string }
   /** Writes with our field manager and our tracking. */
   | { readonly kind: 'twin' }
-  | { readonly kind: 'manager'; readonly name: string; readonly subresource: string };
+  | { readonly kind: 'manager'; readonly name: string; readonly subresource: string }
+  /** Removes fields, which leaves no trace in managedFields. */
+  | { readonly kind: 'unrecorded' };
 
 interface Contest {
   readonly ref: ResourceRef;
@@ -73,6 +78,7 @@ export interface ContestEntry {
   readonly write: WrittenVersion;
   /** Hash of the manifest, or '' for a pruned object. */
   readonly desired: string;
+  readonly isSelfHeal: boolean;
   /** The last write was found undone. */
   readonly isUndone: boolean;
   readonly isMissing: boolean;
@@ -89,27 +95,33 @@ export interface ContestFacts {
   /** The name of the Application in tracking. */
   readonly instance: string;
   readonly tracking: TrackingSettings;
+  /** Whether automated sync repairs drift; without it, only the API server can be the rival. */
+  readonly heals: boolean;
+  /** Conditions of the last comparison, which this process may not have made. */
+  readonly conditions: readonly ApplicationCondition[];
 }
 
 export const noContests: ContestMemory = new Map();
 
 export function afterWrite(memory: ContestMemory, own: OwnWrite, at: number): ContestMemory {
   const known = memory.get(own.key);
-  if (known === undefined && (!own.isSelfHeal || memory.size >= contestRules.maxObjects)) return memory;
+  const isWatched = own.isSelfHeal || own.stored !== null;
+  if (known === undefined && (!isWatched || memory.size >= contestRules.maxObjects)) return memory;
   const { resourceVersion, generation } = own.stored?.metadata ?? {};
   const write = { at, uid: own.uid, resourceVersion, generation, isDeletion: own.stored === null };
   const desired = desiredOf(own.target);
   const kept = known?.desired === desired ? known : undefined;
   const { undos = [], rival, contest } = kept ?? {};
-  const entry = { write, desired, isUndone: false, isMissing: false, undos, rival, contest };
+  const isSelfHeal = own.isSelfHeal || kept?.isSelfHeal === true;
+  const entry = { write, desired, isSelfHeal, isUndone: false, isMissing: false, undos, rival, contest };
   return new Map(memory).set(own.key, entry);
 }
 
 /** Judges each entry by a comparison. Call it for successful comparisons only. */
 export function afterComparison(memory: ContestMemory, facts: ContestFacts): ContestMemory {
-  if (memory.size === 0) return memory;
+  const next = new Map<ResourceKey, ContestEntry>(reportedContests(memory, facts));
+  if (memory.size === 0) return next;
   const pairs = new Map(facts.pairs.filter(({ key }) => memory.has(key)).map((pair) => [pair.key, pair]));
-  const next = new Map<ResourceKey, ContestEntry>();
   for (const [key, entry] of memory) {
     const judged = judge(entry, pairs.get(key), facts);
     if (judged !== undefined && !isOver(judged, facts.at)) next.set(key, judged);
@@ -117,12 +129,60 @@ export function afterComparison(memory: ContestMemory, facts: ContestFacts): Con
   return next;
 }
 
+/**
+ * Objects that the API server keeps different, by the conditions: the process may have restarted,
+ * or another replica may have written them.
+ */
+function* reportedContests(
+  memory: ContestMemory,
+  { pairs, conditions, at }: ContestFacts,
+): Generator<readonly [ResourceKey, ContestEntry]> {
+  const texts = new Set(conditions.flatMap(({ type, message }) => (type === conditionType ? [message] : [])));
+  if (texts.size === 0) return;
+  for (const { key, live, target, diff, hook, own } of pairs) {
+    if (memory.has(key) || live === null || target === null || !diff.modified || hook || !own) continue;
+    const contest = serverContest(live, diff.paths, at);
+    if (!texts.has(describe(contest, false))) continue;
+    const { uid = '', resourceVersion, generation } = live.metadata;
+    const write = { at, uid, resourceVersion, generation, isDeletion: false };
+    const rest = { isSelfHeal: false, isUndone: true, isMissing: false, undos: [], rival: contest.rival };
+    yield [key, { write, desired: desiredOf(target), ...rest, contest }];
+  }
+}
+
 /** Undefined: the desired state changed, or the object is not ours any more. */
 function judge(entry: ContestEntry, pair: ManagedPair | undefined, facts: ContestFacts): ContestEntry | undefined {
   const { write } = entry;
   if (pair === undefined) return write.isDeletion ? { ...entry, isMissing: true } : undefined;
   if (pair.unread === true || write.at > facts.at) return entry;
+  if (!entry.isSelfHeal && !pair.diff.modified) return undefined;
   if (pair.hook || !pair.own || desiredOf(pair.target) !== entry.desired) return undefined;
+  const kept = keptByServer(entry, pair, facts.at);
+  if (kept !== undefined || !facts.heals || !entry.isSelfHeal) return kept;
+  return judgeHealed(entry.contest?.rival.kind === 'server' ? { ...entry, contest: undefined } : entry, pair, facts);
+}
+
+function keptByServer(entry: ContestEntry, { live, diff }: ManagedPair, at: number): ContestEntry | undefined {
+  if (live === null || !diff.modified || !isKeptByServer(entry, live, diff.paths)) return undefined;
+  return { ...entry, isMissing: false, isUndone: true, contest: serverContest(live, diff.paths, at) };
+}
+
+/** Whether the object is as our write left it, or still differs where it was found to be. */
+function isKeptByServer({ write, contest }: ContestEntry, live: KubeObject, paths: readonly string[]): boolean {
+  const { uid, resourceVersion } = live.metadata;
+  if (write.isDeletion || uid !== write.uid) return false;
+  if (contest?.rival.kind === 'server' && contest.paths.join() === paths.join()) return true;
+  if (resourceVersion !== undefined && resourceVersion === write.resourceVersion) return true;
+  const isInSpec = paths.length > 0 && paths.every((path) => path.startsWith('/spec'));
+  return isInSpec && isSpecAsWritten(write, live);
+}
+
+function serverContest(live: KubeObject, paths: readonly string[], undoneAt: number): Contest {
+  return { ref: refOf(live), rival: { kind: 'server' }, paths, undoneAt };
+}
+
+function judgeHealed(entry: ContestEntry, pair: ManagedPair, facts: ContestFacts): ContestEntry | undefined {
+  const { write } = entry;
   if (pair.live === null) return { ...entry, isMissing: true };
   const present = { ...entry, isMissing: false };
   return isUndoneBy(write, pair) ? undone(present, { ...pair, live: pair.live }, facts) : present;
@@ -154,7 +214,7 @@ function isFastEnough(rival: Rival, afterMs: number): boolean {
 
 /** Another controller of Applications, and not a person, an autoscaler or a webhook. */
 function isController({ kind }: Rival): boolean {
-  return kind !== 'manager' && kind !== 'server';
+  return kind !== 'manager' && kind !== 'unrecorded' && kind !== 'server';
 }
 
 function isSame(a: Rival, b: Rival | undefined): boolean {
@@ -176,17 +236,12 @@ function rivalOf({ write }: ContestEntry, { live, diff }: LivePair, facts: Conte
   const writer = lastWriterOf(live, diff.paths);
   if (writer !== undefined && writer.manager !== fieldManager)
     return { kind: 'manager', name: writer.manager, subresource: writer.subresource };
-  if (isAsWritten(write, live)) return { kind: 'server' };
+  if (isSpecAsWritten(write, live)) return { kind: 'unrecorded' };
   return writer !== undefined || write.isDeletion ? { kind: 'twin' } : undefined;
 }
 
-/** Whether the spec has not been written since our write. */
-function isAsWritten({ uid, resourceVersion, generation }: WrittenVersion, { metadata }: KubeObject): boolean {
-  if (uid !== metadata.uid) return false;
-  return (
-    (resourceVersion !== undefined && resourceVersion === metadata.resourceVersion) ||
-    (generation !== undefined && generation === metadata.generation)
-  );
+function isSpecAsWritten({ uid, generation }: WrittenVersion, { metadata }: KubeObject): boolean {
+  return uid === metadata.uid && generation !== undefined && generation === metadata.generation;
 }
 
 /** Another Application or installation that the tracking of the object names. */
@@ -223,6 +278,7 @@ export function contestRivals(memory: ContestMemory): ReadonlyMap<ResourceKey, s
   );
 }
 
+const conditionType = 'ContestedResourceWarning';
 const maxShownContests = 5;
 const maxShownPaths = 3;
 
@@ -235,7 +291,7 @@ export function contestConditions(memory: ContestMemory): readonly ApplicationCo
   const texts = sorted.slice(0, maxShownContests).map(({ text }) => text);
   const more = sorted.length - texts.length;
   if (more > 0) texts.push(`Another controller also undoes the changes of ${more} more objects of this Application`);
-  return texts.map((message) => ({ type: 'ContestedResourceWarning', message }));
+  return texts.map((message) => ({ type: conditionType, message }));
 }
 
 function describe({ ref, rival, paths }: Contest, isDeletion: boolean): string {
@@ -245,13 +301,15 @@ function describe({ ref, rival, paths }: Contest, isDeletion: boolean): string {
   const deed = isDeletion
     ? 'recreates it each time it is pruned'
     : rival.kind === 'server'
-      ? `stores ${fields} with another value than the manifest has`
+      ? `keeps ${fields} different from the manifest`
       : `changes ${fields} each time it is restored`;
-  const effect = isController(rival) ? pauseText(isDeletion) : 'Automated sync goes on, with its backoff';
+  const effect = effectOf(rival, isDeletion);
   return `${what}: ${nameOf(rival)} ${deed}. ${effect}. ${adviceFor(rival, paths)}`;
 }
 
-function pauseText(isDeletion: boolean): string {
+function effectOf(rival: Rival, isDeletion: boolean): string {
+  if (rival.kind === 'server') return 'The last sync has not changed that';
+  if (!isController(rival)) return 'Automated sync goes on, with its backoff';
   return isDeletion
     ? 'Automated sync no longer prunes it; a manual sync does'
     : `Self-heal of this object waits ${contestRules.pauseMs / 60_000} minutes between attempts`;
@@ -260,13 +318,15 @@ function pauseText(isDeletion: boolean): string {
 function nameOf(rival: Rival): string {
   switch (rival.kind) {
     case 'server':
-      return 'the API server (a mutating webhook, for example)';
+      return 'the API server (a default, a mutating webhook or a field of another manager)';
     case 'application':
       return `Application ${rival.name}`;
     case 'installation':
       return rival.name === '' ? 'an installation without installationID' : `installation ${rival.name}`;
     case 'twin':
       return `another controller that writes as ${fieldManager} for an Application of the same name`;
+    case 'unrecorded':
+      return 'a writer that managedFields do not name';
     case 'manager':
       return `field manager ${rival.name}${rival.subresource === '' ? '' : ` (${rival.subresource})`}`;
   }
@@ -282,6 +342,7 @@ function adviceFor(rival: Rival, paths: readonly string[]): string {
       return 'Remove the object from one of the two installations';
     case 'twin':
       return 'Set a different installationID in argocd-cm of each installation, or rename or delete one of the Applications';
+    case 'unrecorded':
     case 'manager':
       return paths.includes('/spec/replicas')
         ? 'If an autoscaler sets the replicas, remove them from Git, or add /spec/replicas to ignoreDifferences'

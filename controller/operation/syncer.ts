@@ -245,7 +245,7 @@ export class Syncer {
       loan: context.loan,
     };
     return respectingWriter(
-      this.#recorded(key, operation, comparison, this.writer(bound, cluster, as)),
+      this.#recorded(key, operation, { ...comparison, differing: as.differing }, this.writer(bound, cluster, as)),
       comparison.pairs,
       hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
         ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
@@ -258,13 +258,14 @@ export class Syncer {
   #recorded(
     key: AppKey,
     { sync, initiatedBy }: OperationState['operation'],
-    { pairs }: Comparison,
+    { pairs, differing }: Pick<Comparison, 'pairs'> & { readonly differing: ReadonlySet<ResourceKey> },
     writer: ClusterWriter,
   ): ClusterWriter {
     if (sync?.dryRun === true) return writer;
     const isSelfHeal = initiatedBy?.automated === true && sync?.autoHealAttemptsCount !== undefined;
     const memory = this.#deps.memories.of(key);
     return recordingWriter(writer, pairs, (write) => {
+      if (!isSelfHeal && !differing.has(write.key) && memory.contests?.has(write.key) !== true) return;
       const at = this.#deps.clock.monotonic();
       memory.contests = afterWrite(memory.contests ?? noContests, { ...write, isSelfHeal }, at);
     });

@@ -6,8 +6,8 @@ import type { ContestMemory } from '../comparison/contest.ts';
 import type { RefreshPass } from './pass.ts';
 
 /**
- * Updates and returns the memory of contested objects. Without self-heal there is no
- * fight, and nothing is remembered.
+ * Updates and returns the memory of contested objects. Without self-heal there is no fight, but the
+ * API server may still keep what a sync has sent.
  */
 export function noteContests(
   { memory, before, key, startedAt: at }: RefreshPass,
@@ -16,8 +16,9 @@ export function noteContests(
 ): ContestMemory {
   const { contests = noContests } = memory;
   const heals = isAutomated(before.spec) && before.spec.syncPolicy?.automated?.selfHeal === true;
-  const facts = { pairs: comparison.pairs, at, instance: instanceName(key, namespace), tracking };
-  const next = !heals ? noContests : comparison.failed ? contests : afterComparison(contests, facts);
+  const of = { instance: instanceName(key, namespace), tracking, heals };
+  const facts = { pairs: comparison.pairs, at, ...of, conditions: before.status?.conditions ?? [] };
+  const next = comparison.failed ? contests : afterComparison(contests, facts);
   if (next.size > 0) memory.contests = next;
   else delete memory.contests;
   return next;

@@ -5,8 +5,9 @@ import type { CompareFacts, Comparison } from '#compare';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import type { LiveCluster, LiveSchemas } from '#live';
 import { asApplication, defaultSettings, keyOf } from '#model';
-import type { AppKey, Application, KubeObject } from '#model';
+import type { AppKey, Application, ApplicationCondition, KubeObject } from '#model';
 import { SlotLoan } from '#queues';
+import { afterComparison, afterWrite, contestConditions, noContests } from '../comparison/contest.ts';
 import { DryRuns } from '../comparison/server-side-diff.ts';
 import { GuardedWriter } from '../write/writer.ts';
 import { WriteSlots } from '../write/write-slots.ts';
@@ -68,14 +69,12 @@ export class ObjectSync {
 
   /** The manifest as an Application deploys it. */
   target(manifest: KubeObject): KubeObject {
-    const { targets } = normalizeTargets([manifest], {
-      instance: 'matrix',
-      destinationNamespace: '',
-      tracking: defaultSettings.tracking,
-      isNamespaced: () => undefined,
-      isExcluded: () => false,
-    });
-    return targets[0] ?? manifest;
+    return normalized(manifest).targets[0] ?? manifest;
+  }
+
+  /** What a comparison warns of in the manifest itself. */
+  warnings(manifest: KubeObject): readonly ApplicationCondition[] {
+    return normalized(manifest).conditions;
   }
 
   async compare(
@@ -104,6 +103,17 @@ export class ObjectSync {
     return (await this.#writer.apply(target, live, how, this.#deps.signal)).object;
   }
 
+  /** The conditions of a comparison right after a sync that stored the object. */
+  conditionsAfter({ pairs }: Comparison, stored: KubeObject): readonly ApplicationCondition[] {
+    const { tracking } = defaultSettings;
+    const written = pairs.reduce((memory, { key, target }) => {
+      const own = { key, uid: stored.metadata.uid ?? '', stored, target, isSelfHeal: false };
+      return afterWrite(memory, own, 0);
+    }, noContests);
+    const facts = { pairs, at: 1, instance: 'matrix', tracking, heals: false, conditions: [] };
+    return contestConditions(afterComparison(written, facts));
+  }
+
   #facts(app: Application, target: KubeObject, live: KubeObject): CompareFacts {
     const { schemas } = this.#deps;
     return {
@@ -128,6 +138,16 @@ export class ObjectSync {
       ...(schemas === undefined ? {} : { schemas }),
     };
   }
+}
+
+function normalized(manifest: KubeObject): ReturnType<typeof normalizeTargets> {
+  return normalizeTargets([manifest], {
+    instance: 'matrix',
+    destinationNamespace: '',
+    tracking: defaultSettings.tracking,
+    isNamespaced: () => undefined,
+    isExcluded: () => false,
+  });
 }
 
 function applicationOf(method: SyncMethod): Application {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { managedEntry } from '../testing/managed-entry.ts';
-import { adoptFields, clientSideManagers } from './adopt.ts';
+import { adoptFields, clientSideManagers, lacksManagedFields } from './adopt.ts';
 
 const kubectl = 'kubectl-client-side-apply';
 const ours = 'argocd-controller';
@@ -98,6 +98,22 @@ describe('adoptFields and clientSideManagers', () => {
     expect(adoptFields(stored(text), [])).toBeUndefined();
     expect(after(stored('{'))).toBeUndefined();
     expect(after(stored(text.replace('"a"', '"b"')))).toBeUndefined();
+  });
+
+  it('moves what we applied as stringData of a Secret to data, where it is stored', () => {
+    const secret = (...managedFields: object[]): KubeObject => ({ ...object(...managedFields), kind: 'Secret' });
+    const written = { 'f:stringData': { 'f:a': {} }, 'f:data': { 'f:b': {} } };
+    const moved = [managedEntry(ours, 'Apply', { 'f:data': { 'f:b': {}, 'f:a': {} } })];
+    expect(after(secret(managedEntry(ours, 'Apply', written)))).toEqual(moved);
+    expect(after(secret(managedEntry(kubectl, 'Update', written)))).toEqual(moved);
+    expect(after(object(managedEntry(ours, 'Apply', written)))).toBeUndefined();
+  });
+
+  it('needs a published schema only for a custom resource without managed fields', () => {
+    const custom = (...managedFields: object[]): KubeObject => ({ ...object(...managedFields), apiVersion: 'x.io/v1' });
+    expect([custom(), custom(managedEntry(kubectl, 'Update', data('a'))), object()].map(lacksManagedFields)).toEqual([
+      ...[true, false, false],
+    ]);
   });
 
   it('never takes over before-first-apply, which owns what others set', () => {

@@ -119,6 +119,17 @@ describe('what we created or replaced before', () => {
     expect(diffObjects(config({ a: '1' }), helm, { ...rules, replace: true }).modified).toBe(false);
   });
 
+  it('is also what kubectl applied and we replaced since: that write owns only what it changed', () => {
+    const kubectl = managedEntry('kubectl-client-side-apply', 'Update', keys('a', 'b'));
+    const scaled = managedEntry('kubectl-client-side-apply', 'Update', keys('b'), { subresource: 'status' });
+    for (const how of [rules, { ...rules, replace: true }]) {
+      expect(diffObjects(config({ a: '1' }), config({ a: '1', b: '2' }, kubectl), how).paths).toEqual(['/data/b']);
+      expect(diffObjects(config({ a: '1' }), config({ a: '1', b: '2' }, scaled), how).modified).toBe(false);
+      const helm = managedEntry('helm', 'Update', keys('b'));
+      expect(diffObjects(config({ a: '1' }), config({ a: '1', b: '2' }, kubectl, helm), how).modified).toBe(false);
+    }
+  });
+
   it('does not remove the defaults that the server added', () => {
     const stored = { containers: [app], restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'x' };
     const fields = podFields({
@@ -164,6 +175,7 @@ describe('a last-applied annotation that does not count', () => {
     ['is cut off', manifest({}).slice(0, -20), 'is not a JSON object'],
     ['is of another object', manifest({ metadata: { name: 'other' } }), 'is of ConfigMap/other'],
     ['is of another kind', manifest({ kind: 'Secret' }), 'is of Secret/a'],
+    ['is of another namespace', manifest({ metadata: { name: 'a', namespace: 'other' } }), 'is of ConfigMap/a'],
     ['is of another group', manifest({ apiVersion: 'x.io/v1' }), 'is of ConfigMap/a'],
   ])('removes nothing when it %s, and is named', (_what, text, lastAppliedFault) => {
     const live = noted(text);
@@ -290,6 +302,15 @@ describe('a default that excludes what Git wants', () => {
 });
 
 describe('a null in a map of strings', () => {
+  it('is an empty string for a replacement', () => {
+    const replacing = { ...rules, replace: true };
+    const live = (data: object): KubeObject => config(data, managedEntry(ours, 'Update', keys('a', 'zz')));
+    const target = config({ a: '1', zz: null });
+    expect(diffObjects(target, live({ a: '1', zz: '' }), replacing).modified).toBe(false);
+    expect(diffObjects(target, live({ a: '1', zz: '2' }), replacing).paths).toEqual(['/data/zz']);
+    expect(predictApply(target, live({ a: '1' }), 'replace')['data']).toEqual({ a: '1', zz: '' });
+  });
+
   it('is an empty string for a server-side apply', () => {
     const fields = managedEntry(ours, 'Apply', keys('a', 'zz'));
     const target = config({ a: '1', zz: null });

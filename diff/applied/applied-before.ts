@@ -20,7 +20,7 @@ import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { withTwins } from '../schema/twins.ts';
 import { asJson, isList } from '../shared/values.ts';
-import { sentForm } from './sent-form.ts';
+import { sentForm, withEmptyTexts } from './sent-form.ts';
 import { droppedAt } from './dropped.ts';
 import type { DroppedPart } from './dropped.ts';
 import { readLastApplied } from './read-last-applied.ts';
@@ -48,7 +48,8 @@ export function appliedBefore(
   method: MergeMethod,
   published: PublishedSchemas,
 ): AppliedBefore {
-  const sent = sentForm(target, live);
+  const form = sentForm(target, live);
+  const sent = method === 'replace' ? (withEmptyTexts(form, schemaOf(target)) as JsonObject) : form;
   const ours = ownFields(target, live, method, published);
   const part = ours.length === 0 ? undefined : droppedOf({ target, sent, live: asJson(live), ours }, published);
   if (part === undefined || !isObject(part.gone)) return { dropped: undefined, target: sent };

@@ -125,7 +125,7 @@ function droppedItems(here: OwnedPosition, live: readonly Json[]): DroppedPart |
     isAny = true;
     gone.push(part.gone);
     if (part.target === undefined) continue;
-    rest.push(withoutGone(item, part.gone));
+    rest.push(withoutGone(item, part.gone, here.shape));
     const at = target?.findIndex((other) => listItemStep(other, here.shape) === step) ?? -1;
     if (at >= 0) target?.splice(at, 1, part.target);
   }
@@ -161,14 +161,11 @@ function itemsByStep(list: Json | undefined, shape: OwnershipShape): ReadonlyMap
   return new Map(isList(list) ? list.map((item) => [listItemStep(item, shape), item]) : []);
 }
 
-/** The top level is enough: the rest of an item only has to stay as it is. */
-function withoutGone(item: Json, gone: Json): Json {
+/** The item with its keys. The top level is enough: the rest only has to stay as it is. */
+function withoutGone(item: Json, gone: Json, shape: OwnershipShape): Json {
   if (!isObject(item) || !isObject(gone)) return item;
-  return Object.fromEntries<Json>(
-    Object.entries(item).flatMap(([key, value]) =>
-      value === undefined || ownMember(gone, key) === value ? [] : [[key, value]],
-    ),
-  );
+  const kept = Object.entries(item).filter(([key, value]) => ownMember(gone, key) !== value);
+  return { ...keysOf(item, shape), ...Object.fromEntries(kept) };
 }
 
 function memberOf(value: Json | undefined, name: string): Json | undefined {

@@ -5,7 +5,7 @@ import type { KubeObject } from '#model';
 import { hasOwnEntry } from '../field-ownership/own-entries.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { lastAppliedText, parseLastApplied } from '../patch/last-applied.ts';
-import { asJson, textOf } from '../shared/values.ts';
+import { asJson, textOf, withoutNulls } from '../shared/values.ts';
 
 /** The last-applied annotation of a live object; without a manifest, it removes nothing. */
 export interface LastApplied {
@@ -21,7 +21,9 @@ export function readLastApplied(live: KubeObject): LastApplied {
   const manifest = parseLastApplied(text);
   if (manifest === undefined) return { fault: 'is not a JSON object' };
   const other = otherObject(manifest, live);
-  return other === undefined ? { manifest: foldStringData(manifest) } : { fault: `is of ${other}` };
+  if (other !== undefined) return { fault: `is of ${other}` };
+  // A null removed something when it was applied, and set nothing.
+  return { manifest: foldStringData(withoutNulls(manifest) as JsonObject) };
 }
 
 /** The object that the manifest names, if it is another one. */

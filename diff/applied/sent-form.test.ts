@@ -4,6 +4,7 @@ import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
 import { diffObjects } from '../comparison/diff.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
+import { withLastApplied } from '../patch/last-applied.ts';
 import { managedEntry } from '../testing/managed-entry.ts';
 import { clientSideApplyPatch } from './client-side-apply.ts';
 import { serverSideTarget } from './server-side-target.ts';
@@ -51,6 +52,18 @@ describe('policyTypes of a NetworkPolicy whose manifest has none', () => {
     expect(serverSideTarget(target, live)).toEqual(target);
   });
 
+  it.each([
+    ['by its selector', entry('helm', 'Update', 'podSelector', 'policyTypes')],
+    [
+      'by its metadata',
+      { ...entry('helm', 'Update', 'policyTypes'), fieldsV1: { 'f:metadata': {}, ...fields('policyTypes') } },
+    ],
+    ['as kubectl apply', entry('kubectl-client-side-apply', 'Update', 'policyTypes')],
+  ])('follow the rules of a policy that another tool created: %s', (_title, creator) => {
+    const live = networkPolicy({ podSelector: {}, policyTypes: both }, [creator]);
+    expect(serverSideTarget(bare, live)).toMatchObject({ spec: { policyTypes: ['Ingress'] } });
+  });
+
   it('are not in last-applied, as Git has none', () => {
     const live = networkPolicy({ podSelector: {}, policyTypes: ['Ingress'] }, [ours]);
     const note = JSON.stringify(clientSideApplyPatch(withEgress, live)?.body['metadata']);
@@ -59,17 +72,64 @@ describe('policyTypes of a NetworkPolicy whose manifest has none', () => {
   });
 });
 
-describe('an empty list of addresses of a Service', () => {
-  it('leaves the allocated ones', () => {
-    const service = (spec: object): KubeObject => ({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'a', namespace: 'x' },
-      spec: { ports: [{ port: 80 }], ...spec },
-    });
+describe('an empty value that the API server allocates for a Service', () => {
+  const service = (spec: object): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'a', namespace: 'x' },
+    spec: { ports: [{ port: 80 }], ...spec },
+  });
+
+  it('leaves the allocated addresses and families', () => {
     const live = service({ clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1'], ipFamilies: ['IPv4'], type: 'ClusterIP' });
-    const target = service({ clusterIPs: [], ipFamilies: [] });
-    for (const how of [rules, serverSide]) expect(diffObjects(target, live, how).paths).toEqual([]);
+    for (const target of [
+      service({ clusterIPs: [], ipFamilies: [] }),
+      service({ clusterIP: null, clusterIPs: null, ipFamilies: null, ipFamilyPolicy: null, healthCheckNodePort: null }),
+    ])
+      for (const how of [rules, serverSide]) expect(diffObjects(target, live, how).paths).toEqual([]);
+  });
+
+  it('leaves the allocated node ports, and changes those of the manifest', () => {
+    const ports = (...list: readonly (number | null | undefined)[]): KubeObject =>
+      service({ type: 'NodePort', ports: list.map((nodePort, i) => ({ name: `p${i}`, port: 80 + i, nodePort })) });
+    const live = ports(30_001, 30_002);
+    for (const how of [rules, serverSide]) {
+      expect(diffObjects(ports(null, 30_002), live, how).paths).toEqual([]);
+      expect(diffObjects(ports(null, 30_003), live, how).paths).toEqual(['/spec/ports/1/nodePort']);
+    }
+    // Null was in the manifest before, too.
+    const { annotations = {} } = withLastApplied(ports(null, 30_002)).metadata;
+    const noted = { ...live, metadata: { ...live.metadata, annotations } };
+    expect(diffObjects(ports(null, 30_002), noted, rules).paths).toEqual([]);
+    expect(JSON.stringify(clientSideApplyPatch(ports(null, 30_002), noted) ?? {})).not.toContain('nodePort":null');
+  });
+});
+
+describe('the claim that a PersistentVolume is bound to', () => {
+  const volume = (claimRef: JsonObject, ...managedFields: JsonObject[]): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'a', ...(managedFields.length === 0 ? {} : { managedFields }) },
+    spec: { claimRef },
+  });
+  const wanted = { namespace: 'x', name: 'claim' };
+  const bound = { ...wanted, kind: 'PersistentVolumeClaim', apiVersion: 'v1', uid: 'u', resourceVersion: '7' };
+  const entries = [
+    managedEntry('argocd-controller', 'Apply', fields('capacity')),
+    managedEntry('kube-controller-manager', 'Update', fields('claimRef')),
+  ];
+
+  it.each([rules, serverSide])('keeps what its controller added (%#)', (how) => {
+    expect(diffObjects(volume(wanted), volume(bound, ...entries), how).paths).toEqual([]);
+    expect(serverSideTarget(volume(wanted), volume(bound, ...entries))['spec']).toEqual({ claimRef: bound });
+  });
+
+  it.each([
+    ['of another claim', { ...wanted, name: 'other' }],
+    ['of another namespace', { ...wanted, namespace: 'other' }],
+    ['with a uid of its own', { ...wanted, uid: 'other' }],
+  ])('is sent as it is in Git %s', (_what, claimRef) => {
+    expect(serverSideTarget(volume(claimRef), volume(bound, ...entries))['spec']).toEqual({ claimRef });
   });
 });
 
@@ -106,5 +166,8 @@ describe('the strategy of a StatefulSet that becomes OnDelete', () => {
     expect(serverSideTarget(target, live)).toMatchObject({ spec: { updateStrategy } });
     for (const how of [rules, serverSide]) expect(diffObjects(target, target, how).paths).toEqual([]);
     expect(serverSideTarget(target, target)).toEqual(target);
+    // The server refuses these, and says why.
+    const refused = set({ type: 'OnDelete', rollingUpdate: { partition: 1 } });
+    expect(serverSideTarget(refused, live)).toEqual(refused);
   });
 });

@@ -2,17 +2,20 @@ import { deepEqual, isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
-import { isMainEntry, isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
+import { isKubectlApply, isMainEntry, isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
 import { asStored } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
-import { schemaOf } from '../schema/schema.ts';
+import { fieldOf, schemaOf } from '../schema/schema.ts';
+import type { TypeSchema } from '../schema/schema.ts';
 import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/values.ts';
 
 /**
  * The manifest as it is merged with live, so that it says what a creation of it would make:
  *
  * - `stringData` is part of `data`.
- * - An empty list of addresses or families of a Service is live's: the server allocates them.
+ * - An empty list or null of addresses, families and ports of a Service is live's: the server
+ *   allocates them.
+ * - The claim that a PersistentVolume is bound to keeps what its controller adds (argo-cd 16058).
  * - `rollingUpdate` of a StatefulSet that becomes OnDelete is null: the server refuses it, even
  *   where it is only its own default.
  * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
@@ -26,6 +29,8 @@ export function sentForm(target: KubeObject, live: KubeObject | null): JsonObjec
   const [version, kind] = [textOf(ownMember(sent, 'apiVersion')), ownMember(sent, 'kind')];
   if (version === 'v1' && kind === 'Service')
     return withSpec(sent, spec, withAllocated(spec, ownMember(asJson(live), 'spec')));
+  if (version === 'v1' && kind === 'PersistentVolume')
+    return withSpec(sent, spec, withBoundClaim(spec, ownMember(asJson(live), 'spec')));
   if (version === 'apps/v1' && kind === 'StatefulSet') return withSpec(sent, spec, withoutRollingUpdate(spec, live));
   if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
   const types = typesToSend(target, spec, asJson(live));
@@ -36,10 +41,27 @@ function withSpec(object: JsonObject, before: JsonObject, after: JsonObject): Js
   return after === before ? object : withMember(object, 'spec', after);
 }
 
+const allocated = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'healthCheckNodePort'];
+
 function withAllocated(spec: JsonObject, live: Json | undefined): JsonObject {
   if (!isObject(live)) return spec;
-  const empty = ['clusterIPs', 'ipFamilies'].filter((key) => isEmptyList(ownMember(spec, key)));
-  return empty.reduce((filled, key) => withMember(filled, key, ownMember(live, key) ?? []), spec);
+  const empty = allocated.filter((key) => isEmptyList(ownMember(spec, key)) || ownMember(spec, key) === null);
+  const filled = empty.reduce((all, key) => withMember(all, key, ownMember(live, key) ?? null), spec);
+  const ports = ownMember(filled, 'ports');
+  if (!isList(ports)) return filled;
+  const isOpen = (port: JsonObject, key: string): boolean => ownMember(port, key) === null;
+  const open = ports.map((port) => {
+    const keys = isObject(port) ? ['nodePort', 'protocol'].filter((key) => isOpen(port, key)) : [];
+    return keys.length === 0 ? port : withoutMembers(port as JsonObject, keys);
+  });
+  return open.every((port, i) => port === ports[i]) ? filled : withMember(filled, 'ports', open);
+}
+
+function withBoundClaim(spec: JsonObject, live: Json | undefined): JsonObject {
+  const [wanted, bound] = [ownMember(spec, 'claimRef'), isObject(live) ? ownMember(live, 'claimRef') : undefined];
+  if (!isObject(wanted) || !isObject(bound) || ownMember(wanted, 'uid') !== undefined) return spec;
+  const isOther = ['namespace', 'name'].some((key) => ownMember(wanted, key) !== ownMember(bound, key));
+  return isOther ? spec : withMember(spec, 'claimRef', { ...bound, ...wanted });
 }
 
 function withoutRollingUpdate(spec: JsonObject, live: KubeObject): JsonObject {
@@ -73,7 +95,7 @@ function isSetByOthers(spec: JsonObject, live: JsonObject): boolean {
   const applied = fieldsOwned(live, (entry) => isMainEntry(entry, 'Apply') && !isOwnApply(entry));
   const updated = fieldsOwned(
     live,
-    (entry) => isMainEntry(entry, 'Update') && !isOwnUpdate(entry) && !isKubectl(entry),
+    (entry) => isMainEntry(entry, 'Update') && !isOwnUpdate(entry) && !isKubectlApply(entry),
   );
   const keepsEgress = (ownMember(spec, 'egress') ?? null) === null;
   if (keepsEgress && [...applied, ...updated].some((fields) => owns(fields, 'egress'))) return true;
@@ -83,12 +105,20 @@ function isSetByOthers(spec: JsonObject, live: JsonObject): boolean {
   return [...applied, ...edited].some((fields) => owns(fields, 'policyTypes'));
 }
 
-/** `kubectl apply` sets what is in last-applied. */
-function isKubectl(entry: JsonObject): boolean {
-  return ownMember(entry, 'manager') === 'kubectl-client-side-apply';
-}
-
 function owns(fields: JsonObject, key: string): boolean {
   const spec = ownMember(fields, 'f:spec');
   return isObject(spec) && ownMember(spec, `f:${key}`) !== undefined;
+}
+
+/** A server-side apply and a replacement store a null in a map of strings as an empty string. */
+export function withEmptyTexts(value: Json, type: TypeSchema | undefined): Json {
+  if (!isObject(value) || type === undefined || type.form === 'list' || type.form === 'scalar') return value;
+  const isText = type.form === 'map' && type.items.form === 'scalar' && type.items.kind === 's';
+  let result = value;
+  for (const key of Object.keys(value)) {
+    const before = value[key] ?? null;
+    const after = isText && before === null ? '' : withEmptyTexts(before, fieldOf(type, key)?.type);
+    if (after !== before) result = withMember(result, key, after);
+  }
+  return result;
 }

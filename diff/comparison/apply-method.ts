@@ -1,9 +1,8 @@
-import type { JsonObject } from '#base';
 import { annotations, csvAnnotation } from '#model';
 import type { KubeObject, Settings } from '#model';
 import type { MergeMethod } from '../applied/applied-before.ts';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
-import { isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
+import { isOwnApply, saysWhatWasApplied } from '../field-ownership/own-entries.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
 import { lastAppliedText } from '../patch/last-applied.ts';
@@ -65,12 +64,8 @@ export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
  */
 export function readsOwnRecord(target: KubeObject, live: KubeObject): boolean {
   if (schemaOf(target) !== undefined) return false;
-  const isOurs = lastAppliedText(live) === undefined ? isOwnEntryOfMain : isOwnApply;
+  const isOurs = lastAppliedText(live) === undefined ? saysWhatWasApplied : isOwnApply;
   return fieldsOwned(asJson(live), isOurs).length > 0;
-}
-
-function isOwnEntryOfMain(entry: JsonObject): boolean {
-  return isOwnApply(entry) || isOwnUpdate(entry);
 }
 
 function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {

@@ -1,9 +1,10 @@
 import { deepEqual, defined, DriftlessError, isObject, ownMember } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { JsonObject } from '#base';
 import { annotations, withLeftoverTracking } from '#model';
 import type { KubeObject } from '#model';
 import { appliedBefore, mergeShape, withDropped } from '../applied/applied-before.ts';
 import type { AppliedBefore, MergeMethod } from '../applied/applied-before.ts';
+import { withEmptyTexts } from '../applied/sent-form.ts';
 import { serverSideTarget } from '../applied/server-side-target.ts';
 import { withAdoptedFields } from '../applied/adopt.ts';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
@@ -21,11 +22,11 @@ import { withDefaults } from '../normalize/defaults.ts';
 import { normalizeTracking } from '../normalize/normalize.ts';
 import { applyJsonPatch, threeWayJsonPatch, trimToMentioned } from '../patch/json-merge.ts';
 import { applyStrategic, strategicPatch } from '../patch/strategic.ts';
-import { fieldOf, schemaOf } from '../schema/schema.ts';
+import { schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { TypedMemo } from '../schema/typed-memo.ts';
 import { removeSteps } from '../shared/removal.ts';
-import { asJson, asKube, isList, withMember } from '../shared/values.ts';
+import { asJson, asKube, isList } from '../shared/values.ts';
 import type { SidePair } from '../shared/values.ts';
 import { applyMethodOf } from './apply-method.ts';
 import { preparePair } from './kept-forms.ts';
@@ -152,19 +153,6 @@ function predictServerSide(
   const stored =
     type === undefined ? (value: JsonObject): JsonObject => published?.withDefaults(value) ?? value : storedForm(type);
   return [stored(withoutLastApplied(after)), stored(withoutLastApplied(live))];
-}
-
-/** Server-side apply stores a null in a map of strings as an empty string. */
-function withEmptyTexts(value: Json, type: TypeSchema | undefined): Json {
-  if (!isObject(value) || type === undefined || type.form === 'list' || type.form === 'scalar') return value;
-  const isText = type.form === 'map' && type.items.form === 'scalar' && type.items.kind === 's';
-  let result = value;
-  for (const key of Object.keys(value)) {
-    const before = value[key] ?? null;
-    const after = isText && before === null ? '' : withEmptyTexts(before, fieldOf(type, key)?.type);
-    if (after !== before) result = withMember(result, key, after);
-  }
-  return result;
 }
 
 /** Server-side apply removes last-applied when it migrates our fields from client-side apply. */

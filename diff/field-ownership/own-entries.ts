@@ -16,9 +16,13 @@ export function appliedFields(live: JsonObject): readonly JsonObject[] {
   return storedFields(live, fieldsOwned(live, isOwnApply));
 }
 
-/** The fields that we created, replaced or patched, with the defaults that the server added. */
+/**
+ * The fields that we or `kubectl apply` created, replaced or patched, with the defaults that the
+ * server added. An update that changes no field gets no owner: what kubectl applied and we replaced
+ * stays kubectl's, although its last-applied annotation is gone.
+ */
 export function updatedFields(live: JsonObject): readonly JsonObject[] {
-  return storedFields(live, fieldsOwned(live, isOwnUpdate));
+  return storedFields(live, fieldsOwned(live, isUpdate));
 }
 
 function storedFields(live: JsonObject, sets: readonly JsonObject[]): readonly JsonObject[] {
@@ -37,9 +41,9 @@ export function asStoredFields(fields: JsonObject): JsonObject {
   return { ...rest, 'f:data': { ...(isObject(data) ? data : {}), ...written } };
 }
 
-/** The fields of all other managers, and of subresources. */
+/** The fields of all managers but us and `kubectl apply`, and of subresources. */
 export function foreignFields(live: JsonObject): readonly JsonObject[] {
-  return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isOwnUpdate(entry) && !isOfNobody(entry));
+  return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isUpdate(entry) && !isOfNobody(entry));
 }
 
 /** The API server's entry for what an object without managed fields had before its first apply. */
@@ -47,9 +51,23 @@ export function isOfNobody(entry: JsonObject): boolean {
   return ownMember(entry, 'manager') === 'before-first-apply';
 }
 
-/** Whether we have applied, created or patched the object, as far as its managed fields tell. */
+/** Whether the managed fields tell what we or `kubectl apply` applied, created or patched. */
 export function hasOwnEntry(live: JsonObject): boolean {
-  return fieldsOwned(live, (entry) => isOwnApply(entry) || isOwnUpdate(entry)).length > 0;
+  return fieldsOwned(live, saysWhatWasApplied).length > 0;
+}
+
+/** Whether what the entry owns counts as applied before, for an object without last-applied. */
+export function saysWhatWasApplied(entry: JsonObject): boolean {
+  return isOwnApply(entry) || isUpdate(entry);
+}
+
+function isUpdate(entry: JsonObject): boolean {
+  return isOwnUpdate(entry) || isKubectlApply(entry);
+}
+
+/** `kubectl apply` sets what is in last-applied. */
+export function isKubectlApply(entry: JsonObject): boolean {
+  return isMainEntry(entry, 'Update') && ownMember(entry, 'manager') === 'kubectl-client-side-apply';
 }
 
 /** Whether the entry is ours: of any operation, and of subresources too. */

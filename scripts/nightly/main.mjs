@@ -69,7 +69,12 @@ function allUnits() {
     { name: 'Node version of the image', isSeeded: false, cores: 2, args: [script('node-lts.mjs')] },
     ...mutations,
     { name: 'removal matrix', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs')] },
-    { name: 'removal matrix, real', isSeeded: true, cores: 1, args: [script('removal-matrix.mjs'), '--real'] },
+    {
+      name: 'removal matrix, real',
+      isSeeded: true,
+      cores: 1,
+      args: [script('removal-matrix.mjs'), '--real', '--cases', '3000'],
+    },
     {
       name: 'differential',
       isSeeded: true,

@@ -21,6 +21,7 @@ export interface SyncedApplication {
     readonly sync?: { readonly status: string; readonly revision: string };
     readonly health?: { readonly status: string };
     readonly sourceType?: string;
+    readonly resources?: readonly { readonly kind: string; readonly status: string }[];
     readonly operationState?: OperationState;
     readonly conditions?: readonly { readonly type: string; readonly message: string }[];
   };

@@ -58,6 +58,39 @@ webhooks:
   rules: [{apiGroups: [nobody.example.com], apiVersions: [v1], operations: [CREATE], resources: [nothings]}]
 `;
 
+/** A policy by which the API server stores another value in one ConfigMap; returns its removal. */
+async function storingOtherValues({ api }: Server, namespace: string): Promise<() => Promise<void>> {
+  const group = '/apis/admissionregistration.k8s.io/v1';
+  const paths = ['mutatingadmissionpolicies', 'mutatingadmissionpolicybindings'].map((kind) => `${group}/${kind}`);
+  const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] };
+  const expression = '[JSONPatch{op: "replace", path: "/data/key", value: "theirs"}]';
+  const spec = {
+    failurePolicy: 'Fail',
+    reinvocationPolicy: 'Never',
+    matchConstraints: {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+      resourceRules: [{ ...rule, resourceNames: ['kept'] }],
+    },
+    mutations: [{ patchType: 'JSONPatch', jsonPatch: { expression } }],
+  };
+  const metadata = { name: 'kept' };
+  await api.create(paths[0]!, { metadata, spec });
+  await api.create(paths[1]!, { metadata, spec: { policyName: 'kept' } });
+  const maps = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`;
+  await eventually(async () => {
+    const { data } = await api.create<{ data: { key: string } }>(maps, { metadata, data: { key: '1' } });
+    if (data.key !== 'theirs') throw new Error('the policy has no effect yet');
+  }, 60_000);
+  return async () => {
+    for (const path of [...paths].reverse()) await api.delete(`${path}/kept`);
+    await eventually(async () => {
+      const map = `/api/v1/namespaces/${namespace}/configmaps/kept?dryRun=All`;
+      const { data } = await api.patch<{ data: { key: string } }>(map, { data: { key: '1' } });
+      if (data.key !== '1') throw new Error('the policy still has effect');
+    }, 60_000);
+  };
+}
+
 describe('a controller that does no harm', () => {
   let world: Servers<'hub'>;
   let hub: Server;
@@ -219,6 +252,68 @@ describe('a controller that does no harm', () => {
     const live = await hub.api.get<{ metadata: { finalizers?: string[]; deletionTimestamp?: string } }>(job);
     expect([live?.metadata.finalizers, live?.metadata.deletionTimestamp]).toEqual([undefined, undefined]);
   }, 120_000);
+
+  it('a change that the API server refuses stops no sync of others with server-side diff, and Force makes it', async () => {
+    const job = (command: string, options: string): string => `apiVersion: batch/v1
+kind: Job
+metadata: {name: once, annotations: {argocd.argoproj.io/sync-options: "${options}"}}
+spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: busybox, command: [${command}]}]}}}
+`;
+    const name = 'refused';
+    const app = await create(
+      name,
+      { 'a.yaml': map('a', 'key: "1"'), 'b.yaml': map('b', 'key: "1"'), 'job.yaml': job('first', 'Validate=true') },
+      createNamespace,
+    );
+    const compareOptions = { 'argocd.argoproj.io/compare-options': 'ServerSideDiff=true' };
+    await hub.api.patch(app.path, { metadata: { annotations: compareOptions } });
+    expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
+    const keys = (): Promise<readonly (string | undefined)[]> =>
+      Promise.all(
+        ['a', 'b'].map(async (one) => {
+          const found = await hub.api.get<{ data: { key: string } }>(`/api/v1/namespaces/${name}/configmaps/${one}`);
+          return found?.data.key;
+        }),
+      );
+    const second = { 'a.yaml': map('a', 'key: "2"'), 'b.yaml': map('b', 'key: "2"') };
+    app.git.commit({ ...second, 'job.yaml': job('second', 'Validate=true') });
+    await refreshed(hub, app.path, 'normal');
+    expect(await app.condition('RefusedChangeWarning', { tail })).toMatch(/^Job\/refused\/once differs .*immutable/);
+    const resources = (await app.read()).status?.resources?.map(({ kind, status }) => `${kind} ${status}`);
+    expect(resources?.toSorted()).toEqual(['ConfigMap OutOfSync', 'ConfigMap OutOfSync', 'Job OutOfSync']);
+
+    const only = { resources: [{ kind: 'ConfigMap', name: 'a' }] };
+    expect((await app.sync({ ...only, ...createNamespace.syncPolicy }, { tail })).phase).toBe('Succeeded');
+    expect(await keys()).toEqual(['2', '1']);
+    const refused = await app.sync(createNamespace.syncPolicy, { tail });
+    expect([refused.phase, await keys()]).toEqual(['Failed', ['2', '2']]);
+    expect(JSON.stringify(refused.syncResult)).toMatch(/immutable/);
+    expect(JSON.stringify(refused)).not.toMatch(/\w\.\w+\{|0x[0-9a-f]{6}/);
+
+    app.git.commit({ 'job.yaml': job('second', 'Force=true,Replace=true') });
+    expect((await app.sync(createNamespace.syncPolicy, { tail })).phase).toBe('Succeeded');
+    await refreshed(hub, app.path, 'normal');
+    expect((await app.read()).status?.sync?.status).toBe('Synced');
+  }, 180_000);
+
+  it('a field that the API server keeps is named by a condition, without self-heal and after a restart', async () => {
+    const name = 'kept';
+    const app = await create(name, { 'map.yaml': map('kept', 'key: "1"'), 'free.yaml': map('free', 'key: "1"') }, {});
+    await hub.api.create('/api/v1/namespaces', { metadata: { name } });
+    const removePolicy = await storingOtherValues(hub, name);
+    expect((await app.sync({}, { tail })).phase).toBe('Succeeded');
+    const text = await app.condition('ContestedResourceWarning', { tail });
+    expect(text).toMatch(/^ConfigMap kept\/kept: the API server .* keeps \/data\/key different from the manifest/);
+    expect((await app.read()).status?.conditions).toHaveLength(1);
+
+    await controller.pods.roll();
+    await refreshed(hub, app.path, 'hard');
+    expect((await app.read()).status?.conditions?.map(({ message }) => message)).toEqual([text]);
+    await removePolicy();
+    expect((await app.sync({}, { tail })).phase).toBe('Succeeded');
+    await app.isGood(undefined, { tail });
+    expect((await app.read()).status?.conditions ?? []).toEqual([]);
+  }, 240_000);
 
   it('Replace=true succeeds although something writes to the object continuously', async () => {
     const replaced = 'argocd.argoproj.io/sync-options: Replace=true';

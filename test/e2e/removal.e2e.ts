@@ -1,4 +1,3 @@
-import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { messageOf } from '#base';
 import { findResource, isNotFound } from '#kube';
@@ -6,31 +5,18 @@ import type { KubeClient } from '#kube';
 import { gkOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { ObjectSync } from '../../controller/testing/index.ts';
-import { runMatrix } from '../removal/world.ts';
 import { clientOf, startServers } from './support/index.ts';
 import type { Servers } from './support/index.ts';
 
-/** `DRIFTLESS_REMOVAL_CASES=all` runs every case; by default a fixed sample. */
-const wanted = env['DRIFTLESS_REMOVAL_CASES'] ?? '400';
-const limit = wanted === 'all' ? Number.MAX_SAFE_INTEGER : Number(wanted);
-const seed = Number(env['DRIFTLESS_SEED'] ?? 1);
-/** Runs only the cases whose description matches: `npm run removal -- --only REGEXP`. */
-const only = env['DRIFTLESS_REMOVAL_ONLY'] ?? '';
 const { signal } = new AbortController();
 
 let world: Servers<'real'>;
 let client: KubeClient;
 
 beforeAll(async () => {
-  const apiserver = ['--runtime-config=api/all=true', '--feature-gates=AllAlpha=true,AllBeta=true'];
-  world = await startServers({ names: ['real'], apiserver });
+  world = await startServers({ names: ['real'] });
   client = clientOf(world.servers.real);
-  for (const name of ['cases', 'fresh']) {
-    await world.servers.real.api.create('/api/v1/namespaces', { metadata: { name } });
-    await world.servers.real.api.create(`/api/v1/namespaces/${name}/serviceaccounts`, {
-      metadata: { name: 'default' },
-    });
-  }
+  await world.servers.real.api.create('/api/v1/namespaces', { metadata: { name: 'cases' } });
 });
 afterAll(async () => {
   await client.close();
@@ -97,6 +83,40 @@ function job(command: string): KubeObject {
   return placed('batch/v1', 'Job', { spec: { suspend: true, template } });
 }
 
+async function begin(): Promise<ObjectSync> {
+  return new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
+}
+async function resourceOf({ apiVersion, kind }: KubeObject): Promise<ApiResource> {
+  const resource = findResource(await client.discover({ signal }), gkOf({ apiVersion, kind }));
+  if (resource === undefined) throw new Error(`${kind} is not served`);
+  return resource;
+}
+
+/** Lists of numbers with two keys, and the path of a number. */
+const podPort = '/spec/containers/0/ports/0/containerPort';
+const numbered: readonly (readonly [kind: string, of: (port: number) => KubeObject, path: string])[] = [
+  ...['Deployment', 'DaemonSet', 'StatefulSet'].map(
+    (kind) => [kind, (port: number) => workload(kind, port), `/spec/template${podPort}`] as const,
+  ),
+  ['CronJob', cronJob, `/spec/jobTemplate/spec/template${podPort}`],
+  ['Service', listening, '/spec/ports/0/port'],
+];
+function withPort(containerPort: number): object {
+  return pods({ containers: [{ name: 'a', image: 'a:1', ports: [http(containerPort)] }] });
+}
+function workload(kind: string, port: number): KubeObject {
+  const more = kind === 'StatefulSet' ? { serviceName: 'a' } : {};
+  return placed('apps/v1', kind, { spec: { selector: { matchLabels: labels }, template: withPort(port), ...more } });
+}
+function cronJob(port: number): KubeObject {
+  const template = withPort(port) as { readonly spec: object };
+  const job = { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } };
+  return placed('batch/v1', 'CronJob', { spec: { schedule: '0 0 1 1 *', suspend: true, jobTemplate: { spec: job } } });
+}
+function listening(port: number): KubeObject {
+  return placed('v1', 'Service', { spec: { selector: labels, ports: [{ name: 'http', port, targetPort: 'http' }] } });
+}
+
 /** Deletes an object at once, also one whose finalizer waits for a controller. */
 async function removed(resource: ApiResource, { metadata }: KubeObject): Promise<void> {
   const name = { name: metadata.name ?? '', namespace: metadata.namespace ?? '' };
@@ -120,19 +140,11 @@ describe.each(['client', 'server', 'replace'] as const)('on a real API server, a
     expect(await statusOf(live)).toEqual(['OutOfSync', 'OutOfSync']);
     const stored = await sync.sync(target, live, method);
     expect(await statusOf(stored)).toEqual(['Synced', 'Synced']);
-    const resource = await resourceOf(manifest.kind);
+    const resource = await resourceOf(manifest);
     const name = { name: manifest.metadata.name ?? '', namespace: 'cases' };
     await client.delete(resource, name, { signal, propagationPolicy: 'Background' });
     return stored;
   }
-  const resourceOf = async (kind: string): Promise<ApiResource> => {
-    const group = kind === 'Deployment' ? 'apps' : '';
-    const resource = findResource(await client.discover({ signal }), { group, kind });
-    if (resource === undefined) throw new Error(`${kind} is not served`);
-    return resource;
-  };
-  const begin = async (): Promise<ObjectSync> =>
-    new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
 
   it('a key of stringData is removed', async () => {
     const sync = await begin();
@@ -153,19 +165,41 @@ describe.each(['client', 'server', 'replace'] as const)('on a real API server, a
     expect(JSON.stringify(stored['spec'])).not.toContain('powerful');
   });
 
-  it('a port whose number was edited is replaced', async () => {
+  it('a key that moved from stringData to data, and one that did not, are as Git says', async () => {
     const sync = await begin();
-    await sync.sync(sync.target(deployment(containers([http(8080)]))), null, method);
-    const edited = [{ op: 'replace', path: '/spec/template/spec/containers/0/ports/0/containerPort', value: 8081 }];
+    const live = await sync.sync(sync.target(named('Secret', 's', { stringData: { a: 'x', b: 'y' } })), null, method);
+    const stored = await synced(sync, named('Secret', 's', { data: { a: 'eA==' } }), live);
+    expect(stored['data']).toEqual({ a: 'eA==' });
+  });
+
+  it.each(numbered)('a number of a list with two keys that was edited is replaced: %s', async (_kind, of, path) => {
+    const sync = await begin();
+    await sync.sync(sync.target(of(8080)), null, method);
     const live = await client.patch(
-      await resourceOf('Deployment'),
-      { name: 'web', namespace: 'cases' },
-      { type: 'json', body: edited },
+      await resourceOf(of(8080)),
+      { name: 'fixed', namespace: 'cases' },
+      { type: 'json', body: [{ op: 'replace', path, value: 8081 }] },
       { signal, fieldManager: 'kubectl-edit' },
     );
-    const stored = await synced(sync, deployment(containers([http(8080)])), live);
-    expect(stored['spec']).toMatchObject({ template: { spec: { containers: [{ ports: [http(8080)] }] } } });
-    expect(JSON.stringify(stored['spec'])).not.toContain('8081');
+    const stored = JSON.stringify((await synced(sync, of(8080), live))['spec']);
+    expect([stored.includes('8080'), stored.includes('8081')]).toEqual([true, false]);
+  });
+
+  it('of two items with one name the last one counts, and the comparison comes to rest', async () => {
+    const sync = await begin();
+    const env = (...names: readonly string[]): KubeObject =>
+      deployment({
+        containers: [{ name: 'a', image: 'a:1', env: names.map((name, i) => ({ name, value: `${name}${i}` })) }],
+      });
+    const live = await sync.sync(sync.target(env('A', 'B')), null, method);
+    expect(sync.warnings(env('B', 'C', 'B'))).toEqual([
+      expect.objectContaining({
+        type: 'RepeatedItemWarning',
+        message: expect.stringContaining('env[name=B]') as unknown,
+      }),
+    ]);
+    const stored = JSON.stringify((await synced(sync, env('B', 'C', 'B'), live))['spec']);
+    expect([stored.includes('B2'), stored.includes('B0'), stored.includes('"A"')]).toEqual([true, false, false]);
   });
 });
 
@@ -180,14 +214,6 @@ const refused: readonly (readonly [what: string, before: KubeObject, after: Kube
 ];
 
 describe('a change that a real API server refuses', () => {
-  const begin = async (): Promise<ObjectSync> =>
-    new ObjectSync({ client, discovery: await client.discover({ signal }), schemas: undefined, signal });
-  const resourceOf = async ({ apiVersion, kind }: KubeObject): Promise<ApiResource> => {
-    const resource = findResource(await client.discover({ signal }), gkOf({ apiVersion, kind }));
-    if (resource === undefined) throw new Error(`${kind} is not served`);
-    return resource;
-  };
-
   it.each(refused)(
     'is OutOfSync with the reason, and refuses only its own object: %s',
     async (_what, before, after) => {
@@ -222,14 +248,4 @@ describe('a change that a real API server refuses', () => {
       await removed(await resourceOf(stored), stored);
     }
   });
-});
-
-describe('what Git drops, on a real API server', () => {
-  it('is gone after the sync, in every apply and compare mode and after every switch between them', async () => {
-    const authority = world.servers.real.access.ca ?? '';
-    const tally = await runMatrix(client, { limit, seed, only, authority, signal });
-    process.stdout.write(`removal matrix on a real API server\n${tally.text()}`);
-    expect(tally.wrong).toEqual([]);
-    expect(tally.judged).toBeGreaterThan(0);
-  }, 14_400_000);
 });

@@ -50,6 +50,9 @@ const empty = {
   spec: { directory: { include: '*.yaml', jsonnet: {}, recurse: false } },
   status: { directory: { include: '*.yaml', jsonnet: {} } },
 };
+function named(name: string, data: string): string {
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {colour: ${data}}\n`;
+}
 const createNamespace = { syncOptions: ['CreateNamespace=true'] };
 
 /** Earlier versions of Driftless tracked CRDs too. */
@@ -108,6 +111,16 @@ const left: readonly LeftApplication[] = [
     failure: 'one or more objects failed to apply, reason: admission webhook "no.example.com" denied the request: no',
   },
 ];
+/** Synced in Argo CD, which leaves what Git drops from these objects. */
+const dropping: LeftApplication = {
+  name: 'dropping',
+  files: {},
+  created: { 'replaced.yaml': named('replaced', 'blue') },
+  serverSide: { 'applied.yaml': named('applied', 'blue') },
+  live: { 'replaced.yaml': named('replaced', 'blue, old: "1"'), 'applied.yaml': named('applied', 'blue, old: "1"') },
+  syncPolicy: createNamespace,
+  automated: { prune: true },
+};
 const names = [...left.map(({ name }) => name), markedByDriftless.name];
 /** Short resync periods, so that two of them pass quickly. */
 const values = {
@@ -241,6 +254,22 @@ describe('the switch from an Argo CD installation', () => {
     expect(hub.audit().some((event) => isBy(event, 'argocd', 'looker') && event.verb === 'watch')).toBe(true);
   }, 180_000);
 
+  it('preflight counts the objects with fields that Git dropped earlier, and names the fields', async () => {
+    await argo.add(dropping);
+    const [asJson, asTable] = [await preflight('-o', 'json'), await preflight()];
+    expect([asJson.code, asTable.code]).toEqual([1, 1]);
+    const { summary, applications } = JSON.parse(asJson.stdout) as Report;
+    expect(summary).toMatchObject({ differ: 1, droppedObjects: 2 });
+    expect(applications?.find(({ name }) => name === 'dropping')).toMatchObject({
+      dropped: [
+        { resource: '/ConfigMap/dropping/applied', paths: ['/data/old'] },
+        { resource: '/ConfigMap/dropping/replaced', paths: ['/data/old'] },
+      ],
+    });
+    expect(asTable.stdout).toContain('2 objects with fields that Git dropped earlier');
+    expect(writesOfLooker()).toEqual([]);
+  }, 120_000);
+
   it('our controller takes over without a write to a managed object, and starts no operation', async () => {
     const before = await apps();
     const stop = watchApplications(hub, argo.applications());
@@ -256,8 +285,30 @@ describe('the switch from an Argo CD installation', () => {
 
     expect(controller.managedWrites().map(describeRequest)).toEqual([]);
     expect(after.map(summary)).toEqual(before.map(summary));
-    expect([...seen].sort()).toEqual([...new Set(before.map(line))].sort());
+    const others = [...seen].filter((one) => !one.startsWith(`${dropping.name} `));
+    expect(others.sort()).toEqual([...new Set(before.map(line))].sort());
   }, 180_000);
+
+  it('an Event announced the fields that Git dropped earlier; self-heal then removes them', async () => {
+    const announced = async (): Promise<readonly string[]> => {
+      const events = await hub.api.list<{ reason: string; message: string }>('/api/v1/namespaces/argocd/events');
+      return events.filter(({ reason }) => reason === 'RemovalPending').map(({ message }) => message);
+    };
+    const data = async (name: string): Promise<object | undefined> =>
+      (await hub.api.get<{ data: object }>(`/api/v1/namespaces/dropping/configmaps/${name}`))?.data;
+    expect(await announced()).toEqual([
+      expect.stringMatching(/dropping\/applied: \/data\/old; .*dropping\/replaced: /),
+    ]);
+    expect(await data('replaced')).toEqual({ colour: 'blue', old: '1' });
+    const spec = { syncPolicy: { automated: { prune: true, selfHeal: true } } };
+    await hub.api.patch(argo.applications('dropping'), { spec });
+    await eventually(async () => {
+      const both = await Promise.all(['applied', 'replaced'].map(data));
+      if (both.some((one) => JSON.stringify(one) !== '{"colour":"blue"}'))
+        throw new Error(`${JSON.stringify(both)}\n${tail()}`);
+    }, limitMs);
+    expect(await announced()).toHaveLength(1);
+  }, 120_000);
 
   it('our controller then heals, syncs and prunes', async () => {
     const web = '/apis/apps/v1/namespaces/labelled/deployments/web';

@@ -12,11 +12,12 @@ import { createWith, isAsCreated, isOtherTool } from './first-sync.ts';
 import type { FirstSync } from './first-sync.ts';
 import type { Mutation } from './mutations.ts';
 
-/** The result of a case. The last three are defects. */
+/** The result of a case. The last three are defects: `out of sync for ever` names no reason. */
 export type Outcome =
   | 'equal'
   | 'equal after a second sync'
   | 'refused with reason'
+  | 'kept by the server, with a condition'
   | 'invalid manifest'
   | 'synced and different'
   | 'unknown and applied'
@@ -100,7 +101,7 @@ export class RemovalMatrix {
     // Unknown with the server's reason: the sync must then be refused too.
     const unknown = before.syncStatus.status === 'OutOfSync' ? undefined : JSON.stringify(before.conditions);
     let stored = live;
-    let paths = '';
+    let after = before;
     // A second sync, as self-heal makes it, may still be needed after a server-side apply, which
     // removes an empty map of the manifest with the last member that the manifest drops.
     const outcomes = ['equal', 'equal after a second sync'] as const;
@@ -114,14 +115,15 @@ export class RemovalMatrix {
         throw error;
       }
       if (unknown !== undefined) return { outcome: 'unknown and applied', detail: unknown };
-      const after = await this.#sync.compare(target, stored, how);
+      after = await this.#sync.compare(target, stored, how);
       if (after.syncStatus.status === 'Synced') {
         const verdict = equalOr('synced and different', stored);
         return verdict.outcome === 'equal' ? { ...verdict, outcome } : verdict;
       }
-      paths = after.pairs.flatMap(({ diff }) => diff.paths).join(' ');
     }
-    return { outcome: 'out of sync for ever', detail: paths };
+    const [condition] = this.#sync.conditionsAfter(after, stored);
+    if (condition !== undefined) return { outcome: 'kept by the server, with a condition', detail: condition.message };
+    return { outcome: 'out of sync for ever', detail: after.pairs.flatMap(({ diff }) => diff.paths).join(' ') };
   }
 
   #resource(object: KubeObject): ApiResource | undefined {

@@ -49,9 +49,10 @@ export async function runMatrix(
   let done = 0;
   await mapLimit(cases, parallelCases, async (one) => {
     const verdict = await judged(matrix, one);
-    const known = tally.wrong.length;
+    const [wrong, kept] = [tally.wrong.length, tally.kept.length];
     tally.add(one, verdict);
-    for (const line of tally.wrong.slice(known)) process.stdout.write(`removal matrix: WRONG: ${line}\n`);
+    for (const line of tally.wrong.slice(wrong)) process.stdout.write(`removal matrix: WRONG: ${line}\n`);
+    for (const line of tally.kept.slice(kept)) process.stdout.write(`removal matrix: ${line}\n`);
     done += 1;
     if (done % casesPerLine === 0 || done === cases.length)
       process.stdout.write(progressText(done, cases.length, tally.wrong, begin));

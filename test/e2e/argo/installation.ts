@@ -120,11 +120,9 @@ export class ArgoInstallation {
     const mark = app.mark ?? ((object: ManifestObject) => asArgoSends(object, place, app.method ?? this.#method));
     const sent = (files: Readonly<Record<string, string>> = {}): ManifestObject[] => manifestsOf(files).map(mark);
     await this.#makeNamespace(app, place.namespace);
-    const [applied, serverSide, created] = [
-      sent({ ...app.files, ...app.live }),
-      sent(app.serverSide),
-      sent(app.created),
-    ];
+    const [applied, serverSide, created] = [app.files, app.serverSide, app.created].map((files = {}) =>
+      sent(Object.fromEntries(Object.entries(files).map(([name, text]) => [name, app.live?.[name] ?? text]))),
+    ) as [ManifestObject[], ManifestObject[], ManifestObject[]];
     const definitions = applied.filter(({ kind }) => kind === 'CustomResourceDefinition');
     if (definitions.length > 0) {
       await this.apply(definitions);
