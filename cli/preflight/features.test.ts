@@ -909,6 +909,8 @@ const undetected: Readonly<Record<string, string>> = {
   'a deletion whose cluster cannot be resolved':
     'about deletions that are still to come; a destination that cannot be resolved now is reported',
   'a deletion that does not finish': 'about deletions that are still to come',
+  'a deletion whose finalizers an admission policy adds again (argo-cd 20296)':
+    'about deletions that are still to come',
   'cascade deletion, finalizer forms, waves, Delete=false, confirmation': 'about deletions that are still to come',
   'a source that cannot be rendered': byComparison,
   'the check before a sync': harmless,
