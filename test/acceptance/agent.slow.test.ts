@@ -212,7 +212,7 @@ describe('driftless agent', () => {
     'refuses a repository on loopback, and names a flag that it has',
     async () => {
       const env = { DRIFTLESS_ALLOW_LOCAL_SOURCES: '' };
-      const local = ['--once', '--timeout=5s', '--repo', 'http://127.0.0.1:1/shop.git'];
+      const local = ['--once', '--timeout=15s', '--repo', 'http://127.0.0.1:1/shop.git'];
       const { code, stderr } = await driftless(flags(...local), { env });
       expect([code, stderr]).toEqual([1, expect.stringContaining('--allow-local-sources permits it')]);
       const allowed = await driftless(flags('--allow-local-sources', ...local), { env });
@@ -300,10 +300,10 @@ describe('driftless agent', () => {
   it(
     'names the reason where --once ends unsettled',
     async () => {
-      const missing = ['--once', '--timeout=5s', '--repo', repo.url, '--path', 'nowhere', '--revision', 'main'];
+      const missing = ['--once', '--timeout=15s', '--repo', repo.url, '--path', 'nowhere', '--revision', 'main'];
       const { code, stderr } = await driftless(flags(...missing));
       expect(code).toBe(1);
-      expect(stderr).toContain('not Synced and Healthy after 5s');
+      expect(stderr).toContain('not Synced and Healthy after 15s');
       expect(stderr).toContain('nowhere: app path does not exist');
     },
     testTimeoutMs,
