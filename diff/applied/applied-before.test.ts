@@ -288,10 +288,14 @@ describe('a default that excludes what Git wants', () => {
     kube({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'd', namespace: 'apps' }, spec: { strategy } });
   const rolling = { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } };
 
-  it('is removed before a server-side apply, which would be refused', () => {
-    const body = displacedItemsPatch(of({ type: 'Recreate' }), of(rolling))?.body;
-    expect(body).toMatchObject({ spec: { strategy: { type: 'Recreate', $retainKeys: ['type'] } } });
-  });
+  it.each([{}, { rollingUpdate: null }])(
+    'is removed before a server-side apply, which would be refused, by Recreate with %j',
+    (more) => {
+      const body = displacedItemsPatch(of({ type: 'Recreate', ...more }), of(rolling))?.body;
+      expect(body).toMatchObject({ spec: { strategy: { type: 'Recreate' } } });
+      expect(JSON.stringify(body)).toMatch(/"\$retainKeys":\["type"\]|"rollingUpdate":null/);
+    },
+  );
 
   it.each([{}, { type: 'RollingUpdate' }, { rollingUpdate: { maxSurge: 1 } }, rolling])(
     'stays where it is the default of the manifest: %j',

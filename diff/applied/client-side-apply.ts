@@ -109,7 +109,7 @@ function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | u
 function isExcluded(live: Json, target: Json, type: TypeSchema | undefined): boolean {
   if (!isObject(live) || !isObject(target)) return false;
   const stored = withDefaults(target, type);
-  return isObject(stored) && Object.keys(live).some((key) => ownMember(stored, key) === undefined);
+  return isObject(stored) && Object.keys(live).some((key) => (ownMember(stored, key) ?? null) === null);
 }
 
 function sameItem(item: Json, list: readonly Json[], mergeKey: string): Json | undefined {
