@@ -289,7 +289,8 @@ export class WorldNetwork {
     });
     this.#watches.add(watch);
     request.signal.addEventListener('abort', () => this.#watches.delete(watch), { once: true });
-    if (request.signal.aborted) this.#watches.delete(watch);
+    // A process that was killed after its request was carried out reads no answer.
+    if (request.signal.aborted || !this.#transports.has(process)) this.#watches.delete(watch);
     if (target.query.get('sendInitialEvents') === 'true') {
       this.#deps.counts.add('list streamed');
       watch.initialEvents(server.objectsOf(target), String(server.store.version));
