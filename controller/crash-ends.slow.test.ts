@@ -6,7 +6,7 @@ import { automated, configMap } from './testing/fake-world.ts';
 import type { FakeWorld } from './testing/fake-world.ts';
 import { cascade, failed, hook, job, succeeded } from './testing/manifests.ts';
 
-/** Replicas that die while an operation or a deletion is brought to an end that nobody planned. */
+/** Replicas die while they end an operation or a deletion early. */
 const sha = 'a'.repeat(40);
 const next = 'b'.repeat(40);
 const source = { repoURL: 'https://git/x', path: 'p', targetRevision: 'main' };

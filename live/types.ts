@@ -268,7 +268,7 @@ export interface ObjectChanges {
   readonly keys: ReadonlySet<ResourceKey>;
 }
 
-/** What a controller or kubelet reported about an object (an Event of the core API). */
+/** An Event of the core API about an object. */
 export interface LiveEvent {
   readonly type: string;
   readonly reason: string;
@@ -293,7 +293,7 @@ export interface LiveLog {
   readonly text: string;
 }
 
-/** What happens to objects. Reads throw KubeApiError and KubeConnectionError. */
+/** Events about objects, and logs of Pods. Reads throw KubeApiError and KubeConnectionError. */
 export interface ObjectActivity {
   /** The newest first, at most 100. */
   events(ref: ResourceRef, signal: AbortSignal): Promise<readonly LiveEvent[]>;

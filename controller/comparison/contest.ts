@@ -11,7 +11,7 @@ import { lastWriterOf } from './last-writer.ts';
  * the object different again, replaced by one with another UID, or recreated after a prune. Only
  * undos of self-heal count, once per own write; unless another controller of Applications did it,
  * only within a minute. Three by the same rival within 15 minutes start a contest. A deletion never
- * counts: it does not show who deleted, and recreating a missing object overwrites nobody.
+ * counts: nothing shows who deleted, and recreating a missing object overwrites no change.
  *
  *              self-heal             3 undos
  *   (no entry) ─────────▶ watched ───────────▶ contested ──▶ (no entry)

@@ -159,7 +159,7 @@ export class RefreshWrites implements RefreshEffects {
         if (change.patch !== undefined) pass.logger.info('Update successful');
         this.#announceStart(pass, app, decision);
       }
-      // What was not stored answers no request.
+      // The status was not stored, so the requested refresh stays open.
       if (again === true) return { app, answered: pass.asked === undefined, again };
       return { app, answered: pass.asked === undefined || (await store.consumeRefresh(app, pass.asked)) };
     } catch (error) {

@@ -134,7 +134,7 @@ function remembered(
   { startedAt, fullQueue, clock }: ApplicationReportDeps,
 ): Omit<ApplicationState, 'lastOperation' | 'healthDetails' | 'automatedSync'> {
   const { owned, comparedAt, seenAt } = memory ?? {};
-  // What a user has asked for came with the last change of the Application.
+  // A user requests by changing the Application, so the request is as old as its last change.
   const askedAt = seenAt === undefined ? startedAt : clock.now() - (clock.monotonic() - seenAt);
   return {
     since: isoTime(owned?.at ?? startedAt) ?? '',

@@ -1,5 +1,6 @@
 import type { Clock, RollingSums } from '#base';
 import type { Informer } from '#kube';
+import type { ContainerChoice } from '#live';
 import { asApplication } from '#model';
 import type { AppKey, Application, Cluster, KubeObject, ResourceRef } from '#model';
 import type { ProcessorsProgress, QueueContents, QueuedItem } from '#queues';
@@ -10,8 +11,8 @@ import { reportApplication, reportState } from './application-report.ts';
 import type { ApplicationReport, ApplicationState, FullQueue } from './application-facts.ts';
 import type { ApplicationReportDeps } from './application-report.ts';
 import type { CostBook } from './costs.ts';
-import { reportEvents, reportLog, reportObject } from './object-report.ts';
-import type { ReportedEvents, ReportedLog, ReportedObject, WantedLog } from './object-report.ts';
+import { findInTree, isPod, reportEvents, reportLog, reportObject } from './object-report.ts';
+import type { ObjectInTree, ReportedEvents, ReportedLog, ReportedObject } from './object-report.ts';
 import { reportTree } from './tree-report.ts';
 import type { ReportedTree, TreeReportDeps, TreeScope } from './tree-report.ts';
 import type { Recordings } from '../recorder/recordings.ts';
@@ -58,10 +59,14 @@ export interface ControllerReport {
   readonly tree: (key: AppKey, signal: AbortSignal) => Promise<ReportedTree | undefined>;
   /** One object of the tree; undefined: the tree does not have it, or there is none. */
   readonly object: (key: AppKey, ref: ResourceRef, signal: AbortSignal) => Promise<ReportedObject | undefined>;
-  /** What was reported about one object of the tree. */
+  /** The events about one object of the tree. */
   readonly events: (key: AppKey, ref: ResourceRef, signal: AbortSignal) => Promise<ReportedEvents | undefined>;
-  /** The log of one pod of the tree. */
-  readonly log: (key: AppKey, wanted: WantedLog, signal: AbortSignal) => Promise<ReportedLog | undefined>;
+  /** The log of one Pod of the tree; undefined: the tree does not have it, or it is none. */
+  readonly log: (
+    key: AppKey,
+    wanted: { readonly ref: ResourceRef; readonly choice: ContainerChoice },
+    signal: AbortSignal,
+  ) => Promise<ReportedLog | undefined>;
   readonly pools: () => readonly ReportedPool[];
   /** The newest first, at most an hour old. */
   readonly activity: () => ActivityOfHour;
@@ -103,6 +108,13 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     const [roots, rows, scope] = [deps.rootsOf(key), deps.rowsOf(key), deps.treeScope(app)];
     return report(app, { roots, rows, cluster: deps.clusterOf(app), clock, scope });
   };
+  const objectIn = <T>(
+    key: AppKey,
+    ref: ResourceRef,
+    signal: AbortSignal,
+    report: (found: ObjectInTree) => Promise<T>,
+  ): Promise<T | undefined> =>
+    inTree(key, (app, tree) => findInTree(app, ref, tree, signal).then((found) => found && report(found)));
   const reportDeps = { ...deps, fullQueue: (wanted: AppKey) => fullQueue(wanted, deps) };
   const recent = <T extends { readonly at: number }>(items: Iterable<T>): readonly T[] => {
     const oldest = clock.now() - hourMs;
@@ -123,9 +135,12 @@ export function createControllerReport(deps: ControllerReportDeps): ControllerRe
     },
     tree: (key, signal) => inTree(key, (app, tree) => reportTree(app, tree, signal)),
     object: (key, ref, signal) =>
-      inTree(key, (app, tree) => reportObject(app, ref, { ...tree, settings: deps.settings() }, signal)),
-    events: (key, ref, signal) => inTree(key, (app, tree) => reportEvents(app, ref, tree, signal)),
-    log: (key, wanted, signal) => inTree(key, (app, tree) => reportLog(app, wanted, tree, signal)),
+      objectIn(key, ref, signal, (found) =>
+        reportObject(found, { rows: deps.rowsOf(key), settings: deps.settings() }, signal),
+      ),
+    events: (key, ref, signal) => objectIn(key, ref, signal, (found) => reportEvents(found, signal)),
+    log: async (key, { ref, choice }, signal) =>
+      isPod(ref) ? objectIn(key, ref, signal, (found) => reportLog(found, choice, signal)) : undefined,
     pools: () => deps.pools,
     activity: () => ({
       passes: recent(activity.passes.newestFirst()),

@@ -2,7 +2,7 @@ import { defined, messageOf } from '#base';
 import { maskSecrets } from '#diff';
 import type { ContainerChoice, LiveCluster, LiveEvent, LiveLog } from '#live';
 import { apiVersionOf, keyOfRef } from '#model';
-import type { Application, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+import type { Application, KubeObject, ResourceRef, Settings } from '#model';
 import { shownManifest } from './masked-value.ts';
 import { trimmedText } from './resource-differences.ts';
 import { treeEntries } from './tree-report.ts';
@@ -19,11 +19,14 @@ export interface ReportedObject extends ResourceRef {
   readonly message?: string;
 }
 
-export interface ObjectReportDeps extends TreeReportDeps {
-  readonly settings: Settings;
+/** An object of the tree of an Application, and where it lives. */
+export interface ObjectInTree {
+  readonly ref: ResourceRef;
+  readonly version: string;
+  readonly cluster: LiveCluster;
 }
 
-/** What was reported about an object of an Application. */
+/** The events about an object. */
 export interface ReportedEvents {
   /** The newest first. */
   readonly items: readonly LiveEvent[];
@@ -37,23 +40,34 @@ export interface ReportedLog extends LiveLog {
   readonly message?: string;
 }
 
-/** Reads one object of the tree; undefined: the tree does not have it. */
-export async function reportObject(
+/** Finds an object; undefined: the tree does not have it, or there is none. */
+export async function findInTree(
   app: Application,
   ref: ResourceRef,
-  deps: ObjectReportDeps,
+  deps: TreeReportDeps,
   signal: AbortSignal,
-): Promise<ReportedObject | undefined> {
-  const found = await findInTree(app, ref, deps, signal);
-  if (found === undefined) return undefined;
-  const { key, version, cluster } = found;
+): Promise<ObjectInTree | undefined> {
+  const key = keyOfRef(ref);
+  const entries = await treeEntries(app, deps, signal);
+  const found = typeof entries === 'string' ? undefined : entries.find((entry) => entry.key === key);
+  if (found === undefined || deps.cluster === undefined) return undefined;
+  return { ref, version: found.node.version, cluster: deps.cluster };
+}
+
+/** Reads the object, and its row of the last comparison. */
+export async function reportObject(
+  { ref, version, cluster }: ObjectInTree,
+  { rows, settings }: Pick<TreeReportDeps, 'rows'> & { readonly settings: Settings },
+  signal: AbortSignal,
+): Promise<ReportedObject> {
+  const key = keyOfRef(ref);
   const { group, kind, namespace, name } = ref;
   const target: KubeObject = { apiVersion: apiVersionOf(group, version), kind, metadata: { name, namespace } };
   // No object is tracked by the empty instance: only this one is read.
   const { objects, unread } = await cluster.managed({ app: '', targets: [target] }, signal);
-  const row = deps.rows.find((one) => one.key === key);
+  const row = rows.find((one) => one.key === key);
   const desired = row?.diff.predictedLive ?? null;
-  const masked = maskSecrets(desired, objects.get(key) ?? null, deps.settings.sensitiveAnnotations);
+  const masked = maskSecrets(desired, objects.get(key) ?? null, settings.sensitiveAnnotations);
   return {
     group,
     kind,
@@ -73,36 +87,24 @@ export async function reportObject(
   };
 }
 
-/** The events about one object of the tree; undefined: the tree does not have it. */
-export async function reportEvents(
-  app: Application,
-  ref: ResourceRef,
-  deps: TreeReportDeps,
-  signal: AbortSignal,
-): Promise<ReportedEvents | undefined> {
-  const found = await findInTree(app, ref, deps, signal);
-  if (found === undefined) return undefined;
-  const read = async (): Promise<ReportedEvents> => ({ items: await found.cluster.activity.events(ref, signal) });
+export function reportEvents({ ref, cluster }: ObjectInTree, signal: AbortSignal): Promise<ReportedEvents> {
+  const read = async (): Promise<ReportedEvents> => ({ items: await cluster.activity.events(ref, signal) });
   return orMessage(read, { items: [] }, signal);
 }
 
-/** The log of one pod of the tree; undefined: the tree does not have it, or it is no pod. */
-export async function reportLog(
-  app: Application,
-  { ref, choice }: WantedLog,
-  deps: TreeReportDeps,
+/** The log of a Pod. */
+export function reportLog(
+  { ref, cluster }: ObjectInTree,
+  choice: ContainerChoice,
   signal: AbortSignal,
-): Promise<ReportedLog | undefined> {
-  const found = ref.group === '' && ref.kind === 'Pod' ? await findInTree(app, ref, deps, signal) : undefined;
-  if (found === undefined) return undefined;
+): Promise<ReportedLog> {
   const none = { container: choice.container ?? '', containers: [], text: '' };
-  return orMessage(() => found.cluster.activity.log(ref, choice, signal), none, signal);
+  return orMessage(() => cluster.activity.log(ref, choice, signal), none, signal);
 }
 
-/** A pod, and one of its containers. */
-export interface WantedLog {
-  readonly ref: ResourceRef;
-  readonly choice: ContainerChoice;
+/** Whether an object can have a log. */
+export function isPod({ group, kind }: ResourceRef): boolean {
+  return group === '' && kind === 'Pod';
 }
 
 async function orMessage<T extends object>(
@@ -116,23 +118,4 @@ async function orMessage<T extends object>(
     signal.throwIfAborted();
     return { ...none, message: messageOf(error) };
   }
-}
-
-interface FoundObject {
-  readonly key: ResourceKey;
-  readonly version: string;
-  readonly cluster: LiveCluster;
-}
-
-async function findInTree(
-  app: Application,
-  ref: ResourceRef,
-  deps: TreeReportDeps,
-  signal: AbortSignal,
-): Promise<FoundObject | undefined> {
-  const key = keyOfRef(ref);
-  const entries = await treeEntries(app, deps, signal);
-  const found = typeof entries === 'string' ? undefined : entries.find((entry) => entry.key === key);
-  if (found === undefined || deps.cluster === undefined) return undefined;
-  return { key, version: found.node.version, cluster: deps.cluster };
 }

@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { FakeClock } from '#support';
 import { FakeWorld } from './fake-world.ts';
 
-/** What replicas that die at any of their calls must bring to its end all the same. */
+/** Work that must come to its end although replicas die at any of their calls. */
 export interface CrashScenario {
   readonly name: string;
   /** ARGOCD_SYNC_WAVE_DELAY. */

@@ -56,7 +56,7 @@ export class FakeApi {
   limit = Number.POSITIVE_INFINITY;
   /** Why the server refuses to store an object as invalid; undefined: it is valid. */
   invalid: (object: KubeObject) => string | undefined = () => undefined;
-  /** What an admission webhook makes of an object that a patch changes. */
+  /** Changes a patched object, as an admission webhook does. */
   admit: (object: KubeObject) => KubeObject = (object) => object;
   /** True: managedFields name the client that wrote an object last. */
   recordsManagers = false;

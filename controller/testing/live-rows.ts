@@ -40,7 +40,7 @@ export function rowOf(object: KubeObject): LiveRow {
   return row;
 }
 
-/** What the ownership reports about a cluster that no replica has owned for minutes. */
+/** The ownership report of a cluster that no replica has owned for minutes. */
 export function longUnowned(server: string): ReadonlyMap<string, number> {
   return new Map([[clusterKey(server), 700_000]]);
 }

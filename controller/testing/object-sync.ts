@@ -72,7 +72,7 @@ export class ObjectSync {
     return normalized(manifest).targets[0] ?? manifest;
   }
 
-  /** What a comparison warns of in the manifest itself. */
+  /** Warnings of a comparison about the manifest itself. */
   warnings(manifest: KubeObject): readonly ApplicationCondition[] {
     return normalized(manifest).conditions;
   }

@@ -13,11 +13,11 @@ const deadlineMs = 8000;
 const maxEvents = 500;
 const shownEvents = 100;
 const tailLines = 1000;
-/** What the server sends; the newest of it are shown. */
+/** The server sends at most this much; the newest part is shown. */
 const limitBytes = 1024 * 1024;
 const shownCharacters = 64 * 1024;
 
-/** What happens to the objects of a cluster. */
+/** Reads the events and logs of one cluster. */
 export function activityOf(client: KubeReader): ObjectActivity {
   return {
     events: (ref, signal) => eventsAbout(client, ref, signal),

@@ -78,7 +78,7 @@ export class SyncedObject {
     return stored;
   }
 
-  /** What both comparisons say: the local one, and the server-side one. */
+  /** The sync status by the local comparison, and by the server-side one. */
   async statuses(object: Manifest): Promise<readonly string[]> {
     const target = this.#sync.target(object());
     const [kinds, live] = [['local', 'server'] as const, this.live];

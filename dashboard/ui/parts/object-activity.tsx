@@ -8,7 +8,7 @@ import { Empty, PageState, State } from './state.tsx';
 const pollMs = 5000;
 
 interface ObjectProps {
-  /** Of the Application in the API. */
+  /** The path of the Application in the read API. */
   readonly path: string;
   readonly node: TreeNode;
 }
@@ -18,7 +18,7 @@ export function objectQuery({ group, kind, namespace, name }: TreeNode): URLSear
   return new URLSearchParams({ group, kind, namespace, name });
 }
 
-/** What was reported about an object of the tree. */
+/** The events about an object of the tree. */
 export function ObjectEvents({ path, node }: ObjectProps): JSX.Element {
   const answer = usePage<ObjectEventsResponse>(`${path}/object/events?${objectQuery(node).toString()}`, pollMs);
   const events = answer.page?.events;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { CertificateAuthority } from './certificates.ts';
 
-/** Who signs in next, as the issuer's tokens name him. */
+/** The claims about a user in the issuer's tokens. */
 export interface OidcUser {
   readonly email: string;
   readonly groups: readonly string[];
@@ -15,7 +15,7 @@ export interface OidcIssuer {
   readonly url: string;
   /** The certificate of its authority. */
   readonly caFile: string;
-  /** The issuer asks nobody for a password. */
+  /** The user who signs in next; no password is asked for. */
   user: OidcUser;
   close(): Promise<void>;
 }
