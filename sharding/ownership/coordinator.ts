@@ -196,6 +196,7 @@ export class HubCoordinator implements Runnable {
       return 0;
     } catch (error) {
       if (signal.aborted || isAbort(error)) return 0;
+      this.#lastTable = undefined;
       return this.#failed(error);
     }
   }
@@ -254,6 +255,7 @@ export class HubCoordinator implements Runnable {
   #afterConflict(intent: WriteIntent | undefined): number {
     this.#conflicts += 1;
     this.#hasSlotsConflict = intent?.write === 'slots';
+    if (!this.#hasSlotsConflict) this.#lastTable = undefined;
     return this.#conflicts === 1 ? 0 : this.#jitter(20 + 10 * this.#crowd(), 0);
   }
 

@@ -1314,7 +1314,7 @@ describe('replicas with different heartbeats', () => {
     load([only]);
     await world.clock.advance(5000);
     const data = world.hub.get('ConfigMap', slotsConfigMap)!['data'] as Record<string, string>;
-    expect(JSON.parse(data[membersKey]!)).toEqual([expect.objectContaining({ leaseMs: 60_000, version: 1 })]);
+    expect(JSON.parse(data[membersKey]!)).toEqual([expect.objectContaining({ leaseMs: 60_000, version: 2 })]);
     const absurd = { ...data, [membersKey]: data[membersKey]!.replace('"leaseMs":60000', '"leaseMs":1e15') };
     const found = parseSlots(absurd);
     expect(found.state === 'ok' && found.value.get(0)?.leaseMs).toBeUndefined();

@@ -242,6 +242,14 @@ export function withReleased(intent: WriteIntent | undefined, { hub, now }: Prot
   return kept.length === 0 ? intent : { ...intent, slots: new Map([...kept, ...intent.slots]) };
 }
 
+/** Reports whether a live replica removes our record once it shows that our slot is released. */
+export function hasRemover({ hub, leaseState }: ProtocolSituation): boolean {
+  const own = leaseState.lease()?.slot;
+  return [...hub.holders()].some(
+    ([slot, { version = 0 }]) => slot !== own && version >= protocolVersion && !hub.presence.isExpired(slot),
+  );
+}
+
 /** Releases our slot. The caller has released all parts, and no write is in flight. */
 export function releaseSlot(situation: ProtocolSituation): WriteIntent | undefined {
   const { hub, leaseState } = situation;

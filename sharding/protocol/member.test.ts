@@ -9,7 +9,7 @@ import { unknownHolder } from '../documents/slots-document.ts';
 import type { ParseResult, SlotRecord, SlotHolders } from '../documents/slots-document.ts';
 import { tableSum } from '../documents/table-document.ts';
 import type { TableDocument } from '../documents/table-document.ts';
-import { timingOf } from '../timing/timing.ts';
+import { protocolVersion, timingOf } from '../timing/timing.ts';
 
 /* The writes of a replica, one situation at a time, and which table follows another. */
 
@@ -252,11 +252,28 @@ describe('what a replica writes', () => {
 
   it('a release of its slot in one write when it leaves, but not before all its writes have landed', async () => {
     const actor = new Actor(1);
-    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch })]);
+    const slots = await actor.settle(ok(table), [record(0, { acked: table.epoch, version: protocolVersion })]);
     actor.look(ok(table), slots);
     expect(actor.wants({ leaving: true, drained: false })).toBeUndefined();
     const written = slotsWritten(actor.wants({ leaving: true }));
     expect(written.get(1)).toMatchObject({ released: true, landing: new Map(), acked: table.epoch });
+  });
+
+  it.each([
+    ['no other replica', []],
+    ['an older release', [{ version: protocolVersion - 1 }]],
+    ['a release without a version', [{}]],
+  ])('a release without a trace beside %s, which would not remove its record', async (_, others) => {
+    const actor = new Actor(1);
+    const records = others.map((each) => record(0, { acked: table.epoch, ...each }));
+    const slots = await actor.settle(ok(table), records);
+    actor.look(ok(table), slots);
+    const [first] = [actor.wants({ leaving: true })];
+    expect(first).toMatchObject({ write: 'claims', why: 'release', claims: new Map() });
+    actor.claims = new Map();
+    actor.member.wrote(first!, actor.now(), actor.now());
+    actor.look(ok(table), slots);
+    expect([...slotsWritten(actor.wants({ leaving: true })).keys()]).toEqual(records.map(({ slot }) => slot));
   });
 
   it('a release that names writes without an answer, but not while a request runs', async () => {

@@ -3,6 +3,7 @@ import type { ProcessLocation } from '../documents/process-location.ts';
 import { HubKnowledge } from './hub-knowledge.ts';
 import {
   claimSlot,
+  hasRemover,
   isClaimInSlots,
   isClaimRecorded,
   isSetBack,
@@ -355,10 +356,13 @@ export class ProtocolMember {
     const hadSome = this.#leaseState.releaseParts();
     // Only the next turn knows whether writes to the parts just released have drained.
     const { drained, landing } = situation.world;
-    if (this.#leaving && drained) return releaseSlotAtOnce(situation, new Map());
-    if (this.#leaving) return hadSome || landing === undefined ? undefined : releaseSlotAtOnce(situation, landing);
-    if (!drained || hadSome) return undefined;
-    if (this.#hub.slots() === undefined) this.#lose();
+    if (this.#leaving && !drained)
+      return hadSome || landing === undefined ? undefined : releaseSlotAtOnce(situation, landing);
+    if (!drained || (hadSome && !this.#leaving)) return undefined;
+    if (this.#leaving && hasRemover(situation)) return releaseSlotAtOnce(situation, new Map());
+    // Nobody would remove a released record, and an older release that starts next waits for it.
+    const isGone = this.#leaving && this.#hub.slots()?.has(this.#leaseState.lease()?.slot ?? -1) === false;
+    if (isGone || (this.#misplaced && this.#hub.slots() === undefined)) this.#lose();
     return releaseSlot(situation);
   }
 }

@@ -581,9 +581,9 @@ export const mutations = [
   m(
     'the slot is given back while writes are under way',
     'protocol/member.ts',
-    'if (this.#leaving && drained) return',
-    'if (this.#leaving) return',
-    by('protocol/member', 'a release of its slot when it leaves, but not before all its writes have landed'),
+    'if (this.#leaving && !drained)',
+    'if (this.#leaving && !drained && landing !== undefined)',
+    by('protocol/member', 'a release that names writes without an answer, but not while a request runs'),
   ),
   m(
     'a second holder of the slot is not noticed',
@@ -645,7 +645,7 @@ export const mutations = [
   m(
     'a slot is released in the turn that gives its parts back',
     'protocol/member.ts',
-    'if (!drained || hadSome) return undefined;',
+    'if (!drained || (hadSome && !this.#leaving)) return undefined;',
     'if (!drained) return undefined;',
     by('protocol/member', 'no release in the turn that gives its parts back'),
   ),

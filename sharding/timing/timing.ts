@@ -33,10 +33,11 @@ export interface ProtocolTiming {
 }
 
 /**
- * Protocol version in our record. Version 1: the record contains the lease. A replica leaves
- * planning to one with a higher version, so that it does not drop fields that it does not know.
+ * Protocol version in our record. Version 1: the record contains the lease; 2: it may show that
+ * the slot is released. A replica leaves planning to one with a higher version, so that it does not
+ * drop fields that it does not know.
  */
-export const protocolVersion = 1;
+export const protocolVersion = 2;
 
 /**
  * A write may wait for an admission webhook, 10 s by default; the next owner must not write before
