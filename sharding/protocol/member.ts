@@ -358,11 +358,16 @@ export class ProtocolMember {
     const { drained, landing } = situation.world;
     if (this.#leaving && !drained)
       return hadSome || landing === undefined ? undefined : releaseSlotAtOnce(situation, landing);
-    if (!drained || (hadSome && !this.#leaving)) return undefined;
-    if (this.#leaving && hasRemover(situation)) return releaseSlotAtOnce(situation, new Map());
-    // Nobody would remove a released record, and an older release that starts next waits for it.
-    const isGone = this.#leaving && this.#hub.slots()?.has(this.#leaseState.lease()?.slot ?? -1) === false;
-    if (isGone || (this.#misplaced && this.#hub.slots() === undefined)) this.#lose();
+    if (this.#leaving) return this.#leaveDrained(situation);
+    if (!drained || hadSome) return undefined;
+    if (this.#hub.slots() === undefined) this.#lose();
+    return releaseSlot(situation);
+  }
+
+  /** Without a replica that removes it, an older release would wait for a released record. */
+  #leaveDrained(situation: ProtocolSituation): WriteIntent | undefined {
+    if (hasRemover(situation)) return releaseSlotAtOnce(situation, new Map());
+    if (this.#hub.slots()?.has(this.#leaseState.lease()?.slot ?? -1) === false) this.#lose();
     return releaseSlot(situation);
   }
 }

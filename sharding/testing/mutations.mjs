@@ -645,7 +645,7 @@ export const mutations = [
   m(
     'a slot is released in the turn that gives its parts back',
     'protocol/member.ts',
-    'if (!drained || (hadSome && !this.#leaving)) return undefined;',
+    'if (!drained || hadSome) return undefined;',
     'if (!drained) return undefined;',
     by('protocol/member', 'no release in the turn that gives its parts back'),
   ),
