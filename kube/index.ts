@@ -47,6 +47,7 @@ export type {
   ListOptions,
   ListPage,
   NamedObject,
+  PodLogOptions,
   Patch,
   WatchEvent,
   WatchOptions,

@@ -291,6 +291,8 @@ export interface LiveLog {
   readonly container: string;
   readonly containers: readonly string[];
   readonly text: string;
+  /** Why there is none. */
+  readonly message?: string;
 }
 
 /** Events about objects, and logs of Pods. Reads throw KubeApiError and KubeConnectionError. */

@@ -34,11 +34,7 @@ export interface ReportedEvents {
   readonly message?: string;
 }
 
-/** The end of a container's log. */
-export interface ReportedLog extends LiveLog {
-  /** Why it could not be read. */
-  readonly message?: string;
-}
+export type ReportedLog = LiveLog;
 
 /** Finds an object; undefined: the tree does not have it, or there is none. */
 export async function findInTree(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '#base';
-import type { KubeReader, ListOptions } from '#kube';
-import { KubeApiError } from '#kube';
+import type { KubeReader, ListOptions, PodLogOptions } from '#kube';
+import { KubeApiError, KubeConnectionError } from '#kube';
 import type { KubeObject } from '#model';
 import { activityOf } from './object-activity.ts';
 
@@ -87,6 +87,19 @@ describe('the events about an object', () => {
     expect(asked[0]?.fieldSelector).toContain('involvedObject.name=a\\,b\\=c\\\\d,');
   });
 
+  it('are not of an object of another group with the same kind and name', async () => {
+    const about = (name: string, apiVersion?: string): KubeObject =>
+      event(name, {
+        reason: name,
+        involvedObject: { kind: 'Service', ...(apiVersion === undefined ? {} : { apiVersion }) },
+      });
+    const { client } = listing(about('core', 'v1'), about('knative', 'serving.knative.dev/v1'), about('unknown'));
+    const reasons = async (group: string): Promise<readonly string[]> =>
+      (await activityOf(client).events({ ...pod, group, kind: 'Service' }, signal)).map(({ reason }) => reason).sort();
+    expect(await reasons('')).toEqual(['core', 'unknown']);
+    expect(await reasons('serving.knative.dev')).toEqual(['knative', 'unknown']);
+  });
+
   it('are at most a hundred', async () => {
     const many = Array.from({ length: 300 }, (_, i) => event(`e${i}`, {}));
     expect(await activityOf(listing(...many).client).events(pod, signal)).toHaveLength(100);
@@ -148,9 +161,38 @@ describe('the log of a pod', () => {
     expect(text).not.toContain('s3cret');
   });
 
-  it('fails with the answer of the server', async () => {
-    await expect(activityOf(running('')).log(pod, { ...current, isPrevious: true }, signal)).rejects.toThrow(
-      'no previous',
+  it.each([
+    [1000, 500],
+    [100, 4000],
+    [10, 60_000],
+  ])('asks for %i lines of a log with %i characters a line, so that the newest are in it', async (asked, length) => {
+    const lines = Array.from({ length: 1200 }, (_, i) => `${i} ${'ü'.repeat(length / 2)}`);
+    const seen: number[] = [];
+    const get = (): Promise<object> => running('').get({} as never, {} as never, {} as never);
+    const podLog = (_: unknown, { tailLines, limitBytes }: PodLogOptions): Promise<string> => {
+      seen.push(tailLines);
+      const tail = Buffer.from(lines.slice(-tailLines).join('\n'));
+      return Promise.resolve(tail.subarray(0, limitBytes).toString());
+    };
+    const { text } = await activityOf({ get, podLog } as unknown as KubeReader).log(pod, current, signal);
+    expect(seen.at(-1)).toBe(asked);
+    expect(text.endsWith(lines.at(-1)!)).toBe(true);
+  });
+
+  it('says why there is none, and which containers have one', async () => {
+    expect(await activityOf(running('')).log(pod, { ...current, isPrevious: true }, signal)).toEqual({
+      container: 'web',
+      containers: ['web', 'proxy', 'migrate'],
+      text: '',
+      message: expect.stringContaining('no previous') as unknown,
+    });
+  });
+
+  it('fails if the cluster cannot be reached', async () => {
+    const get = (): Promise<object> => running('').get({} as never, {} as never, {} as never);
+    const podLog = (): Promise<string> => Promise.reject(new KubeConnectionError('refused', 'GET', {}));
+    await expect(activityOf({ get, podLog } as unknown as KubeReader).log(pod, current, signal)).rejects.toThrow(
+      'refused',
     );
   });
 });

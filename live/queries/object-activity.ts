@@ -1,8 +1,8 @@
-import { outsideText, valueAt } from '#base';
+import { messageOf, outsideText, valueAt } from '#base';
 import type { Json } from '#base';
-import { apiResource } from '#kube';
-import type { KubeReader, NamedObject } from '#kube';
-import { jsonOf } from '#model';
+import { apiResource, KubeApiError } from '#kube';
+import type { KubeReader, NamedObject, PodLogOptions } from '#kube';
+import { groupOf, jsonOf } from '#model';
 import type { KubeObject, ResourceRef } from '#model';
 import type { ContainerChoice, LiveEvent, LiveLog, ObjectActivity } from '../types.ts';
 
@@ -12,8 +12,9 @@ const pods = apiResource('v1', 'Pod', 'pods', 'namespaced');
 const deadlineMs = 8000;
 const maxEvents = 500;
 const shownEvents = 100;
-const tailLines = 1000;
-/** The server sends at most this much; the newest part is shown. */
+/** Fewer lines are asked for again if more would be longer than the limit. */
+const tailLines = [1000, 100, 10, 1];
+/** The server sends the first part of the asked lines, at most this much. */
 const limitBytes = 1024 * 1024;
 const shownCharacters = 64 * 1024;
 
@@ -32,7 +33,7 @@ export function activityOf(client: KubeReader): ObjectActivity {
  */
 async function eventsAbout(
   client: KubeReader,
-  { kind, namespace, name }: ResourceRef,
+  { group, kind, namespace, name }: ResourceRef,
   signal: AbortSignal,
 ): Promise<readonly LiveEvent[]> {
   const selected = { 'involvedObject.kind': kind, 'involvedObject.name': name, 'involvedObject.namespace': namespace };
@@ -47,9 +48,16 @@ async function eventsAbout(
     limit: maxEvents,
   });
   return items
+    .filter((event) => isAboutGroup(event, group))
     .map(eventOf)
     .sort((a, b) => (a.lastAt < b.lastAt ? 1 : a.lastAt > b.lastAt ? -1 : 0))
     .slice(0, shownEvents);
+}
+
+/** No selector has the group: a Service of Knative is not the Service that it creates. */
+function isAboutGroup(event: KubeObject, group: string): boolean {
+  const apiVersion = valueAt(jsonOf(event), 'involvedObject', 'apiVersion');
+  return typeof apiVersion !== 'string' || apiVersion === '' || groupOf(apiVersion) === group;
 }
 
 function eventOf(object: KubeObject): LiveEvent {
@@ -75,7 +83,8 @@ function eventOf(object: KubeObject): LiveEvent {
 
 /**
  * The end of a container's log. The container is, as in kubectl, the one that an annotation of the
- * pod names or else its first one, unless `choice` names another.
+ * pod names or else its first one, unless `choice` names another. The containers are known also if
+ * the server refuses the log, as of one that has not started: an earlier one may tell why.
  * @throws KubeApiError, KubeConnectionError
  */
 async function logOf(
@@ -90,10 +99,30 @@ async function logOf(
   const preferred = found.metadata.annotations?.['kubectl.kubernetes.io/default-container'];
   const container = [wanted, preferred].find((name) => name !== undefined && containers.includes(name));
   const chosen = container ?? containers[0] ?? '';
-  const whole = await client.podLog(pod, { ...options, container: chosen, isPrevious, tailLines, limitBytes });
-  const shown = whole.slice(-shownCharacters);
-  const firstWhole = shown.length < whole.length ? shown.indexOf('\n') + 1 : 0;
-  return { container: chosen, containers, text: outsideText('log', shown.slice(firstWhole)) };
+  try {
+    const whole = await endOfLog(client, pod, { ...options, container: chosen, isPrevious });
+    const shown = whole.slice(-shownCharacters);
+    const firstWhole = shown.length < whole.length ? shown.indexOf('\n') + 1 : 0;
+    return { container: chosen, containers, text: outsideText('log', shown.slice(firstWhole)) };
+  } catch (error) {
+    if (!(error instanceof KubeApiError)) throw error;
+    return { container: chosen, containers, text: '', message: messageOf(error) };
+  }
+}
+
+/** Of a last line beyond the limit, its beginning. */
+async function endOfLog(
+  client: KubeReader,
+  pod: NamedObject,
+  options: Omit<PodLogOptions, 'tailLines' | 'limitBytes'>,
+): Promise<string> {
+  let text = '';
+  for (const lines of tailLines) {
+    text = await client.podLog(pod, { ...options, tailLines: lines, limitBytes });
+    // A character that the limit cuts is replaced by one of up to three bytes.
+    if (Buffer.byteLength(text) < limitBytes - 3) break;
+  }
+  return text;
 }
 
 /** Names of the containers: those that run, then init containers, then those added by hand. */

@@ -20,9 +20,9 @@ interface Answer {
 
 /** Events and logs as a kubelet gives them, for viewers with the rights to them. */
 export function activity(cluster: Cluster): void {
-  const read = async (token: string, part: string, more = ''): Promise<Answer> => {
+  const read = async (token: string, part: string, more = '', name = 'worker'): Promise<Answer> => {
     const { podIP = '' } = (await new ControllerPod(cluster.world).read()).status;
-    const query = `kind=Pod&namespace=crashing&name=worker${more}`;
+    const query = `kind=Pod&namespace=crashing&name=${name}${more}`;
     const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
     try {
       const url = `https://${podIP}:8085/api/v1/applications/argocd/crashing/object/${part}?${query}`;
@@ -33,23 +33,26 @@ export function activity(cluster: Cluster): void {
     }
   };
 
-  it('shows the events and both logs of a crashing Pod to those who may read them', async () => {
+  it('shows the events and logs of crashing and starting Pods to those who may read them', async () => {
     const { world } = cluster;
     const says = "console.log('start', Date.now()); setTimeout(() => process.exit(1), 2000)";
-    const pod = {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'worker' },
-      spec: {
-        containers: [
-          { name: 'work', image: preparedNode().image, imagePullPolicy: 'Never', command: ['node', '-e', says] },
-        ],
-      },
+    const container = (name: string, script: string): object => ({
+      name,
+      image: preparedNode().image,
+      imagePullPolicy: 'Never',
+      command: ['node', '-e', script],
+    });
+    const podOf = (name: string, spec: object): string =>
+      JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });
+    const files = {
+      'worker.json': podOf('worker', { containers: [container('work', says)] }),
+      'starting.json': podOf('starting', {
+        initContainers: [container('prepare', "console.log('no database'); process.exit(1)")],
+        containers: [container('web', '')],
+      }),
     };
     const settings = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: "1"}\n';
-    await NodeApplication.create(world, 'crashing', {
-      files: { 'settings.yaml': settings, 'pod.json': JSON.stringify(pod) },
-    });
+    await NodeApplication.create(world, 'crashing', { files: { 'settings.yaml': settings, ...files } });
     const account = (name: string): string => `kubectl -n argocd create serviceaccount ${name}\n`;
     const binding = 'kubectl -n argocd create rolebinding reader --role=reader --serviceaccount=argocd:';
     await runShell(
@@ -75,6 +78,15 @@ export function activity(cluster: Cluster): void {
     await eventually(async () => expect((await read(reader, 'log')).body.log?.text).toMatch(/^start \d+\n$/), limitMs);
     const { body } = await read(reader, 'events');
     expect(body.events?.items).toContainEqual(expect.objectContaining({ reason: 'Started', reporter: 'kubelet' }));
+
+    // A container that has not started has no log, but the one before it tells why.
+    await eventually(async () => {
+      const { log } = (await read(reader, 'log', '', 'starting')).body;
+      expect(log).toMatchObject({ text: '', containers: ['web', 'prepare'] });
+      expect(log?.message).toContain('is waiting to start');
+      const prepare = (await read(reader, 'log', '&container=prepare', 'starting')).body.log;
+      expect(prepare?.text).toBe('no database\n');
+    }, limitMs);
 
     expect(await read(stranger, 'log')).toMatchObject({
       status: 403,
