@@ -811,6 +811,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a requested refresh whose repository is not reached': harmless,
   'refreshes on request (`argocd.argoproj.io/refresh`)': harmless,
   'the order in which Applications are processed': harmless,
+  'a change of `spec.syncPolicy`': harmless,
   'the first comparisons of a replica that starts or takes over clusters': harmless,
   'an event of an object that the last comparison has seen already, for example because a sync has just applied it':
     harmless,

@@ -174,12 +174,20 @@ describe('an Application', () => {
     expect(await due(operationQueue)).toEqual([]);
   });
 
-  it('whose automation is switched on is compared with the latest revision', async () => {
-    const old = app('1');
+  it.each([
+    ['automation is switched on', undefined, { automated: {} }],
+    ['self-heal is switched on', { automated: {} }, { automated: { selfHeal: true } }],
+    ['pruning is switched on', { automated: {} }, { automated: { prune: true } }],
+    ['empty sources are allowed', { automated: { prune: true } }, { automated: { prune: true, allowEmpty: true } }],
+    ['a sync option is dropped', { syncOptions: ['Prune=false'] }, {}],
+    ['automation is switched off', { automated: {} }, undefined],
+  ])('is compared with the latest revision when %s', async (_, before, after) => {
+    const spec = { destination: { server: 'https://c' } };
+    const old = app('1', { spec: { ...spec, ...(before && { syncPolicy: before }) } });
     appears(old);
     await due(refreshQueue);
-    changes(old, app('2', { spec: { destination: { server: 'https://c' }, syncPolicy: { automated: {} } } }));
-    expect(await due(refreshQueue)).toEqual([['argocd/demo', { level: 2, reason: 'the application changed' }, 'live']]);
+    changes(old, app('2', { spec: { ...spec, ...(after && { syncPolicy: after }) } }));
+    expect(await due(refreshQueue)).toEqual([['argocd/demo', { level: 2, reason: 'its sync policy changed' }, 'live']]);
   });
 
   it('is not woken by the echo of our own write', async () => {

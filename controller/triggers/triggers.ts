@@ -8,7 +8,6 @@ import {
   appKeyOfInstance,
   asApplication,
   destinationNamespaceOf,
-  isAutomated,
   isErrorCondition,
   jsonOf,
   parseResourceKey,
@@ -203,7 +202,7 @@ export class EventTriggers implements Runnable {
     }
     this.#mine.add(key);
     if (old === undefined) this.#enqueue(app, undefined, 'the application appeared');
-    else if (hasStartedAutomation(old, app)) this.#enqueue(app, compareLevel.latest, 'the application changed');
+    else if (hasNewPolicy(old, app)) this.#enqueue(app, compareLevel.latest, 'its sync policy changed');
     else if (this.#mayBeFormerOwners(old, app)) void this.#onFormerOwnerWrite(app);
     else this.#onUpdate(old, app);
   }
@@ -444,9 +443,8 @@ function operationPriority(app: Application): Priority {
   return isNeverSynced(app) ? 'resync' : 'live';
 }
 
-function hasStartedAutomation(old: Application, app: Application): boolean {
-  const heals = (a: Application): boolean => isAutomated(a.spec) && a.spec.syncPolicy?.automated?.selfHeal === true;
-  return (isAutomated(app.spec) && !isAutomated(old.spec)) || (heals(app) && !heals(old));
+function hasNewPolicy({ spec: old }: Application, { spec }: Application): boolean {
+  return !deepEqual(jsonOf(old.syncPolicy ?? {}), jsonOf(spec.syncPolicy ?? {}));
 }
 
 function hasCondition(app: Application, types: readonly ConditionType[]): boolean {

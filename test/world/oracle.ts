@@ -23,6 +23,18 @@ export function unfinished(world: World): string | undefined {
   return unfinishedFleet(world);
 }
 
+/**
+ * The first difference, or a status that is still to be written: after a clock was set back, a
+ * comparison is dated before the end of its operation until the clock has caught up.
+ */
+export function unsettled(world: World): string | undefined {
+  const early = world.appNames.find((name) => {
+    const { reconciledAt = '', operationState } = world.app(name)?.status ?? {};
+    return Date.parse(reconciledAt) < Date.parse(operationState?.finishedAt ?? '');
+  });
+  return unfinished(world) ?? (early && `${early}: its comparison is dated before the end of its operation`);
+}
+
 /** How long something may wait without a condition. */
 export const silentMs = 360_000;
 
@@ -73,9 +85,6 @@ function wrongWith(world: World, name: string): string | undefined {
   const state = status?.operationState;
   if (state !== undefined && !isCompleted(state.phase)) return `its operation is ${state.phase}`;
   if (metadata.annotations?.['argocd.argoproj.io/refresh'] !== undefined) return 'a refresh was not answered';
-  // After a clock was set back, this lasts until it has caught up.
-  if (Date.parse(status?.reconciledAt ?? '') < Date.parse(state?.finishedAt ?? ''))
-    return 'its comparison is dated before the end of its operation';
   if (status?.health?.status === 'Progressing') return 'its claims are not bound yet';
   const differences = differencesOf(world, name);
   const isSynced = status?.sync?.status === 'Synced';

@@ -1,4 +1,4 @@
-import { checkEnd, silentMs, silentWait, unfinished } from './oracle.ts';
+import { checkEnd, silentMs, silentWait, unsettled } from './oracle.ts';
 import type { SeenWaits } from './oracle.ts';
 import { createApps, perform } from './people.ts';
 import type { FaultCounts } from './faults.ts';
@@ -41,11 +41,11 @@ export async function play(plan: WorldPlan): Promise<Outcome> {
   // A read that hangs ends after the calm, and its status is still to come.
   const hangsForMs = Math.max(0, world.git.hangsUntil - world.time.now);
   await world.playTo(Math.max(calmAt + hangsForMs, lastActAt + reactionMs));
-  let wrong = unfinished(world);
+  let wrong = unsettled(world);
   const waits: SeenWaits = new Map();
   while (world.violation === undefined && wrong !== undefined && world.elapsedMs < calmAt + settleMs) {
     await world.playTo(world.elapsedMs + 3000);
-    wrong = unfinished(world);
+    wrong = unsettled(world);
     const silent = silentWait(world, waits, silentMs);
     if (silent !== undefined) world.break(silent);
   }

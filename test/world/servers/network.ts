@@ -40,12 +40,15 @@ interface Journey {
 }
 
 const bookmarkMs = 50_000;
+/** For a new list after a watch has ended. */
+const catchUpMs = 5000;
 
 /** The network between processes and API servers: delays, faults, partitions and watches. */
 export class WorldNetwork {
   readonly #deps: NetworkDeps;
   readonly #servers = new Map<string, WorldApiServer>();
   readonly #watches = new Set<OpenWatch>();
+  readonly #silentUntil = new Map<string, number>();
   readonly #open = new Map<NetworkProcess, number>();
   readonly #transports = new Map<NetworkProcess, Set<object>>();
   /** Requests that would never be answered. */
@@ -71,9 +74,14 @@ export class WorldNetwork {
     return watches + (this.#open.get(process) ?? 0);
   }
 
-  /** Whether a watch of a server is silent, and its client does not know it yet. */
+  /** Whether a watch of a server is silent, or was, and its client may not have caught up yet. */
   hasSilentWatch(url: string): boolean {
-    return [...this.#watches].some((watch) => watch.url === url && watch.isSilent);
+    const isRecent = this.#deps.time.now - (this.#silentUntil.get(url) ?? Number.NEGATIVE_INFINITY) < catchUpMs;
+    return isRecent || [...this.#watches].some((watch) => watch.url === url && watch.isSilent);
+  }
+
+  #remove(watch: OpenWatch): void {
+    if (this.#watches.delete(watch) && watch.isSilent) this.#silentUntil.set(watch.url, this.#deps.time.now);
   }
 
   /** Connections of a process that it has not closed. */
@@ -285,10 +293,10 @@ export class WorldNetwork {
         time.at(at, () => process.clock.machine.whenRunning(run));
         return at;
       },
-      onEnd: (ended) => this.#watches.delete(ended),
+      onEnd: (ended) => this.#remove(ended),
     });
     this.#watches.add(watch);
-    request.signal.addEventListener('abort', () => this.#watches.delete(watch), { once: true });
+    request.signal.addEventListener('abort', () => this.#remove(watch), { once: true });
     // A process that was killed after its request was carried out reads no answer.
     if (request.signal.aborted || !this.#transports.has(process)) this.#watches.delete(watch);
     if (target.query.get('sendInitialEvents') === 'true') {
