@@ -465,6 +465,18 @@ const situations: readonly Situation[] = [
     next: 'get pod driftless-1',
   },
   {
+    what: 'a sync that an owner that does not answer has not begun',
+    app: { operation: 'Running', waiting: { what: 'waiting for its first step', since: before(9) } },
+    terms: { ownerSilent: 'timed out' },
+    cause: 'owner-silent',
+  },
+  {
+    what: 'a deletion that an owner that does not answer has to carry out',
+    app: { isDeleting: true },
+    terms: { ownerSilent: 'timed out' },
+    cause: 'owner-silent',
+  },
+  {
     what: 'a broken one whose owner does not answer',
     app: health('Degraded'),
     terms: { ownerSilent: 'timed out' },

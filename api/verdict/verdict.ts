@@ -65,7 +65,7 @@ interface Finding extends Pick<ApplicationVerdict, 'since' | 'until' | 'next'> {
 export function verdictOf(facts: VerdictFacts, terms: VerdictTerms): ApplicationVerdict {
   const finding =
     ownerFinding(facts) ??
-    deletionFinding(facts) ??
+    deletionFinding(facts, terms) ??
     conditionFinding(facts) ??
     (facts.sync === 'Unknown' ? partFinding(facts, 'broken') : undefined) ??
     operationFinding(facts) ??
@@ -73,6 +73,7 @@ export function verdictOf(facts: VerdictFacts, terms: VerdictTerms): Application
     healthFinding(facts) ??
     partFinding(facts, 'broken') ??
     unknownFinding(facts) ??
+    silenceFinding(facts, terms) ??
     waitFinding(facts, terms) ??
     partFinding(facts, 'waiting') ??
     ageFinding(facts, terms);
@@ -102,10 +103,13 @@ function ownerFinding({ owner, ownership, shard }: VerdictFacts): Finding | unde
   return { cause: 'no-owner', reason: `no replica holds ${home}${why}`, ...defined({ since: unownedSince }) };
 }
 
-function deletionFinding({ isDeleting, conditions, lastOperation, waiting }: VerdictFacts): Finding | undefined {
+function deletionFinding(facts: VerdictFacts, terms: VerdictTerms): Finding | undefined {
+  const { isDeleting, conditions, lastOperation, waiting } = facts;
   if (!isDeleting) return undefined;
   const error = conditions.find(({ type }) => type === 'DeletionError');
   if (error !== undefined) return foundIn(error, 'deletion');
+  const silence = silenceFinding(facts, terms);
+  if (silence !== undefined) return silence;
   const blocker = lastOperation?.type === 'deletion' ? lastOperation.blockedBy : undefined;
   if (lastOperation === undefined || blocker === undefined)
     return { cause: 'deleting', reason: joined(['its deletion', waiting?.what], ': ') };
@@ -256,14 +260,15 @@ function automationFinding({ automatedSync, isAutomated }: VerdictFacts): Findin
   return { cause: isHeld ? 'sync-held' : 'syncing', reason, ...defined({ until }) };
 }
 
+/** Whatever it waits for, its owner has to do it. */
+function silenceFinding({ owner }: VerdictFacts, { ownerSilent }: VerdictTerms): Finding | undefined {
+  if (ownerSilent === undefined) return undefined;
+  return { cause: 'owner-silent', reason: `its owner ${owner}, which does not answer: ${ownerSilent}` };
+}
+
 /** Facts that are older than a resync prove nothing about now. */
-function ageFinding(
-  facts: VerdictFacts,
-  { now, resyncMs, ownerSilent, isStatusOnly }: VerdictTerms,
-): Finding | undefined {
+function ageFinding(facts: VerdictFacts, { now, resyncMs, isStatusOnly }: VerdictTerms): Finding | undefined {
   const { owner, comparedAt, ownership } = facts;
-  if (ownerSilent !== undefined)
-    return { cause: 'owner-silent', reason: `its owner ${owner}, which does not answer: ${ownerSilent}` };
   // An idle Application is not written: an old status alone proves nothing.
   if (isStatusOnly === true || resyncMs <= 0) return undefined;
   const at = Date.parse(comparedAt ?? '');

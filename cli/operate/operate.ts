@@ -194,7 +194,9 @@ async function unfinished(
       const owners = await hub.owners(app).catch(() => []);
       const owner = owners.length === 0 ? '' : `; its cluster is owned by ${owners.join(', ')}`;
       const state = end.app.status?.operationState;
-      const progress = state === undefined ? 'no controller has answered' : phaseText(state);
+      // The operation of before says nothing about a refresh.
+      const isUnanswered = state === undefined || what === 'refresh';
+      const progress = isUnanswered ? 'no controller has answered' : phaseText(state);
       return {
         state: 'timed-out',
         message: `timed out waiting for the ${what}: ${progress}${owner}; driftless explain ${name} shows what it waits for`,

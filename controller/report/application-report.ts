@@ -4,12 +4,13 @@ import type { ResourceComparison } from '#compare';
 import { applyingRules } from '#diff';
 import type { WrittenRule } from '#diff';
 import type { LiveCluster, LiveRow } from '#live';
-import { keyOfRef, keyOfStatus, parseResourceKey } from '#model';
+import { appKeyOf, keyOfRef, keyOfStatus, parseResourceKey } from '#model';
 import type { AppKey, Application, KubeObject, ResourceKey, ResourceRef, ResourceStatus, Settings } from '#model';
 import type { SyncHold } from '../admission/projects.ts';
 import { autosyncChecks } from '../application/autosync-checks.ts';
 import { contestRivals } from '../comparison/contest.ts';
 import type { AppMemory } from '../comparison/memory.ts';
+import { parseTime } from '../shared/kube-time.ts';
 import type { PassRecord } from './activity.ts';
 import type {
   ApplicationHealth,
@@ -121,7 +122,7 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
     waveOf,
   });
   return {
-    ...remembered(key, { memory, wait }, deps),
+    ...remembered(app, { memory, wait }, deps),
     ...defined({ lastOperation }),
     healthDetails: healthOf(app, deps.rowsOf(key)),
     automatedSync: autosyncOf(memory, holdOf),
@@ -129,21 +130,29 @@ export function reportState(key: AppKey, app: Application, deps: ApplicationRepo
 }
 
 function remembered(
-  key: AppKey,
+  app: Application,
   { memory, wait }: { readonly memory: AppMemory | undefined; readonly wait: Wait | undefined },
   { startedAt, fullQueue, clock }: ApplicationReportDeps,
 ): Omit<ApplicationState, 'lastOperation' | 'healthDetails' | 'automatedSync'> {
   const { owned, comparedAt, seenAt } = memory ?? {};
   // A user requests by changing the Application, so the request is as old as its last change.
-  const askedAt = seenAt === undefined ? startedAt : clock.now() - (clock.monotonic() - seenAt);
+  const askedAt = seenAt === undefined ? changedAt(app) : clock.now() - (clock.monotonic() - seenAt);
   return {
     since: isoTime(owned?.at ?? startedAt) ?? '',
     reason: owned?.reason ?? 'this replica became the owner',
     ...defined({
-      waiting: queuedWait(fullQueue(key)) ?? waitingOf(wait, askedAt),
+      waiting: queuedWait(fullQueue(appKeyOf(app))) ?? waitingOf(wait, askedAt ?? startedAt),
       comparedAt: comparedAt === undefined ? undefined : isoTime(comparedAt),
     }),
   };
+}
+
+/** When a client last changed it, by the hub; a replica that does not own it remembers nothing. */
+function changedAt({ metadata }: Application): number | undefined {
+  const times = (metadata.managedFields ?? []).map(({ time }) =>
+    typeof time === 'string' ? (parseTime(time) ?? 0) : 0,
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 /** The live objects of rows that differ, with their managedFields. Unreadable ones are left out. */
