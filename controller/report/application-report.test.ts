@@ -33,5 +33,8 @@ it.each([
   ['the start of the process, if the hub does not tell', [], '2026-01-01T00:00:00Z'],
 ])('an operation that another replica has to begin waits since %s', (_, times, since) => {
   const app = asked(times.map((time) => ({ manager: 'kubectl', time })));
-  expect(reportState(appKeyOf(app), app, deps).waiting).toEqual({ what: 'waiting for its first step', since: since.replace('Z', '.000Z') });
+  expect(reportState(appKeyOf(app), app, deps).waiting).toEqual({
+    what: 'waiting for its first step',
+    since: since.replace('Z', '.000Z'),
+  });
 });
