@@ -333,6 +333,10 @@ describe('the filters', () => {
     await page.getByText('Filters', { exact: true }).click();
     await page.getByRole('combobox', { name: 'label', exact: true }).selectOption('team=new');
     await page.getByText('1 shown of 60').waitFor();
+    // Rows that arrive later are filtered, too.
+    api.send('applications', { changed: [api.put('late', { sync: 'OutOfSync' })], removed: [] });
+    await page.getByText('1 shown of 61').waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
   });
 });
 
@@ -550,6 +554,10 @@ describe('an Application', () => {
     await log.getByText('hello from proxy').waitFor();
     await log.getByRole('checkbox', { name: 'Before its last restart' }).check();
     await log.getByText('no terminated container').waitFor();
+    // The Pod was created again, with one container.
+    api.logOf = () => ({ container: 'web', containers: ['web'], text: 'one is left' });
+    await log.getByText('one is left').waitFor();
+    expect(await log.getByRole('combobox', { name: 'Container' }).inputValue()).toBe('web');
     await watched.check();
   });
 
