@@ -36,7 +36,7 @@ export const agentOptions = {
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_AGENT_DIGEST',
-    pattern: /^(?:|sha256:[0-9a-f]{64})$/,
+    pattern: { matches: /^(?:|sha256:[0-9a-f]{64})$/, expected: 'sha256: and 64 lower-case hex digits' },
     help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused. Empty: any content (https only).',
   },
   configFile: {
@@ -66,7 +66,10 @@ export const agentOptions = {
     kind: 'string',
     default: '',
     env: 'DRIFTLESS_AGENT_NAME',
-    pattern: /^(?:|[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)$/,
+    pattern: {
+      matches: /^(?:|[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)$/,
+      expected: 'at most 40 lower-case letters, digits and inner dashes',
+    },
     help: 'Name under which the objects are tracked, unique in the cluster. Empty: from the folder and a hash of repository, folder and namespace.',
   },
   prune: {

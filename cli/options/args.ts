@@ -23,8 +23,8 @@ interface OptionBase {
   readonly max?: number;
   /** Minimum of the environment variable, if lower than the flag's. */
   readonly envMin?: number;
-  /** A text must match it. */
-  readonly pattern?: RegExp;
+  /** The form of a text, and what errors say that it must be. */
+  readonly pattern?: { readonly matches: RegExp; readonly expected: string };
   /** The values that are accepted. */
   readonly choices?: readonly string[];
   /** Whether upper case means the same; the value is lower case. */
@@ -258,7 +258,7 @@ function parseValue(spec: ValueRule, text: string, syntax: ScalarSyntax): Option
     const inUnit = kind === 'seconds' ? value / 1000 : value;
     if (inUnit < (spec.min ?? -Infinity) || inUnit > (spec.max ?? Infinity)) return undefined;
   }
-  if (spec.pattern !== undefined && typeof value === 'string' && !spec.pattern.test(value)) return undefined;
+  if (spec.pattern !== undefined && typeof value === 'string' && !spec.pattern.matches.test(value)) return undefined;
   if (spec.choices !== undefined && typeof value === 'string' && !spec.choices.includes(value)) return undefined;
   return value;
 }
@@ -328,7 +328,7 @@ function parseMap(text: string): Readonly<Record<string, string>> | undefined {
 }
 
 function expectation({ choices, pattern, min, max }: ValueRule, kind: OptionKind): string {
-  if (pattern !== undefined) return `must match ${String(pattern)}`;
+  if (pattern !== undefined) return `must be ${pattern.expected}`;
   if (choices !== undefined) {
     const named = choices.filter((choice) => choice !== '');
     return `must be ${named.length > 1 ? 'one of ' : ''}${named.join(', ')}`;

@@ -11,12 +11,11 @@ export const driftlessOptions = {
   },
   clusterSplit: {
     flag: 'cluster-split',
-    kind: 'int',
-    default: 1,
+    kind: 'string',
+    default: '1',
     env: 'DRIFTLESS_CLUSTER_SPLIT',
-    min: 1,
-    max: 64,
-    help: 'Number of parts, by Application, of each cluster without the annotation driftless.io/split.',
+    pattern: { matches: /^(?:auto|[1-9]|[1-5]\d|6[0-4])$/, expected: 'auto, or a whole number from 1 to 64' },
+    help: 'Number of parts, from 1 to 64, by Application, of each cluster without the annotation driftless.io/split. auto: split while there are more replicas than clusters, or at most two clusters.',
   },
   clusterWeights: {
     flag: 'cluster-weights',

@@ -125,7 +125,7 @@ export const renderingOptions = {
     default: '',
     env: 'ARGOCD_HELM_USER_AGENT',
     key: 'P:reposerver.helm.user.agent',
-    pattern: /^[\x21-\x7e][\x20-\x7e]{0,255}$/,
+    pattern: { matches: /^[\x21-\x7e][\x20-\x7e]{0,255}$/, expected: 'at most 256 printable ASCII characters' },
     help: 'User-Agent of requests for chart indexes and for tags of registries. Empty: driftless.',
   },
   helmIndexSize: {

@@ -27,7 +27,7 @@ export function wireShadow(inputs: WireInputs): (readonly Runnable[])[] {
     hostname: config.hostname,
     shard: config.shard,
     replicas: config.replicas,
-    defaultParts: config.clusterSplit,
+    defaultParts: config.clusterSplit === 'auto' ? 'auto' : Number(config.clusterSplit),
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
   const controller = createShadowController(

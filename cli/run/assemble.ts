@@ -73,7 +73,7 @@ function ownershipOf(
     replicas: config.replicas,
     controllerName: config.controllerName,
     heartbeatMs: config.heartbeat,
-    defaultParts: config.clusterSplit,
+    defaultParts: config.clusterSplit === 'auto' ? 'auto' : Number(config.clusterSplit),
     ...machineOf(config.podUid),
     hubTime,
     api: api?.published,

@@ -1,3 +1,4 @@
+import { omit } from '#base';
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import { help, output, structuredOutput } from '../options/common-options.ts';
@@ -33,7 +34,11 @@ const source = {
     help: 'Additional namespaces with Applications, as for the controller. Empty: application.namespaces of argocd-cmd-params-cm.',
   },
   clusterSplit: {
-    ...runOptions.clusterSplit,
+    ...omit(runOptions.clusterSplit, 'pattern'),
+    kind: 'int',
+    default: 1,
+    min: 1,
+    max: 64,
     help: "Number of parts of each cluster without its own setting. Default with a live hub: the controller's.",
   },
   clusterWeights: {

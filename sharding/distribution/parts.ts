@@ -10,6 +10,40 @@ export const splitAnnotation = 'driftless.io/split';
 /** Upper bound on parts: every owner of a part watches the whole cluster. */
 export const maxParts = 64;
 
+/** Number of parts of clusters without the annotation; `auto`: {@link automaticParts}. */
+export type DefaultParts = number | 'auto';
+
+/** Twelve parts divide evenly, or nearly so, among up to this many replicas. */
+const mostForTwelve = 7;
+const [fewParts, manyParts] = [12, 60] as const;
+
+interface FleetSize {
+  /** Clusters that the annotation does not split. */
+  readonly clusters: number;
+  readonly replicas: number;
+  /** The number of parts in the present table; 1: they are not split. */
+  readonly current: number;
+}
+
+/**
+ * Number of parts, so that each replica has a share although there are more replicas than clusters.
+ * One or two clusters are always split: then a rescale moves parts, and splits nothing. Clusters
+ * stay split until there are twice as many as replicas, and parts do not become fewer meanwhile.
+ */
+export function automaticParts({ clusters, replicas, current }: FleetSize): number {
+  const isWanted = clusters <= 2 || replicas > clusters || (current > 1 && 2 * replicas > clusters);
+  if (!isWanted) return 1;
+  return replicas > mostForTwelve || current > fewParts ? manyParts : fewParts;
+}
+
+/**
+ * Whether each part of the earlier split is a union of parts of the later one: every Application of
+ * part `i` was in part `i` modulo `before` then (`partIndex`).
+ */
+export function isFinerSplit(before: number, after: number): boolean {
+  return before > 0 && after > before && after % before === 0;
+}
+
 /** Key of a cluster in the table: its API URL without trailing slashes. */
 export function clusterKey(server: string): string {
   let end = server.length;

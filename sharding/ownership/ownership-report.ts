@@ -48,10 +48,7 @@ export class OwnershipReport {
       ['Standby', this.#standsBy() ? this.#whyStandby(replicas ?? 1) : undefined],
       ['ForeignController', foreign.message()],
       ['ForeignHolder', foreignHoldersMessage(member.hub().presence.foreign())],
-      [
-        'PinOutOfRange',
-        outOfRangePinsMessage(replicas === undefined ? [] : (view?.inputs.clusters ?? []), replicas ?? 1),
-      ],
+      ['PinOutOfRange', outOfRangePinsMessage(replicas === undefined ? [] : (view?.clusters ?? []), replicas ?? 1)],
       ['ClusterUnowned', unownedClustersMessage(this.unowned().keys())],
     ];
     for (const [type, message] of findings) conditions.set(type, message);
@@ -75,7 +72,7 @@ export class OwnershipReport {
    */
   offTable(): ReadonlyMap<string, number> {
     const now = this.#deps.now().monotonic;
-    const { clusters } = this.#deps.rights.view()?.inputs ?? { clusters: [] };
+    const clusters = this.#deps.rights.view()?.clusters ?? [];
     const entries = this.#deps.rights.table()?.entries;
     const missing = clusters.map(({ server }) => clusterKey(server)).filter((server) => entries?.has(server) === false);
     this.#offTable = new Map(missing.map((server) => [server, this.#offTable.get(server) ?? now]));
@@ -119,7 +116,7 @@ export class OwnershipReport {
 
   /** Without a table no cluster has an owner. */
   #tableless(now: number): ReadonlyMap<string, number> {
-    const { clusters } = this.#deps.rights.view()?.inputs ?? { clusters: [] };
+    const clusters = this.#deps.rights.view()?.clusters ?? [];
     if (clusters.length > 0) this.#tablelessSince ??= now;
     return new Map(clusters.map(({ server }) => [clusterKey(server), this.#tablelessSince ?? now]));
   }

@@ -51,8 +51,9 @@ export class OwnershipWorld {
 
   /** Clusters and weights including event rates; the same object until one changes. */
   inputs(): PlanInputs | undefined {
-    const { rights, rates: book, weighting } = this.#deps;
-    const base = rights.view()?.inputs;
+    const { rights, rates: book, weighting, replicaCount } = this.#deps;
+    const table = rights.table();
+    const base = rights.view()?.inputs(replicaCount.count() ?? table?.replicas ?? 1, table);
     if (base === undefined || weighting !== 'measured') return base;
     const rates = book.known();
     if (this.#weighed?.base !== base || this.#weighed.rates !== rates) {

@@ -25,6 +25,7 @@ import type { LeaseMeters } from './metrics.ts';
 import { OwnershipReport } from './ownership-report.ts';
 import { ordinalOf, OwnershipWorld } from './ownership-world.ts';
 import { clusterDigest, clusterKey } from '../distribution/parts.ts';
+import type { DefaultParts } from '../distribution/parts.ts';
 import { ReplicaCount } from '../load/replica-count.ts';
 import { shardsOf } from '../protocol/plan.ts';
 import { OwnershipRights, serversOf } from './rights.ts';
@@ -91,8 +92,8 @@ export interface OwnershipDeps {
    * handed over without waiting for caches.
    */
   readonly prepares?: boolean;
-  /** For clusters without the annotation driftless.io/split; 1: not split. */
-  readonly defaultParts?: number;
+  /** For clusters without the annotation driftless.io/split. Absent: 1, not split. */
+  readonly defaultParts?: DefaultParts;
   /** True: reports application controllers that run beside us and share no protocol. */
   readonly findsOthers?: boolean;
   /** How clusters are weighed under consistent hashing; default: by Applications. */

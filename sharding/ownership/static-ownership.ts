@@ -8,6 +8,7 @@ import { outOfRangePinsMessage, standbyMessage } from './findings.ts';
 import { shardFromHostname, unknownShardError } from './identity.ts';
 import { registerMetrics } from './metrics.ts';
 import { clusterKey, partKey } from '../distribution/parts.ts';
+import type { DefaultParts } from '../distribution/parts.ts';
 import { nextTable } from '../protocol/plan.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
@@ -34,8 +35,8 @@ export interface StaticOwnershipDeps {
   readonly shard?: number | undefined;
   /** ARGOCD_CONTROLLER_REPLICAS. Below 1 means one replica, which has shard 0 whatever its name. */
   readonly replicas: number;
-  /** For clusters without the annotation driftless.io/split; 1: not split. */
-  readonly defaultParts?: number;
+  /** For clusters without the annotation driftless.io/split. Absent: 1, not split. */
+  readonly defaultParts?: DefaultParts;
   readonly weighting?: ClusterWeighting;
 }
 
@@ -141,11 +142,11 @@ class StaticOwnership implements Ownership {
       nonce: 0,
       now: 0,
     };
-    this.#table = nextTable(undefined, view.inputs, { ...noHolders, replicas, live });
+    this.#table = nextTable(undefined, view.inputs(replicas, undefined), { ...noHolders, replicas, live });
     const standby = { hostname, wanted: this.#slot, numbered: true, replicas, holders: new Map() };
     this.#conditions.set('Standby', this.#slot < replicas ? undefined : standbyMessage(standby));
     this.#conditions.set('InvalidSplit', view.problems.length === 0 ? undefined : view.problems.join('; '));
-    this.#conditions.set('PinOutOfRange', outOfRangePinsMessage(view.inputs.clusters, replicas));
+    this.#conditions.set('PinOutOfRange', outOfRangePinsMessage(view.clusters, replicas));
     this.#announce(this.#shareOf(view));
   }
 
@@ -218,7 +219,7 @@ class StaticOwnership implements Ownership {
   }
 
   #load(): number {
-    const weights = this.#view?.inputs.weights;
+    const weights = this.#view?.inputs(this.#replicas, undefined).weights;
     let load = 0;
     for (const [server, { of, owned }] of this.#owned)
       for (const part of owned) load += weights?.get(partKey(server, part, of)) ?? 0;

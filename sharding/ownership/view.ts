@@ -2,7 +2,8 @@ import { defined } from '#base';
 import { appKeyOf, isReconcileSkipped, partIndex } from '#model';
 import type { AppKey, Application, ApplicationDestination, Cluster } from '#model';
 import type { ShardedCluster, ShardingAlgorithm } from '../distribution/distribution.ts';
-import { clusterKey, partsOf } from '../distribution/parts.ts';
+import { automaticParts, clusterKey, partsOf, splitAnnotation } from '../distribution/parts.ts';
+import type { DefaultParts } from '../distribution/parts.ts';
 import { namesByServer } from '../protocol/plan.ts';
 import type { PlanInputs } from '../protocol/plan.ts';
 import { unresolvedDestination, unresolvedParts } from '../documents/table-document.ts';
@@ -18,8 +19,7 @@ export interface AppPlacement {
 
 export interface ViewOptions {
   readonly algorithm: ShardingAlgorithm;
-  /** For clusters without the annotation. */
-  readonly defaultParts: number;
+  readonly defaultParts: DefaultParts;
   readonly weighting: ClusterWeighting;
 }
 
@@ -29,30 +29,49 @@ export interface ViewOptions {
  * that disagrees with the table does not act until it has caught up.
  */
 export class ClusterView {
-  readonly inputs: PlanInputs;
+  readonly clusters: readonly Cluster[];
   /** Invalid annotations. */
   readonly problems: readonly string[];
   readonly #names: ReadonlyMap<string, readonly string[]>;
   readonly #skipped: ReadonlySet<string>;
   readonly #destinations: ReadonlyMap<AppKey, ApplicationDestination>;
+  readonly #apps: readonly Application[];
+  readonly #options: ViewOptions;
+  #inputs: { readonly defaultParts: number; readonly inputs: PlanInputs } | undefined;
   #named: { readonly table: TableDocument; readonly servers: ReadonlyMap<string, readonly string[]> } | undefined;
 
   constructor(clusters: readonly Cluster[], apps: Iterable<Application>, options: ViewOptions) {
-    const found = clusters.map((cluster) => ({ cluster, ...partsOf(cluster, options.defaultParts) }));
-    const sharded = found.map(({ cluster, parts }): ShardedCluster & { readonly name: string } => ({
+    this.clusters = clusters;
+    this.#apps = [...apps];
+    this.#options = options;
+    this.problems = clusters.flatMap((cluster) => partsOf(cluster, 1).problem ?? []);
+    this.#names = namesByServer(clusters);
+    this.#skipped = skippedServers(clusters);
+    this.#destinations = new Map(this.#apps.map((app) => [appKeyOf(app), app.spec.destination]));
+  }
+
+  /** Inputs of the table that follows `table`; the same object until their parts change. */
+  inputs(replicas: number, table: TableDocument | undefined): PlanInputs {
+    const { algorithm, weighting, defaultParts: wanted } = this.#options;
+    const defaultParts = wanted === 'auto' ? this.#automaticParts(replicas, table) : wanted;
+    if (this.#inputs?.defaultParts === defaultParts) return this.#inputs.inputs;
+    const clusters = this.clusters.map((cluster): ShardedCluster & { readonly name: string } => ({
       id: cluster.id,
       server: cluster.server,
       name: cluster.name,
-      parts,
+      parts: partsOf(cluster, defaultParts).parts,
       ...defined({ aliases: cluster.aliases, shard: cluster.shard }),
     }));
-    this.problems = found.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
-    this.#names = namesByServer(clusters);
-    this.#skipped = skippedServers(clusters);
-    const known = [...apps];
-    this.#destinations = new Map(known.map((app) => [appKeyOf(app), app.spec.destination]));
-    const weights = weightsOf(sharded, known, options.weighting);
-    this.inputs = { algorithm: options.algorithm, clusters: sharded, weights };
+    const inputs = { algorithm, clusters, weights: weightsOf(clusters, this.#apps, weighting) };
+    this.#inputs = { defaultParts, inputs };
+    return inputs;
+  }
+
+  #automaticParts(replicas: number, table: TableDocument | undefined): number {
+    const plain = this.clusters.filter((cluster) => cluster.annotations[splitAnnotation] === undefined);
+    const servers = new Set(plain.map(({ server }) => clusterKey(server)));
+    const current = [...servers].map((server) => table?.entries.get(server)?.shards.length ?? 1);
+    return automaticParts({ clusters: servers.size, replicas, current: Math.max(1, ...current) });
   }
 
   /**

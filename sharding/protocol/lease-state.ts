@@ -1,5 +1,6 @@
 import type { HubKnowledge } from './hub-knowledge.ts';
 import type { LocalInstant, HubObservation } from './member-types.ts';
+import { isFinerSplit } from '../distribution/parts.ts';
 import { hasReached, isNewerEpoch } from '../documents/bounds.ts';
 import type { SlotRecord } from '../documents/slots-document.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
@@ -153,6 +154,7 @@ export class LeaseState {
     if (table.state !== 'ok' || slots.state !== 'ok' || this.#lease === undefined) return;
     if (since < this.#lease.claimedAt || isNewerEpoch(hub.floor(this.#table), table.value.epoch)) return;
     if (this.#table?.epoch === table.value.epoch) return;
+    this.#spreadTaken(this.#table, table.value);
     this.#table = table.value;
     this.#keepParts((entry, part) => this.#isReleased(entry, part, hub) || this.#isAwaited(entry, part, hub));
     // A newer table no longer shows who waits under the table before it.
@@ -181,6 +183,18 @@ export class LeaseState {
       [...parts].some((part) => entries?.get(server)?.shards[part] !== slot),
     );
     if (!isPending) this.#pendingRelease = undefined;
+  }
+
+  /** A split into more parts changes no owner by itself. */
+  #spreadTaken(from: TableDocument | undefined, to: TableDocument): void {
+    if (from === undefined) return;
+    const all = new Map(this.#taken);
+    for (const [server, parts] of this.#taken) {
+      const [before = 0, after = 0] = [from, to].map(({ entries }) => entries.get(server)?.shards.length);
+      if (!isFinerSplit(before, after)) continue;
+      all.set(server, new Set(Array.from({ length: after }, (_, i) => i).filter((i) => parts.has(i % before))));
+    }
+    this.#taken = all;
   }
 
   #keepParts(isKept: (entry: TableEntry, part: number) => boolean): void {

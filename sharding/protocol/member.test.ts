@@ -234,6 +234,22 @@ describe('what a replica writes', () => {
     expect(slotsWritten(actor.wants()).get(1)?.acked).toBe(newer.epoch);
   });
 
+  it('a finer split of its clusters stops nothing', async () => {
+    const actor = new Actor(1);
+    const mine = withShard(table, table.epoch, 1);
+    const slots = await actor.settle(ok(mine), [record(0, { acked: mine.epoch })]);
+    const into = (parts: number): TableDocument => {
+      const { clusters, ...rest } = inputs('a');
+      const split = { ...rest, clusters: clusters.map((cluster) => ({ ...cluster, parts })) };
+      const cold = { isReady: () => false, settled: () => true, epochFloor: mine.epoch };
+      return tableOf(mine, split, cold);
+    };
+    const [entry] = [...into(4).entries.values()].filter(({ shards }) => shards.length === 4);
+    expect([entry?.shards, entry?.waits.flat(), entry?.everyone]).toEqual([[1, 1, 1, 1], [], 0]);
+    actor.look(ok(into(4)), slots);
+    expect([...(actor.member.taken().get('https://a') ?? [])]).toEqual([0, 1, 2, 3]);
+  });
+
   it('acknowledges a table only after the parts that it kept for their next owner are released', async () => {
     const actor = new Actor(1);
     const mine = withShard(table, table.epoch, 1);

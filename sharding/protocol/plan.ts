@@ -1,6 +1,6 @@
 import { rankClusters } from '../distribution/distribution.ts';
 import type { ShardedCluster, ShardingAlgorithm } from '../distribution/distribution.ts';
-import { clusterDigest, clusterKey, partKey } from '../distribution/parts.ts';
+import { clusterDigest, clusterKey, isFinerSplit, partKey } from '../distribution/parts.ts';
 import { rebalance } from '../distribution/rebalance.ts';
 import { candidatesOf } from './offers.ts';
 import type { ClusterOffers } from './offers.ts';
@@ -49,8 +49,8 @@ export interface PlanContext {
  * of the protocol (docs/adr/0010-ownership-handover.md). Pure. Names and URLs route Applications,
  * so a change of them may affect Applications of any owner. Every holder must therefore acknowledge
  * the table before a new, renamed or newly split cluster is taken up, or one that shares its name
- * with other clusters than before. A change of any name or URL has the same effect on the entry of
- * unresolved destinations.
+ * with other clusters than before; a finer split changes no owner by itself. A change of any name
+ * or URL has the same effect on the entry of unresolved destinations.
  */
 export function nextTable(
   current: TableDocument | undefined,
@@ -148,8 +148,7 @@ function assignStandIns(current: TableDocument | undefined, homes: EntryHomes, c
   const wanted = new Map<string, Pick<TableEntry, 'names' | 'homes' | 'shards'>>();
   for (const [server, { names, homes: list }] of homes) {
     const offer = context.offers?.get(clusterDigest(server));
-    const old = current?.entries.get(server);
-    const before = old?.shards.length === list.length ? old : undefined;
+    const before = beforeOf(current?.entries.get(server), list.length);
     const shards = list.map((home, part) => {
       const earlier = before?.shards[part];
       const candidates = offer && candidatesOf(offer, { home, earlier, able });
@@ -192,6 +191,15 @@ function sameShape(
   return true;
 }
 
+/** The entry as if it had had so many parts; undefined if that is no finer split. */
+function beforeOf(old: TableEntry | undefined, parts: number): TableEntry | undefined {
+  if (old === undefined || old.shards.length === parts) return old;
+  if (!isFinerSplit(old.shards.length, parts)) return undefined;
+  const spread = <T>(list: readonly T[]): readonly T[] =>
+    Array.from({ length: parts }, (_, i) => list[i % list.length] as T);
+  return { ...old, shards: spread(old.shards), homes: spread(old.homes), waits: spread(old.waits) };
+}
+
 type WaitContext = Pick<PlanContext, 'holders' | 'settled'> & { readonly epoch: number };
 
 function addWaits(
@@ -204,8 +212,8 @@ function addWaits(
   const meansTheSame = (name: string): boolean => sameList(before.get(name) ?? [], after.get(name) ?? []);
   const entries = new Map<string, TableEntry>();
   for (const [server, { names, homes, shards }] of wanted) {
-    const old = current?.entries.get(server);
-    const known = old?.shards.length === shards.length && sameList(old.names, names) && names.every(meansTheSame);
+    const old = beforeOf(current?.entries.get(server), shards.length);
+    const known = old !== undefined && sameList(old.names, names) && names.every(meansTheSame);
     const waits = shards.map((shard, i) => (known ? waitsFor(old, i, { shard, ...context }) : []));
     const everyone =
       !known || (server === unresolvedDestination && renamed) ? context.epoch : remainingEveryone(old, context);

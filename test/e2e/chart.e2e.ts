@@ -26,7 +26,9 @@ const matrix: Readonly<Record<string, object>> = {
       emptyDir: { sizeLimit: '10Gi' },
     },
   },
-  'dynamic distribution': { controller: { dynamicClusterDistribution: true, replicas: 3 } },
+  'dynamic distribution': {
+    controller: { dynamicClusterDistribution: true, replicas: 3, sharding: { clusterSplit: 'auto' } },
+  },
   autoscaling: { controller: { autoscaling: { enabled: true, minReplicas: 2, maxReplicas: 12 } } },
   'autoscaling of a Deployment': {
     controller: { dynamicClusterDistribution: true, autoscaling: { enabled: true, targetAverageValue: 500 } },

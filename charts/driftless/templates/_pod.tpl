@@ -41,7 +41,7 @@ shadow writes nothing.
 - --sharding-method={{ . }}
 {{- end }}
 {{- with $controller.sharding.clusterSplit }}
-- --cluster-split={{ int . }}
+- --cluster-split={{ kindIs "string" . | ternary . (int .) }}
 {{- end }}
 {{- with $controller.sharding.clusterWeights }}
 - --cluster-weights={{ . }}
