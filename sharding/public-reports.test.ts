@@ -9,7 +9,7 @@ let fleet: FleetSimulation;
 
 function start(replicas: number, scenario: Partial<FleetScenario> = {}, clusters = 10): void {
   const usual = { seed: 7, algorithm: 'legacy', shorthanded: false, mixed: false, prepares: true, most: 3 } as const;
-  fleet = new FleetSimulation({ ...usual, dynamic: false, ...scenario });
+  fleet = new FleetSimulation({ ...usual, dynamic: false, splits: false, ...scenario });
   for (let i = 0; i < clusters; i += 1) {
     fleet.addCluster(`c${i}`);
     fleet.addApp(`app-${i}`, { name: `c${i}` });

@@ -220,6 +220,7 @@ export class FleetSimulation implements SimulatedFleet {
       ...own,
       bootMs: () => line.clock.boot(),
       prepares: this.scenario.prepares,
+      defaultParts: this.scenario.splits ? 'auto' : 1,
     });
   }
 

@@ -46,6 +46,8 @@ export interface FleetScenario {
   readonly mixed: boolean;
   /** Replicas fill caches before they get new parts. */
   readonly prepares: boolean;
+  /** Replicas split clusters by their number. */
+  readonly splits: boolean;
   /** Maximum number of replicas. */
   readonly most: number;
 }
@@ -55,7 +57,8 @@ export function scenarioOf(seed: number, most = 12): FleetScenario {
   const algorithm = algorithms[Math.floor(random.next() * algorithms.length)] ?? 'legacy';
   const dynamic = random.next() < 0.5;
   const [shorthanded, mixed] = [random.next() < 0.3, random.next() < 0.4];
-  return { seed, dynamic, algorithm, shorthanded, mixed, prepares: random.next() < 0.6, most };
+  const [prepares, splits] = [random.next() < 0.6, random.next() < 0.3];
+  return { seed, dynamic, algorithm, shorthanded, mixed, prepares, splits, most };
 }
 
 export function clusterOf(id: string, extra: Partial<Cluster>): Cluster {

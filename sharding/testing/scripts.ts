@@ -20,11 +20,11 @@ export const scripts: Readonly<Record<string, FleetScript>> = {
     begin: (fleet) => startOtherRelease(fleet, 1 + fleet.below(4)),
     act: makeTrouble,
   },
-  'clusters are split into 4 and 2 parts and joined again': {
+  'clusters are split into 12, 4 and 2 parts and joined again': {
     pauseMs: 2500,
     act: (fleet) => {
       const cluster = fleet.pick([...fleet.clusters.values()]);
-      const split = fleet.pick(['1', '4', '2']) ?? '1';
+      const split = fleet.pick(['1', '4', '2', '12']) ?? '1';
       if (cluster !== undefined) fleet.setCluster({ ...cluster, annotations: { [splitAnnotation]: split } });
       if (fleet.below(4) === 0) makeTrouble(fleet);
     },
