@@ -13,6 +13,14 @@ export function secretData(secret: KubeObject): Readonly<Record<string, string>>
   return decoded;
 }
 
+/** Only these keys, so that nothing reads a key that is not listed. */
+export function withKeys(
+  data: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)));
+}
+
 /** The keys whose values are neither absent nor base64 of UTF-8 text. */
 export function unreadableKeys(secret: KubeObject, keys: readonly string[]): readonly string[] {
   const data = secret['data'] as Json | undefined;
