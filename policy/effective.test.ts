@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { AppProject } from '#model';
 import {
   effectiveProject,
+  globalProjectFault,
   impersonationTarget,
   isDestinationPermitted,
   isGroupKindPermitted,
@@ -241,13 +242,13 @@ describe('global projects', () => {
         ['h', {}],
       ]),
     );
-    // An invalid selector ends the search, as upstream.
-    expect(effective.spec.sourceRepos).toEqual(
-      matches === 'invalid' ? [] : matches ? ['https://g', 'https://h'] : ['https://h'],
-    );
+    expect(effective.spec.sourceRepos).toEqual(matches === true ? ['https://g', 'https://h'] : ['https://h']);
+    const fault = globalProjectFault(labelled({}), sources(globals, [['g', selector]]));
+    const invalid = 'the labelSelector of "g" in globalProjects of argocd-cm is invalid';
+    expect(fault).toBe(matches === 'invalid' ? invalid : undefined);
   });
 
-  it.each<[string, readonly (readonly [string, unknown])[], readonly string[]]>([
+  it.each<[string, readonly (readonly [string, unknown])[], readonly string[], string?]>([
     [
       'the project itself is skipped',
       [
@@ -257,12 +258,13 @@ describe('global projects', () => {
       ['https://g'],
     ],
     [
-      'a missing project ends the search',
+      'a missing project is a fault',
       [
         ['nope', {}],
         ['g', {}],
       ],
-      [],
+      ['https://g'],
+      'the AppProject "nope", named by globalProjects of argocd-cm, does not exist',
     ],
     [
       'a missing project that does not match does not',
@@ -288,11 +290,11 @@ describe('global projects', () => {
       ],
       ['https://g', 'https://g'],
     ],
-  ])('%s', (_what, selectors, expected) => {
+  ])('%s', (_what, selectors, expected, fault = '') => {
     const globals = { g: { sourceRepos: ['https://g'] }, h: { sourceRepos: ['https://h'] } };
-    expect(effectiveProject(labelled({ sourceRepos: [] }), sources(globals, selectors)).spec.sourceRepos).toEqual(
-      expected,
-    );
+    const given = sources(globals, selectors);
+    expect(effectiveProject(labelled({ sourceRepos: [] }), given).spec.sourceRepos).toEqual(expected);
+    expect(globalProjectFault(labelled({}), given) ?? '').toBe(fault);
   });
 
   it('do not match a project without labels unless the selector requires none', () => {
