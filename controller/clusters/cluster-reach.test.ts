@@ -155,6 +155,7 @@ describe('the clusters of a replica', () => {
     dead = new Set(owned);
     await clock.advance(leaseMs * 2.5);
     expect(reach?.unreached).toHaveLength(1000);
+    while (open > 0) await clock.advance(100);
     [dead, delayMs, probed] = [new Set(), 1500, []];
     while (probed.length === 0) await clock.advance(100);
     // The others began after a second; each of them asks one cluster.
@@ -162,6 +163,8 @@ describe('the clusters of a replica', () => {
     expect(open).toBe(500);
     await clock.advance(1700);
     expect(open).toBe(20);
+    delayMs = 0;
+    while (open > 0) await clock.advance(500);
   });
 
   it('are not all asked because one of them is dead', async () => {
