@@ -1,31 +1,23 @@
 import { describe, expect, it } from '@jest/globals';
-import { seededRandom, Shutdown } from '#base';
-import { annotations, inClusterServer, isReconcileSkipped } from '#model';
-import { FakeClock } from '#support';
-import { silentLogger } from '#telemetry';
+import { annotations, inClusterServer } from '#model';
 import { configShape } from './cluster-config.ts';
 import { vacancyMs } from './cluster-secrets.ts';
 import { clusterKeys } from './clusters.ts';
 import { repositoryKeys } from './repositories.ts';
-import { createSettingsStore } from './store.ts';
 import { FakeHub } from './testing/fake-hub.ts';
-import type { SettingsStore } from './types.ts';
+import { isNoWider, put, seen, start, url } from './testing/tried-secret.ts';
+import type { RunningStore, TriedSecret } from './testing/tried-secret.ts';
 import { isSameValue } from './values.ts';
 
 type Data = Readonly<Record<string, string>>;
 
 /** One key of a Secret, beside the others of a whole Secret. */
-interface SecretRow {
-  readonly type: 'cluster' | 'repository' | 'repo-creds' | 'repository-write' | 'repo-write-creds';
+interface SecretRow extends TriedSecret {
   readonly key: string;
-  /** A whole Secret with a value of the key that narrows what is written. */
-  readonly narrow: Data;
-  readonly marks?: Data;
   /** Texts of the key that cannot be read. */
   readonly unreadable: readonly string[];
 }
 
-const url = 'https://git.example.com/team/app';
 const pem = (kind: string): string => Buffer.from(`-----BEGIN ${kind}-----\n`).toString('base64');
 
 const otherServer = { server: 'https://a', name: 'a', config: '{"bearerToken":"limited"}' };
@@ -128,73 +120,12 @@ const repositoryRows = (['repository', 'repo-creds', 'repository-write', 'repo-w
 
 const rows = [...clusterRows, ...repositoryRows];
 
-/** What is known of the cluster or repository that the Secret is about. */
-function seen(store: SettingsStore, { type, narrow }: SecretRow): object {
-  const { project = '', server, name } = narrow;
-  if (type === 'cluster') {
-    const found = [store.resolve({ server: server ?? '' }, project), store.resolve({ name: name ?? '' }, project)];
-    const others = store.resolve({ server: server ?? '' }, 'other');
-    return { found: [...found, others].map(clusterFacts) };
-  }
-  return type.includes('write') ? store.writeRepository(url, project) : store.repository(url, project);
-}
-
-function clusterFacts(found: ReturnType<SettingsStore['resolve']>): object {
-  if ('error' in found) return { error: true };
-  const { server, namespaces, clusterResources, project, connection, annotations: marks } = found;
-  return { server, namespaces, clusterResources, project, connection, isSkipped: isReconcileSkipped(marks) };
-}
-
-/** As before, or nothing is written: the cluster is not found, the repository not fetched. */
-function isNoWider(before: object, now: object): boolean {
-  if (isSameValue(before, now) || 'fault' in now) return true;
-  if (!('found' in now) || !('found' in before)) return false;
-  const pairs = zip(before.found as object[], now.found as object[]);
-  return pairs.every(([was = {}, is = {}]) => 'error' in is || isSameValue(was, is));
-}
-
-const zip = (a: readonly object[], b: readonly object[]): readonly (readonly object[])[] =>
-  a.map((one, i) => [one, b[i] ?? {}]);
-
-interface RunningStore {
-  readonly store: SettingsStore;
-  readonly clock: FakeClock;
-  readonly stop: () => Promise<void>;
-}
-
-async function start(hub: FakeHub): Promise<RunningStore> {
-  const clock = new FakeClock();
-  const inClusterConnection = { server: 'https://10.0.0.1', insecure: false, credentials: {} };
-  const deps = { client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger: silentLogger };
-  const store = createSettingsStore({ ...deps, inClusterConnection });
-  const controller = new AbortController();
-  const running = store.run(controller.signal);
-  const ready = store.ready?.(controller.signal);
-  await clock.advance(1000);
-  await ready;
-  const stop = async (): Promise<void> => {
-    controller.abort(new Shutdown());
-    await running;
-    expect(clock.pending).toBe(0);
-  };
-  return { store, clock, stop };
-}
-
 interface SecretFault {
   readonly title: string;
   readonly act: (hub: FakeHub) => void;
   /** A replica that starts then takes it for an edit: a deletion, and a Secret without a URL. */
   readonly isEdit: boolean;
 }
-
-const put = (hub: FakeHub, { type, marks }: SecretRow, data: Data, more: object = {}): void => {
-  hub.put('Secret', 's', data, { secretType: type, createdAt: '2026-01-01T00:00:00Z', more });
-  const object = hub.find('Secret', 's');
-  if (marks !== undefined && object !== undefined) {
-    const metadata = { ...object.metadata, annotations: marks };
-    hub.put('Secret', 's', data, { secretType: type, more: { metadata, ...more } });
-  }
-};
 
 function faultsOf(row: SecretRow): readonly SecretFault[] {
   const { key, narrow, unreadable, type } = row;

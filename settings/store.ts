@@ -13,6 +13,7 @@ import type {
   Settings,
 } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
+import { SettingsAnnouncements } from './announcements.ts';
 import type { ClusterFault } from './cluster-index.ts';
 import { ClusterSecrets } from './cluster-secrets.ts';
 import { parseClusterSecret } from './clusters.ts';
@@ -91,6 +92,7 @@ class WatchedSettings implements SettingsStore {
   #heldChange: SettingsChange | undefined;
   readonly #clusters: ClusterSecrets;
   readonly #repositories: RepositorySecrets;
+  readonly #announcements: SettingsAnnouncements;
   #pending: SettingsChange | undefined;
   #gpgKeys: Readonly<Record<string, string>> = {};
 
@@ -106,6 +108,7 @@ class WatchedSettings implements SettingsStore {
       ...deps,
       onChange: () => this.#changed({ settings: false, clusters: true, repositories: false }),
     });
+    this.#announcements = new SettingsAnnouncements({ ...deps, writer: undefined });
     this.#repositories = new RepositorySecrets({
       ...deps,
       onChange: () => this.#changed({ settings: false, clusters: false, repositories: true }),
@@ -227,7 +230,7 @@ class WatchedSettings implements SettingsStore {
     if (entry === undefined) this.#entries.delete(name);
     else this.#entries.set(name, entry);
     if (entry !== undefined && 'error' in entry.value)
-      this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
+      this.#announcements.note('A Secret is ignored', name, entry.value.error);
     if (isSameEntry(before, entry)) return;
     const [oldCluster, cluster] = [asCluster(before), asCluster(entry)];
     const clusters = oldCluster !== undefined || cluster !== undefined;
