@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { inClusterServer } from '#model';
 import type { Settings } from '#model';
 import { vacancyMs } from './cluster-secrets.ts';
+import { createSettingsWriter } from './settings-writer.ts';
 import { FakeHub } from './testing/fake-hub.ts';
 import { isNoWider, put, seen, start, url } from './testing/tried-secret.ts';
 import type { RunningStore, TriedSecret } from './testing/tried-secret.ts';
@@ -72,7 +73,7 @@ const objects: readonly TriedObject[] = [
     largeKey: 'A',
     write: (hub, data, more) => hub.put('ConfigMap', 'argocd-gpg-keys-cm', data, { more: { ...more } }),
     permits: (store) => store.gpgKeys(new AbortController().signal),
-    // Keys permit: an unknown one must not appear. Its text is read by gpg, which refuses what is no key.
+    // Keys permit: an unknown one must not appear. gpg refuses a text that is no key.
     isWider: (before, now) => Object.keys(now).some((id) => !Object.hasOwn(before, id)),
     endsWithDeletion: false,
   },
@@ -123,7 +124,7 @@ async function withStore(
 ): Promise<void> {
   const hub = new FakeHub();
   object.write(hub, object.data);
-  const running = await start(hub);
+  const running = await start(hub, createSettingsWriter(hub.client()));
   // The settings in force are kept for a restart.
   await running.clock.advance(5000);
   const before = await object.permits(running.store);

@@ -3,9 +3,8 @@ import { omit, seededRandom, Shutdown } from '#base';
 import { isReconcileSkipped } from '#model';
 import { FakeClock } from '#support';
 import { createLogger } from '#telemetry';
-import { createSettingsWriter } from '../settings-writer.ts';
 import { createSettingsStore } from '../store.ts';
-import type { SettingsStore } from '../types.ts';
+import type { SettingsStore, SettingsWriter } from '../types.ts';
 import { isSameValue } from '../values.ts';
 import type { FakeHub } from './fake-hub.ts';
 
@@ -58,7 +57,8 @@ export interface RunningStore {
   readonly stop: () => Promise<void>;
 }
 
-export async function start(hub: FakeHub): Promise<RunningStore> {
+/** @param writer keeps the settings of argocd-cm for a restart. */
+export async function start(hub: FakeHub, writer?: SettingsWriter): Promise<RunningStore> {
   const clock = new FakeClock();
   const lines: string[] = [];
   const logger = createLogger({
@@ -68,7 +68,7 @@ export async function start(hub: FakeHub): Promise<RunningStore> {
   });
   const inClusterConnection = { server: 'https://10.0.0.1', insecure: false, credentials: {} };
   const deps = { client: hub.client(), namespace: 'argocd', clock, random: seededRandom(1), logger };
-  const store = createSettingsStore({ ...deps, inClusterConnection, writer: createSettingsWriter(hub.client()) });
+  const store = createSettingsStore({ ...deps, inClusterConnection, writer });
   const controller = new AbortController();
   const running = store.run(controller.signal);
   const ready = store.ready?.(controller.signal);
