@@ -141,13 +141,7 @@ function faultsOf(row: SecretRow): readonly SecretFault[] {
     (value: unknown): SecretFault['act'] =>
     (hub) =>
       put(hub, row, {}, { data: { ...encoded, [field]: value } });
-  return [
-    ...unreadable.map((text) =>
-      fault(JSON.stringify(text), (hub) => put(hub, row, { ...narrow, [field]: text }), key === 'url'),
-    ),
-    ...[5, true, {}, [], '/w==', '/////w=='].map((value) =>
-      fault(`raw ${JSON.stringify(value)}`, raw(value), key === 'url'),
-    ),
+  const whole = [
     fault('emptied', (hub) => put(hub, row, {}), !isNamed),
     fault('without data', (hub) => put(hub, row, {}, { data: undefined }), !isNamed),
     fault('data of another type', (hub) => put(hub, row, {}, { data: 'text' }), !isNamed),
@@ -157,6 +151,13 @@ function faultsOf(row: SecretRow): readonly SecretFault[] {
       (hub) => put(hub, { ...row, type: type === 'cluster' ? 'repository' : 'cluster' }, narrow),
       true,
     ),
+  ];
+  return [
+    ...unreadable.map((text) =>
+      fault(JSON.stringify(text), (hub) => put(hub, row, { ...narrow, [field]: text }), key === 'url'),
+    ),
+    ...[5, {}, '/w==', '%%%'].map((value) => fault(`raw ${JSON.stringify(value)}`, raw(value), key === 'url')),
+    ...(key === 'url' || isNamed ? whole : []),
   ];
 }
 
