@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { omit } from '#base';
 import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { automated, config, deployment, synced } from './objects.ts';
@@ -30,8 +31,7 @@ const atOnce = { selfHeal: { backoffMs: 0, factor: 1, capMs: 0, timeoutMs: 0 } }
 const objects = (): readonly KubeObject[] => {
   const found = world.hub.store.get('', 'Secret', 'argocd', 'cluster-dest');
   if (found === undefined) throw new Error('no cluster Secret');
-  const { resourceVersion: _version, uid: _uid, ...metadata } = found.metadata;
-  return [{ ...found, metadata }, argocdCm];
+  return [{ ...found, metadata: omit(found.metadata, 'resourceVersion', 'uid') }, argocdCm];
 };
 
 const put = (object: KubeObject): void => {
@@ -42,8 +42,10 @@ const put = (object: KubeObject): void => {
 };
 const remove = ({ kind, metadata }: KubeObject): void =>
   world.hub.store.delete('', kind, 'argocd', metadata.name ?? '');
-const withData = (object: KubeObject, change: (data: Data) => Data): KubeObject =>
-  ({ ...object, data: change(object['data'] as Data) }) as KubeObject;
+const withData = (object: KubeObject, change: (data: Data) => Data): KubeObject => ({
+  ...object,
+  data: change(object['data'] as Data),
+});
 const each = (data: Data, value: string): Data => Object.fromEntries(Object.keys(data).map((key) => [key, value]));
 
 /** Bad contents of an object; `undefined`: it is deleted. */
