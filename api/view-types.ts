@@ -1,4 +1,4 @@
-import type { ReportedEvents, ReportedLog, ReportedObject } from '#controller';
+import type { LiveAge, ReportedEvents, ReportedLog, ReportedObject } from '#controller';
 import type { ApiResponse, ObjectName, Time } from './types.ts';
 import type { ApplicationSummary } from './application-types.ts';
 
@@ -40,6 +40,8 @@ export interface TreeNode extends ObjectName {
   /** It is in the manifests, and not in the cluster. */
   readonly isMissing: boolean;
   readonly createdAt?: Time;
+  /** How old its live state may be, only while its kind is not fresh. */
+  readonly liveAge?: LiveAge;
   readonly images: readonly string[];
   readonly details: readonly { readonly name: string; readonly value: string }[];
 }

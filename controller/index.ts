@@ -41,6 +41,7 @@ export type {
   FieldWriter,
   FullQueue,
   IgnoredDifference,
+  LiveAge,
   ObjectHealth,
   OperationBlocker,
   OperationResource,

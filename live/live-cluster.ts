@@ -258,6 +258,14 @@ export class WatchedCluster implements LiveCluster {
     return createNodeReader(settings, (gk) => this.isNamespaced(gk), { bodies, keep: this.#deps.keep });
   }
 
+  /** Reused until the state of a watch changes. */
+  staleKinds(): readonly KindState[] {
+    const { version } = this.#watch.table();
+    if (this.#stale?.version !== version)
+      this.#stale = { version, kinds: staleKinds(this.#watch.table().unsynced(), this.#kindFacts()) };
+    return this.#stale.kinds;
+  }
+
   info(): ClusterInfo {
     const watches = this.#watch.watches();
     const kinds = kindStates(watches, this.#kindFacts());
@@ -310,7 +318,7 @@ export class WatchedCluster implements LiveCluster {
   async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
     const sources = this.#managedSources(this.discovery());
     this.#watch.poll(query.targets.map((target) => refOf(target)));
-    const before = this.#staleKinds();
+    const before = this.staleKinds();
     signal.throwIfAborted();
     const relevant = staleKindsOf(query, before, this.#store);
     for (const kind of relevant) this.#cache.noteStale(kind, query.app);
@@ -318,7 +326,7 @@ export class WatchedCluster implements LiveCluster {
     if (changed !== undefined)
       return { ...changed, unread: [], degraded: { version: this.#degraded.of(before), kinds: relevant } };
     const found = await managedObjects(query, sources, signal);
-    const after = this.#staleKinds();
+    const after = this.staleKinds();
     // Include kinds that have recovered since: they were not fresh when the objects were read.
     const stale = before === after ? before : unitedKinds(after, before);
     const kinds = staleKindsOf(query, stale, this.#store, found.objects.values());
@@ -329,7 +337,7 @@ export class WatchedCluster implements LiveCluster {
     return answer(signal, () => {
       // Objects of a failed group may exist although the cache has none.
       if (!this.#complete || this.discovery().failedGroups.size > 0) return undefined;
-      const degradedVersion = this.#degraded.of(this.#staleKinds());
+      const degradedVersion = this.#degraded.of(this.staleKinds());
       const table = this.#watch.table();
       const trustOf = (kind: GroupKind, namespace: string): KindTrust | undefined =>
         trustIn(table.covering(kind, namespace));
@@ -441,14 +449,6 @@ export class WatchedCluster implements LiveCluster {
 
   #wakeWaiters(): void {
     for (const wake of [...this.#waiters]) wake();
-  }
-
-  /** Reused until the state of a watch changes. */
-  #staleKinds(): readonly KindState[] {
-    const { version } = this.#watch.table();
-    if (this.#stale?.version !== version)
-      this.#stale = { version, kinds: staleKinds(this.#watch.table().unsynced(), this.#kindFacts()) };
-    return this.#stale.kinds;
   }
 
   #kindFacts(): KindStateSources {

@@ -333,6 +333,8 @@ export interface LiveCluster {
   readonly server: string;
   /** Visits every kind: for reports, not for passes. */
   info(): ClusterInfo;
+  /** The kinds whose cache is not fresh, with the namespace if the cluster is limited to some. */
+  staleKinds(): readonly KindState[];
   /** Undefined until the server has answered. */
   serverVersion(): string | undefined;
   /** @throws ClusterUnavailable with Argo CD's text, until discovery has succeeded once. */

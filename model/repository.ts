@@ -34,6 +34,8 @@ export interface Repository {
   readonly azure?: 'workload' | AzurePrincipal;
   /** `enableLfs`: replace Git LFS pointers by their content. */
   readonly lfs?: boolean;
+  /** Why the Secret of the repository cannot be read: nothing is fetched from it. */
+  readonly fault?: string;
 }
 
 /** A service principal of Azure. */

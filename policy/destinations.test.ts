@@ -340,11 +340,13 @@ describe('destinations', () => {
   const all = { server: '*', namespace: '*' };
   it.each<[unknown, boolean]>([
     [null, true],
-    ['!*', true],
-    [{ server: 5, namespace: '*' }, true],
-    [{ server: ['!*'], namespace: 'a' }, true],
-    // A deny pattern beside an unreadable member denies.
+    [{}, true],
+    // What cannot be read may have been a deny entry.
+    ['!*', false],
+    [{ server: 5, namespace: '*' }, false],
+    [{ server: ['!*'], namespace: 'a' }, false],
     [{ server: '!https://x', namespace: 5 }, false],
+    [{ server: '!https://x', namespace: '[a' }, false],
     [{ server: {}, namespace: '!x' }, false],
     [{ name: '!x', server: [] }, false],
     [{ name: null, server: null, namespace: null }, true],

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { AppProject } from '#model';
 import {
   effectiveProject,
+  globalProjectFault,
   impersonationTarget,
   isDestinationPermitted,
   isGroupKindPermitted,
@@ -80,7 +81,10 @@ describe('what Secrets add to a project', () => {
     expect(isDestinationPermitted(effective, { server: 's', name: 'n', namespace: 'a' })).toBe(false);
   });
 
-  it.each(invalidLists.map((value) => [value]))('ignores invalid lists %j beside them', (value) => {
+  /** Null is an entry without content, as in Go. */
+  const isEmpty = (value: unknown): boolean => Array.isArray(value) && value[0] === null;
+
+  it.each(invalidLists.map((value) => [value]))('permits nothing more beside invalid lists %j', (value) => {
     const effective = effectiveProject(projectWith({ sourceRepos: value, destinations: value }), {
       ...nothing,
       repositories: [{ url: 'https://h/b', project: 'p' }],
@@ -88,9 +92,9 @@ describe('what Secrets add to a project', () => {
     });
     expect(
       ['https://h/b', 'https://h/c', 'oci://h/x'].map((url) => isSourcePermitted(effective, addressOf(url))),
-    ).toEqual([true, false, false]);
+    ).toEqual([isEmpty(value), false, false]);
     const at = (server: string): boolean => isDestinationPermitted(effective, { server, name: 'n', namespace: 'a' });
-    expect([at('s'), at('t'), at('*')]).toEqual([true, false, false]);
+    expect([at('s'), at('t'), at('*')]).toEqual([isEmpty(value) || JSON.stringify(value) === '[{}]', false, false]);
   });
 
   it('does not treat Secrets without a project as those of a project without a name', () => {
@@ -241,13 +245,13 @@ describe('global projects', () => {
         ['h', {}],
       ]),
     );
-    // An invalid selector ends the search, as upstream.
-    expect(effective.spec.sourceRepos).toEqual(
-      matches === 'invalid' ? [] : matches ? ['https://g', 'https://h'] : ['https://h'],
-    );
+    expect(effective.spec.sourceRepos).toEqual(matches === true ? ['https://g', 'https://h'] : ['https://h']);
+    const fault = globalProjectFault(labelled({}), sources(globals, [['g', selector]]));
+    const invalid = 'the labelSelector of "g" in globalProjects of argocd-cm is invalid';
+    expect(fault).toBe(matches === 'invalid' ? invalid : undefined);
   });
 
-  it.each<[string, readonly (readonly [string, unknown])[], readonly string[]]>([
+  it.each<[string, readonly (readonly [string, unknown])[], readonly string[], string?]>([
     [
       'the project itself is skipped',
       [
@@ -257,12 +261,13 @@ describe('global projects', () => {
       ['https://g'],
     ],
     [
-      'a missing project ends the search',
+      'a missing project is a fault',
       [
         ['nope', {}],
         ['g', {}],
       ],
-      [],
+      ['https://g'],
+      'the AppProject "nope", named by globalProjects of argocd-cm, does not exist',
     ],
     [
       'a missing project that does not match does not',
@@ -288,11 +293,11 @@ describe('global projects', () => {
       ],
       ['https://g', 'https://g'],
     ],
-  ])('%s', (_what, selectors, expected) => {
+  ])('%s', (_what, selectors, expected, fault = '') => {
     const globals = { g: { sourceRepos: ['https://g'] }, h: { sourceRepos: ['https://h'] } };
-    expect(effectiveProject(labelled({ sourceRepos: [] }), sources(globals, selectors)).spec.sourceRepos).toEqual(
-      expected,
-    );
+    const given = sources(globals, selectors);
+    expect(effectiveProject(labelled({ sourceRepos: [] }), given).spec.sourceRepos).toEqual(expected);
+    expect(globalProjectFault(labelled({}), given) ?? '').toBe(fault);
   });
 
   it('do not match a project without labels unless the selector requires none', () => {

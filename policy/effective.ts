@@ -15,8 +15,8 @@ export interface ProjectSources {
 
 /**
  * Returns the project as it is enforced (Argo CD: GetAppProjectByName): permits repositories and
- * clusters whose Secrets name it, and appends the lists of every matching global project. An
- * invalid selector or a missing global project ends the search, as upstream.
+ * clusters whose Secrets name it, and appends the lists of every matching global project. With a
+ * {@link globalProjectFault} it is incomplete, and must not be used.
  */
 export function effectiveProject(project: AppProject, sources: ProjectSources): AppProject {
   const name = project.metadata.name ?? '';
@@ -27,16 +27,33 @@ export function effectiveProject(project: AppProject, sources: ProjectSources): 
     ...appended('sourceRepos', project.spec, urls),
     ...appended('destinations', project.spec, scoped),
   };
-  for (const { projectName, labelSelector } of sources.globalProjects) {
-    if (projectName === name) continue;
-    const matches = matchesSelector(labelSelector, project.metadata.labels ?? {});
-    if (matches === undefined) break;
-    if (!matches) continue;
-    const global = sources.lookup(projectName);
-    if (global === undefined) break;
-    spec = inherit(spec, global.spec);
-  }
+  for (const { global } of matchingGlobals(project, sources)) spec = inherit(spec, global?.spec ?? {});
   return { ...project, spec };
+}
+
+/**
+ * Why it is unknown what global projects deny: a selector is invalid, or a matching project does
+ * not exist. Undefined: it is known. Upstream the search ends there, and nothing more is denied.
+ */
+export function globalProjectFault(project: AppProject, sources: GlobalProjectSources): string | undefined {
+  for (const { projectName, global, isInvalid } of matchingGlobals(project, sources)) {
+    if (isInvalid) return `the labelSelector of "${projectName}" in globalProjects of argocd-cm is invalid`;
+    if (global === undefined)
+      return `the AppProject "${projectName}", named by globalProjects of argocd-cm, does not exist`;
+  }
+  return undefined;
+}
+
+type GlobalProjectSources = Pick<ProjectSources, 'globalProjects' | 'lookup'>;
+
+/** Global projects that the project inherits from, and those of which it is unknown. */
+function matchingGlobals(project: AppProject, { globalProjects, lookup }: GlobalProjectSources) {
+  return globalProjects.flatMap(({ projectName, labelSelector }) => {
+    if (projectName === project.metadata.name) return [];
+    const matches = matchesSelector(labelSelector, project.metadata.labels ?? {});
+    const isInvalid = matches === undefined;
+    return matches === false ? [] : [{ projectName, isInvalid, global: isInvalid ? undefined : lookup(projectName) }];
+  });
 }
 
 function destinationsOf(cluster: Pick<Cluster, 'server' | 'namespaces'>): readonly ProjectDestination[] {

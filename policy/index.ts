@@ -7,7 +7,7 @@
  * An AppProject is never trusted: an invalid pattern matches nothing, an invalid schedule is an
  * error value, and a member of the wrong type permits nothing and denies everything.
  */
-export { effectiveProject, impersonationTarget } from './effective.ts';
+export { effectiveProject, globalProjectFault, impersonationTarget } from './effective.ts';
 export type { ProjectSources } from './effective.ts';
 export { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
 export {

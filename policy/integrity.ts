@@ -1,9 +1,8 @@
 import { globMatch, isObject } from '#base';
-import type { JsonObject } from '#base';
 import { comparableAddress, isArtifact, isRefused, looseNames, readAddress } from '#model';
 import type { ApplicationSource, AppProject, GitIntegrityPolicy, SourceAddress } from '#model';
 import { repositoryPattern } from './git-url.ts';
-import { entriesOrUnreadable } from './readable.ts';
+import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
 /** Signatures that a project requires of a repository's commits. */
 export interface GitIntegrity {
@@ -103,12 +102,27 @@ function appliesToRepository(
 
 /** Input that the CRD schema rejects must refuse the source, not throw. */
 function hasReadableRules({ spec }: AppProject): boolean {
-  const objects = (value: unknown): boolean => entriesOrUnreadable(value).every(isObject);
   const integrity: unknown = spec.sourceIntegrity ?? {};
   const git: unknown = isObject(integrity) ? (integrity['git'] ?? {}) : undefined;
-  if (!isObject(git) || !objects(git['policies']) || !objects(spec.signatureKeys)) return false;
-  return (entriesOrUnreadable(git['policies']) as readonly JsonObject[]).every(
-    ({ repos, gpg }) => objects(repos) && (gpg === undefined || gpg === null || isObject(gpg)),
+  if (!isObject(git)) return false;
+  const isKey = (key: unknown): boolean => isObject(key) && stringOrUndefined(key['keyID']) !== undefined;
+  return (
+    entriesOrUnreadable(git['policies']).every(isReadablePolicy) && entriesOrUnreadable(spec.signatureKeys).every(isKey)
+  );
+}
+
+function isReadablePolicy(policy: unknown): boolean {
+  if (!isObject(policy)) return false;
+  const gpg = policy['gpg'] ?? {};
+  const isRepository = (one: unknown): boolean => {
+    const url = isObject(one) ? stringOrUndefined(one['url']) : undefined;
+    return url !== undefined && repositoryPattern(url.replace(/^!/, ''), '').matchesLoose !== undefined;
+  };
+  return (
+    isObject(gpg) &&
+    stringOrUndefined(gpg['mode']) !== undefined &&
+    entriesOrUnreadable(gpg['keys']).every((key) => typeof key === 'string') &&
+    entriesOrUnreadable(policy['repos']).every(isRepository)
   );
 }
 

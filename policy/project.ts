@@ -40,9 +40,10 @@ export function isDestinationPermitted(
 type DestinationVerdict = 'permitted' | 'denied' | 'silent';
 
 function judgeDestination(item: unknown, destination: PermittedDestination): DestinationVerdict {
-  if (!isObject(item)) return 'silent';
-  const texts = [item['name'], item['server'], item['namespace']].map(stringOrUndefined);
-  if (texts.includes(undefined)) return texts.some((text) => text !== undefined && denies(text)) ? 'denied' : 'silent';
+  if (item === null) return 'silent';
+  const texts = isObject(item) ? [item['name'], item['server'], item['namespace']].map(stringOrUndefined) : [undefined];
+  // It may have been a deny entry.
+  if (texts.includes(undefined)) return 'denied';
   const [itemName, itemServer, itemNamespace] = texts as [string, string, string];
   return judgePatterns(itemName, itemServer, itemNamespace, destination);
 }
@@ -53,7 +54,8 @@ function judgePatterns(
   itemNamespace: string,
   destination: PermittedDestination,
 ): DestinationVerdict {
-  if ([itemName, serverPattern(itemServer), itemNamespace].some(isUnreadableDeny)) return 'denied';
+  const patterns = [itemName, serverPattern(itemServer), itemNamespace];
+  if (patterns.some(denies) && !patterns.every(isGlob)) return 'denied';
   // An unknown name or server matches no pattern, not even a deny pattern.
   const name = destination.name === '' ? false : matchesPattern(itemName, destination.name);
   const server = destination.server === '' ? false : matchesPattern(serverPattern(itemServer), destination.server);
@@ -148,9 +150,8 @@ function matchesPattern(pattern: string, value: string): boolean | undefined {
   return glob === undefined ? undefined : !glob(value);
 }
 
-/** It is unknown what the entry was to deny. */
-function isUnreadableDeny(pattern: string): boolean {
-  return denies(pattern) && compileGlob(pattern.slice(1)) === undefined;
+function isGlob(pattern: string): boolean {
+  return compileGlob(denies(pattern) ? pattern.slice(1) : pattern) !== undefined;
 }
 
 function denies(pattern: string): boolean {

@@ -141,9 +141,22 @@ describe('source repositories', () => {
     },
   );
 
-  it.each([5, null, true, {}, ['*'], undefined])('skip an entry %j and use the rest', (entry) => {
-    const project = projectWith({ sourceRepos: [entry, 'https://h/a', entry, '!https://h/b'] });
-    expect(['https://h/a', 'https://h/b'].map((url) => isTextPermitted(project, url))).toEqual([true, false]);
+  it.each<[unknown, boolean]>([
+    [null, true],
+    // What cannot be read may have been a deny entry.
+    [5, false],
+    [true, false],
+    [{}, false],
+    [['*'], false],
+    [undefined, false],
+  ])('beside an entry %j the others permit: %j', (entry, isSkipped) => {
+    for (const sourceRepos of [
+      [entry, 'https://h/a', '!https://h/b'],
+      ['https://h/a', '!https://h/b', entry],
+    ]) {
+      const project = projectWith({ sourceRepos });
+      expect(['https://h/a', 'https://h/b'].map((url) => isTextPermitted(project, url))).toEqual([isSkipped, false]);
+    }
   });
 
   const url = fc

@@ -2,7 +2,7 @@ import { comparableAddress, looseNames } from '#model';
 import type { AppProject, SourceAddress } from '#model';
 import { repositoryPattern } from './git-url.ts';
 import type { RepositoryPattern } from './git-url.ts';
-import { stringEntries } from './readable.ts';
+import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
 /**
  * Reports whether Applications of the project may use this address (Argo CD:
@@ -14,7 +14,10 @@ import { stringEntries } from './readable.ts';
 export function isSourcePermitted(project: AppProject, address: SourceAddress): boolean {
   if (!address.isPlain) return false;
   let permitted = false;
-  for (const entry of stringEntries(project.spec.sourceRepos)) {
+  for (const item of entriesOrUnreadable(project.spec.sourceRepos)) {
+    const entry = item === undefined ? undefined : stringOrUndefined(item);
+    // It may have been a deny entry.
+    if (entry === undefined) return false;
     if (entry.startsWith('!')) {
       if (isDenied(entry.slice(1), address)) return false;
       permitted = true;

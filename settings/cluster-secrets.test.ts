@@ -59,6 +59,27 @@ describe('an unreadable cluster Secret is not replaced', () => {
     await stop();
   });
 
+  it('while one that only limits its namespaces is deleted and created again', async () => {
+    const limited = { server: inClusterServer, name: 'hub', namespaces: 'red' };
+    const { store, hub, clock, stop } = await settingsWorld((h) => put(h, 'hub', limited));
+    const namespaces = (): unknown => store.clusters().map((one) => one.namespaces);
+    expect(namespaces()).toEqual([['red']]);
+    hub.remove('Secret', 'hub');
+    await clock.settle();
+    expect(namespaces()).toEqual([]);
+    put(hub, 'hub', limited);
+    await clock.settle();
+    expect([namespaces(), store.problems()]).toEqual([[['red']], []]);
+    // A later deletion has its own minute.
+    await clock.advance(50_000);
+    hub.remove('Secret', 'hub');
+    await clock.advance(50_000);
+    expect(namespaces()).toEqual([]);
+    await clock.advance(20_000);
+    expect(namespaces()).toEqual([[]]);
+    await stop();
+  });
+
   it('a new one without a URL takes no cluster over', async () => {
     const { store, hub, clock, stop } = await settingsWorld();
     put(hub, 'new', { name: 'new' });

@@ -1,19 +1,20 @@
-import { defined, isObject, outsideText, ownMember, parseJson, SecretValue, splitUserInfo } from '#base';
-import type { JsonObject } from '#base';
+import { defined, outsideText, parseGoBool, splitUserInfo } from '#base';
 import { annotations, inClusterName, inClusterServer, labels, withoutUserInfo } from '#model';
-import type { ApplicationDestination, Cluster, ClusterConnection, ClusterCredentials, KubeObject } from '#model';
+import type { ApplicationDestination, Cluster, ClusterConnection, KubeObject } from '#model';
+import { connectionOf, parseConfig } from './cluster-config.ts';
 import { byId, isScoped, mayBeInCluster, secretText, withoutStopped } from './cluster-index.ts';
 import type { ClusterFault, ClusterIndex } from './cluster-index.ts';
 import { formerClaim, hiddenCluster, unreadableClaim } from './cluster-claims.ts';
 import type { ClusterClaims } from './cluster-claims.ts';
-import { splitCommaList, stringItems } from './values.ts';
-import { secretData, unreadableKeys } from './secret-data.ts';
+import { splitCommaList } from './values.ts';
+import { secretData, unreadableKeys, withKeys } from './secret-data.ts';
 import type { UnresolvedDestination } from './types.ts';
 
 /** `problem`: the Secret is usable, but part of it is ignored. */
 export type ParsedCluster = Cluster & { readonly problem?: string };
 
-const clusterKeys = ['server', 'name', 'config', 'namespaces', 'clusterResources', 'shard', 'project'];
+/** All keys that are read. */
+export const clusterKeys = ['server', 'name', 'config', 'namespaces', 'clusterResources', 'shard', 'project'];
 
 /**
  * Parses a cluster Secret, or returns why it cannot be read (Argo CD: util/db/cluster.go).
@@ -23,20 +24,23 @@ const clusterKeys = ['server', 'name', 'config', 'namespaces', 'clusterResources
  */
 export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnection): ParsedCluster | ClusterFault {
   const unreadable = unreadableKeys(secret, clusterKeys);
-  const readable = Object.entries(secretData(secret)).filter(([key]) => !unreadable.includes(key));
-  const data: Readonly<Record<string, string>> = Object.fromEntries(readable);
-  const given = (data['server'] ?? '').trim();
-  const server = serverName(given);
-  const name = (data['name'] ?? '').trim();
-  const project = data['project'] === '' ? undefined : data['project'];
-  const createdAt = secret.metadata.creationTimestamp ?? '';
-  const id = secret.metadata.uid ?? '';
-  const fault = (error: string): ClusterFault => ({ error, server, name, id, createdAt, project });
-  if (unreadable.length > 0) return fault(`the key "${unreadable[0] ?? ''}" is not base64 of UTF-8 text`);
-  if (server === '') return fault('the key "server" is missing or empty');
+  const readable = clusterKeys.filter((key) => !unreadable.includes(key));
+  const data = withKeys(secretData(secret), readable);
+  const { server: url = '', name = '', project = '' } = data;
+  const given = url.trim();
+  const head = {
+    id: secret.metadata.uid ?? '',
+    server: serverName(given),
+    name: name.trim(),
+    createdAt: secret.metadata.creationTimestamp ?? '',
+  };
+  const scope = project === '' ? undefined : project;
+  const fault = (error: string): ClusterFault => ({ ...head, error, project: scope });
+  const error = clusterFault(secret, head.server, data, unreadable);
+  if (error !== undefined) return fault(error);
   const config = parseConfig(data['config']);
   if ('error' in config) return fault(config.error);
-  const connection = connectionOf(server, config.value, inCluster);
+  const connection = connectionOf(head.server, config.value, inCluster);
   if ('error' in connection) return fault(connection.error);
   const shard = parseShard(data['shard']);
   const clusterLabels = { ...secret.metadata.labels };
@@ -45,19 +49,32 @@ export function parseClusterSecret(secret: KubeObject, inCluster?: ClusterConnec
   Reflect.deleteProperty(clusterAnnotations, annotations.lastApplied);
   Reflect.deleteProperty(clusterAnnotations, annotations.managedBy);
   return {
-    id,
-    server,
-    name,
+    ...head,
     namespaces: splitCommaList(data['namespaces']),
     clusterResources: data['clusterResources'] === 'true',
     ...(typeof shard === 'number' ? { shard } : {}),
-    ...defined({ project, secretName: secret.metadata.name }),
-    createdAt,
+    ...defined({ project: scope, secretName: secret.metadata.name }),
     labels: clusterLabels,
     annotations: clusterAnnotations,
     connection: { ...withoutUserInfo({ ...connection, server: given }), server: connection.server },
     ...(shard === 'bad' ? { problem: 'the key "shard" is not an integer; it is ignored' } : {}),
   };
+}
+
+function clusterFault(
+  { metadata }: KubeObject,
+  server: string,
+  { namespaces = '' }: Readonly<Record<string, string>>,
+  [unreadable]: readonly string[],
+): string | undefined {
+  if (unreadable !== undefined) return `the key "${unreadable}" is not base64 of UTF-8 text`;
+  if (server === '') return 'the key "server" is missing or empty';
+  // No namespace means all of them.
+  if (namespaces !== '' && splitCommaList(namespaces).length === 0) return 'the key "namespaces" names none';
+  const skipped = metadata.annotations?.[annotations.skipReconcile] ?? '';
+  return skipped === '' || parseGoBool(skipped) !== undefined
+    ? undefined
+    : `the annotation ${annotations.skipReconcile} must be true or false`;
 }
 
 /** The cluster that the controller runs in, if it has no Secret. */
@@ -187,126 +204,4 @@ function serverName(server: string): string {
 function parseShard(text: string | undefined): number | 'bad' | undefined {
   if (text === undefined || text === '') return undefined;
   return /^[+-]?[0-9]{1,9}$/.test(text) ? Number(text) : 'bad';
-}
-
-function parseConfig(text: string | undefined): { readonly value: JsonObject } | { readonly error: string } {
-  if (text === undefined || text.trim() === '') return { value: {} };
-  try {
-    const value = parseJson(text);
-    return isObject(value) ? { value } : { error: 'the key "config" is not a JSON object' };
-  } catch {
-    // The parser's message may quote its input, which holds credentials.
-    return { error: 'the key "config" is not valid JSON' };
-  }
-}
-
-function connectionOf(
-  server: string,
-  config: JsonObject,
-  inCluster: ClusterConnection | undefined,
-): ClusterConnection | { readonly error: string } {
-  const proxyUrl = textField(config, 'proxyUrl');
-  const proxy = proxyUrl === undefined ? {} : { proxyUrl };
-  if (proxyUrl !== undefined && !/^(?:https?|socks5h?):\/\//.test(proxyUrl))
-    return { error: 'config.proxyUrl must be an http, https or socks5 URL' };
-  const userPass = tokenAndPassword(config);
-  if (server === inClusterServer && inCluster !== undefined) {
-    const credentials = Object.keys(userPass).length === 0 ? inCluster.credentials : userPass;
-    return { ...inCluster, credentials, ...proxy };
-  }
-  const tlsValue = ownMember(config, 'tlsClientConfig');
-  const tls = isObject(tlsValue) ? tlsValue : {};
-  const fault = tlsFault(tls, Object.keys(userPass).length > 0 || credentialPlugin(config) !== undefined);
-  if (fault !== undefined) return { error: fault };
-  const caData = base64Field(tls, 'caData');
-  const tlsServerName = textField(tls, 'serverName');
-  const exec = credentialPlugin(config);
-  const certData = base64Field(tls, 'certData');
-  const keyData = base64Field(tls, 'keyData');
-  const credentials: ClusterCredentials = {
-    ...(exec === undefined ? userPass : { exec }),
-    ...(certData === undefined ? {} : { certData: new SecretValue(certData) }),
-    ...(keyData === undefined ? {} : { keyData: new SecretValue(keyData) }),
-  };
-  return {
-    server,
-    insecure: ownMember(tls, 'insecure') === true,
-    ...defined({ caData, tlsServerName }),
-    ...proxy,
-    credentials,
-  };
-}
-
-/**
- * What client-go refuses in `tlsClientConfig`, or would only answer with Unauthorized; undefined:
- * nothing. Half a client certificate is harmless beside other credentials.
- */
-function tlsFault(tls: JsonObject, hasOtherCredentials: boolean): string | undefined {
-  const where = 'config.tlsClientConfig';
-  const [ca, cert, key] = [textField(tls, 'caData'), textField(tls, 'certData'), textField(tls, 'keyData')];
-  if (ca !== undefined && ownMember(tls, 'insecure') === true)
-    return `${where} has both "insecure" and "caData"; remove one of them`;
-  const isPem = (value: string): boolean => Buffer.from(value, 'base64').toString('utf8').includes('-----BEGIN ');
-  for (const [name, value] of [
-    ['caData', ca],
-    ['certData', cert],
-    ['keyData', key],
-  ] as const)
-    if (value !== undefined && !isPem(value)) return `the key "${name}" of ${where} is not base64 of a PEM block`;
-  if (hasOtherCredentials || (cert === undefined) === (key === undefined)) return undefined;
-  return `the key "${cert === undefined ? 'certData' : 'keyData'}" of ${where} is missing`;
-}
-
-function tokenAndPassword(config: JsonObject): ClusterCredentials {
-  const [username, password, token] = [
-    textField(config, 'username'),
-    textField(config, 'password'),
-    textField(config, 'bearerToken'),
-  ];
-  return {
-    ...defined({ username }),
-    ...(password === undefined ? {} : { password: new SecretValue(password) }),
-    ...(token === undefined ? {} : { bearerToken: new SecretValue(token) }),
-  };
-}
-
-/** awsAuthConfig overrides execProviderConfig; both become a credential plugin. */
-function credentialPlugin(config: JsonObject): ClusterCredentials['exec'] {
-  const aws = ownMember(config, 'awsAuthConfig');
-  if (isObject(aws)) {
-    const args = ['aws', '--cluster-name', textField(aws, 'clusterName') ?? ''];
-    const role = textField(aws, 'roleARN');
-    const profile = textField(aws, 'profile');
-    if (role !== undefined) args.push('--role-arn', role);
-    if (profile !== undefined) args.push('--profile', profile);
-    const apiVersion = 'client.authentication.k8s.io/v1beta1';
-    return { command: 'argocd-k8s-auth', args, env: {}, apiVersion, provideClusterInfo: false };
-  }
-  const plugin = ownMember(config, 'execProviderConfig');
-  if (!isObject(plugin)) return undefined;
-  const env = ownMember(plugin, 'env');
-  const args = ownMember(plugin, 'args');
-  return {
-    command: textField(plugin, 'command') ?? '',
-    args: stringItems(args),
-    env: isObject(env) ? textMembers(env) : {},
-    apiVersion: textField(plugin, 'apiVersion') ?? 'client.authentication.k8s.io/v1beta1',
-    provideClusterInfo: ownMember(plugin, 'provideClusterInfo') === true,
-  };
-}
-
-function textMembers(object: JsonObject): Readonly<Record<string, string>> {
-  const members = Object.entries(object).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
-  return Object.fromEntries(members);
-}
-
-function textField(object: JsonObject, key: string): string | undefined {
-  const value = ownMember(object, key);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** Go encodes []byte as base64. */
-function base64Field(object: JsonObject, key: string): string | undefined {
-  const value = textField(object, key);
-  return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
 }

@@ -1,4 +1,4 @@
-import { hashJson } from '#base';
+import { hashJson, isObject } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { KubeClient } from '#kube';
 import { annotationOf, defaultSettings, jsonOf } from '#model';
@@ -180,14 +180,21 @@ export function unreadableText({ key, problem, isKept, kind }: UnreadableSetting
 function sourceOf(object: KubeObject): SettingsSource {
   return {
     data: textData(object),
-    binaryKeys: Object.keys(object['binaryData'] ?? {}),
+    binaryKeys: [...Object.keys(object['binaryData'] ?? {}), ...keysWithoutText(object)],
     isEmptyOnPurpose: annotationOf(object, emptyOnPurpose) === 'true',
   };
+}
+
+/** Values that no API server accepts are like those under `binaryData`, not like absent ones. */
+function keysWithoutText(object: KubeObject): readonly string[] {
+  const data = object['data'] ?? {};
+  return isObject(data) ? Object.keys(data).filter((key) => typeof data[key] !== 'string') : [];
 }
 
 /** The texts of a ConfigMap's data. */
 export function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
   const data = object?.['data'] ?? {};
+  if (!isObject(data)) return {};
   const members = Object.entries(data).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   return Object.fromEntries(members);
 }

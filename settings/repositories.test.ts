@@ -57,8 +57,12 @@ describe('parseRepositorySecret', () => {
     [{}, 'the key "url" is missing or empty'],
     [{ url, type: 'svn' }, 'the key "type" must be git, helm or oci'],
     [{ url, insecure: 'perhaps' }, 'the key "insecure" must be true or false'],
-  ])('refuses %j', (data, error) => {
-    expect(parseRepositorySecret(secret(data as Record<string, string>))).toEqual({ error });
+  ])('refuses %j', (data: Record<string, string>, error) => {
+    expect(parseRepositorySecret(secret(data))).toEqual({
+      error,
+      url: data['url'] ?? '',
+      project: '',
+    });
   });
 
   it('reads which charts are in an OCI registry, and which registry has no TLS', () => {

@@ -1,13 +1,26 @@
 import { parseGoBool, SecretValue } from '#base';
 import { bareRepository, comparableAddress, credentialPrefix, isRefused, normalizeGitUrl, readAddress } from '#model';
 import type { KubeObject, Repository } from '#model';
-import { secretData, unreadableKeys } from './secret-data.ts';
+import { secretData, unreadableKeys, withKeys } from './secret-data.ts';
 
 /** A parsed repository or credential Secret. */
 export interface RepositoryEntry {
   readonly repository: Repository;
   /** It has credentials of any type, also types that we only recognise: then it inherits none. */
   readonly hasCredentials: boolean;
+}
+
+/** Why a Secret cannot be used, and what is readable of it (`url` "": nothing). */
+export interface RepositorySecretFault {
+  readonly error: string;
+  readonly url: string;
+  /** Undefined: unreadable, so it may be any. */
+  readonly project: string | undefined;
+}
+
+export interface RepositoryFault extends RepositorySecretFault {
+  /** `Secret argocd/repository-a`. */
+  readonly object: string;
 }
 
 const booleanKeys = [
@@ -29,20 +42,47 @@ const credentialKeys = [
   'azureServicePrincipalClientSecret',
 ] as const;
 
+/** All keys that are read here. One that is not UTF-8 makes the Secret unusable. */
+export const repositoryKeys: readonly string[] = [
+  'url',
+  'type',
+  'name',
+  'project',
+  'proxy',
+  'noProxy',
+  'tlsClientCertKey',
+  'githubAppID',
+  'githubAppInstallationID',
+  'githubAppEnterpriseBaseUrl',
+  'gcpServiceAccountKey',
+  'azureServicePrincipalTenantId',
+  'azureServicePrincipalTenantID',
+  'azureServicePrincipalClientId',
+  'azureServicePrincipalClientID',
+  'azureActiveDirectoryEndpoint',
+  ...booleanKeys,
+  ...credentialKeys,
+];
+
 /**
  * Parses a `repository` or `repo-creds` Secret (for the latter, `url` is a prefix), or returns why
  * it cannot be read (Argo CD: util/db/repository_secrets.go).
  */
-export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { readonly error: string } {
-  const data = secretData(secret);
-  const [unreadable] = unreadableKeys(secret, ['url', 'type', 'name', 'project', 'proxy', ...booleanKeys]);
-  if (unreadable !== undefined) return { error: `the key "${unreadable}" is not base64 of UTF-8 text` };
-  const url = data['url'] ?? '';
-  if (url === '') return { error: 'the key "url" is missing or empty' };
-  const type = (data['type'] ?? '') || 'git';
-  if (type !== 'git' && type !== 'helm' && type !== 'oci') return { error: 'the key "type" must be git, helm or oci' };
-  const noSwitch = booleanKeys.find((key) => (data[key] ?? '') !== '' && parseGoBool(data[key] ?? '') === undefined);
-  if (noSwitch !== undefined) return { error: `the key "${noSwitch}" must be true or false` };
+export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | RepositorySecretFault {
+  const all = secretData(secret);
+  const data = withKeys(all, repositoryKeys);
+  const unreadable = unreadableKeys(secret, repositoryKeys);
+  const { url = '', type: given = '', project = '' } = data;
+  const type = given || 'git';
+  const error = repositoryFault(data, unreadable);
+  if (error !== undefined || (type !== 'git' && type !== 'helm' && type !== 'oci')) {
+    const isKnown = (key: string): boolean => !unreadable.includes(key);
+    return {
+      error: error ?? 'the key "type" must be git, helm or oci',
+      url: isKnown('url') ? url : '',
+      project: isKnown('project') ? project : undefined,
+    };
+  }
   const isOn = (key: string): boolean => parseGoBool(data[key] ?? '') === true;
   const repository: Repository = {
     url,
@@ -55,12 +95,19 @@ export function parseRepositorySecret(secret: KubeObject): RepositoryEntry | { r
     inheritedCreds: false,
     ...(isOn('enableLfs') ? { lfs: true } : {}),
     ...githubAppCredentials(data),
-    secretData: secretValues(data),
+    secretData: secretValues(all),
     ...googleCredentials(data),
     ...azureCredentials(data, isOn('useAzureWorkloadIdentity')),
   };
   const hasCredentials = credentialKeys.some((key) => (data[key] ?? '') !== '') || isOn('useAzureWorkloadIdentity');
   return { repository, hasCredentials };
+}
+
+function repositoryFault(data: Readonly<Record<string, string>>, [unreadable]: readonly string[]): string | undefined {
+  if (unreadable !== undefined) return `the key "${unreadable}" is not base64 of UTF-8 text`;
+  if ((data['url'] ?? '') === '') return 'the key "url" is missing or empty';
+  const noSwitch = booleanKeys.find((key) => (data[key] ?? '') !== '' && parseGoBool(data[key] ?? '') === undefined);
+  return noSwitch === undefined ? undefined : `the key "${noSwitch}" must be true or false`;
 }
 
 /** Needs both the app ID and the private key (Argo CD: GetGitCreds). */
@@ -94,13 +141,25 @@ function azureCredentials(data: Readonly<Record<string, string>>, workload: bool
 /** Upper bound on remembered answers of an index. */
 const maxRemembered = 10_000;
 
+/** Secrets that cannot be used. */
+export interface RepositoryFaults {
+  readonly repositories: readonly RepositoryFault[];
+  readonly credentials: readonly RepositoryFault[];
+}
+
 /** Repository and credential Secrets by their normalized URL. */
 export class RepositoryIndex {
   readonly #byUrl = new Map<string, RepositoryEntry[]>();
   readonly #credentials: readonly { readonly prefix: string; readonly repository: Repository }[];
+  readonly #faults: RepositoryFaults;
   readonly #found = new Map<string, Repository>();
 
-  constructor(repositories: readonly RepositoryEntry[], credentials: readonly RepositoryEntry[]) {
+  constructor(
+    repositories: readonly RepositoryEntry[],
+    credentials: readonly RepositoryEntry[],
+    faults: RepositoryFaults = { repositories: [], credentials: [] },
+  ) {
+    this.#faults = faults;
     for (const entry of repositories) {
       const url = normalizeGitUrl(entry.repository.url);
       this.#byUrl.set(url, [...(this.#byUrl.get(url) ?? []), entry]);
@@ -111,7 +170,8 @@ export class RepositoryIndex {
   /**
    * Finds the repository of `url` for `project`: one of exactly that project, otherwise one without
    * a project, otherwise a bare one. Without its own credentials it inherits those of the
-   * credential Secret with the longest matching URL prefix. Equal requests get the same value.
+   * credential Secret with the longest matching URL prefix. If the Secret to use may be one that is
+   * unreadable, the repository has a `fault`. Equal requests get the same value.
    */
   find(url: string, project: string): Repository {
     const key = JSON.stringify([url, project]);
@@ -131,23 +191,36 @@ export class RepositoryIndex {
     if (isRefused(address)) return bareRepository(asked);
     const [url, wanted] = [address.text, comparableAddress(address)];
     const same = this.#byUrl.get(wanted) ?? [];
-    const found =
-      same.find((entry) => (entry.repository.project ?? '') === project) ??
-      same.find((entry) => (entry.repository.project ?? '') === '');
+    const own = same.find((entry) => (entry.repository.project ?? '') === project);
+    const found = own ?? same.find((entry) => (entry.repository.project ?? '') === '');
+    const isBefore = (fault: RepositoryFault): boolean =>
+      [undefined, project].includes(fault.project) || (own === undefined && fault.project === '');
+    const unusable = this.#faults.repositories.find(
+      (fault) => fault.url !== '' && normalizeGitUrl(fault.url) === wanted && isBefore(fault),
+    );
+    if (unusable !== undefined) return unusableRepository(url, unusable);
     const repository = found === undefined ? bareRepository(url) : { ...found.repository, url };
     if (found?.hasCredentials === true) return repository;
     const lender = this.#lenderFor(wanted);
     if (lender === undefined) return repository;
+    if ('error' in lender) return unusableRepository(url, lender);
     return inheritCredentials(found === undefined ? { ...repository, type: lender.type } : repository, lender);
   }
 
-  #lenderFor(wanted: string): Repository | undefined {
-    let best: { repository: Repository; length: number } | undefined;
-    for (const { prefix, repository } of this.#credentials)
-      if (isUrlPrefix(prefix, wanted) && prefix.length > (best?.length ?? 0))
-        best = { repository, length: prefix.length };
-    return best?.repository;
+  #lenderFor(wanted: string): Repository | RepositoryFault | undefined {
+    const unreadable = this.#faults.credentials.flatMap((lender) =>
+      lender.url === '' ? [] : [{ prefix: credentialPrefix(lender.url), lender }],
+    );
+    const readable = this.#credentials.map(({ prefix, repository }) => ({ prefix, lender: repository }));
+    let best: { lender: Repository | RepositoryFault; length: number } | undefined;
+    for (const { prefix, lender } of [...unreadable, ...readable])
+      if (isUrlPrefix(prefix, wanted) && prefix.length > (best?.length ?? 0)) best = { lender, length: prefix.length };
+    return best?.lender;
   }
+}
+
+function unusableRepository(url: string, { object, error }: RepositoryFault): Repository {
+  return { ...bareRepository(url), fault: `${object} cannot be read: ${error}` };
 }
 
 /**

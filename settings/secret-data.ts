@@ -13,6 +13,14 @@ export function secretData(secret: KubeObject): Readonly<Record<string, string>>
   return decoded;
 }
 
+/** Only these keys, so that nothing reads a key that is not listed. */
+export function withKeys(
+  data: Readonly<Record<string, string>>,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)));
+}
+
 /** The keys whose values are neither absent nor base64 of UTF-8 text. */
 export function unreadableKeys(secret: KubeObject, keys: readonly string[]): readonly string[] {
   const data = secret['data'] as Json | undefined;
@@ -20,9 +28,12 @@ export function unreadableKeys(secret: KubeObject, keys: readonly string[]): rea
   return keys.filter((key) => {
     const value = ownMember(data, key);
     if (value === undefined || value === null) return false;
-    return typeof value !== 'string' || !isUtf8(Buffer.from(value, 'base64'));
+    return typeof value !== 'string' || !base64.test(value) || !isUtf8(Buffer.from(value, 'base64'));
   });
 }
+
+/** As Go decodes it: line breaks do not count. Other text would be decoded in part. */
+const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/;
 
 /** "Secret argocd/cluster-x", for messages. */
 export function nameOfSecret(secret: KubeObject): string {

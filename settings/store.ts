@@ -13,14 +13,16 @@ import type {
   Settings,
 } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
+import { SettingsAnnouncements } from './announcements.ts';
 import type { ClusterFault } from './cluster-index.ts';
 import { ClusterSecrets } from './cluster-secrets.ts';
 import { parseClusterSecret } from './clusters.ts';
 import type { ParsedCluster } from './clusters.ts';
 import { registerMetrics } from './metrics.ts';
 import { ObservedSettings, textData } from './observed-settings.ts';
-import { parseRepositorySecret, RepositoryIndex } from './repositories.ts';
-import type { RepositoryEntry } from './repositories.ts';
+import { parseRepositorySecret } from './repositories.ts';
+import { RepositorySecrets } from './repository-secrets.ts';
+import type { RepositorySecret } from './repository-secrets.ts';
 import { nameOfSecret } from './secret-data.ts';
 import type { SettingsStore, SettingsWriter, UnresolvedDestination } from './types.ts';
 import { isSameValue } from './values.ts';
@@ -63,12 +65,15 @@ export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
 }
 
 /** The parsed content of one Secret. */
-type SecretEntry =
-  | { readonly kind: 'cluster'; readonly value: ParsedCluster | ClusterFault }
-  | { readonly kind: RepositoryKind; readonly value: RepositoryEntry | { readonly error: string } };
+type SecretEntry = { readonly kind: 'cluster'; readonly value: ParsedCluster | ClusterFault } | RepositorySecret;
 
-/** Secrets for reading sources, and those for writing hydrated manifests. */
-type RepositoryKind = 'repository' | 'credentials' | 'write-repository' | 'write-credentials';
+function asCluster(entry: SecretEntry | undefined): Extract<SecretEntry, { kind: 'cluster' }> | undefined {
+  return entry?.kind === 'cluster' ? entry : undefined;
+}
+
+function asRepository(entry: SecretEntry | undefined): RepositorySecret | undefined {
+  return entry === undefined || entry.kind === 'cluster' ? undefined : entry;
+}
 
 class WatchedSettings implements SettingsStore {
   readonly name = 'settings';
@@ -86,8 +91,8 @@ class WatchedSettings implements SettingsStore {
   #settingsTimer: ClockTimer | undefined;
   #heldChange: SettingsChange | undefined;
   readonly #clusters: ClusterSecrets;
-  #readable: RepositoryIndex | undefined;
-  #writable: RepositoryIndex | undefined;
+  readonly #repositories: RepositorySecrets;
+  readonly #announcements: SettingsAnnouncements;
   #pending: SettingsChange | undefined;
   #gpgKeys: Readonly<Record<string, string>> = {};
 
@@ -102,6 +107,11 @@ class WatchedSettings implements SettingsStore {
     this.#clusters = new ClusterSecrets({
       ...deps,
       onChange: () => this.#changed({ settings: false, clusters: true, repositories: false }),
+    });
+    this.#announcements = new SettingsAnnouncements({ ...deps, writer: undefined });
+    this.#repositories = new RepositorySecrets({
+      ...deps,
+      onChange: () => this.#changed({ settings: false, clusters: false, repositories: true }),
     });
     if (deps.metrics !== undefined) registerMetrics(deps.metrics, this.#observed, () => this.#unreadableSecrets());
     this.#useWithScripts(defaultSettings);
@@ -119,6 +129,7 @@ class WatchedSettings implements SettingsStore {
     } finally {
       this.#settingsTimer?.cancel();
       this.#clusters.close();
+      this.#repositories.close();
       for (const unsubscribe of stop) unsubscribe();
     }
   }
@@ -145,24 +156,18 @@ class WatchedSettings implements SettingsStore {
   }
 
   repository(url: string, project: string): Repository {
-    this.#readable ??= new RepositoryIndex(this.#repositories('repository'), this.#repositories('credentials'));
-    return this.#readable.find(url, project);
+    return this.#repositories.readable().find(url, project);
   }
 
   writeRepository(url: string, project: string): Repository {
-    const [own, lent] = ['write-repository', 'write-credentials'] as const;
-    this.#writable ??= new RepositoryIndex(this.#repositories(own), this.#repositories(lent));
-    return this.#writable.find(url, project);
+    return this.#repositories.writable().find(url, project);
   }
 
   chartRepositories(): { readonly repositories: readonly Repository[]; readonly credentials: readonly Repository[] } {
-    const all = (kind: 'repository' | 'credentials'): readonly Repository[] =>
-      this.#repositories(kind).map(({ repository }) => repository);
+    const repositories = this.#repositories.listed('repository');
     return {
-      repositories: all('repository').filter(
-        ({ type, name }) => type === 'oci' || (type === 'helm' && (name ?? '') !== ''),
-      ),
-      credentials: all('credentials').filter(({ type }) => type !== 'git'),
+      repositories: repositories.filter(({ type, name }) => type === 'oci' || (type === 'helm' && (name ?? '') !== '')),
+      credentials: this.#repositories.listed('credentials').filter(({ type }) => type !== 'git'),
     };
   }
 
@@ -177,18 +182,16 @@ class WatchedSettings implements SettingsStore {
   }
 
   problems(): readonly SettingsProblem[] {
-    const found: SettingsProblem[] = [...this.#observed.problems()];
-    for (const [object, { kind, value }] of this.#entries)
-      if (kind !== 'cluster' && 'error' in value) found.push({ object, message: value.error });
-    found.push(...this.#clusters.problems(this.#settings.inClusterEnabled));
-    return found;
+    return [
+      ...this.#observed.problems(),
+      ...this.#repositories.problems(),
+      ...this.#clusters.problems(this.#settings.inClusterEnabled),
+    ];
   }
 
   /** For metrics: `Secret NAMESPACE/NAME` without the first word. */
   #unreadableSecrets(): readonly string[] {
-    const ofRepositories = [...this.#entries].flatMap(([object, { kind, value }]) =>
-      kind !== 'cluster' && 'error' in value ? [object] : [],
-    );
+    const ofRepositories = this.#repositories.problems().map(({ object }) => object);
     return [...ofRepositories, ...this.#clusters.unreadable()].map((object) => object.replace(/^Secret /, ''));
   }
 
@@ -227,13 +230,15 @@ class WatchedSettings implements SettingsStore {
     if (entry === undefined) this.#entries.delete(name);
     else this.#entries.set(name, entry);
     if (entry !== undefined && 'error' in entry.value)
-      this.#deps.logger.warn('A Secret is ignored', { object: name, message: entry.value.error });
+      this.#announcements.note('A Secret is ignored', name, entry.value.error);
     if (isSameEntry(before, entry)) return;
-    if (before?.kind === 'cluster' || entry?.kind === 'cluster')
-      this.#clusters.observe(name, entry?.kind === 'cluster' ? entry.value : undefined);
-    const kinds = new Set([before?.kind, entry?.kind]);
-    const repositories = [...kinds].some((kind) => kind !== undefined && kind !== 'cluster');
-    this.#changed({ settings: false, clusters: kinds.has('cluster'), repositories });
+    const [oldCluster, cluster] = [asCluster(before), asCluster(entry)];
+    const clusters = oldCluster !== undefined || cluster !== undefined;
+    if (clusters) this.#clusters.observe(name, cluster?.value);
+    const [oldRepository, repository] = [asRepository(before), asRepository(entry)];
+    const repositories = oldRepository !== undefined || repository !== undefined;
+    if (repositories) this.#repositories.observe(name, repository);
+    this.#changed({ settings: false, clusters, repositories });
   }
 
   /**
@@ -265,16 +270,8 @@ class WatchedSettings implements SettingsStore {
     }
   }
 
-  #repositories(kind: RepositoryKind): readonly RepositoryEntry[] {
-    const found: RepositoryEntry[] = [];
-    for (const entry of this.#entries.values())
-      if (entry.kind === kind && !('error' in entry.value)) found.push(entry.value);
-    return found;
-  }
-
   /** Readers see a change at once; listeners get all changes of one event-loop turn together. */
   #changed(change: SettingsChange): void {
-    if (change.repositories) [this.#readable, this.#writable] = [undefined, undefined];
     const waitMs = change.settings ? this.#nextSettingsAt - this.#deps.clock.monotonic() : 0;
     if (waitMs <= 0) {
       this.#announce(change);

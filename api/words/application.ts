@@ -172,17 +172,23 @@ const stateTexts: Readonly<Partial<Record<ResourceDifference['state'], string>>>
 };
 
 function resourceLines(resource: ResourceDifference, app: Application, times: RelativeTimes): readonly string[] {
-  const { fields, lastWriter, faults, ignored, contestedBy, state } = resource;
+  const { fields, lastWriter, faults, ignored, contestedBy, state, liveAge } = resource;
   const writer = lastWriter === undefined ? undefined : `last written by ${writerText(lastWriter, times)}`;
   const more = fields.length - maxFields;
   return [
     joined([`${objectText(resource)} ${stateTexts[state] ?? `is ${state}`}`, writer]),
     ...fields.slice(0, maxFields).map((field) => `  ${fieldText(field, app, times)}`),
     ...(more > 0 ? [`  … and ${counted(more, 'more field')}`] : []),
+    ...(liveAge === undefined ? [] : [`  ${liveAgeText(liveAge, times)}`]),
     ...(contestedBy === undefined ? [] : [`  ${contestedBy} undoes each repair`]),
     ...ignored.map((rule) => `  ignored: ${ruleText(rule)}`),
     ...faults.map((fault) => `  ${fault}`),
   ];
+}
+
+function liveAgeText({ listedAt, reason }: NonNullable<ResourceDifference['liveAge']>, times: RelativeTimes): string {
+  const age = listedAt === undefined ? 'was not listed yet' : `was last listed ${times.ago(listedAt)}`;
+  return `its live state may be old: its kind ${age}: ${reason}`;
 }
 
 function fieldText(

@@ -34,6 +34,10 @@ interface OptionBase {
    * variable.
    */
   readonly key?: string;
+  /**
+   * The default may write or trust more than a value: a variable that cannot be read is an error.
+   */
+  readonly narrows?: true;
   /** Accepted for compatibility without effect; setting the option logs this reason. */
   readonly noEffect?: string;
 }
@@ -82,7 +86,7 @@ type OptionValue = string | number | boolean | readonly string[] | Readonly<Reco
 /**
  * Parses a command line by a table. A flag wins over its environment variable, and the variable
  * over the default. As in Argo CD, an invalid environment value is a warning and the default
- * applies; an invalid flag is an error.
+ * applies, unless the option narrows; an invalid flag is an error.
  * @throws UsageError in one line: what is wrong, and what is expected.
  */
 export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
@@ -103,10 +107,9 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
       flags.add(name);
       config[name] = flagValue(spec, raw);
     } else if (fromEnv !== undefined && fromEnv !== '') {
-      const rule = envRule(spec);
-      const value = parseValue(rule, fromEnv, readEnvironment);
-      if (value === undefined) warnings.push(`ignoring ${spec.env ?? ''}: ${expectation(rule, rule.kind)}`);
-      else given.add(name);
+      const { value, problem } = environmentValue(spec, fromEnv);
+      if (problem === undefined) given.add(name);
+      else warnings.push(`ignoring ${problem}`);
       config[name] = value ?? spec.default;
     }
     if (flags.has(name)) given.add(name);
@@ -114,6 +117,20 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
       warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
   }
   return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
+}
+
+/** @throws UsageError if the option narrows and the text cannot be read. */
+function environmentValue(
+  spec: OptionSpec,
+  text: string,
+): { readonly value: OptionValue | undefined; readonly problem?: string } {
+  const rule = envRule(spec);
+  const value = parseValue(rule, text, readEnvironment);
+  const isEmptied = spec.narrows === true && Array.isArray(value) && value.length === 0;
+  if (value !== undefined && !isEmptied) return { value };
+  const problem = `${spec.env ?? ''}: ${expectation(rule, rule.kind)}`;
+  if (spec.narrows === true) throw new UsageError(problem);
+  return { value: undefined, problem };
 }
 
 /** Constraints on a value. */

@@ -203,6 +203,7 @@ export const controllerOptions = {
     default: false,
     env: `${argocdPrefix}SERVER_SIDE_DIFF`,
     key: 'P:controller.diff.server.side',
+    narrows: true,
     help: 'Compare with a server-side dry-run apply.',
   },
   jqTimeout: {

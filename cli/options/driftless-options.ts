@@ -196,6 +196,7 @@ export const driftlessOptions = {
     kind: 'csv',
     default: [],
     env: 'DRIFTLESS_DENIED_NETWORKS',
+    narrows: true,
     help: "CIDRs that sources must not resolve to, such as 10.0.0.0/8. Loopback, link-local and metadata addresses and the controller's own are always denied.",
   },
   repoServerPluginsOnly: {
@@ -232,6 +233,7 @@ export const driftlessOptions = {
     default: 0,
     env: 'DRIFTLESS_LAST_GOOD_RENDERING_LIMIT_SECONDS',
     min: 0,
+    narrows: true,
     help: 'Seconds for which drift is compared with the last good rendering while a source cannot be read; 0: no limit.',
   },
   quarantineAfter: {
@@ -247,6 +249,7 @@ export const driftlessOptions = {
     kind: 'csv',
     default: [],
     env: 'DRIFTLESS_CREDENTIAL_PLUGINS',
+    narrows: true,
     help: 'Credential plugins that cluster Secrets may name, exactly as they name them. Empty: any.',
   },
   shadow: {
@@ -254,6 +257,7 @@ export const driftlessOptions = {
     kind: 'bool',
     default: false,
     env: 'DRIFTLESS_SHADOW',
+    narrows: true,
     help: 'Compare alongside the active controller without writing. Disagreements become metrics and log lines.',
   },
   shadowGrace: {

@@ -91,6 +91,7 @@ export const renderingOptions = {
     default: true,
     env: 'ARGOCD_GIT_MODULES_ENABLED',
     key: 'P:reposerver.enable.git.submodule',
+    narrows: true,
     help: 'Fetch the submodules of Git repositories.',
   },
   githubAppExpiration: {
@@ -145,6 +146,7 @@ export const renderingOptions = {
     key: 'P:reposerver.helm.manifest.max.extracted.size',
     min: 1,
     max: maxBytes,
+    narrows: true,
     help: 'Maximum size of an unpacked chart.',
   },
   helmExtractedUnlimited: {
@@ -164,6 +166,7 @@ export const renderingOptions = {
     key: 'P:reposerver.oci.manifest.max.extracted.size',
     min: 1,
     max: maxBytes,
+    narrows: true,
     help: 'Maximum size of an unpacked OCI artifact.',
   },
   ociExtractedUnlimited: {
@@ -195,6 +198,7 @@ export const renderingOptions = {
     key: 'P:reposerver.max.combined.directory.manifests.size',
     min: 0,
     max: maxBytes,
+    narrows: true,
     help: 'Maximum total size of the manifests of a directory source; 0 removes the limit.',
   },
   renderParallelism: {

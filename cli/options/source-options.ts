@@ -44,6 +44,7 @@ export const sourceOptions = {
     default: false,
     env: `${argocdPrefix}REPO_SERVER_STRICT_TLS`,
     key: 'P:controller.repo.server.strict.tls',
+    narrows: true,
     help: "Verify the repo-server's certificate with tls.crt and ca.crt in controller/tls of ARGOCD_APP_CONF_PATH.",
   },
   repoServerCaCertPath: {

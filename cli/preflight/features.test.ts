@@ -428,6 +428,12 @@ const appCases: readonly AppCase[] = [
     [['differs', rows.namespacePatterns, 'AppProject default: spec.sourceNamespaces: /^(?=team)/']],
   ],
   [
+    'a global project that does not exist',
+    application(),
+    { cm: { globalProjects: '- projectName: base\n  labelSelector: {}\n' } },
+    [['differs', rows.missingGlobal, 'AppProject default']],
+  ],
+  [
     'deny entries that are no globs',
     application(),
     {
@@ -831,6 +837,7 @@ const undetected: Readonly<Record<string, string>> = {
   'messages of API servers and webhooks about Secrets': hidesMore,
   'the annotation last-applied of a Secret': hidesMore,
   'stderr of a credential plugin': hidesMore,
+  'a variable of a setting that narrows and cannot be read': 'the start names it, and ends',
   'user and password in the address of a cluster (`https://user:password@host`)': hidesMore,
   'user and password in a `repoURL`': hidesMore,
   'options of a source that are secret by their names (parameters and values of Helm, variables of Jsonnet, environment of plugins: `…password`, `…token`, …)':

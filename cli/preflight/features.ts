@@ -13,7 +13,7 @@ import {
   sourcesOf,
 } from '#model';
 import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
-import { namespacePatternFault, projectFaults } from '#policy';
+import { globalProjectFault, namespacePatternFault, projectFaults } from '#policy';
 import type { ProjectFaultReason } from '#policy';
 import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
@@ -38,7 +38,7 @@ export function applicationFeatures(app: Application, installation: Installation
     ...policyFeatures(app, installation),
     ...ignoreFeatures(app.spec.ignoreDifferences ?? []),
     ...placeFeatures(app, installation),
-    ...(project === undefined ? [] : projectFeatures(project)),
+    ...(project === undefined ? [] : [...projectFeatures(project), ...globalFeatures(project, installation)]),
   ];
 }
 
@@ -322,6 +322,20 @@ const faultFeatures: Readonly<Record<ProjectFaultReason, Pick<UsedFeature, 'feat
     row: rows.unreadableProject,
   },
 };
+
+function globalFeatures(project: AppProject, { settings, projects }: InstallationFacts): readonly UsedFeature[] {
+  const { globalProjects } = settings;
+  const fault = globalProjectFault(project, { globalProjects, lookup: (name) => projects.get(name) });
+  if (fault === undefined) return [];
+  return [
+    {
+      feature: `${fault}: its Applications are not written; in Argo CD nothing is inherited then`,
+      where: `AppProject ${project.metadata.name ?? ''}`,
+      severity: 'differs',
+      row: rows.missingGlobal,
+    },
+  ];
+}
 
 function projectFeatures(project: AppProject): readonly UsedFeature[] {
   const found: UsedFeature[] = [];

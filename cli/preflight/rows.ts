@@ -35,6 +35,7 @@ export const rows = {
   meaninglessWindow: 'a sync window with an unknown `kind` (`dney`), or a pattern that is no glob',
   longWindow: 'a schedule above 2000 characters, a duration above 200',
   unreadableProject: 'an AppProject that its schema would not let pass (texts for lists, numbers for texts)',
+  missingGlobal: 'a global project that does not exist, or has an invalid selector',
   denyGlob: 'a deny entry of destinations, source repositories or kinds that is no glob (`![a`)',
   deniedName: 'a denied name of a cluster in `destinations`, with a namespace (`name: "!prod"`, `namespace: x`)',
   impersonation: 'impersonation',

@@ -44,6 +44,16 @@ describe('an effective project', () => {
     expect(projects.of(projects.read(team), sourcesWith())).toEqual(before);
   });
 
+  it('is refused while a global project that it inherits from does not exist', () => {
+    const without = sourcesWith({ lookup: () => undefined });
+    expect(() => projects.of(projects.read(team), without)).toThrow(
+      'the AppProject "shared", named by globalProjects of argocd-cm, does not exist',
+    );
+    expect(projects.of(projects.read(team), sourcesWith()).spec.sourceRepos).toContain('https://git/shared');
+    const other = projectObject('other', {});
+    expect(projects.of(projects.read(other), without)).toMatchObject({ metadata: { name: 'other' } });
+  });
+
   it('has the version of its rules', () => {
     const copy = structuredClone(team);
     const versions = [team, copy].map((object) =>

@@ -1,13 +1,15 @@
 import { hashJson } from '#base';
 import { asProject, jsonOf } from '#model';
 import type { AppProject, KubeObject } from '#model';
-import { effectiveProject } from '#policy';
+import { effectiveProject, globalProjectFault } from '#policy';
+import { SettingsUnreadable } from '../shared/errors.ts';
 
 type ProjectSources = Parameters<typeof effectiveProject>[1];
 
 /** An effective project, and all that it was made from. */
 interface KnownProject {
   readonly inputs: readonly unknown[];
+  readonly fault: string | undefined;
   /** By the URLs of the repositories of the project that an Application names. */
   readonly byUrls: Map<string, AppProject>;
 }
@@ -30,15 +32,20 @@ export class EffectiveProjects {
     return known;
   }
 
-  /** Like {@link effectiveProject}. */
+  /**
+   * Like {@link effectiveProject}.
+   * @throws SettingsUnreadable when it is unknown what global projects deny.
+   */
   of(stored: AppProject, sources: ProjectSources): AppProject {
     const { globalProjects, clusters, lookup, repositories } = sources;
     const inputs = [globalProjects, clusters, ...globalProjects.map(({ projectName }) => lookup(projectName))];
     let known = this.#known.get(stored);
     if (known === undefined || !isSameList(known.inputs, inputs)) {
-      known = { inputs, byUrls: new Map() };
+      known = { inputs, fault: globalProjectFault(stored, sources), byUrls: new Map() };
       this.#known.set(stored, known);
     }
+    if (known.fault !== undefined)
+      throw new SettingsUnreadable(`${known.fault}; Applications that it concerns are not written until this is fixed`);
     const own = repositories.filter(({ project }) => project === (stored.metadata.name ?? ''));
     const urls = own.length === 0 ? '' : JSON.stringify(own.map(({ url }) => url));
     let project = known.byUrls.get(urls);

@@ -21,6 +21,7 @@ let isSkipped: boolean;
 let hub: 'answers' | 'refuses' | 'is silent';
 let known: readonly string[];
 let open: number;
+let delayMs: number;
 let mostOpen: number;
 let watch: ClusterReachWatch;
 
@@ -38,7 +39,7 @@ beforeEach(() => {
   isSkipped = false;
   hub = 'answers';
   known = ['https://a', 'https://b', 'https://c', 'https://other', inCluster, hubServer];
-  [open, mostOpen] = [0, 0];
+  [open, mostOpen, delayMs] = [0, 0, 0];
   end = new AbortController();
   const one: OwnedParts = { of: 1, owned: [0] };
   watch = new ClusterReachWatch({
@@ -55,7 +56,8 @@ beforeEach(() => {
       probed.push(server);
       open += 1;
       mostOpen = Math.max(mostOpen, open);
-      const answer = dead.has(server) ? silence(signal) : Promise.resolve('v1.36.3');
+      const late = delayMs === 0 ? Promise.resolve() : clock.sleep(delayMs, signal);
+      const answer = dead.has(server) ? silence(signal) : late;
       return answer.finally(() => (open -= 1));
     },
     probeHub: (signal) => {
@@ -145,6 +147,24 @@ describe('the clusters of a replica', () => {
     await clock.advance(leaseMs);
     expect(reach).toEqual(none);
     expect(mostOpen).toBeLessThanOrEqual(20);
+  });
+
+  it('are asked twenty at a time once one answers, however slowly', async () => {
+    owned = Array.from({ length: 1000 }, (_, i) => `https://${1000 + i}`);
+    known = owned;
+    dead = new Set(owned);
+    await clock.advance(leaseMs * 2.5);
+    expect(reach?.unreached).toHaveLength(1000);
+    while (open > 0) await clock.advance(100);
+    [dead, delayMs, probed] = [new Set(), 1500, []];
+    while (probed.length === 0) await clock.advance(100);
+    // The others began after a second; each of them asks one cluster.
+    await clock.advance(1300);
+    expect(open).toBe(500);
+    await clock.advance(1700);
+    expect(open).toBe(20);
+    delayMs = 0;
+    while (open > 0) await clock.advance(500);
   });
 
   it('are not all asked because one of them is dead', async () => {
@@ -240,6 +260,15 @@ describe('a cluster that another replica offers', () => {
     expect(reach?.reaches).toEqual(['https://other']);
     await clock.advance(leaseMs);
     expect(reach?.reaches).toEqual([]);
+  });
+
+  it('is reported without a gap for as long as it answers', async () => {
+    offered = ['https://other'];
+    await clock.advance(10_000);
+    for (let i = 0; i < 100; i += 1) {
+      expect(reach?.reaches).toEqual(['https://other']);
+      await clock.advance(3000);
+    }
   });
 
   it('is reported by a replica that owns other parts of it', async () => {

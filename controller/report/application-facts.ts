@@ -11,6 +11,9 @@ import type { CompareLevel, RefreshCause } from '../application/freshness.ts';
 import type { FieldWriter as ObjectWriter } from '../comparison/last-writer.ts';
 import type { BlockerType } from '../shared/waits.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
+import type { LiveAge } from './live-age.ts';
+
+export type { LiveAge } from './live-age.ts';
 
 /** What the owner has in memory about an Application, beside its object. */
 export interface ApplicationState {
@@ -128,6 +131,8 @@ export interface ResourceDifference extends ResourceRef {
    * state, of an extra one the live state. Absent otherwise, and after the first 20 differences.
    */
   readonly manifest?: string;
+  /** Only while its kind is not fresh. */
+  readonly liveAge?: LiveAge;
   /** The last write to the object of anything but its status. */
   readonly lastWriter?: FieldWriter;
   /** Why it was not compared with confidence: rules that failed. */

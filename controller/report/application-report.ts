@@ -30,6 +30,7 @@ import type { CommitLookup } from './source-report.ts';
 import { waitOf } from './waits.ts';
 import type { Wait } from './waits.ts';
 import { describeDifference, isDifferent } from './resource-differences.ts';
+import { liveAges } from './live-age.ts';
 
 export interface ApplicationReportDeps {
   readonly clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -72,6 +73,7 @@ export async function reportApplication(
   const different = rows.filter(isDifferent);
   const shown = different.slice(0, maxDifferences);
   const live = await liveObjects(deps.clusterOf(app), shown, signal);
+  const ageOf = liveAges(deps.clusterOf(app));
   const rivals = contestRivals(memory?.contests ?? new Map());
   const [sources, blockedBy, decidedBy] = await Promise.all([
     reportSources(app, deps.commitOf, signal),
@@ -87,7 +89,8 @@ export async function reportApplication(
     resources: countResources(rows.length === 0 ? (app.status?.resources ?? []) : rows.map(({ status }) => status)),
     differences: shown.map((row, i) => {
       const hasManifest = i < maxManifests;
-      return describeDifference(row, { app, settings, live, rivals, permits: deps.permits, hasManifest });
+      const difference = describeDifference(row, { app, settings, live, rivals, permits: deps.permits, hasManifest });
+      return { ...difference, ...defined({ liveAge: ageOf(difference) }) };
     }),
     differencesTotal: different.length,
     ignored: ignoredResources(app, rows, settings),

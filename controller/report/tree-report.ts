@@ -6,6 +6,8 @@ import type { LiveCluster } from '#live';
 import { keyOfRef } from '#model';
 import type { Application, AppProject, ResourceKey, ResourceRef } from '#model';
 import { readTree } from '../comparison/tree-rows.ts';
+import { liveAges } from './live-age.ts';
+import type { LiveAge } from './live-age.ts';
 
 /** A node of the tree for display; parents are positions in the list. */
 export interface ReportedTreeNode extends ResourceRef {
@@ -18,6 +20,8 @@ export interface ReportedTreeNode extends ResourceRef {
   readonly isHook: boolean;
   readonly isMissing: boolean;
   readonly createdAt?: string;
+  /** Only while its kind is not fresh. */
+  readonly liveAge?: LiveAge;
   readonly images: readonly string[];
   readonly details: readonly { readonly name: string; readonly value: string }[];
 }
@@ -55,7 +59,12 @@ export async function reportTree(app: Application, deps: TreeReportDeps, signal:
   const shown = entries.slice(0, maxNodes);
   const position = new Map(shown.map(({ key }, i) => [key, i]));
   const rows = new Map(deps.rows.map((row) => [row.key, row]));
-  return { total: entries.length, nodes: shown.map((entry) => nodeOf(entry, position, rows.get(entry.key))) };
+  const ageOf = liveAges(deps.cluster);
+  const nodes = shown.map((entry) => {
+    const node = nodeOf(entry, position, rows.get(entry.key));
+    return { ...node, ...defined({ liveAge: ageOf(node) }) };
+  });
+  return { total: entries.length, nodes };
 }
 
 /** All objects of the tree, or why there are none. */

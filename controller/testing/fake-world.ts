@@ -397,9 +397,9 @@ export class FakeWorld {
         (o) => !api.failedGroups.has(refOf(o).group) && !api.unnamedGroups.has(refOf(o).group),
       );
     const info: ClusterInfo = { server: api.server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
+    const known = { server: api.server, staleKinds: () => this.degraded, info: () => info };
     return {
-      server: api.server,
-      info: () => info,
+      ...known,
       serverVersion: () => info.serverVersion,
       discovery: () => api.discovered(),
       discoveryDoubt: () => this.unsure,

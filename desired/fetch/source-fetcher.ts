@@ -12,7 +12,7 @@ import type { GitRepositories } from './git/git-repositories.ts';
 import { refuseOutsideLinks } from './files/snapshot.ts';
 import type { Snapshot } from './files/snapshot.ts';
 import type { TarballSources } from './tarballs.ts';
-import { checkAppPath, checkRevision } from './shared/input-checks.ts';
+import { checkAppPath, checkRepository, checkRevision } from './shared/input-checks.ts';
 
 export interface SourceLocation extends Pick<RequestedSource, 'source' | 'repository'> {
   /** The project's `sourceRepos`: elsewhere, files are fetched without credentials. */
@@ -29,6 +29,7 @@ type SourceKind = 'git' | 'chart' | 'oci' | 'chart of a registry' | 'tarball';
 function kindOf({ source, repository }: SourceLocation): SourceKind {
   const address = readSourceAddress(source);
   if (isRefused(address)) throw new UnsafeInput(`the repository URL is refused: ${address.refused}`);
+  checkRepository(repository);
   if (isArtifact(source)) return 'oci';
   if ((source.chart ?? '') === '') return isArchive(address) ? 'tarball' : 'git';
   return repository.enableOci === true || address.scheme === 'oci' ? 'chart of a registry' : 'chart';

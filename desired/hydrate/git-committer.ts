@@ -6,7 +6,7 @@ import type { Repository, SourceAddress } from '#model';
 import type { Logger } from '#telemetry';
 import { CommandError, DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { Git } from '../fetch/git/git.ts';
-import { checkUrl } from '../fetch/shared/input-checks.ts';
+import { checkRepository, checkUrl } from '../fetch/shared/input-checks.ts';
 import { repositoryKey } from '../fetch/shared/repository-key.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { blobIdOf, checkBranch, filesOf, foldersOf, gitAttributes, pathMetadata } from './branch-files.ts';
@@ -117,6 +117,7 @@ export class GitCommitter implements HydrationCommitter {
   }
 
   #remoteOf(repository: Repository): { readonly url: SourceAddress; readonly repository: Repository } {
+    checkRepository(repository);
     if (repository.type !== 'git') throw new UnsupportedSource(`hydration to repositories of type ${repository.type}`);
     const url = checkUrl(repository.url, this.#deps.cacheDir);
     if (url.transport === 'local' && this.#deps.localRepositories === false)

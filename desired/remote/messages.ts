@@ -2,6 +2,7 @@ import { isObject, parseGoBool, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { isArtifact } from '#model';
 import type { ApplicationSource, Repository } from '#model';
+import { checkRepository } from '../fetch/shared/input-checks.ts';
 import { secretsIn } from '../given-secrets.ts';
 import type { ManifestsRequest, RequestedSource, SignatureDemand } from '../types.ts';
 
@@ -36,6 +37,7 @@ const numbers = ['githubAppID', 'githubAppInstallationID', 'depth'];
 
 /** A repository with its credentials. */
 export function repositoryMessage(repository: Repository): ProtoMessage {
+  checkRepository(repository);
   const { url, inheritedCreds } = repository;
   return { ...credentialsOf(repository), repo: url, inheritedCreds };
 }

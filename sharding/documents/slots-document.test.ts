@@ -67,3 +67,16 @@ describe('the process of a holder', () => {
     expect(holder({ place: 'pod/1', pid: 7, started: 'today' })).toEqual({ place: 'pod/1', pid: 7 });
   });
 });
+
+it('clusters that a holder offers are digests: other texts in their list are left out', () => {
+  const read = (list: readonly string[]): readonly (readonly string[] | undefined)[] => {
+    const found = parseSlots(formatSlots(new Map([[0, { ...record(1000), unreached: list, reaches: list }]]), 1));
+    const known = found.state === 'ok' ? found.value.get(0) : undefined;
+    return [known?.unreached, known?.reaches];
+  };
+  expect(read(['a1', 'https://a', 'UPPER', 'eightchr', '', 'b2'])).toEqual([
+    ['a1', 'b2'],
+    ['a1', 'b2'],
+  ]);
+  expect(read(['https://a'])).toEqual([undefined, undefined]);
+});

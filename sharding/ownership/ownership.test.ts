@@ -1034,6 +1034,8 @@ describe('a replica that reaches the hub, but none of its clusters', () => {
     await passes(world, fleet, 5000);
     expect(ownedBy(witness)).toEqual(expect.arrayContaining([...lost]));
     expect([ownedBy(cut), owners(fleet)]).toEqual([[], once]);
+    // Only an owner offers: the replica that lost them still reports that it does not reach them.
+    expect([...(planner.ownership.offered?.() ?? lost)]).toEqual([]);
     const { epoch } = planner.ownership.facts();
     // The witness stops to report them: they stay, because their home does not reach them.
     witness.ownership.reportReach?.({ unreached: [], reaches: [] });

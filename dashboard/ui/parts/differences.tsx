@@ -3,6 +3,7 @@ import type { Application, FieldDifference, FieldWriter, ResourceDifference } fr
 import { changeText, objectText, RelativeTimes } from '../../../api/words/index.ts';
 import { prettyValue } from '../logic/format.ts';
 import { Ago } from './ago.tsx';
+import { OldState } from './old-state.tsx';
 import { Empty, Panel, State } from './state.tsx';
 
 type DiffStyle = 'sides' | 'lines';
@@ -76,7 +77,7 @@ interface ResourceProps {
 }
 
 function Resource({ difference, style, changeOf }: ResourceProps): JSX.Element {
-  const { state, fields, manifest, lastWriter, faults, contestedBy } = difference;
+  const { state, fields, manifest, lastWriter, faults, contestedBy, liveAge } = difference;
   return (
     <Panel
       title={objectText(difference)}
@@ -88,6 +89,7 @@ function Resource({ difference, style, changeOf }: ResourceProps): JSX.Element {
           Last written by <Writer writer={lastWriter} />
         </p>
       )}
+      <OldState age={liveAge} />
       {contestedBy !== undefined && <p class="notice">{contestedBy} undoes each repair.</p>}
       {fields.map((field) => (
         <Field key={field.path} field={field} style={style} change={changeOf(field)} />

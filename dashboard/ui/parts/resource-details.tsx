@@ -6,6 +6,7 @@ import { Ago } from './ago.tsx';
 import { Command, shellWord } from './command.tsx';
 import { Manifests } from './manifests.tsx';
 import { Log, ObjectEvents } from './object-activity.tsx';
+import { OldState } from './old-state.tsx';
 import { State } from './state.tsx';
 
 interface ResourceDetailsProps {
@@ -17,7 +18,7 @@ interface ResourceDetailsProps {
 }
 
 export function ResourceDetails({ path, node, differences, close }: ResourceDetailsProps): JSX.Element {
-  const { group, kind, namespace, name, health, healthMessage, sync, createdAt } = node;
+  const { group, kind, namespace, name, health, healthMessage, sync, createdAt, liveAge } = node;
   const heading = useRef<HTMLHeadingElement>(null);
   const [chosen, setView] = useState<View | undefined>();
   const view = viewsOf(node).find((one) => one === chosen);
@@ -44,6 +45,7 @@ export function ResourceDetails({ path, node, differences, close }: ResourceDeta
         <State word={health ?? ''} /> <State word={sync ?? ''} />
       </p>
       {healthMessage !== undefined && healthMessage !== '' && <p class="notice">{healthMessage}</p>}
+      <OldState age={liveAge} />
       <dl class="facts">
         {facts
           .filter(([, value]) => value !== '')

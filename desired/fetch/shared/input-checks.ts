@@ -1,6 +1,6 @@
 import { isAbsolute, normalize, relative, resolve } from 'node:path';
 import { isRefused, readAddress, readAnswerAddress } from '#model';
-import type { AddressUse, SourceAddress } from '#model';
+import type { AddressUse, Repository, SourceAddress } from '#model';
 import { RepositoryError, SourcePathError, UnsafeInput } from '../../errors.ts';
 
 // Everything that an Application's author writes and that reaches a program or a file path passes
@@ -18,6 +18,14 @@ export function checkUrl(raw: string, cacheDir: string, use: AddressUse = 'git')
   if (isRefused(address)) throw refused(address.refused);
   if (address.transport === 'local') checkLocal(address.url, cacheDir);
   return address;
+}
+
+/**
+ * Without its Secret a repository might be read past its proxy, or with LFS pointers for files.
+ * @throws RepositoryError
+ */
+export function checkRepository({ fault }: Pick<Repository, 'fault'>): void {
+  if (fault !== undefined) throw new RepositoryError(`the repository is not used: ${fault}`);
 }
 
 /** Reads the address of a file over HTTP(S). @throws UnsafeInput */

@@ -1,5 +1,6 @@
 import { renameSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AppKey } from '#model';
 import { eventually } from '#support';
 import { automated, config, synced } from '../objects.ts';
 import { World } from '../world.ts';
@@ -89,11 +90,14 @@ describe('driftless explain names the part that does not work:', () => {
           ...head,
           'Differs      1 of 1 resource',
           '             ConfigMap apps/a could not be read',
+          `               its live state may be old: its kind was not listed yet: ${message}`,
           'Health       ConfigMap apps/a is Missing, since TIME (AGE)',
           `Degraded     ConfigMap: ${message}, since TIME (AGE)`,
           `Conditions   StaleResourceWarning: The live state of /ConfigMap is not up to date, nothing of this kind is pruned: ${message}, since TIME (AGE)`,
         ],
       });
+      const tree = await replica.facts.controller.tree('argocd/demo' as AppKey, new AbortController().signal);
+      expect(tree?.nodes).toMatchObject([{ kind: 'ConfigMap', name: 'a', liveAge: { reason: message } }]);
       expect(await replica.metrics.expose()).toMatch(
         /^driftless_cluster_kinds\{server="[^"]+",state="(?:degraded|forbidden)"\} 1$/m,
       );
