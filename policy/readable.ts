@@ -1,7 +1,6 @@
 /**
  * An AppProject may bypass the schema of its CRD. Invalid members must neither throw nor permit
- * anything: they permit nothing in an allow list, and deny everything in a list
- * that may deny.
+ * anything: they permit nothing in an allow list, and deny everything in a list that may deny.
  */
 
 /** Entries of a list: none if it is absent or null; one `undefined` entry if it is not a list. */
