@@ -338,7 +338,7 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
 /** Before its server-side apply, the sync sends other writes, which a dry run cannot follow. */
 function isPreparedByWrites(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
   if (applyMethodOf(target, live, how) !== 'server') return false;
-  return isMigrated(live, how.adoptFrom) || displacedItemsPatch(target, live) !== undefined;
+  return isMigrated(target, live, how) || displacedItemsPatch(target, live) !== undefined;
 }
 
 /** The server could not compute ownership, as an item of a list has no key, but stores it. */

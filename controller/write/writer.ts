@@ -26,6 +26,7 @@ import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
 import { hasChangedMarks } from './marks.ts';
 import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
+import type { MigratedObject } from './migration.ts';
 import { recreate, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
@@ -288,16 +289,29 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #serverSide(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
-    const { resource, target, how } = apply;
+    const { resource, target } = apply;
     const place = { resource, name: namedObjectOf(target, resource) };
     let live = apply.live === null ? null : await this.#withoutDisplacedItems({ ...apply, live: apply.live }, signal);
     if (this.#isDryRun && live !== null && live !== apply.live) return this.#resultOf(live, 'serverside-applied');
-    if (!this.#isDryRun && live !== null && how.adoptFrom !== undefined)
-      live = await migrateBeforeApply(this.#tools, place, { live, from: how.adoptFrom }, signal);
+    if (!this.#isDryRun && live !== null) live = await this.#migrated({ ...apply, live }, place, signal);
     let stored = await this.#applyServerSide({ ...apply, live }, signal);
     if (!this.#isDryRun && (await migrateAfterApply(this.#tools, place, stored, signal)))
       stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
     return this.#resultOf(stored, 'serverside-applied');
+  }
+
+  async #migrated(
+    { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
+    place: MigratedObject,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const sent = await resolveManifest(target, live, how, signal);
+    const patch = { type: 'apply', body: serverSideTarget(sent, live) } as const;
+    const predict = (): Promise<KubeObject> =>
+      this.#write(signal, (call) =>
+        this.#client.patch(resource, place.name, patch, { ...this.#options(call), force: true, dryRun: true }),
+      );
+    return migrateBeforeApply(this.#tools, place, { target: sent, live, from: how.adoptFrom, predict }, signal);
   }
 
   /** Replaces items of ours whose key was edited: a server-side apply would clash with them. */

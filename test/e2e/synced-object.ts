@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import type { JsonObject } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient } from '#kube';
+import type { LiveSchemas } from '#live';
 import { gkOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { ObjectSync } from '../../controller/testing/index.ts';
@@ -15,7 +16,7 @@ export type Manifest = () => KubeObject;
 export class SyncedObject {
   readonly #client: KubeClient;
   readonly #signal: AbortSignal;
-  readonly #sync: ObjectSync;
+  #sync: ObjectSync;
   readonly #method: SyncMethod;
   #live: KubeObject | null = null;
 
@@ -35,6 +36,12 @@ export class SyncedObject {
   get live(): KubeObject {
     if (this.#live === null) throw new Error('the object was not created');
     return this.#live;
+  }
+
+  /** Compares by schemas that the server publishes, as the controller does. */
+  async describe(schemas: LiveSchemas): Promise<void> {
+    const discovery = await this.#client.discover({ signal: this.#signal });
+    this.#sync = new ObjectSync({ client: this.#client, discovery, schemas, signal: this.#signal });
   }
 
   /** Creates the object. */
