@@ -7,6 +7,7 @@ import {
   managersToAdopt,
   mayReshape,
   readOpenApi,
+  retiredVersions,
   shownShape,
 } from '#diff';
 import type { MigrationFacts } from '#diff';
@@ -40,6 +41,8 @@ export interface MigratedApply {
   readonly from: string | undefined;
   /** Sends the apply as a dry run. */
   readonly predict: () => Promise<KubeObject>;
+  /** Whether the API server serves an API version. */
+  readonly isServed: (apiVersion: string) => boolean;
 }
 
 /**
@@ -54,13 +57,12 @@ export interface MigratedApply {
 export async function migrateBeforeApply(
   deps: MigrationDeps,
   place: MigratedObject,
-  { target, live, from, predict }: MigratedApply,
+  apply: MigratedApply,
   signal: AbortSignal,
 ): Promise<KubeObject> {
+  const { live, from } = apply;
   const managers = managersToAdopt(live, from);
-  const known = mayReshape(live, target, managers)
-    ? { target, shape: await typesInForce(deps.client, live, predict, signal) }
-    : {};
+  const known = await migrationFacts(deps.client, apply, managers, signal);
   if (adoptFields(live, managers, known) === undefined) return live;
   try {
     return (await migrateManagers(deps, place, { managers, known }, signal)) ?? live;
@@ -96,20 +98,28 @@ export async function migrateAfterApply(
 type ListAndMapTypes = MigrationFacts['shape'];
 
 /**
- * The types that an apply obeys now. The published schema may lag behind it; it decides where the
- * server refuses the dry run.
+ * Where it matters, asks the server by a dry run which types of lists and maps an apply obeys now:
+ * published schemas may lag behind. They decide where the server refuses the dry run.
  */
-async function typesInForce(
+async function migrationFacts(
   client: KubeClient,
-  live: KubeObject,
-  predict: () => Promise<KubeObject>,
+  { target, live, predict, isServed }: MigratedApply,
+  managers: readonly string[],
   signal: AbortSignal,
-): Promise<ListAndMapTypes> {
+): Promise<MigrationFacts> {
+  const retired = retiredVersions(live, isServed);
+  const reshapes = mayReshape(live, target, managers);
+  if (retired.length === 0 && !reshapes) return {};
   try {
-    return shownShape(await predict());
+    const shape = shownShape(await predict());
+    return { ...(reshapes ? { target, shape } : {}), retired };
   } catch (error) {
-    if (error instanceof KubeApiError) return publishedTypes(client, live, signal);
-    throw error;
+    if (!(error instanceof KubeApiError)) throw error;
+    return {
+      ...(reshapes ? { target, shape: await publishedTypes(client, live, signal) } : {}),
+      retired,
+      isRefused: true,
+    };
   }
 }
 

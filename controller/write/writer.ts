@@ -17,6 +17,7 @@ import {
   isRefusedChange,
   isBeyondDryRun,
   resolveManifest,
+  servedVersions,
   withoutNulls,
   withResourceVersion,
 } from './apply-rules.ts';
@@ -26,7 +27,6 @@ import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
 import { hasChangedMarks } from './marks.ts';
 import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
-import type { MigratedObject } from './migration.ts';
 import { recreate, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
@@ -293,7 +293,7 @@ export class GuardedWriter implements ClusterWriter {
     const place = { resource, name: namedObjectOf(target, resource) };
     let live = apply.live === null ? null : await this.#withoutDisplacedItems({ ...apply, live: apply.live }, signal);
     if (this.#isDryRun && live !== null && live !== apply.live) return this.#resultOf(live, 'serverside-applied');
-    if (!this.#isDryRun && live !== null) live = await this.#migrated({ ...apply, live }, place, signal);
+    if (!this.#isDryRun && live !== null) live = await this.#migrated({ ...apply, live }, signal);
     let stored = await this.#applyServerSide({ ...apply, live }, signal);
     if (!this.#isDryRun && (await migrateAfterApply(this.#tools, place, stored, signal)))
       stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
@@ -302,16 +302,16 @@ export class GuardedWriter implements ClusterWriter {
 
   async #migrated(
     { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
-    place: MigratedObject,
     signal: AbortSignal,
   ): Promise<KubeObject> {
+    const place = { resource, name: namedObjectOf(target, resource) };
     const sent = await resolveManifest(target, live, how, signal);
     const patch = { type: 'apply', body: serverSideTarget(sent, live) } as const;
+    const dry = (call: CheckedCall): WriteOptions => ({ ...this.#options(call), force: true, dryRun: true });
     const predict = (): Promise<KubeObject> =>
-      this.#write(signal, (call) =>
-        this.#client.patch(resource, place.name, patch, { ...this.#options(call), force: true, dryRun: true }),
-      );
-    return migrateBeforeApply(this.#tools, place, { target: sent, live, from: how.adoptFrom, predict }, signal);
+      this.#write(signal, (call) => this.#client.patch(resource, place.name, patch, dry(call)));
+    const apply = { target: sent, live, from: how.adoptFrom, predict, isServed: servedVersions(this.discovery, live) };
+    return migrateBeforeApply(this.#tools, place, apply, signal);
   }
 
   /** Replaces items of ours whose key was edited: a server-side apply would clash with them. */

@@ -2,9 +2,11 @@ import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, fieldManager, jsonOf } from '#model';
 import type { KubeObject } from '#model';
+import { entriesOf, fieldsIn, fieldsV1Of } from './entries.ts';
 import { readLastApplied } from './read-last-applied.ts';
+import { withoutRetired } from './retired-versions.ts';
 import { schemaOf } from '../schema/schema.ts';
-import { asJson, isList, textOf, withoutMembers } from '../shared/values.ts';
+import { asJson, textOf, withoutMembers } from '../shared/values.ts';
 import { unionOf } from '../field-ownership/field-owners.ts';
 import { selectPaths } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
@@ -51,6 +53,10 @@ export function adoptFields(live: KubeObject, from: readonly string[], known: Mi
 export interface MigrationFacts {
   /** The list and map types: for a custom resource without managed fields, or of another schema. */
   readonly shape?: OwnershipShape | undefined;
+  /** API versions that are not served: their entries move to the version of the object. */
+  readonly retired?: readonly string[] | undefined;
+  /** Whether the server refuses an apply; it converts versions that are defined, but not served. */
+  readonly isRefused?: boolean;
   /** The manifest that is applied next. */
   readonly target?: KubeObject | undefined;
 }
@@ -58,7 +64,12 @@ export interface MigrationFacts {
 /** The managed fields after {@link adoptFields}; undefined when there is nothing to move. */
 function adoptedEntries(live: KubeObject, from: readonly string[], known: MigrationFacts): readonly Json[] | undefined {
   const moved = movedEntries(live, from, known.shape);
-  return reshapedEntries(moved ?? entriesOf(live), live, known) ?? moved;
+  const after = reshapedEntries(moved ?? entriesOf(live), live, known) ?? moved;
+  const { retired = [], isRefused = false } = known;
+  const isForgotten = isRefused || schemaOf(live) !== undefined;
+  return retired.length === 0 || !isForgotten
+    ? after
+    : withoutRetired(after ?? entriesOf(live), retired, live.apiVersion);
 }
 
 function movedEntries(
@@ -211,23 +222,4 @@ export function clientSideManagers(live: KubeObject): readonly string[] {
     return found !== undefined;
   });
   return [...new Set(noted.map((entry) => textOf(ownMember(entry, 'manager'))))];
-}
-
-function entriesOf(live: KubeObject): readonly JsonObject[] {
-  const metadata = ownMember(jsonOf(live) as JsonObject, 'metadata');
-  const entries = isObject(metadata) ? ownMember(metadata, 'managedFields') : undefined;
-  return isList(entries) ? entries.filter(isObject) : [];
-}
-
-function fieldsIn(entry: JsonObject | undefined): JsonObject {
-  const fields = ownMember(entry ?? {}, 'fieldsV1');
-  return isObject(fields) ? fields : {};
-}
-
-/** Formats a field set as `fieldsV1`. */
-function fieldsV1Of(set: FieldSet): Json {
-  const fields: Record<string, Json> = {};
-  if (set.member && set.children.size > 0) fields['.'] = {};
-  for (const [step, child] of set.children) fields[step] = fieldsV1Of(child);
-  return fields;
 }

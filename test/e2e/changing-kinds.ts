@@ -98,6 +98,11 @@ export class ChangingKind {
   async reshape(properties: object, isObeyed: () => Promise<boolean>): Promise<LiveSchemas> {
     const mark = `changed ${this.#kind}.`;
     await this.redefine([versionWith('v1', true, properties, mark)], isObeyed);
+    return this.schemas(mark);
+  }
+
+  /** The published schemas, as soon as they contain a text. */
+  schemas(mark = `"${this.#kind}"`): Promise<LiveSchemas> {
     return eventually(() => this.#published(mark), waitMs);
   }
 
