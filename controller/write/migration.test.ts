@@ -82,7 +82,11 @@ describe('before a server-side apply', () => {
   });
 
   it('nothing is asked where nothing of a list is dropped', async () => {
-    expect(await written(live, items('a', 'b'), fail)).toBeUndefined();
+    const asked = (): never => {
+      throw new TypeError('asked');
+    };
+    expect(await written(live, items('a', 'b'), asked)).toBeUndefined();
+    await expect(written(live, items('a'), asked)).rejects.toThrow('asked');
   });
 
   it('an entry of a version that is gone moves, if the server refuses an apply for it', async () => {
