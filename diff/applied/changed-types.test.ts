@@ -43,6 +43,17 @@ describe('what Git drops after the type of a list or map has changed', () => {
     expect(diffObjects(thing(items('a')), live, rulesOf(list, how)).modified).toBe(true);
   });
 
+  it.each([{}, { replace: true }])('is removed beside members of others when it is sent with %j', (how) => {
+    const theirs = managedEntry(
+      'operator',
+      'Update',
+      { 'f:spec': { 'f:part': { 'f:c': {} } } },
+      { apiVersion: 'e.io/v1' },
+    );
+    const live = thing({ a: '1', b: '2', c: '3' }, applied({}), theirs);
+    expect(diffObjects(thing({ a: '1' }), live, rulesOf(granular, how)).paths).toEqual(['/spec/part/b']);
+  });
+
   it('is predicted by the migration, not by a dry run', () => {
     const live = thing(items('a', 'b'), applied({}));
     expect(isMigrated(thing(items('a')), live, rulesOf(list))).toBe(true);
