@@ -57,8 +57,7 @@ describe.each(methods)('applied with %s', (method) => {
     await one.describe(await kind.schemas());
     return one;
   };
-  const custom = async (spec: object): Promise<ChangingKind> =>
-    kinds.define([versionWith('v1', true, spec)]);
+  const custom = async (spec: object): Promise<ChangingKind> => kinds.define([versionWith('v1', true, spec)]);
 
   it('a version of the definition that is gone hinders no removal (kubernetes 111937, knative operator 1184)', async () => {
     const spec = { a: text, b: text };
