@@ -4,6 +4,7 @@ import {
   diffDryRun,
   diffObjects,
   displacedItemsPatch,
+  hasOtherVersions,
   isMigrated,
   lacksAppliedRecord,
   readsOwnership,
@@ -322,9 +323,7 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
   const how = diffRules(rules);
   if (isPreparedByWrites(target, live, how)) return { diff: diffLocally(), refused: undefined };
   const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? notAskedOutcome;
-  if ('refused' in outcome && outcome.final === true)
-    return { diff: { ...diffLocally(), modified: true }, refused: undefined, refusedChange: outcome.refused };
-  if ('refused' in outcome) return { diff: same, refused: refusalMessage(target, outcome.refused) };
+  if ('refused' in outcome) return diffWhenRefused({ target, live }, outcome, how, { same, diffLocally });
   const sides = { target, live, predicted: outcome.predicted };
   try {
     return { diff: diffDryRun(sides, how, serverSideDiff.mutations), refused: undefined };
@@ -335,10 +334,26 @@ function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedD
   }
 }
 
+function diffWhenRefused(
+  { target, live }: { readonly target: KubeObject; readonly live: KubeObject },
+  { refused, final = false }: { readonly refused: string; readonly final?: boolean },
+  how: DiffRules,
+  { same, diffLocally }: { readonly same: DiffResult; readonly diffLocally: () => DiffResult },
+): ComputedDiff {
+  if (final) return { diff: { ...diffLocally(), modified: true }, refused: undefined, refusedChange: refused };
+  if (isRefusedForVersions(target, live, how)) return { diff: diffLocally(), refused: undefined };
+  return { diff: same, refused: refusalMessage(target, refused) };
+}
+
+/** The server may refuse every apply while it has managed fields of a version that is gone. */
+function isRefusedForVersions(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
+  return applyMethodOf(target, live, how) === 'server' && hasOtherVersions(live);
+}
+
 /** Before its server-side apply, the sync sends other writes, which a dry run cannot follow. */
 function isPreparedByWrites(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
   if (applyMethodOf(target, live, how) !== 'server') return false;
-  return isMigrated(live, how.adoptFrom) || displacedItemsPatch(target, live) !== undefined;
+  return isMigrated(target, live, how) || displacedItemsPatch(target, live) !== undefined;
 }
 
 /** The server could not compute ownership, as an item of a list has no key, but stores it. */

@@ -25,7 +25,17 @@
  * field-ownership (server-side apply) · jq (ignore expressions) · applied (what Git drops) ·
  * ignore (rules) · respect (RespectIgnoreDifferences) · comparison.
  */
-export { adoptFields, clientSideManagers, isMigrated, lacksManagedFields, managersToAdopt } from './applied/adopt.ts';
+export {
+  adoptFields,
+  clientSideManagers,
+  isMigrated,
+  lacksManagedFields,
+  managersToAdopt,
+  mayReshape,
+  shownShape,
+} from './applied/adopt.ts';
+export type { MigrationFacts } from './applied/adopt.ts';
+export { hasOtherVersions, retiredVersions } from './applied/retired-versions.ts';
 export { serverSideTarget } from './applied/server-side-target.ts';
 export { foldStringData } from './normalize/secret.ts';
 export { withUniqueItems } from './normalize/unique-items.ts';

@@ -809,6 +809,9 @@ const undetected: Readonly<Record<string, string>> = {
   "three-way comparison with kubectl's last-applied annotation": byComparison,
   'values that the API server chooses once from other fields of the manifest': byComparison,
   'an object whose managed fields were trimmed': byComparison,
+  'a list or map of a custom resource whose type changes in its definition': byComparison,
+  'managed fields of an API version that the server no longer serves, with server-side apply': atSync,
+  'a map of a custom resource that becomes empty in Git (`{}`), with server-side apply': atSync,
   '`metadata.managedFields` in a manifest, copied from a cluster': atSync,
   'an object that is still OutOfSync after a sync has written it, because the API server stores other values (a default, a mutating webhook, a field of another manager)':
     'told by a condition when it happens; to the better',

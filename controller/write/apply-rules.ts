@@ -1,7 +1,8 @@
 import { valueAt, deepEqual, isObject } from '#base';
 import type { Json } from '#base';
-import { isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import { groupOf, jsonOf } from '#model';
+import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import type { ApiDiscovery } from '#kube';
+import { groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyOptions } from '#sync';
 
@@ -64,6 +65,12 @@ function dropNulls(value: Json): Json {
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
   return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
+}
+
+/** Whether the server serves the kind of an object at an API version. */
+export function servedVersions(discovery: ApiDiscovery, { kind }: KubeObject): (apiVersion: string) => boolean {
+  return (apiVersion) =>
+    findResource(discovery, { group: groupOf(apiVersion), kind }, versionOf(apiVersion)) !== undefined;
 }
 
 /** The manifest to send: the target, with live values merged if requested. */

@@ -1,6 +1,16 @@
 import { DriftlessError } from '#base';
-import { adoptFields, clientSideManagers, kindKey, lacksManagedFields, managersToAdopt, readOpenApi } from '#diff';
-import type { KindSchema } from '#diff';
+import {
+  adoptFields,
+  clientSideManagers,
+  kindKey,
+  lacksManagedFields,
+  managersToAdopt,
+  mayReshape,
+  readOpenApi,
+  retiredVersions,
+  shownShape,
+} from '#diff';
+import type { MigrationFacts } from '#diff';
 import { isConflict, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
 import { fieldManager, refOf } from '#model';
@@ -23,24 +33,39 @@ export interface MigratedObject {
   readonly name: NamedObject;
 }
 
+/** A server-side apply that a migration precedes. */
+export interface MigratedApply {
+  readonly target: KubeObject;
+  readonly live: KubeObject;
+  /** The manager whose client-side fields are taken over; undefined: none are. */
+  readonly from: string | undefined;
+  /** Sends the apply as a dry run. */
+  readonly predict: () => Promise<KubeObject>;
+  /** Whether the API server serves an API version. */
+  readonly isServed: (apiVersion: string) => boolean;
+}
+
 /**
  * Before a server-side apply: takes over the fields that `from` and we ourselves applied in other
  * ways, so that fields dropped from Git are removed (Argo CD: gitops-engine/pkg/sync
- * performCSAUpgradeMigration, without our own). One write at most, none if there are none. Returns
- * the object that the apply will find.
+ * performCSAUpgradeMigration, without our own). So are those that we applied to a list or map of
+ * another type. One write at most, none if there are none. Returns the object that the apply will
+ * find.
  *
  * @throws DriftlessError with Argo CD's message; OwnershipLost and abort reasons pass through.
  */
 export async function migrateBeforeApply(
   deps: MigrationDeps,
   place: MigratedObject,
-  { live, from }: { readonly live: KubeObject; readonly from: string },
+  apply: MigratedApply,
   signal: AbortSignal,
 ): Promise<KubeObject> {
+  const { live, from } = apply;
   const managers = managersToAdopt(live, from);
-  if (adoptFields(live, managers) === undefined) return live;
+  const known = await migrationFacts(deps.client, apply, managers, signal);
+  if (adoptFields(live, managers, known) === undefined) return live;
   try {
-    return (await migrateManagers(deps, place, managers, signal)) ?? live;
+    return (await migrateManagers(deps, place, { managers, known }, signal)) ?? live;
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     const { group, kind, namespace, name } = refOf(live);
@@ -62,7 +87,7 @@ export async function migrateAfterApply(
 ): Promise<boolean> {
   const managers = clientSideManagers(stored);
   try {
-    if (managers.length > 0) await migrateManagers(deps, place, managers, signal);
+    if (managers.length > 0) await migrateManagers(deps, place, { managers, known: {} }, signal);
     return managers.length > 0;
   } catch (error) {
     if (error instanceof KubeApiError) return false;
@@ -70,14 +95,41 @@ export async function migrateAfterApply(
   }
 }
 
-/** The published schema, where the migration needs it; undefined, too, if the server has none. */
-async function schemaFor(client: KubeClient, live: KubeObject, signal: AbortSignal): Promise<KindSchema | undefined> {
-  if (!lacksManagedFields(live)) return undefined;
+type ListAndMapTypes = MigrationFacts['shape'];
+
+/**
+ * Where it matters, asks the server by a dry run which types of lists and maps an apply obeys now:
+ * published schemas may lag behind. They decide where the server refuses the dry run.
+ */
+async function migrationFacts(
+  client: KubeClient,
+  { target, live, predict, isServed }: MigratedApply,
+  managers: readonly string[],
+  signal: AbortSignal,
+): Promise<MigrationFacts> {
+  const retired = retiredVersions(live, isServed);
+  const reshapes = mayReshape(live, target, managers);
+  if (retired.length === 0 && !reshapes) return {};
+  try {
+    const shape = shownShape(await predict());
+    return { ...(reshapes ? { target, shape } : {}), retired };
+  } catch (error) {
+    if (!(error instanceof KubeApiError)) throw error;
+    return {
+      ...(reshapes ? { target, shape: await publishedTypes(client, live, signal) } : {}),
+      retired,
+      isRefused: true,
+    };
+  }
+}
+
+/** Undefined if the server publishes none. */
+async function publishedTypes(client: KubeClient, live: KubeObject, signal: AbortSignal): Promise<ListAndMapTypes> {
   const path = live.apiVersion.includes('/') ? `apis/${live.apiVersion}` : `api/${live.apiVersion}`;
   try {
     const hash = (await client.openApiIndex({ signal })).get(path);
     if (hash === undefined) return undefined;
-    return readOpenApi(await client.openApiDocument(path, hash, { signal })).get(kindKey(live));
+    return readOpenApi(await client.openApiDocument(path, hash, { signal })).get(kindKey(live))?.shape;
   } catch (error) {
     if (error instanceof KubeApiError) return undefined;
     throw error;
@@ -88,14 +140,15 @@ async function schemaFor(client: KubeClient, live: KubeObject, signal: AbortSign
 async function migrateManagers(
   deps: MigrationDeps,
   place: MigratedObject,
-  from: readonly string[],
+  { managers, known }: { readonly managers: readonly string[]; readonly known: MigrationFacts },
   signal: AbortSignal,
 ): Promise<KubeObject | undefined> {
   const { resource, name } = place;
   for (let attempt = 1; ; attempt += 1) {
     const live = await deps.read(resource, name, signal);
-    const published = live === null ? undefined : await schemaFor(deps.client, live, signal);
-    const body = live === null ? undefined : adoptFields(live, from, published);
+    if (live === null) return undefined;
+    const shape = lacksManagedFields(live) ? await publishedTypes(deps.client, live, signal) : known.shape;
+    const body = adoptFields(live, managers, { ...known, shape });
     if (body === undefined) return undefined;
     try {
       return await deps.write(signal, (call) =>

@@ -17,6 +17,7 @@ import {
   isRefusedChange,
   isBeyondDryRun,
   resolveManifest,
+  servedVersions,
   withoutNulls,
   withResourceVersion,
 } from './apply-rules.ts';
@@ -288,16 +289,29 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #serverSide(apply: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
-    const { resource, target, how } = apply;
+    const { resource, target } = apply;
     const place = { resource, name: namedObjectOf(target, resource) };
     let live = apply.live === null ? null : await this.#withoutDisplacedItems({ ...apply, live: apply.live }, signal);
     if (this.#isDryRun && live !== null && live !== apply.live) return this.#resultOf(live, 'serverside-applied');
-    if (!this.#isDryRun && live !== null && how.adoptFrom !== undefined)
-      live = await migrateBeforeApply(this.#tools, place, { live, from: how.adoptFrom }, signal);
+    if (!this.#isDryRun && live !== null) live = await this.#migrated({ ...apply, live }, signal);
     let stored = await this.#applyServerSide({ ...apply, live }, signal);
     if (!this.#isDryRun && (await migrateAfterApply(this.#tools, place, stored, signal)))
       stored = await this.#applyServerSide({ ...apply, live: stored }, signal);
     return this.#resultOf(stored, 'serverside-applied');
+  }
+
+  async #migrated(
+    { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const place = { resource, name: namedObjectOf(target, resource) };
+    const sent = await resolveManifest(target, live, how, signal);
+    const patch = { type: 'apply', body: serverSideTarget(sent, live) } as const;
+    const dry = (call: CheckedCall): WriteOptions => ({ ...this.#options(call), force: true, dryRun: true });
+    const predict = (): Promise<KubeObject> =>
+      this.#write(signal, (call) => this.#client.patch(resource, place.name, patch, dry(call)));
+    const apply = { target: sent, live, from: how.adoptFrom, predict, isServed: servedVersions(this.discovery, live) };
+    return migrateBeforeApply(this.#tools, place, apply, signal);
   }
 
   /** Replaces items of ours whose key was edited: a server-side apply would clash with them. */

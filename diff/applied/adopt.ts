@@ -2,13 +2,16 @@ import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, fieldManager, jsonOf } from '#model';
 import type { KubeObject } from '#model';
+import { entriesOf, fieldsIn, fieldsV1Of } from './entries.ts';
 import { readLastApplied } from './read-last-applied.ts';
+import { withoutRetired } from './retired-versions.ts';
 import { schemaOf } from '../schema/schema.ts';
-import { isList, textOf, withoutMembers } from '../shared/values.ts';
+import { asJson, textOf, withoutMembers } from '../shared/values.ts';
 import { unionOf } from '../field-ownership/field-owners.ts';
 import { selectPaths } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
-import type { KindSchema } from '../field-ownership/open-api.ts';
+import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import { kindKey } from '../field-ownership/open-api.ts';
 import {
   asStoredFields,
   isMainEntry,
@@ -17,7 +20,8 @@ import {
   isOwnUpdate,
   isSecret,
 } from '../field-ownership/own-entries.ts';
-import { fieldSetOf, shapeOfType, unknownShape } from '../field-ownership/shape.ts';
+import { dropsParts, reshapedFields } from '../field-ownership/reshape.ts';
+import { fieldSetOf, shapeFromManagedFields, shapeOfType, unknownShape } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 
 /**
@@ -31,11 +35,13 @@ import type { OwnershipShape } from '../field-ownership/shape.ts';
  * `before-first-apply`, the API server's entry for an object that had no managed fields. Otherwise
  * those fields stay forever.
  *
+ * It also rewrites our entry where the schema owns lists and maps in another way than the one that
+ * we applied with ({@link reshapedFields}).
+ *
  * @param from the managers whose `Update` entries of the main resource are removed.
- * @param published the schema of a custom resource {@link lacksManagedFields}.
  */
-export function adoptFields(live: KubeObject, from: readonly string[], published?: KindSchema): Json | undefined {
-  const after = adoptedEntries(live, from, published);
+export function adoptFields(live: KubeObject, from: readonly string[], known: MigrationFacts = {}): Json | undefined {
+  const after = adoptedEntries(live, from, known);
   if (after === undefined) return undefined;
   return [
     { op: 'add', path: '/metadata/managedFields', value: after },
@@ -43,14 +49,36 @@ export function adoptFields(live: KubeObject, from: readonly string[], published
   ];
 }
 
+/** What a migration knows besides the live object. */
+export interface MigrationFacts {
+  /** The list and map types: for a custom resource without managed fields, or of another schema. */
+  readonly shape?: OwnershipShape | undefined;
+  /** API versions that are not served: their entries move to the version of the object. */
+  readonly retired?: readonly string[] | undefined;
+  /** Whether the server refuses an apply; it converts versions that are defined, but not served. */
+  readonly isRefused?: boolean;
+  /** The manifest that is applied next. */
+  readonly target?: KubeObject | undefined;
+}
+
 /** The managed fields after {@link adoptFields}; undefined when there is nothing to move. */
-export function adoptedEntries(
+function adoptedEntries(live: KubeObject, from: readonly string[], known: MigrationFacts): readonly Json[] | undefined {
+  const moved = movedEntries(live, from, known.shape);
+  const after = reshapedEntries(moved ?? entriesOf(live), live, known) ?? moved;
+  const { retired = [], isRefused = false } = known;
+  const isForgotten = isRefused || schemaOf(live) !== undefined;
+  return retired.length === 0 || !isForgotten
+    ? after
+    : withoutRetired(after ?? entriesOf(live), retired, live.apiVersion);
+}
+
+function movedEntries(
   live: KubeObject,
   from: readonly string[],
-  published?: KindSchema,
-): readonly Json[] | undefined {
+  shape?: OwnershipShape,
+): readonly JsonObject[] | undefined {
   const entries = entriesOf(live);
-  if (entries.length === 0) return from.length === 0 ? undefined : entriesOfLastApplied(live, published);
+  if (entries.length === 0) return from.length === 0 ? undefined : entriesOfLastApplied(live, shape);
   const isFrom = (entry: JsonObject): boolean =>
     isMainEntry(entry, 'Update') && from.includes(textOf(ownMember(entry, 'manager')));
   const known = entries.findIndex(isOwnApply);
@@ -62,7 +90,7 @@ export function adoptedEntries(
   const others = entries.filter(
     (entry) => isFrom(entry) && deepEqual(ownMember(entry, 'apiVersion') ?? '', version ?? ''),
   );
-  return entries.flatMap((entry, i): readonly Json[] => {
+  return entries.flatMap((entry, i): readonly JsonObject[] => {
     if (entry === shared?.entry) return shared.left;
     if (i !== at) return isFrom(entry) ? [] : [entry];
     const fields = [entry, ...others].map(fieldsIn).map((one) => (isSecret(live) ? asStoredFields(one) : one));
@@ -75,7 +103,7 @@ export function adoptedEntries(
  * the first apply makes all of live fields of `before-first-apply`: what Git drops would stay, and
  * a migration of that manager would remove what others set (argo-cd 28736).
  */
-function entriesOfLastApplied(live: KubeObject, published: KindSchema | undefined): readonly Json[] | undefined {
+function entriesOfLastApplied(live: KubeObject, shape: OwnershipShape | undefined): readonly JsonObject[] | undefined {
   const { manifest } = readLastApplied(live);
   if (manifest === undefined) return undefined;
   const { annotations: notes, labels } = (ownMember(manifest, 'metadata') ?? {}) as JsonObject;
@@ -85,10 +113,43 @@ function entriesOfLastApplied(live: KubeObject, published: KindSchema | undefine
   };
   const fields = fieldSetOf(
     { ...withoutMembers(manifest, ['apiVersion', 'kind', 'status']), metadata },
-    published?.shape ?? shapeOf(live),
+    shape ?? shapeOf(live) ?? unknownShape,
   );
   const entry = { manager: fieldManager, operation: 'Apply', apiVersion: live.apiVersion, fieldsType: 'FieldsV1' };
   return [{ ...entry, fieldsV1: fieldsV1Of(fields) }];
+}
+
+/** Undefined: no list or map that our entry owns has another type now. */
+function reshapedEntries(
+  entries: readonly JsonObject[],
+  live: KubeObject,
+  { shape = shapeOf(live), target }: MigrationFacts,
+): readonly JsonObject[] | undefined {
+  const own = entries.find(isOwnApply);
+  if (own === undefined || target === undefined || shape === undefined) return undefined;
+  const ours = unionOf([fieldsIn(own)]);
+  const others = (): FieldSet => unionOf(entries.filter((entry) => entry !== own).map(fieldsIn));
+  const isBuiltIn = schemaOf(live) !== undefined;
+  const after = reshapedFields(ours, others, { live: asJson(live), target: asJson(target), shape, isBuiltIn });
+  if (after === ours) return undefined;
+  const { apiVersion } = live;
+  return entries.map((entry) => (entry === own ? { ...own, apiVersion, fieldsV1: fieldsV1Of(after) } : entry));
+}
+
+/**
+ * Whether the types of lists and maps decide what the apply removes. For built-in types, ours
+ * decide first, and only the server knows its own.
+ */
+export function mayReshape(live: KubeObject, target: KubeObject, from: readonly string[]): boolean {
+  const entries = movedEntries(live, from) ?? entriesOf(live);
+  if (shapeOf(live) !== undefined) return reshapedEntries(entries, live, { target }) !== undefined;
+  const own = entries.find(isOwnApply);
+  return own !== undefined && dropsParts(unionOf([fieldsIn(own)]), asJson(live), asJson(target));
+}
+
+/** The list and map types that the response to an apply of ours shows. */
+export function shownShape(stored: KubeObject): OwnershipShape {
+  return shapeFromManagedFields(unionOf(entriesOf(stored).filter(isOwnApply).map(fieldsIn)));
 }
 
 /** Whether the migration needs the published schema: a custom resource without managed fields. */
@@ -96,9 +157,9 @@ export function lacksManagedFields(live: KubeObject): boolean {
   return entriesOf(live).length === 0 && schemaOf(live) === undefined;
 }
 
-function shapeOf(live: KubeObject): OwnershipShape {
+function shapeOf(live: KubeObject): OwnershipShape | undefined {
   const type = schemaOf(live);
-  return type === undefined ? unknownShape : shapeOfType(type);
+  return type === undefined ? undefined : shapeOfType(type);
 }
 
 /** The entry of `before-first-apply` without what we apply; undefined: nothing in common. */
@@ -129,17 +190,18 @@ export function managersToAdopt(live: KubeObject, adoptFrom: string | undefined)
 }
 
 /** Whether a server-side apply is preceded by a migration of managed fields. */
-export function isMigrated(live: KubeObject, adoptFrom: string | undefined): boolean {
-  return adoptedEntries(live, managersToAdopt(live, adoptFrom)) !== undefined;
+export function isMigrated(
+  target: KubeObject,
+  live: KubeObject,
+  { adoptFrom, schemas }: PublishedSchemas & { readonly adoptFrom?: string | undefined },
+): boolean {
+  const shape = schemas?.get(kindKey(target))?.shape;
+  return adoptedEntries(live, managersToAdopt(live, adoptFrom), { shape, target }) !== undefined;
 }
 
 /** The live object after the migration that precedes a server-side apply. */
-export function withAdoptedFields(
-  live: KubeObject,
-  adoptFrom: string | undefined,
-  published: KindSchema | undefined,
-): JsonObject {
-  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom), published);
+export function withAdoptedFields(live: KubeObject, adoptFrom: string | undefined, known: MigrationFacts): JsonObject {
+  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom), known);
   const whole = jsonOf(live) as JsonObject;
   if (entries === undefined) return whole;
   return { ...whole, metadata: { ...(whole['metadata'] as JsonObject), managedFields: entries } };
@@ -160,23 +222,4 @@ export function clientSideManagers(live: KubeObject): readonly string[] {
     return found !== undefined;
   });
   return [...new Set(noted.map((entry) => textOf(ownMember(entry, 'manager'))))];
-}
-
-function entriesOf(live: KubeObject): readonly JsonObject[] {
-  const metadata = ownMember(jsonOf(live) as JsonObject, 'metadata');
-  const entries = isObject(metadata) ? ownMember(metadata, 'managedFields') : undefined;
-  return isList(entries) ? entries.filter(isObject) : [];
-}
-
-function fieldsIn(entry: JsonObject | undefined): JsonObject {
-  const fields = ownMember(entry ?? {}, 'fieldsV1');
-  return isObject(fields) ? fields : {};
-}
-
-/** Formats a field set as `fieldsV1`. */
-function fieldsV1Of(set: FieldSet): Json {
-  const fields: Record<string, Json> = {};
-  if (set.member && set.children.size > 0) fields['.'] = {};
-  for (const [step, child] of set.children) fields[step] = fieldsV1Of(child);
-  return fields;
 }

@@ -273,6 +273,15 @@ describe('an item of ours under another key', () => {
     expect(displacedItemsPatch(target, target)).toBeUndefined();
   });
 
+  it('is replaced before a server-side apply also when only its protocol was edited', () => {
+    const [target, live] = ['TCP', 'UDP'].map((protocol) => service({ name: 'dns', port: 53, protocol }));
+    expect(displacedItemsPatch(target!, live!)?.body).toMatchObject({
+      spec: { ports: [{ port: 53, protocol: 'TCP' }] },
+    });
+    const both = service({ name: 'dns', port: 53 }, { name: 'other', port: 53, protocol: 'UDP' });
+    expect(displacedItemsPatch(both, both)).toBeUndefined();
+  });
+
   it('stays when it has a name of its own', () => {
     const [target, live] = [
       service({ name: 'http', port: 80 }),

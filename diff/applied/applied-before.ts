@@ -9,6 +9,7 @@ import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
 import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
+import { reshapedFields } from '../field-ownership/reshape.ts';
 import { listItemStep, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 import { mergeValues } from '../field-ownership/structured-merge.ts';
@@ -156,11 +157,12 @@ function droppedOf({ target, sent, live, ours }: OwnedPair, published: Published
   for (const set of counted) addAll(all, set);
   forgetLastApplied(all);
   const others = unionOf(foreignFields(live));
+  const applied = reshapedFields(all, () => others, { live, target: sent, shape, isBuiltIn: type !== undefined });
   const wholeLists = type === undefined;
   // Defaults in lists of an update count once, as in ownFields; those of an apply would for ever.
   const isOnce = ours.every(({ isUpdate }) => isUpdate);
   const known = isOnce || knowsDefaults(target, published);
-  return droppedAt({ live, target: sent, stored, ours: all, others, shape, wholeLists, knowsDefaults: known });
+  return droppedAt({ live, target: sent, stored, ours: applied, others, shape, wholeLists, knowsDefaults: known });
 }
 
 function storedForm(target: KubeObject, type: TypeSchema | undefined, { schemas }: PublishedSchemas): Json {

@@ -1,7 +1,11 @@
 import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
+import { unionOf } from '../field-ownership/field-owners.ts';
+import { fieldStep } from '../field-ownership/field-set.ts';
+import type { FieldSet } from '../field-ownership/field-set.ts';
 import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
 import { asStored, withDefaults } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { applyJsonPatch, threeWayJsonPatch } from '../patch/json-merge.ts';
@@ -83,11 +87,41 @@ export function predictApply(
 /**
  * The patch to send before a server-side apply that the server would refuse: live has an item of
  * ours under another key (a port whose number was edited), or a default that excludes the target
- * (`rollingUpdate` of a strategy that becomes Recreate). An apply removes neither.
+ * (`rollingUpdate` of a strategy that becomes Recreate). An apply removes neither. An empty map of
+ * a custom resource becomes null in an apply that removes its members (structured-merge-diff 259).
  */
 export function displacedItemsPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
   const type = schemaOf(target);
+  if (type === undefined) {
+    const present = asJson(live);
+    const [ours, others] = [[...appliedFields(present), ...updatedFields(present)], foreignFields(present)].map(
+      unionOf,
+    );
+    const body = emptiedMaps(asJson(target), present, { ours, others });
+    return isObject(body) ? { type: 'merge', body } : undefined;
+  }
   return hasDisplaced(asJson(target), asJson(live), type) ? mergePatch(target, live, 'replace', {}) : undefined;
+}
+
+interface MapOwners {
+  readonly ours: FieldSet | undefined;
+  readonly others: FieldSet | undefined;
+}
+
+/** The merge patch that removes all members, which are ours, of maps that the target has empty. */
+function emptiedMaps(target: Json, live: Json | undefined, { ours, others }: MapOwners): Json | undefined {
+  if (!isObject(target) || !isObject(live) || ours === undefined) return undefined;
+  const names = Object.keys(live);
+  const isOurs = (name: string): boolean =>
+    ours.children.has(fieldStep(name)) && !others?.children.has(fieldStep(name));
+  if (Object.keys(target).length === 0)
+    return names.length > 0 && names.every(isOurs) ? Object.fromEntries(names.map((name) => [name, null])) : undefined;
+  const inner = Object.keys(target).flatMap((name) => {
+    const [below, theirs] = [ours, others].map((owners) => owners?.children.get(fieldStep(name)));
+    const patch = emptiedMaps(target[name] ?? null, ownMember(live, name), { ours: below, others: theirs });
+    return patch === undefined ? [] : [[name, patch] as const];
+  });
+  return inner.length === 0 ? undefined : Object.fromEntries(inner);
 }
 
 function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | undefined): boolean {
@@ -100,7 +134,7 @@ function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | u
     const { mergeKey = '' } = field;
     if (mergeKey === '') return false;
     const items = itemsOf(field.type);
-    if (present.some((item) => isDisplaced(item, wanted, { mergeKey, type: items }))) return true;
+    if (present.some((item) => isDisplaced(item, wanted, { mergeKey, type: items, isApplied: true }))) return true;
     return wanted.some((item) => hasDisplaced(item, sameItem(item, present, mergeKey), items));
   });
 }

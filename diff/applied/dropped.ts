@@ -83,7 +83,9 @@ function isOneValue({ live, ours, shape }: OwnedPosition): boolean {
 function droppedWhole(here: OwnedPosition): DroppedPart | undefined {
   const { live, target, stored, ours, others, wholeLists } = here;
   const isDefault = stored !== undefined && deepEqual(stored, live);
-  if (isDefault || others !== undefined || !ours.member) return undefined;
+  // A value that became atomic may have been applied by its members.
+  const isOurs = ours.member || ours.children.size > 0;
+  if (isDefault || others !== undefined || !isOurs) return undefined;
   if ((target ?? null) === null) return { gone: live, target: undefined };
   // Atomic for server-side apply, but a patch would merge it: all of it was ours.
   if (isObject(live)) return isObject(target) ? { gone: live, target } : undefined;

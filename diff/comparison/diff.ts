@@ -142,7 +142,10 @@ function predictServerSide(
   rules: DiffRules,
 ): readonly [predicted: JsonObject, observed: JsonObject] {
   const published = rules.schemas?.get(kindKey(asKube(target)));
-  const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom, published);
+  const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom, {
+    shape: published?.shape,
+    target: asKube(target),
+  });
   const owners = fieldOwnersOf(adopted);
   const type = schemaOf(asKube(target));
   const known = (): OwnershipShape =>

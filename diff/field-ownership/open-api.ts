@@ -2,7 +2,7 @@ import { valueAt, isObject, ownMember, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import { apiVersionOf } from '#model';
 import { copyOf, isList } from '../shared/values.ts';
-import { unknownShape } from './shape.ts';
+import { preservedShape } from './shape.ts';
 import type { OwnershipShape } from './shape.ts';
 
 /** The published schema of one kind. Immutable. */
@@ -162,15 +162,19 @@ class PublishedShape implements OwnershipShape {
   }
 
   member(name: string): OwnershipShape {
-    return this.#member(name) ?? unknownShape;
+    return this.#member(name) ?? preservedShape;
   }
 
   items(): OwnershipShape {
-    return this.#node.items === undefined ? unknownShape : this.shapeAt(this.#node.items);
+    return this.#node.items === undefined ? preservedShape : this.shapeAt(this.#node.items);
   }
 
   isStructField(name: string): boolean {
     return this.#field(name) !== undefined;
+  }
+
+  isMapKey(name: string): boolean {
+    return !this.isStructField(name);
   }
 
   keyDefault(name: string): Json | undefined {

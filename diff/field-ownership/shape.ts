@@ -17,6 +17,8 @@ export interface OwnershipShape {
   readonly items: () => OwnershipShape;
   /** Whether the name is a field of a struct, not a key of a free-form map. */
   readonly isStructField: (name: string) => boolean;
+  /** Whether the name is known to be a key of a map, which is owned besides its content. */
+  readonly isMapKey: (name: string) => boolean;
   /** The default of a key field, for an item that leaves it out. */
   readonly keyDefault: (name: string) => Json | undefined;
 }
@@ -28,7 +30,16 @@ export const unknownShape: OwnershipShape = {
   member: () => unknownShape,
   items: () => unknownShape,
   isStructField: () => false,
+  isMapKey: () => false,
   keyDefault: () => undefined,
+};
+
+/** Content that a schema preserves without describing it. */
+export const preservedShape: OwnershipShape = {
+  ...unknownShape,
+  member: () => preservedShape,
+  items: () => preservedShape,
+  isMapKey: () => true,
 };
 
 /**
@@ -85,6 +96,10 @@ class BuiltInShape implements OwnershipShape {
     return this.#type.form === 'struct' && structFields(this.#type.name).has(name);
   }
 
+  isMapKey(): boolean {
+    return this.#type.form === 'map';
+  }
+
   keyDefault(name: string): Json | undefined {
     if (this.#type.form !== 'struct') return undefined;
     return ownMember(constantDefaultsOf(this.#type.name), name) ?? zeroOf(structFields(this.#type.name).get(name));
@@ -126,8 +141,15 @@ export function shapeFromManagedFields(
       return shapeFromManagedFields(all, maps);
     },
     isStructField: (name) => fields.children.get(fieldStep(name))?.member === false,
+    isMapKey: (name) =>
+      isOwnedKey(fields.children.get(fieldStep(name))) ?? [...fields.children.values()].some(isOwnedKey),
     keyDefault: () => undefined,
   };
+}
+
+/** Undefined: a field that is owned as a whole may be of a struct or a map. */
+function isOwnedKey(child: FieldSet | undefined): boolean | undefined {
+  return child === undefined || child.children.size === 0 ? undefined : child.member;
 }
 
 function addShownFields(all: FieldSet, step: string, child: FieldSet): void {

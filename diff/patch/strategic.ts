@@ -145,14 +145,21 @@ function patchItems(
 /** Lists whose items have a unique name besides their merge key: "": also when they have none. */
 const uniqueNames: Readonly<Record<string, 'named' | 'all'>> = { ContainerPort: 'named', ServicePort: 'all' };
 
+interface ItemKey {
+  readonly mergeKey: string;
+  readonly type: TypeSchema | undefined;
+  /** A server-side apply merges by number and protocol, a patch may merge by number alone. */
+  readonly isApplied?: boolean;
+}
+
 /**
  * Whether a live item has the name of another item of the target, so that the two cannot coexist:
- * an item of ours whose number was edited in the cluster.
+ * an item of ours whose number or protocol was edited in the cluster.
  */
 export function isDisplaced(
   item: Json,
   target: readonly Json[],
-  { mergeKey, type }: { readonly mergeKey: string; readonly type: TypeSchema | undefined },
+  { mergeKey, type, isApplied = false }: ItemKey,
 ): boolean {
   const unique = type?.form === 'struct' ? uniqueNames[type.name] : undefined;
   if (unique === undefined || !isObject(item)) return false;
@@ -160,7 +167,8 @@ export function isDisplaced(
   if (name === '' && unique === 'named') return false;
   const [id, idKey] = [identity(item, mergeKey), ownMember(item, mergeKey)];
   const others = target.filter((other): other is JsonObject => isObject(other));
-  if (others.some((other) => identity(other, mergeKey) === id || ownMember(other, mergeKey) === idKey)) return false;
+  const isMerged = (other: JsonObject): boolean => !isApplied && ownMember(other, mergeKey) === idKey;
+  if (others.some((other) => identity(other, mergeKey) === id || isMerged(other))) return false;
   return others.some((other) => textOf(ownMember(other, 'name')) === name);
 }
 

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import type { JsonObject } from '#base';
 import { findResource } from '#kube';
 import type { KubeClient } from '#kube';
+import type { LiveSchemas } from '#live';
 import { gkOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { ObjectSync } from '../../controller/testing/index.ts';
@@ -15,7 +16,7 @@ export type Manifest = () => KubeObject;
 export class SyncedObject {
   readonly #client: KubeClient;
   readonly #signal: AbortSignal;
-  readonly #sync: ObjectSync;
+  #sync: ObjectSync;
   readonly #method: SyncMethod;
   #live: KubeObject | null = null;
 
@@ -37,6 +38,12 @@ export class SyncedObject {
     return this.#live;
   }
 
+  /** Compares by schemas that the server publishes, as the controller does. */
+  async describe(schemas: LiveSchemas): Promise<void> {
+    const discovery = await this.#client.discover({ signal: this.#signal });
+    this.#sync = new ObjectSync({ client: this.#client, discovery, schemas, signal: this.#signal });
+  }
+
   /** Creates the object. */
   async first(how: FirstSync, object: Manifest): Promise<void> {
     const target = this.#sync.target(object());
@@ -46,11 +53,11 @@ export class SyncedObject {
       : await this.#sync.sync(target, null, how);
   }
 
-  /** Reads the object again, which another schema may serve differently now. */
-  async read(): Promise<KubeObject> {
+  /** Reads the object again, which another schema or version may serve differently. */
+  async read(version = versionOf(this.live.apiVersion)): Promise<KubeObject> {
     const { name = '', namespace = '' } = this.live.metadata;
     const found = await this.#client.get(
-      await this.#resource(this.live),
+      await this.#resource(this.live, version),
       { name, namespace },
       { signal: this.#signal },
     );
@@ -88,6 +95,12 @@ export class SyncedObject {
     return compared.map(({ syncStatus }) => syncStatus.status);
   }
 
+  /** The sync status by the local comparison alone. */
+  async localStatus(object: Manifest): Promise<string> {
+    const how = { method: this.#method, kind: 'local' } as const;
+    return (await this.#sync.compare(this.#sync.target(object()), this.live, how)).syncStatus.status;
+  }
+
   /** The conditions of a comparison after a sync. */
   async conditions(object: Manifest): Promise<readonly string[]> {
     const target = this.#sync.target(object());
@@ -113,9 +126,19 @@ export class SyncedObject {
     return stored;
   }
 
-  async #resource(object: KubeObject): Promise<ApiResource> {
+  /** A status by another controller, at a version of its own. */
+  async writeStatus(status: JsonObject, version: string): Promise<void> {
+    const resource = await this.#resource(this.live, version);
+    const { name = '', namespace = '' } = this.live.metadata;
+    const patch = { type: 'merge', body: { status } } as const;
+    const options = { signal: this.#signal, fieldManager: 'operator', subresource: 'status' } as const;
+    await this.#client.patch(resource, { name, namespace }, patch, options);
+    await this.read();
+  }
+
+  async #resource(object: KubeObject, version = versionOf(object.apiVersion)): Promise<ApiResource> {
     const discovery = await this.#client.discover({ signal: this.#signal });
-    const resource = findResource(discovery, gkOf(object), versionOf(object.apiVersion));
+    const resource = findResource(discovery, gkOf(object), version);
     if (resource === undefined) throw new Error(`${object.kind} is not served`);
     return resource;
   }

@@ -1,0 +1,164 @@
+import { deepEqual, isObject, ownMember } from '#base';
+import type { Json } from '#base';
+import { isList } from '../shared/values.ts';
+import { fieldStep, selectPaths } from './field-set.ts';
+import type { FieldSet } from './field-set.ts';
+import { fieldSetOf, listItemStep, unknownShape } from './shape.ts';
+import type { OwnershipShape } from './shape.ts';
+
+/** A live object, what is applied to it now, and the current list and map types of its kind. */
+interface ReshapedSides {
+  readonly live: Json;
+  readonly target: Json;
+  readonly shape: OwnershipShape;
+  /** Maps of built-in types do not change; those without owned members were applied empty. */
+  readonly isBuiltIn: boolean;
+}
+
+/**
+ * Returns our fields as the current schema owns them, and `ours` itself if that is the same. When a
+ * list or map becomes granular, or a list gets other keys, the API server keeps the entries of its
+ * owners as they are: the next apply would forget which items we applied, and leave them. All that
+ * lies in a list that we owned as a whole was ours, except for what other managers own.
+ */
+export function reshapedFields(ours: FieldSet, others: () => FieldSet, sides: ReshapedSides): FieldSet {
+  const expandsMap = sides.isBuiltIn ? () => false : hasAppliedMember;
+  if (reshaped(ours, { ...sides, others: undefined, expandsMap }) === ours) return ours;
+  const theirs = others();
+  const after = reshaped(ours, { ...sides, others: theirs, expandsMap });
+  if (after === ours) return ours;
+  const expanded = { ...sides, target: sides.live, others: undefined, expandsMap: () => true };
+  const kept = reshaped(theirs, expanded);
+  return selectPaths(after, [ours, kept], (wasOurs, isTheirs) => wasOurs || !isTheirs);
+}
+
+/**
+ * Whether an apply of `target` may drop a part of a list or map of which the set has the whole, or
+ * the items by keys. Needs no schema: only then it matters how the current one owns them.
+ */
+export function dropsParts(set: FieldSet, live: Json | undefined, target: Json | undefined): boolean {
+  if (isList(live) && isList(target)) {
+    if (isOwnedWhole(set)) return live.length > 0 && !deepEqual(live, target);
+    const [before, after] = [new ItemFinder(live, unknownShape), new ItemFinder(target, unknownShape)];
+    return [...set.children].some(([step, child]) => {
+      const [item, wanted] = [before.find(step)[0], after.find(step)[0]];
+      return item !== undefined && (wanted === undefined || dropsParts(child, item, wanted));
+    });
+  }
+  if (!isObject(live) || !isObject(target)) return false;
+  if (isOwnedWhole(set)) return hasAppliedMember(target, live) && !deepEqual(live, target);
+  return [...set.children].some(([step, child]) => {
+    const name = step.slice(2);
+    const [before, after] = [live, target].map((side) => ownMember(side, name));
+    if (!step.startsWith('f:') || before === undefined) return false;
+    return after === undefined ? !child.member : dropsParts(child, before, after);
+  });
+}
+
+/** A value of live, with what is applied there and who owns it. */
+interface ReshapedPosition {
+  readonly live: Json;
+  readonly target: Json | undefined;
+  readonly shape: OwnershipShape;
+  readonly others: FieldSet | undefined;
+  /** Whether a map owned without its members was atomic. It may have been applied empty, too. */
+  readonly expandsMap: (target: Json | undefined, live: Json, others: FieldSet | undefined) => boolean;
+}
+
+/**
+ * A member that the manifest and live have and nobody owns was applied with the whole map. Without
+ * one, the map may have been applied empty, and its members come from a webhook.
+ */
+function hasAppliedMember(target: Json | undefined, live: Json, others?: FieldSet): boolean {
+  if (!isObject(target) || !isObject(live)) return false;
+  return Object.keys(target).some((key) => Object.hasOwn(live, key) && others?.children.has(fieldStep(key)) !== true);
+}
+
+function reshaped(set: FieldSet, here: ReshapedPosition): FieldSet {
+  const { live, target, shape, others } = here;
+  if (isList(live)) return shape.listKeys === undefined ? set : reshapedList(set, live, here);
+  if (!isObject(live) || shape.atomicMap) return set;
+  if (isOwnedWhole(set)) return here.expandsMap(target, live, others) ? fieldSetOf(live, shape) : set;
+  return withMembers(set, (step, child) => {
+    const name = step.slice(2);
+    const value = step.startsWith('f:') ? ownMember(live, name) : undefined;
+    if (value === undefined) return [[step, child]];
+    const inner = isObject(target) ? ownMember(target, name) : undefined;
+    const below = { live: value, target: inner, shape: shape.member(name), others: others?.children.get(step) };
+    const after = reshaped(child, { ...here, ...below });
+    // A key of a map that was a field of a struct.
+    return [[step, after.member || !shape.isMapKey(name) ? after : { ...after, member: true }]];
+  });
+}
+
+function isOwnedWhole({ member, children }: FieldSet): boolean {
+  return member && children.size === 0;
+}
+
+function reshapedList(set: FieldSet, live: readonly Json[], here: ReshapedPosition): FieldSet {
+  const { target, shape, others } = here;
+  if (isOwnedWhole(set)) return isList(target) && live.length > 0 ? fieldSetOf(live, shape) : set;
+  const [present, wanted] = [new ItemFinder(live, shape), new ItemFinder(isList(target) ? target : [], shape)];
+  return withMembers(set, (step, child) => {
+    const items = present.find(step);
+    if (items.length === 0) return [[step, child]];
+    return items.map((item) => {
+      const now = listItemStep(item, shape);
+      const below = {
+        live: item,
+        target: wanted.find(now)[0],
+        shape: shape.items(),
+        others: others?.children.get(step),
+      };
+      if (step === now) return [step, reshaped(child, { ...here, ...below })] as const;
+      const { children } = isOwnedWhole(child) ? fieldSetOf(item, shape.items()) : child;
+      return [now, { member: true, children: shape.listKeys?.length === 0 ? new Map() : children }] as const;
+    });
+  });
+}
+
+/** Finds the items of a list by steps of any form: of a set, or of a list with other keys. */
+class ItemFinder {
+  readonly #list: readonly Json[];
+  readonly #shape: OwnershipShape;
+  readonly #byForm = new Map<string, ReadonlyMap<string, readonly Json[]>>();
+
+  constructor(list: readonly Json[], shape: OwnershipShape) {
+    this.#list = list;
+    this.#shape = shape;
+  }
+
+  find(step: string): readonly Json[] {
+    const keys = step.startsWith('k:') ? Object.keys(JSON.parse(step.slice(2)) as object) : [];
+    const form = keys.join('\n');
+    const items = this.#byForm.get(form) ?? this.#itemsBy(keys);
+    this.#byForm.set(form, items);
+    return items.get(step) ?? [];
+  }
+
+  #itemsBy(listKeys: readonly string[]): ReadonlyMap<string, readonly Json[]> {
+    const shape = { ...unknownShape, listKeys, items: () => this.#shape.items() };
+    const items = new Map<string, Json[]>();
+    for (const item of this.#list) {
+      const step = listItemStep(item, shape);
+      const found = items.get(step);
+      if (found === undefined) items.set(step, [item]);
+      else found.push(item);
+    }
+    return items;
+  }
+}
+
+type SetMember = readonly [step: string, child: FieldSet];
+
+/** The set with other members; the set itself if all are the same. */
+function withMembers(set: FieldSet, replace: (step: string, child: FieldSet) => readonly SetMember[]): FieldSet {
+  const children = new Map<string, FieldSet>();
+  let isSame = true;
+  for (const [step, child] of set.children)
+    for (const [now, after] of replace(step, child)) {
+      isSame &&= now === step && after === child;
+      children.set(now, after);
+    }
+  return isSame ? set : { member: set.member, children };
+}
