@@ -202,6 +202,24 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('counts five minutes from the begin of each reason', async () => {
+    at.world.git.push(first, [configMap('one'), configMap('two')]);
+    at.world.application(automated);
+    await at.start();
+    const hold = (name: string, finalizers: readonly string[]): void => {
+      const live = at.world.dest.get('ConfigMap', name)!;
+      at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers } });
+    };
+    for (const name of ['one', 'two']) hold(name, ['example.com/slow']);
+    at.setDeleting([cascade]);
+    await at.clock.advance(240_000);
+    hold('one', []);
+    await at.clock.advance(240_000);
+    expect(deletionErrors()).toEqual([]);
+    await at.clock.advance(120_000);
+    expect(deletionErrors()).toEqual([expect.stringContaining('waiting for the deletion of ConfigMap apps/two')]);
+  });
+
   it('whose finalizers the server adds again says so, and ends once it does not (argo-cd 20296)', async () => {
     at.world.application(automated);
     await at.start();
