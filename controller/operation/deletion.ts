@@ -116,11 +116,10 @@ export class Deleter {
     const { signal } = work;
     const memory = this.#deps.memories.of(key);
     const restMs = deletionPauseMs(memory, this.#deps.clock.monotonic());
-    if (restMs > 0 && ownFinalizers(app).length > 0) return { requeueAfterMs: restMs };
+    if (restMs > 0) return { requeueAfterMs: restMs };
     try {
       const left = await this.#step(key, app, work);
       if (left === undefined) return 'done';
-      if (left === 'continue') delete memory.deletionPause;
       await this.recordBlocked(key, app, left);
       return { requeueAfterMs: deletionBackstopMs };
     } catch (error) {
