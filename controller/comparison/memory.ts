@@ -70,6 +70,8 @@ export interface AppMemory {
   deletionBlockedBy?: WaitReason & { readonly since: number };
   /** When the next step of its deletion may run, and how long writes of failed steps delay it. */
   deletionPause?: { readonly until: number; readonly ms: number };
+  /** The objects that this deletion has deleted: what is there without a mark later is not ours. */
+  deletedKeys?: Set<ResourceKey>;
   /** Finalizers that were removed in this deletion. */
   removedFinalizers?: Set<string>;
   /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */

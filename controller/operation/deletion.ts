@@ -304,6 +304,8 @@ export class Deleter {
     log(`Deleting application's resources with ${policy} propagation policy`);
     await mapLimit(doomed, parallelDeletes, (object) => ignoreGone(writer.delete(object, policy, signal)));
     memory.deletedObjects = (memory.deletedObjects ?? 0) + doomed.length;
+    const deleted = (memory.deletedKeys ??= new Set());
+    for (const object of doomed) deleted.add(keyOf(object));
     return 'continue';
   }
 
@@ -326,9 +328,12 @@ export class Deleter {
     );
     // Without a sync, former marks may be those of another installation, and the rest is not ours.
     const doubtful = wasSynced(app) ? none : former;
+    const { deletedKeys } = this.#deps.memories.of(key);
+    const isReplacement = (object: KubeObject): boolean =>
+      object.metadata.deletionTimestamp === undefined && deletedKeys?.has(keyOf(object)) === true;
     return {
       objects: wasSynced(app) ? [...own, ...former] : own,
-      unmarked: doubtful.filter((object) => isDeletable(app, object)),
+      unmarked: doubtful.filter((object) => isDeletable(app, object) && !isReplacement(object)),
       unreachable: wasSynced(app) ? far : [],
     };
   }
