@@ -90,7 +90,7 @@ describe('reports about other controllers', () => {
   );
 
   it.each([
-    ['together with its objects', false],
+    ['whose CRD stays, because CRDs are never pruned', false],
     ['whose CRD was deleted by hand before', true],
   ])(
     'a kind leaves Git %s (kustomize-controller 90)',
@@ -112,7 +112,9 @@ describe('reports about other controllers', () => {
       app.git.commit({ 'crd.json': null, 'widget.yaml': null });
       if (isByHand) await hub.api.patch(app.path, { spec: { syncPolicy: automated } });
       await refreshed(hub, app.path, 'normal', limitMs);
-      await eventually(async () => expect(await hub.api.get(crd)).toBeUndefined(), limitMs);
+      const objects = `/apis/${group}/v1/namespaces/${name}/widgets/one`;
+      await eventually(async () => expect(await hub.api.get(objects)).toBeUndefined(), limitMs);
+      expect((await hub.api.get(crd)) === undefined).toBe(isByHand);
       await app.isGood(undefined, within);
       expect((await app.read()).status?.operationState?.phase).toBe('Succeeded');
       await hub.api.delete(app.path);
