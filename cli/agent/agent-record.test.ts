@@ -389,6 +389,94 @@ describe('the record of an identity', () => {
   });
 });
 
+describe('the commit in a record', () => {
+  const kept = { revision: 'a'.repeat(40), source: 's1' };
+
+  /** Stores a commit, as an agent that then stops without a release. */
+  async function stored(): Promise<AgentRecord> {
+    const first = record('a');
+    await first.acquire(stop.signal);
+    first.keepRevision(kept);
+    await first.revisionStored(stop.signal);
+    return first;
+  }
+
+  async function next(): Promise<AgentRecord['kept']> {
+    const second = record('b');
+    const acquiring = second.acquire(stop.signal);
+    await clock.advance(40_000);
+    await acquiring;
+    return second.kept;
+  }
+
+  it('is stored before anything of it is written, once, and outlives the process', async () => {
+    const first = await stored();
+    const version = (): unknown => store.objects.get(recordKey)?.metadata.resourceVersion;
+    const before = version();
+    first.keepRevision({ ...kept });
+    await Promise.all([first.revisionStored(stop.signal), first.revisionStored(stop.signal)]);
+    expect(version()).toBe(before);
+    first.keepRevision({ ...kept, revision: 'b'.repeat(40) });
+    await Promise.all([first.revisionStored(stop.signal), first.revisionStored(stop.signal)]);
+    expect(version()).toBe(String(Number(before) + 1));
+    expect(await next()).toEqual({ revision: { ...kept, revision: 'b'.repeat(40) } });
+  });
+
+  it('outlives renewals, a release, and a process that compared nothing', async () => {
+    const first = await stored();
+    const keeping = first.keep(stop.signal);
+    await clock.advance(25_000);
+    stop.abort();
+    await keeping;
+    stop = new AbortController();
+    await first.release(stop.signal);
+    const second = record('b');
+    await second.acquire(stop.signal);
+    await second.release(stop.signal);
+    expect(await next()).toEqual({ revision: kept });
+  });
+
+  it.each([
+    [
+      'an agent without this rule renewed it',
+      { spec: { renewTime: 'later', holderIdentity: '' } },
+      'of another version',
+    ],
+    ['it is no commit', JSON.stringify({ ...kept, revision: 'main' }), 'the annotation was edited'],
+    ['it has no source', JSON.stringify({ revision: kept.revision }), 'the annotation was edited'],
+    ['it is no JSON', '{', 'the annotation was edited'],
+    ['it is no object', '[]', 'the annotation was edited'],
+  ])('is refused if %s', async (_how, change, message) => {
+    await stored();
+    if (typeof change === 'string') store.annotate({ [recordAnnotations.revision]: change });
+    else store.put(recordKey, { ...store.objects.get(recordKey)!, ...change });
+    const found = await next();
+    expect(found.revision).toBeUndefined();
+    expect(found.refusal).toMatch(new RegExp(`^lease/agent-shop in namespace driftless-agent: .*${message}`));
+    // Nothing of a refused commit is left for a later process.
+    expect(store.objects.get(recordKey)?.metadata.annotations).not.toHaveProperty([recordAnnotations.revision]);
+  });
+
+  it('that cannot be stored fails the write that waits for it, and is stored for the next one', async () => {
+    const first = await stored();
+    first.keepRevision({ ...kept, source: 's2' });
+    store.failures.set('replace Lease', unreachable);
+    await expect(first.revisionStored(stop.signal)).rejects.toThrow('no route');
+    store.failures.clear();
+    await first.revisionStored(stop.signal);
+    expect(await next()).toEqual({ revision: { ...kept, source: 's2' } });
+  });
+
+  it('is not written any more after the record was given up', async () => {
+    const first = await stored();
+    await first.release(stop.signal);
+    await record('b').acquire(stop.signal);
+    first.keepRevision({ ...kept, source: 's2' });
+    await expect(first.revisionStored(stop.signal)).rejects.toThrow('(it was given up)');
+    expect(store.holder()).toBe('b');
+  });
+});
+
 describe('the Lease of an agent of version 0.2', () => {
   it('is awaited while that agent runs, and removed when it stopped', async () => {
     store.put(formerKey, formerLease('old'));

@@ -16,6 +16,8 @@ import {
   takeOverCommand,
 } from './identity.ts';
 import type { AgentBinding } from './identity.ts';
+import { keptAs, readKept } from './kept-revision.ts';
+import type { KeptRevision } from './kept-revision.ts';
 import { clusterIdOf, createRecordNamespace, protectRecordNamespace } from './record-namespace.ts';
 import { LeaseHolder, leases, leaseSeconds, specOf } from './lease-holder.ts';
 
@@ -50,6 +52,11 @@ export class AgentRecord {
   #held: KubeObject | undefined;
   #mark = '';
   #renewedAt = -Infinity;
+  #kept: KeptRevision | undefined;
+  #storedKept: KeptRevision | undefined;
+  #keptRefusal: string | undefined;
+  /** The last write of this process: one at a time. */
+  #writing: Promise<unknown> = Promise.resolve();
 
   constructor(deps: AgentRecordDeps) {
     this.#deps = deps;
@@ -73,7 +80,7 @@ export class AgentRecord {
     const { clock } = this.#deps;
     while (await isAwake(clock, renewMs, signal)) {
       try {
-        await this.#renew(signal);
+        await this.#inTurn(() => this.#renew(signal));
       } catch (error) {
         if (error instanceof LostRecord) throw error;
         if (isNotFound(error)) throw this.#lost('it was deleted', error);
@@ -89,11 +96,36 @@ export class AgentRecord {
       throw this.#lost('it was not renewed in time', undefined);
   }
 
+  /**
+   * The commit of the folder in the acquired record. A refusal tells why the one that is there is
+   * not used.
+   */
+  get kept(): { readonly revision?: KeptRevision | undefined; readonly refusal?: string | undefined } {
+    return { revision: this.#kept, refusal: this.#keptRefusal && `${this.#where()}: ${this.#keptRefusal}` };
+  }
+
+  /** The commit from which objects are applied from now on. */
+  keepRevision(kept: KeptRevision): void {
+    const { revision, source } = this.#kept ?? {};
+    if (revision !== kept.revision || source !== kept.source) this.#kept = kept;
+  }
+
+  /**
+   * Waits until the record names the commit in force. Without that, a later process could repair
+   * drift by an older one.
+   */
+  async revisionStored(signal: AbortSignal): Promise<void> {
+    if (this.#kept === this.#storedKept) return;
+    await this.#inTurn(async () => {
+      if (this.#kept !== this.#storedKept) await this.#renew(signal);
+    });
+  }
+
   /** Gives the record up, so that the next agent need not wait for its expiry. */
   async release(signal: AbortSignal): Promise<void> {
     if (this.#held === undefined) return;
     // If this fails, the holder expires by itself.
-    await this.#write('', signal).finally(() => (this.#held = undefined));
+    await this.#inTurn(() => this.#write('', signal)).finally(() => (this.#held = undefined));
   }
 
   async #attempt(signal: AbortSignal): Promise<boolean> {
@@ -115,6 +147,7 @@ export class AgentRecord {
     const found = await unlessNotFound(client.get(leases, this.#at, { signal }));
     if (found !== undefined) {
       this.#mark = this.#markIn(found);
+      this.#readKept(found);
       const other = this.#holder.of(found);
       if (other !== undefined && other !== holder) return this.#wait(`agent ${other}`);
     }
@@ -130,6 +163,16 @@ export class AgentRecord {
     if (await former.remove(signal)) return true;
     await this.release(signal);
     return false;
+  }
+
+  #readKept(found: KubeObject): void {
+    this.#kept = undefined;
+    this.#keptRefusal = undefined;
+    try {
+      this.#kept = readKept(found);
+    } catch (error) {
+      this.#keptRefusal = messageOf(error);
+    }
   }
 
   #wait(who: string): boolean {
@@ -169,7 +212,14 @@ export class AgentRecord {
     this.#held = created ?? (await create());
   }
 
+  #inTurn(write: () => Promise<void>): Promise<void> {
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
   async #renew(signal: AbortSignal): Promise<void> {
+    if (this.#held === undefined) throw this.#lost('it was given up', undefined);
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.#write(this.#deps.holder, signal);
@@ -204,16 +254,19 @@ export class AgentRecord {
   }
 
   async #write(holder: string, signal: AbortSignal): Promise<void> {
+    const kept = this.#kept;
     const body = this.#body(holder, this.#held);
     const sentAt = this.#deps.clock.monotonic();
     this.#held = await this.#deps.client.replace(leases, body, { signal, deadlineMs: renewMs });
     this.#renewedAt = sentAt;
+    this.#storedKept = kept;
   }
 
   #body(holder: string, before: KubeObject | undefined): KubeObject {
     const { binding, clock } = this.#deps;
     const now = new Date(clock.now()).toISOString().replace('Z', '000Z');
-    const annotations = omit(before?.metadata.annotations ?? {}, recordAnnotations.refresh);
+    const { refresh, revision } = recordAnnotations;
+    const annotations = omit(before?.metadata.annotations ?? {}, refresh, revision);
     const { resourceVersion, labels } = before?.metadata ?? {};
     return {
       apiVersion: 'coordination.k8s.io/v1',
@@ -221,7 +274,11 @@ export class AgentRecord {
       metadata: {
         ...this.#at,
         ...(labels && { labels }),
-        annotations: { ...annotations, ...recordedAs(binding, this.#mark) },
+        annotations: {
+          ...annotations,
+          ...recordedAs(binding, this.#mark),
+          ...(this.#kept && keptAs(this.#kept, now)),
+        },
         ...(resourceVersion && { resourceVersion }),
       },
       spec: { holderIdentity: holder, leaseDurationSeconds: leaseSeconds, renewTime: now },

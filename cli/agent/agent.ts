@@ -34,6 +34,9 @@ import { TelemetryPort } from '../run/telemetry/telemetry-port.ts';
 import { argoCrds } from '../simulation/fleet.ts';
 import { AgentRecord } from './agent-record.ts';
 import { fencedClient } from './fenced-client.ts';
+import { sourceIdOf } from './identity.ts';
+import { asComparedWith, followRevision } from './kept-revision.ts';
+import type { KeptRevision } from './kept-revision.ts';
 import { FormerLease } from './former-lease.ts';
 import { agentNamespace, hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
@@ -95,6 +98,10 @@ interface AgentRun {
   readonly record: AgentRecord;
   /** Mark of the objects. */
   readonly mark: string;
+  /** Identifies the source and the version that is followed. */
+  readonly sourceId: string;
+  /** The commit that the record names, if this process may repair drift by it. */
+  readonly kept: KeptRevision | undefined;
 }
 
 class Agent {
@@ -138,7 +145,7 @@ class Agent {
   }
 
   /** Waits for the record of the identity, and keeps the folder while this process holds it. */
-  async #hold(signal: AbortSignal, running: Omit<AgentRun, 'record' | 'mark'>): Promise<number> {
+  async #hold(signal: AbortSignal, running: Pick<AgentRun, 'replica' | 'helpers' | 'telemetry'>): Promise<number> {
     const client = createKubeClient(this.#parts.target.connection, {
       clock: systemClock,
       random: systemRandom,
@@ -153,8 +160,10 @@ class Agent {
         const keeping = record.keep(inner);
         keeping.catch((error: unknown) => stop(error as Error));
         try {
-          await this.#source.update(inner);
-          return await this.#keep(inner, stop, { ...running, record, mark });
+          const sourceId = this.#sourceId(mark);
+          const kept = this.#usableRevision(record, sourceId);
+          await this.#readSource(inner, kept);
+          return await this.#keep(inner, stop, { ...running, record, mark, sourceId, kept });
         } finally {
           stop(new Shutdown());
           await keeping.catch(() => undefined);
@@ -163,6 +172,34 @@ class Agent {
     } finally {
       await this.#giveUp(record);
       await client.close();
+    }
+  }
+
+  #sourceId(mark: string): string {
+    const { plan, config } = this.#parts;
+    return sourceIdOf(mark, plan.binding, [config.revision, config.archive, config.digest]);
+  }
+
+  /** The commit by which drift is repaired until the source was read. `--once` has none. */
+  #usableRevision(record: AgentRecord, sourceId: string): KeptRevision | undefined {
+    const { config, output } = this.#parts;
+    if (config.once) return undefined;
+    const { revision: kept, refusal } = record.kept;
+    const isOther = kept !== undefined && kept.source !== sourceId;
+    const why = isOther ? 'the last commit is one of another --revision, --archive or --digest' : refusal;
+    if (why !== undefined)
+      output.err(`driftless: no drift is repaired before the source has been read, because of the record: ${why}`);
+    return isOther ? undefined : kept;
+  }
+
+  /** Reads the source. If that fails, a copy of an earlier process serves if it is that commit. */
+  async #readSource(signal: AbortSignal, kept: KeptRevision | undefined): Promise<void> {
+    try {
+      await this.#source.update(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (kept === undefined || (await this.#source.revision()) !== kept.revision) throw error;
+      this.#parts.output.err(`driftless: ${messageOf(error)}; the last content stays in force`);
     }
   }
 
@@ -189,9 +226,12 @@ class Agent {
   async #keep(signal: AbortSignal, stop: (reason: Error) => void, run: AgentRun): Promise<number> {
     const { config, env, plan, target } = this.#parts;
     const token = new SecretValue(randomBytes(32).toString('base64url'));
-    const hub = await this.#startHub(token.reveal(), run.mark);
+    const hub = await this.#startHub(token.reveal(), run);
     this.#refresh = () => requestRefresh(hub.store, plan.name);
     const unfollow = followState(hub.store, plan.name, (state) => this.#report(state));
+    const unkeep = followRevision(hub.store, plan.name, (revision) =>
+      run.record.keepRevision({ revision, source: run.sourceId }),
+    );
     const connection = { server: hub.url, insecure: false, credentials: { bearerToken: token } };
     const inside = { connection, context: 'agent', namespace: agentNamespace };
     const controller = {
@@ -201,7 +241,7 @@ class Agent {
       hub: inside,
       inCluster: target.connection,
       telemetry: run.telemetry,
-      wrapClient: (client: KubeClient) => fencedClient(client, () => run.record.check()),
+      wrapClient: (client: KubeClient) => fencedClient(client, run.record),
       sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
     };
     const running = [
@@ -217,6 +257,7 @@ class Agent {
       stop(new Shutdown());
       await Promise.allSettled(running);
       unfollow();
+      unkeep();
       await hub.close();
     }
   }
@@ -261,7 +302,7 @@ class Agent {
   }
 
   /** Only this process knows the token, so other users of the machine cannot use the hub. */
-  async #startHub(token: string, mark: string): Promise<SimCluster> {
+  async #startHub(token: string, { mark, kept }: AgentRun): Promise<SimCluster> {
     const hub = await startSimCluster({
       name: 'agent',
       clock: systemClock,
@@ -270,7 +311,10 @@ class Agent {
       workloads: { enabled: false, delayMs: 0 },
       tokens: [token],
     });
-    for (const object of hubObjects(this.#parts.plan, mark)) hub.store.create(object, 'driftless-agent');
+    for (const object of hubObjects(this.#parts.plan, mark)) {
+      const known = kept === undefined ? object : asComparedWith(object, kept.revision);
+      hub.store.create(known, 'driftless-agent');
+    }
     return hub;
   }
 
@@ -286,6 +330,8 @@ class Agent {
         `--cache-dir=${join(cacheFolder(config, plan.name), 'cache')}`,
         `--app-resync=${Math.ceil(config.interval / 1000)}`,
         '--app-resync-jitter=0',
+        // Two failed reads of the source, one after the other, are reported.
+        '--repo-error-grace-period-seconds=20',
         `--metrics-host=${config.metricsHost}`,
         `--metrics-port=${config.metricsPort}`,
         '--api-port=0',

@@ -26,9 +26,10 @@ describe('a fenced client', () => {
   it('refuses each write once the check does, also as another user, and still reads', async () => {
     const sent: string[] = [];
     let isHeld = true;
-    const plain = fencedClient(recordingClient(sent), () => {
+    const check = (): void => {
       if (!isHeld) throw new Error('lost');
-    });
+    };
+    const plain = fencedClient(recordingClient(sent), { check, revisionStored: () => Promise.resolve() });
     for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
       const writes = [
         () => client.create(maps, object, { signal }),
@@ -47,10 +48,41 @@ describe('a fenced client', () => {
   });
 
   it('runs the check of the caller, too', async () => {
-    const client = fencedClient(recordingClient([]), () => undefined);
+    const record = { check: () => undefined, revisionStored: () => Promise.resolve() };
+    const client = fencedClient(recordingClient([]), record);
     const beforeSend = (): void => {
       throw new Error('not the owner');
     };
     await expect(async () => client.delete(maps, at, { signal, beforeSend })).rejects.toThrow('not the owner');
+  });
+
+  it('sends no write before the record names its commit, and none if that fails', async () => {
+    const sent: string[] = [];
+    let settle: (error?: Error) => void = () => undefined;
+    const revisionStored = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        settle = (error) => (error === undefined ? resolve() : reject(error));
+      });
+    const plain = fencedClient(recordingClient(sent), { check: () => undefined, revisionStored });
+    for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
+      const writes = [
+        () => client.create(maps, object, { signal }),
+        () => client.replace(maps, object, { signal }),
+        () => client.patch(maps, at, { type: 'merge', body: {} }, { signal }),
+        () => client.delete(maps, at, { signal }),
+      ];
+      for (const write of writes) {
+        const refused = write();
+        settle(new Error('the record cannot be written'));
+        await expect(refused).rejects.toThrow('the record cannot be written');
+        sent.splice(0);
+        const written = write();
+        await client.get(maps, at, { signal });
+        expect(sent).toEqual(['get']);
+        settle();
+        await written;
+        expect(sent).toHaveLength(2);
+      }
+    }
   });
 });

@@ -16,6 +16,8 @@ export const recordAnnotations = {
   path: 'driftless.io/agent-path',
   namespace: 'driftless.io/agent-namespace',
   mark: 'driftless.io/agent-mark',
+  /** The commit that the folder was last compared with. */
+  revision: 'driftless.io/agent-revision',
   /** Asks the running agent to read its source now. */
   refresh: 'driftless.io/refresh',
 } as const;
@@ -73,6 +75,14 @@ export function newMark(cluster: string, binding: AgentBinding): string {
 
 export function isMark(text: string): boolean {
   return new RegExp(`^[0-9a-f]{${markHashLength}}$`).test(text);
+}
+
+/**
+ * Identifies what a commit belongs to: the objects with this mark, and the source with the version
+ * that is followed.
+ */
+export function sourceIdOf(mark: string, binding: AgentBinding, followed: readonly string[]): string {
+  return hashOf([mark, ...partsOf(binding), ...followed], markHashLength);
 }
 
 /** The installation id on each object of an agent; pruning goes by it and by the name. */

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,6 +27,37 @@ describe('the copy of a directory', () => {
     expect([await source.update(signal), await source.update(signal)]).toEqual([true, false]);
     write('2');
     expect([await source.update(signal), imported()]).toEqual([true, '2']);
+  });
+});
+
+describe('the copy of an earlier process', () => {
+  const source = (): SourceImport =>
+    new SourceImport({ kind: 'directory', url: join(root, 'files') }, join(root, 'copy.git'));
+
+  it('is known by its commit, which is that of the same files', async () => {
+    expect(await source().revision()).toBeUndefined();
+    write('1');
+    await source().update(signal);
+    const before = await source().revision();
+    expect(before).toMatch(/^[0-9a-f]{40}$/);
+    await source().update(signal);
+    expect(await source().revision()).toBe(before);
+    write('2');
+    await source().update(signal);
+    expect(await source().revision()).not.toBe(before);
+  });
+
+  it('is replaced when it was damaged', async () => {
+    write('1');
+    await source().update(signal);
+    for (const name of readdirSync(join(root, 'copy.git'), { recursive: true, encoding: 'utf8' })) {
+      const path = join(root, 'copy.git', name);
+      if (!statSync(path).isFile()) continue;
+      rmSync(path);
+      writeFileSync(path, 'damaged');
+    }
+    await source().update(signal);
+    expect(imported()).toBe('1');
   });
 });
 

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { systemClock, withDeadline } from '#base';
 import { commitFiles, readDirectory } from '#desired';
 import type { LocalFile } from '#desired';
@@ -31,9 +33,25 @@ export class SourceImport {
     if (files === undefined) return false;
     const content = contentOf(files);
     if (content === this.#content) return false;
-    await commitFiles(this.#folder, files, signal);
+    if (this.#content === '') await this.#replaceCopy(files, signal);
+    else await commitFiles(this.#folder, files, signal);
     this.#content = content;
     return true;
+  }
+
+  /** The commit of the copy on disk; undefined if there is none, or it is unreadable. */
+  async revision(): Promise<string | undefined> {
+    const text = await readFile(join(this.#folder, 'refs', 'heads', 'main'), 'utf8').catch(() => undefined);
+    return text?.trim();
+  }
+
+  /** A copy that an earlier process left may be damaged. */
+  async #replaceCopy(files: readonly LocalFile[], signal: AbortSignal): Promise<void> {
+    const next = `${this.#folder}.next`;
+    await rm(next, { recursive: true, force: true });
+    await commitFiles(next, files, signal);
+    await rm(this.#folder, { recursive: true, force: true });
+    await rename(next, this.#folder);
   }
 
   /** Undefined: as at the last time. */

@@ -161,18 +161,19 @@ export class ApplicationStore {
   }
 
   /** Records why the deletion failed, once. */
-  async persistDeletionError(app: Application, message: string): Promise<void> {
+  async persistDeletionError(app: Application, message: string): Promise<boolean> {
     const fresh: ApplicationCondition = { type: 'DeletionError', message };
     const time = kubeTime(this.#deps.clock.now());
     const status = withConditions(app.status ?? {}, [fresh], ownedConditions.deletion, time);
     const patch = statusPatch(app.status, status);
-    if (patch === undefined) return;
+    if (patch === undefined) return false;
     this.announce(app, {
       type: 'Warning',
       reason: 'StatusRefreshed',
       message: `Unable to delete application resources: ${message}`,
     });
     await this.#patchExisting(app, { type: 'merge', body: patch });
+    return true;
   }
 
   /**

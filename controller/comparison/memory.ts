@@ -68,6 +68,12 @@ export interface AppMemory {
   unclaimedSince?: number;
   /** The reason its deletion is blocked, and since when. */
   deletionBlockedBy?: WaitReason & { readonly since: number };
+  /** When the next step of its deletion may run, and how long writes of failed steps delay it. */
+  deletionPause?: { readonly until: number; readonly ms: number };
+  /** The objects that this deletion has deleted: what is there without a mark later is not ours. */
+  deletedKeys?: Set<ResourceKey>;
+  /** Finalizers that were removed in this deletion. */
+  removedFinalizers?: Set<string>;
   /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
   hasPostDeleteBegun?: true;
   /** The delete hooks that this replica has created: one that is missing was deleted by others. */

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { newAbortController } from '#base';
 import { KubeConnectionError } from '#kube';
 import { appKeyOf } from '#model';
+import type { Application } from '#model';
 import { automated, configMap, server } from '../testing/fake-world.ts';
 import { cascade, hook } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
@@ -201,6 +202,24 @@ describe('a deletion', () => {
     ]);
   });
 
+  it('counts five minutes from the begin of each reason', async () => {
+    at.world.git.push(first, [configMap('one'), configMap('two')]);
+    at.world.application(automated);
+    await at.start();
+    const hold = (name: string, finalizers: readonly string[]): void => {
+      const live = at.world.dest.get('ConfigMap', name)!;
+      at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers } });
+    };
+    for (const name of ['one', 'two']) hold(name, ['example.com/slow']);
+    at.setDeleting([cascade]);
+    await at.clock.advance(240_000);
+    hold('one', []);
+    await at.clock.advance(240_000);
+    expect(deletionErrors()).toEqual([]);
+    await at.clock.advance(120_000);
+    expect(deletionErrors()).toEqual([expect.stringContaining('waiting for the deletion of ConfigMap apps/two')]);
+  });
+
   it('whose finalizers the server adds again says so, and ends once it does not (argo-cd 20296)', async () => {
     at.world.application(automated);
     await at.start();
@@ -219,6 +238,62 @@ describe('a deletion', () => {
       ['example.com/other'],
       [expect.anything(), expect.stringMatching(/^WaitingWarning: .*finalizers of other controllers/)],
     ]);
+  });
+
+  const slow = (): void => {
+    const live = at.world.dest.get('ConfigMap', 'one')!;
+    at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers: ['example.com/slow'] } });
+  };
+  const held = [cascade, 'example.com/other'];
+  const preDelete = 'pre-delete-finalizer.argocd.argoproj.io';
+  // Each write of ours is an event, whose Application differs from the one that we wrote.
+  it.each<[string, () => void, (app: Application) => Partial<Application>, RegExp | undefined, number]>([
+    [
+      'its finalizers',
+      () => undefined,
+      ({ metadata }) => ({ metadata: { ...metadata, finalizers: held } }),
+      /^DeletionError: the API server keeps the finalizers .*: resources-finalizer/,
+      70,
+    ],
+    [
+      'a finalizer of an earlier step',
+      () => undefined,
+      ({ metadata }) => ({ metadata: { ...metadata, finalizers: [preDelete, 'example.com/other'] } }),
+      /^DeletionError: the API server keeps the finalizers .*: pre-delete-finalizer/,
+      70,
+    ],
+    [
+      'the condition of a failed step away',
+      () => (at.world.known = false),
+      ({ status }) => ({ status: { ...status, conditions: [] } }),
+      undefined,
+      // A refresh that is due is tried once a second.
+      1500,
+    ],
+    ['the condition of a wait away', slow, ({ status }) => ({ status: { ...status, conditions: [] } }), undefined, 300],
+  ])('makes few attempts while a webhook changes %s at each write', async (_what, block, admit, condition, most) => {
+    at.world.application(automated);
+    await at.start();
+    block();
+    at.setDeleting(held);
+    let stamps = 0;
+    at.world.hub.admit = (object) => {
+      if (object.kind !== 'Application') return object;
+      stamps += 1;
+      const changed = { ...object, ...admit(object as unknown as Application) };
+      const annotations = { ...changed.metadata.annotations, 'example.com/stamp': String(stamps) };
+      return { ...changed, metadata: { ...changed.metadata, annotations } } as typeof object;
+    };
+    await at.clock.advance(1_200_000);
+    expect(stamps).toBeGreaterThan(15);
+    expect(stamps).toBeLessThan(most);
+    if (condition !== undefined) expect(at.conditions()).toContainEqual(expect.stringMatching(condition));
+    at.world.hub.admit = (object) => object;
+    at.world.known = true;
+    const live = at.world.dest.get('ConfigMap', 'one');
+    if (live !== undefined) at.world.dest.put({ ...live, metadata: { ...live.metadata, finalizers: [] } });
+    await at.clock.advance(130_000);
+    expect([at.names(), at.world.app.metadata.finalizers]).toEqual([[], ['example.com/other']]);
   });
 
   // T-DEL-3

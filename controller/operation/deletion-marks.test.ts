@@ -51,8 +51,10 @@ describe('a deletion', () => {
       }));
     await deleteWith(finalizers.resources);
     approve('2000-01-01T00:00:00Z');
-    await at.pass(20);
+    await at.pass(400);
     expect(at.world.dest.deleted).toEqual([]);
+    // A user may take any time.
+    expect(at.conditions()).toEqual([expect.stringMatching(/^WaitingWarning: .*to be confirmed/)]);
     approve(new Date(at.clock.now()).toISOString());
     await at.pass(20);
     expect([...at.world.dest.deleted].sort()).toEqual(['ConfigMap c0 Foreground', 'ConfigMap c1 Foreground']);

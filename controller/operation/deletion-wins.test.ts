@@ -87,6 +87,27 @@ describe('a deletion', () => {
     expect(at.isGone()).toBe(true);
   });
 
+  it('shows rarely that the termination fails while a webhook drops the condition', async () => {
+    at.world.application({}, { operation: retries });
+    await at.start();
+    at.world.hub.invalid = (object) => {
+      if (!JSON.stringify(object['status'] ?? {}).includes('"phase":"Terminating"')) return undefined;
+      throw new KubeApiError({ code: 403, reason: '', message: 'the webhook says no' }, 'patch');
+    };
+    let written = 0;
+    at.world.hub.admit = (object) => {
+      if (object.kind !== 'Application') return object;
+      const status = object['status'] as { readonly conditions?: readonly { readonly type: string }[] };
+      if (status.conditions?.some(({ type }) => type === 'DeletionError') === true) written += 1;
+      const annotations = { ...object.metadata.annotations, 'example.com/stamp': String(at.clock.now()) };
+      return { ...object, metadata: { ...object.metadata, annotations }, status: { ...status, conditions: [] } };
+    };
+    at.setDeleting([cascade]);
+    await at.pass(1200);
+    expect(written).toBeGreaterThan(5);
+    expect(written).toBeLessThan(30);
+  });
+
   it.each([403, 503])('shows a DeletionError after a minute if writing the termination fails with %i', async (code) => {
     at.world.application({}, { operation: retries });
     await at.start();

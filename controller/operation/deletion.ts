@@ -3,7 +3,17 @@ import type { Clock } from '#base';
 import { isManagedNamespace } from '#compare';
 import { isConflict } from '#kube';
 import type { LiveClusters } from '#live';
-import { appKeyLogFields, appLogFields, finalizers, instanceName, keyOf, kindFinder, refOf, refOfStatus } from '#model';
+import {
+  appKeyLogFields,
+  appKeyOf,
+  appLogFields,
+  finalizers,
+  instanceName,
+  keyOf,
+  kindFinder,
+  refOf,
+  refOfStatus,
+} from '#model';
 import type { AppKey, Application, KubeObject, ObjectName, ResourceKey } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult } from '#queues';
@@ -15,7 +25,7 @@ import type { ManifestClaims } from '../admission/claims.ts';
 import type { StepWork, Syncer } from './syncer.ts';
 import { filledCluster, namesOf } from '../comparison/comparer.ts';
 import type { Comparer } from '../comparison/comparer.ts';
-import { ClusterNotReady, DeletionBlocked, SettingsUnreadable } from '../shared/errors.ts';
+import { ClusterNotReady, DeletionBlocked, FinalizersKept, SettingsUnreadable } from '../shared/errors.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
@@ -23,6 +33,7 @@ import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { DeleteHooks, hasFinalizer, ignoreGone, parallelDeletes } from './delete-hooks.ts';
 import type { BlockedOn, DeletionContext } from './delete-hooks.ts';
+import { deletionBackstopMs, deletionPauseMs, pauseDeletion } from './deletion-pause.ts';
 import { groupByMark } from './former-marks.ts';
 import {
   describeObjects,
@@ -62,8 +73,6 @@ export interface DeleterConfig {
 }
 
 const defaultUnclaimedMs = 33_000;
-/** Recheck interval when nothing moves; changes of managed objects requeue earlier. */
-const deletionBackstopMs = 5000;
 const conflictRetryMs = 500;
 /** After this time the Application shows what blocks its deletion. */
 const stuckDeletionMs = 300_000;
@@ -105,6 +114,9 @@ export class Deleter {
 
   async handle(key: AppKey, app: Application, work: StepWork): Promise<HandlerResult<undefined>> {
     const { signal } = work;
+    const memory = this.#deps.memories.of(key);
+    const restMs = deletionPauseMs(memory, this.#deps.clock.monotonic());
+    if (restMs > 0) return { requeueAfterMs: restMs };
     try {
       const left = await this.#step(key, app, work);
       if (left === undefined) return 'done';
@@ -122,9 +134,19 @@ export class Deleter {
       });
       const condition =
         error instanceof DeletionBlocked ? message : `${message}. It will be retried. ${stuckDeletionAdvice}`;
-      await this.#deps.store.persistDeletionError(app, condition);
-      return { requeueAfterMs: deletionBackstopMs };
+      const hasWritten = await this.#deps.store.persistDeletionError(app, condition);
+      const now = this.#deps.clock.monotonic();
+      pauseDeletion(memory, now, hasWritten || error instanceof FinalizersKept);
+      return { requeueAfterMs: deletionPauseMs(memory, now) };
     }
+  }
+
+  /** Shows what blocks a deletion. If the server drops the condition, it is written again later. */
+  async #show(key: AppKey, app: Application, message: string): Promise<void> {
+    const memory = this.#deps.memories.of(key);
+    const now = this.#deps.clock.monotonic();
+    if (deletionPauseMs(memory, now) > 0) return;
+    if (await this.#deps.store.persistDeletionError(app, message)) pauseDeletion(memory, now, true);
   }
 
   /** Records what blocks a deletion. After five minutes a condition shows it, with advice. */
@@ -136,10 +158,7 @@ export class Deleter {
     const blockedMs = this.#deps.clock.now() - this.#noteBlocked(key, reason);
     // A user may take any time to confirm.
     if (blockedMs >= stuckDeletionMs && reason.cause !== 'confirmation')
-      await this.#deps.store.persistDeletionError(
-        app,
-        `${reason.what} for more than five minutes. ${stuckDeletionAdvice}`,
-      );
+      await this.#show(key, app, `${reason.what} for more than five minutes. ${stuckDeletionAdvice}`);
   }
 
   /** Returns since when this reason blocks the deletion. */
@@ -165,7 +184,7 @@ export class Deleter {
     if (app.metadata.deletionTimestamp === undefined || blocked?.cause !== operationEnd.cause) return;
     if (this.#deps.clock.now() - blocked.since < terminationLimitMs) return;
     const message = `the operation that runs cannot be terminated for more than a minute: ${reason}. It will be retried.`;
-    await this.#deps.store.persistDeletionError(app, `${message} ${stuckDeletionAdvice}`);
+    await this.#show(key, app, `${message} ${stuckDeletionAdvice}`);
   }
 
   async #step(key: AppKey, app: Application, work: StepWork): Promise<BlockedOn> {
@@ -236,8 +255,13 @@ export class Deleter {
   async #without(app: Application, names: readonly string[]): Promise<BlockedOn> {
     const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
     const stored = await this.#deps.store.setFinalizers(app, left);
-    const kept = (stored?.metadata.finalizers ?? []).filter((name) => names.includes(name));
-    if (kept.length > 0) throw new DeletionBlocked(keptFinalizers(kept));
+    const removed = (this.#deps.memories.of(appKeyOf(app)).removedFinalizers ??= new Set());
+    // Added again by this write, or by one in between, for which the steps would run in circles.
+    const kept = names.filter((name) => stored?.metadata.finalizers?.includes(name) === true);
+    const again = names.filter((name) => removed.has(name) && app.metadata.finalizers?.includes(name) === true);
+    for (const name of names) removed.add(name);
+    if (stored !== undefined && kept.length + again.length > 0)
+      throw new FinalizersKept(keptFinalizers([...new Set([...kept, ...again])]));
     return stored === undefined || left.length === 0 ? undefined : 'continue';
   }
 
@@ -280,6 +304,8 @@ export class Deleter {
     log(`Deleting application's resources with ${policy} propagation policy`);
     await mapLimit(doomed, parallelDeletes, (object) => ignoreGone(writer.delete(object, policy, signal)));
     memory.deletedObjects = (memory.deletedObjects ?? 0) + doomed.length;
+    const deleted = (memory.deletedKeys ??= new Set());
+    for (const object of doomed) deleted.add(keyOf(object));
     return 'continue';
   }
 
@@ -302,9 +328,12 @@ export class Deleter {
     );
     // Without a sync, former marks may be those of another installation, and the rest is not ours.
     const doubtful = wasSynced(app) ? none : former;
+    const { deletedKeys } = this.#deps.memories.of(key);
+    const isReplacement = (object: KubeObject): boolean =>
+      object.metadata.deletionTimestamp === undefined && deletedKeys?.has(keyOf(object)) === true;
     return {
       objects: wasSynced(app) ? [...own, ...former] : own,
-      unmarked: doubtful.filter((object) => isDeletable(app, object)),
+      unmarked: doubtful.filter((object) => isDeletable(app, object) && !isReplacement(object)),
       unreachable: wasSynced(app) ? far : [],
     };
   }

@@ -73,6 +73,25 @@ describe('a cascade after a change of tracking, before the next sync', () => {
     expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
   });
 
+  it('does not wait for an object that another user creates in place of a deleted one (kubernetes 66136)', async () => {
+    at.world.application(automated);
+    await at.start();
+    editLive('two', () => ({ finalizers: ['example.com/hold'] }));
+    at.setDeleting([cascade]);
+    await at.pass(20);
+    expect(at.names()).toEqual(['two']);
+    editLive('two', () => ({ annotations: {}, labels: {} }));
+    await at.pass(20);
+    // The object that this deletion has deleted, without its mark.
+    expect(deletionErrors()).toEqual([expect.stringContaining('without a mark of this Application')]);
+    at.world.dest.objects.clear();
+    const { metadata, ...theirs } = configMap('two', 'theirs');
+    at.world.dest.put({ ...theirs, metadata: { ...metadata, namespace: 'apps' } });
+    await at.pass(20);
+    expect(at.world.hub.get('Application', 'demo')).toBeUndefined();
+    expect(at.names()).toEqual(['two']);
+  });
+
   it('keeps objects of other Applications, and does not wait for them', async () => {
     await deleteAfterChange(tracking('label'), tracking('annotation'));
     editLive('two', () => ({ annotations: { 'argocd.argoproj.io/tracking-id': 'other:/ConfigMap:apps/two' } }));

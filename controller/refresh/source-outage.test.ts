@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '#base';
 import type { ApplicationCondition, KubeObject } from '#model';
 import { automated, configMap } from '../testing/fake-world.ts';
 import { tidyStage } from '../testing/stage.ts';
@@ -112,6 +113,40 @@ describe('a source that cannot be read', () => {
     await at.pass(8);
     expect(valueOf('one')).toBe('1');
     expect(conditions('ComparisonError')[0]).toContain('bad.yaml');
+  });
+
+  it('is compared after a restart with the last synced commit, not with one that was never rendered', async () => {
+    await synced();
+    at.world.git.push(second, []);
+    at.world.git.failure = new Error('Failed to unmarshal "bad.yaml"');
+    at.world.git.fails = (_source, revision) => revision === second;
+    await at.pass(300);
+    at.world.edit((object) => {
+      const status = object['status'] as { readonly sync: JsonObject };
+      return { status: { ...status, sync: { ...status.sync, status: 'Unknown', revision: second } } };
+    });
+    await at.world.close(at.clock);
+    drift('one');
+    at.world.replica();
+    await at.pass(20);
+    expect(valueOf('one')).toBe('1');
+  });
+
+  it('is read at once for a requested refresh, also soon after a failure', async () => {
+    await synced();
+    at.world.git.server = 'refuses';
+    await at.pass(600);
+    at.world.git.server = 'answers';
+    at.world.git.push(second, [configMap('one', '2'), configMap('two')]);
+    // Changes are compared with the last good rendering for half a minute after each failure.
+    for (let n = 0; n < 3; n += 1) {
+      at.world.git.server = 'refuses';
+      await at.pass(35);
+      at.world.git.server = 'answers';
+      at.world.annotate({ 'argocd.argoproj.io/refresh': 'normal' });
+      await at.pass(3);
+      expect(at.world.app.status?.sync).toMatchObject({ revision: second });
+    }
   });
 
   it('writes no status again and again', async () => {

@@ -173,7 +173,7 @@ export class SourceOutages {
    */
   tolerates(pass: RefreshPass, error: unknown): boolean {
     const { memory, refresh } = pass;
-    const since = memory.sourceFailedAt ?? reportedSince(pass.before) ?? pass.now;
+    const since = memory.sourceFailedAt ?? pass.now;
     memory.sourceFailedAt = since;
     // Counts from now: a source that hangs may have taken longer than the pause.
     memory.sourceRetryAt = this.#deps.clock.monotonic() + sourceRetryMs;

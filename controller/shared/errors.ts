@@ -99,6 +99,9 @@ export class DeletionBlocked extends DriftlessError {
   }
 }
 
+/** The cluster adds the finalizers again that a deletion removes. */
+export class FinalizersKept extends DeletionBlocked {}
+
 /**
  * The cluster cannot be used yet: its cache is incomplete, or this replica is taking it over. The
  * pass is retried soon.

@@ -23,6 +23,7 @@ import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { hasWork, isNeverSynced } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
+import { ChangePace } from './change-pace.ts';
 import { ForeignStatusWrites } from './foreign-status.ts';
 import { Takeovers } from './takeovers.ts';
 
@@ -128,6 +129,7 @@ export class EventTriggers implements Runnable {
   /** Undefined: other controllers are expected. */
   readonly #foreign: ForeignStatusWrites | undefined;
   readonly #mine = new Set<AppKey>();
+  readonly #pace = new ChangePace();
   /** By key: until when a taken-over Application's status may still be the former owner's. */
   readonly #takenOver = new Map<AppKey, number>();
   #orphanWatchers: ReadonlyMap<string, readonly AppKey[]> | undefined;
@@ -249,10 +251,16 @@ export class EventTriggers implements Runnable {
     const cause = isAsked ? 'user' : 'application';
     const payload: RefreshRequest = level === undefined ? { reason, cause } : { level, reason, cause };
     const priority = isAsked ? 'user' : isNeverSynced(app) ? 'resync' : 'live';
-    if (this.#deps.clock.monotonic() <= (this.#takenOver.get(key) ?? -1) && !isAsked)
-      this.#deps.refreshQueue.add(key, { payload, priority, delayMs: catchUpMs });
-    else this.#deps.refreshQueue.addRateLimited(key, { payload, priority });
-    if (hasWork(app)) this.#deps.operationQueue.addRateLimited(key, { priority: operationPriority(app) });
+    const { clock, refreshQueue, operationQueue } = this.#deps;
+    const now = clock.monotonic();
+    const catchUp = now <= (this.#takenOver.get(key) ?? -1) && !isAsked ? catchUpMs : 0;
+    const paceMs = isAsked ? 0 : this.#pace.delayMs(key, now);
+    const delayMs = Math.max(catchUp, paceMs);
+    if (delayMs > 0) refreshQueue.add(key, { payload, priority, delayMs });
+    else refreshQueue.addRateLimited(key, { payload, priority });
+    if (!hasWork(app)) return;
+    if (paceMs > 0) operationQueue.add(key, { priority: operationPriority(app), delayMs: paceMs });
+    else operationQueue.addRateLimited(key, { priority: operationPriority(app) });
   }
 
   #takeOver(app: Application): void {
@@ -407,6 +415,7 @@ export class EventTriggers implements Runnable {
   #drop(key: AppKey, deleted?: Application): void {
     if (deleted !== undefined) this.#deps.projectQueue.add(`${this.#deps.namespace}/${projectOf(deleted)}`);
     this.#takenOver.delete(key);
+    this.#pace.forget(key);
     this.#foreign?.forget(key);
     if (!this.#mine.delete(key)) return;
     this.#orphanWatchers = undefined;

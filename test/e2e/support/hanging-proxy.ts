@@ -1,11 +1,15 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
-/** Forwards connections to a port on loopback. While it hangs, it accepts them silently. */
+/**
+ * Forwards connections to a port on loopback. While it hangs, it accepts them silently; while it
+ * refuses, it closes them.
+ */
 export class HangingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #hangs = false;
+  #refuses = false;
 
   private constructor(targetPort: number) {
     this.#server = createServer((near) => this.#accept(near, targetPort));
@@ -27,9 +31,15 @@ export class HangingProxy {
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
 
+  refuse(): void {
+    this.#refuses = true;
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
   /** Resets the connections that hang, and forwards new ones. */
   heal(): void {
     this.#hangs = false;
+    this.#refuses = false;
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
@@ -40,7 +50,8 @@ export class HangingProxy {
 
   #accept(near: Socket, targetPort: number): void {
     this.#keep(near);
-    if (this.#hangs) return;
+    if (this.#refuses) near.resetAndDestroy();
+    if (this.#hangs || this.#refuses) return;
     const far = connect(targetPort, '127.0.0.1');
     this.#keep(far);
     near.pipe(far).pipe(near);
