@@ -190,6 +190,20 @@ describe('an Application', () => {
     expect(await due(refreshQueue)).toEqual([['argocd/demo', { level: 2, reason: 'its sync policy changed' }, 'live']]);
   });
 
+  it.each([
+    ['a sync', app('300', { operation: { sync: {} } })],
+    ['a deletion', app('300', {}, { deletionTimestamp: '2026-01-01T00:00:00Z' })],
+  ])('that changes all the time waits for its turn, but not %s that somebody requests', async (_, requested) => {
+    appears(app('1'));
+    for (let i = 1; i < 120; i += 1) changes(app(String(i)), app(String(i + 1)));
+    await due(refreshQueue);
+    changes(app('120'), app('121'));
+    expect(await due(refreshQueue)).toEqual([]);
+    changes(app('121'), requested);
+    expect(await due(refreshQueue)).toHaveLength(1);
+    expect(await due(operationQueue)).toHaveLength(1);
+  });
+
   it('is not woken by the echo of our own write', async () => {
     appears(app('1'));
     await due(refreshQueue);

@@ -190,6 +190,7 @@ export class EventTriggers implements Runnable {
       return;
     const old = event.type === 'updated' ? asApplication(event.old) : undefined;
     if (old === undefined || !equalLoosely(old.spec.destination, app.spec.destination)) this.#scheduleOwnershipUpdate();
+    this.#unpaceRequest(key, old, app);
     if (event.type === 'deleted') {
       this.#drop(key, app);
       return;
@@ -207,6 +208,13 @@ export class EventTriggers implements Runnable {
     else if (hasNewPolicy(old, app)) this.#enqueue(app, compareLevel.latest, 'its sync policy changed');
     else if (this.#mayBeFormerOwners(old, app)) void this.#onFormerOwnerWrite(app);
     else this.#onUpdate(old, app);
+  }
+
+  /** Somebody waits for a new operation and for a deletion. */
+  #unpaceRequest(key: AppKey, old: Application | undefined, app: Application): void {
+    const isSync = old?.operation === undefined && app.operation !== undefined;
+    const isDeletion = old?.metadata.deletionTimestamp === undefined && app.metadata.deletionTimestamp !== undefined;
+    if (isSync || isDeletion) this.#pace.forget(key);
   }
 
   #onUpdate(old: Application, app: Application): void {

@@ -57,11 +57,16 @@ function withAllocated(spec: JsonObject, live: Json | undefined): JsonObject {
   return open.every((port, i) => port === ports[i]) ? filled : withMember(filled, 'ports', open);
 }
 
+/** Members of a reference to a claim that the volume controller adds. */
+const noted = new Set(['kind', 'apiVersion', 'uid', 'resourceVersion']);
+
 function withBoundClaim(spec: JsonObject, live: Json | undefined): JsonObject {
   const [wanted, bound] = [ownMember(spec, 'claimRef'), isObject(live) ? ownMember(live, 'claimRef') : undefined];
   if (!isObject(wanted) || !isObject(bound) || ownMember(wanted, 'uid') !== undefined) return spec;
   const isOther = ['namespace', 'name'].some((key) => ownMember(wanted, key) !== ownMember(bound, key));
-  return isOther ? spec : withMember(spec, 'claimRef', { ...bound, ...wanted });
+  if (isOther) return spec;
+  const added = Object.fromEntries(Object.entries(bound).filter(([key]) => noted.has(key)));
+  return withMember(spec, 'claimRef', { ...added, ...wanted });
 }
 
 function withoutRollingUpdate(spec: JsonObject, live: KubeObject): JsonObject {
