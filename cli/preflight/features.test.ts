@@ -821,6 +821,7 @@ const undetected: Readonly<Record<string, string>> = {
   'refreshes on request (`argocd.argoproj.io/refresh`)': harmless,
   'the order in which Applications are processed': harmless,
   'a change of `spec.syncPolicy`': harmless,
+  'a failed sync of another revision than the one that the spec names exactly': harmless,
   'the first comparisons of a replica that starts or takes over clusters': harmless,
   'an event of an object that the last comparison has seen already, for example because a sync has just applied it':
     harmless,

@@ -53,6 +53,9 @@ function facts(app: Application, over: Partial<AutosyncFacts> = {}): AutosyncFac
 
 describe('the log line of automated sync', () => {
   const deleted = { metadata: { name: 'a', namespace: 'argocd', deletionTimestamp: 'now' } };
+  // Revisions do not count if no watched path has changed.
+  const paths = { 'argocd.argoproj.io/manifest-generate-paths': '.' };
+  const watched = { metadata: { name: 'a', namespace: 'argocd', annotations: paths } };
   const heals = { selfHeal: true };
   it.each<[string, AutosyncFacts, string, string]>([
     ['an operation', facts(application({}, { operation: {} })), 'info', 'another operation is in progress'],
@@ -67,7 +70,7 @@ describe('the log line of automated sync', () => {
     ],
     [
       'a failed attempt',
-      facts(application({}, ran({ phase: 'Failed', message: 'boom' }))),
+      facts(application({}, { ...ran({ phase: 'Failed', message: 'boom' }), ...watched })),
       'warn',
       'failed previous sync attempt to [sha0] and will not retry for [sha1]',
     ],

@@ -160,8 +160,20 @@ describe('decideAutosync', () => {
     });
   });
 
+  it('starts for a revision that the spec names exactly, after a failure at another one', () => {
+    const pinned = facts(application(on, ran({ phase: 'Failed', message: 'Operation terminated' })), {
+      revisionsMayHaveChanges: false,
+      syncStatus: { status: 'OutOfSync', revision: 'sha0' },
+    });
+    expect(decideAutosync(pinned)).toMatchObject({ do: 'start' });
+  });
+
   it('names the revision that was tried, when a newer one has the same manifests', () => {
-    const tried = facts(application(on, ran({ phase: 'Error', message: 'boom' })), {
+    const watched = (app: Application): Application => ({
+      ...app,
+      metadata: { ...app.metadata, annotations: { 'argocd.argoproj.io/manifest-generate-paths': '.' } },
+    });
+    const tried = facts(watched(application(on, ran({ phase: 'Error', message: 'boom' }))), {
       revisionsMayHaveChanges: false,
       syncStatus: { status: 'OutOfSync', revision: 'sha2' },
     });
@@ -171,7 +183,7 @@ describe('decideAutosync', () => {
     const syncResult = { revision: '', source: { repoURL: '' }, sources, revisions: ['a', 'b'] };
     const several = application(on, ran({ phase: 'Failed', message: 'm', syncResult }), { sources });
     const newer = { status: 'OutOfSync' as const, revisions: ['c', 'd'] };
-    expect(decideAutosync(facts(several, { revisionsMayHaveChanges: false, syncStatus: newer }))).toEqual({
+    expect(decideAutosync(facts(watched(several), { revisionsMayHaveChanges: false, syncStatus: newer }))).toEqual({
       do: 'refuse',
       message: 'Failed last sync attempt to [a b]: m',
     });

@@ -229,7 +229,9 @@ function hasAttempted(facts: AutosyncFacts, last: OperationState, revisions: rea
   if (result === undefined) return isCompleted(last.phase) && last.syncResult === undefined;
   const { spec } = facts.app;
   const multiple = hasMultipleSources(spec);
-  if (facts.revisionsMayHaveChanges) {
+  // A failure at another revision says nothing about this one, although the spec names it exactly.
+  const paths = facts.app.metadata.annotations?.[annotations.manifestGeneratePaths] ?? '';
+  if (facts.revisionsMayHaveChanges || (last.phase !== 'Succeeded' && paths === '')) {
     const tried = multiple ? (result.revisions ?? []) : [result.revision];
     if (!deepEqual([...tried], [...revisions])) return false;
   }

@@ -50,6 +50,9 @@ describe('an object that changes too often', () => {
     expect(w.changes.chatty().map(({ key }) => key)).toEqual(['/ConfigMap/ns/chatty']);
     w.changes.stop();
     expect(w.clock.pending).toBe(0);
+    // A write of before is answered now.
+    w.change('late');
+    expect(w.clock.pending).toBe(0);
   });
 
   // T-STORM-3

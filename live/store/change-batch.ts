@@ -41,6 +41,7 @@ export class ChangeBatch {
   #events = 0;
   #eventMs = 0;
   #timerAt = Number.POSITIVE_INFINITY;
+  #isStopped = false;
 
   constructor(deps: ChangeBatchDeps) {
     this.#deps = deps;
@@ -109,15 +110,16 @@ export class ChangeBatch {
   }
 
   #wake(at: number): void {
-    if (at >= this.#timerAt) return;
+    if (this.#isStopped || at >= this.#timerAt) return;
     this.#timer?.cancel();
     this.#timerAt = at;
     const { clock } = this.#deps;
     this.#timer = clock.timer(Math.max(0, at - clock.monotonic()), () => this.#flush());
   }
 
-  /** Drops pending changes. */
+  /** Drops pending changes and those of writes that are answered later. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
