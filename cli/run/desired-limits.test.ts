@@ -97,13 +97,22 @@ describe('variables of the repo-server where the controller renders', () => {
 
   const names = [...new Set(effects.map(([env]) => env))].filter((env) => env !== 'ARGOCD_RECONCILIATION_TIMEOUT');
   const hostile = ['x', '-1s', '1e99', '9999999999999999999999', '1h; rm -rf /', '\u0000', 'NaN', '2540400h', '9E'];
-  it.each(names.filter((env) => !env.endsWith('MEDIA_TYPES')))('%s ignores hostile values with a warning', (env) => {
+  const values = names.filter((env) => !env.endsWith('MEDIA_TYPES'));
+  const options: readonly OptionSpec[] = Object.values(runOptions);
+  const narrowing = values.filter((env) => options.some((option) => option.env === env && option.narrows === true));
+
+  it.each(values.filter((env) => !narrowing.includes(env)))('%s ignores hostile values with a warning', (env) => {
     for (const value of hostile) {
       expect([value, limitsWith({ [env]: value })]).toEqual([value, usual]);
       expect(readArgs(runOptions, [], { [env]: value }).warnings).toEqual([
         expect.stringMatching(new RegExp(`^ignoring ${env}: must `)),
       ]);
     }
+  });
+
+  // In Argo CD, too, the repo-server does not start.
+  it.each(narrowing)('%s ends the start with a hostile value', (env) => {
+    for (const value of hostile) expect(() => limitsWith({ [env]: value })).toThrow(new RegExp(`^${env}: must `));
   });
 
   it('refuse a User-Agent that is no text of a header', () => {
