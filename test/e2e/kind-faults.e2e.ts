@@ -153,7 +153,7 @@ function drift(namespace: string): Promise<unknown> {
 async function addOthersFaults(): Promise<void> {
   for (const [type, data] of [
     ['cluster', {}],
-    ['repo-creds', { url: Buffer.from('file:///').toString('base64'), enableOCI: 'true' }],
+    ['repo-creds', { url: Buffer.from('file:///elsewhere').toString('base64'), enableOCI: 'true' }],
   ] as const)
     await hub.api.create('/api/v1/namespaces/argocd/secrets', {
       metadata: { name: `broken-${type}`, labels: { 'argocd.argoproj.io/secret-type': type } },
