@@ -150,8 +150,9 @@ export interface RepositoryFaults {
 /** Repository and credential Secrets by their normalized URL. */
 export class RepositoryIndex {
   readonly #byUrl = new Map<string, RepositoryEntry[]>();
-  readonly #credentials: readonly { readonly prefix: string; readonly repository: Repository }[];
-  readonly #faults: RepositoryFaults;
+  /** Unreadable ones first: between equal prefixes they count. */
+  readonly #lenders: readonly { readonly prefix: string; readonly lender: Repository | RepositoryFault }[];
+  readonly #unusable: readonly RepositoryFault[];
   readonly #found = new Map<string, Repository>();
 
   constructor(
@@ -159,12 +160,13 @@ export class RepositoryIndex {
     credentials: readonly RepositoryEntry[],
     faults: RepositoryFaults = { repositories: [], credentials: [] },
   ) {
-    this.#faults = faults;
+    this.#unusable = faults.repositories;
     for (const entry of repositories) {
       const url = normalizeGitUrl(entry.repository.url);
       this.#byUrl.set(url, [...(this.#byUrl.get(url) ?? []), entry]);
     }
-    this.#credentials = credentials.map(({ repository }) => ({ prefix: credentialPrefix(repository.url), repository }));
+    const lenders = [...faults.credentials, ...credentials.map(({ repository }) => repository)];
+    this.#lenders = lenders.map((lender) => ({ prefix: credentialPrefix(lender.url), lender }));
   }
 
   /**
@@ -195,7 +197,7 @@ export class RepositoryIndex {
     const found = own ?? same.find((entry) => (entry.repository.project ?? '') === '');
     const isBefore = (fault: RepositoryFault): boolean =>
       [undefined, project].includes(fault.project) || (own === undefined && fault.project === '');
-    const unusable = this.#faults.repositories.find(
+    const unusable = this.#unusable.find(
       (fault) => fault.url !== '' && normalizeGitUrl(fault.url) === wanted && isBefore(fault),
     );
     if (unusable !== undefined) return unusableRepository(url, unusable);
@@ -208,12 +210,8 @@ export class RepositoryIndex {
   }
 
   #lenderFor(wanted: string): Repository | RepositoryFault | undefined {
-    const unreadable = this.#faults.credentials.flatMap((lender) =>
-      lender.url === '' ? [] : [{ prefix: credentialPrefix(lender.url), lender }],
-    );
-    const readable = this.#credentials.map(({ prefix, repository }) => ({ prefix, lender: repository }));
     let best: { lender: Repository | RepositoryFault; length: number } | undefined;
-    for (const { prefix, lender } of [...unreadable, ...readable])
+    for (const { prefix, lender } of this.#lenders)
       if (isUrlPrefix(prefix, wanted) && prefix.length > (best?.length ?? 0)) best = { lender, length: prefix.length };
     return best?.lender;
   }

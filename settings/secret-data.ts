@@ -28,12 +28,14 @@ export function unreadableKeys(secret: KubeObject, keys: readonly string[]): rea
   return keys.filter((key) => {
     const value = ownMember(data, key);
     if (value === undefined || value === null) return false;
-    return typeof value !== 'string' || !base64.test(value) || !isUtf8(Buffer.from(value, 'base64'));
+    return typeof value !== 'string' || !isBase64(value) || !isUtf8(Buffer.from(value, 'base64'));
   });
 }
 
 /** As Go decodes it: line breaks do not count. Other text would be decoded in part. */
-const base64 = /^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*$/;
+function isBase64(value: string): boolean {
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(value.replaceAll(/[\r\n]/g, ''));
+}
 
 /** "Secret argocd/cluster-x", for messages. */
 export function nameOfSecret(secret: KubeObject): string {

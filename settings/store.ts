@@ -230,7 +230,7 @@ class WatchedSettings implements SettingsStore {
     if (entry === undefined) this.#entries.delete(name);
     else this.#entries.set(name, entry);
     if (entry !== undefined && 'error' in entry.value)
-      this.#announcements.note('A Secret is ignored', name, entry.value.error);
+      this.#announcements.note('A Secret cannot be read', name, entry.value.error);
     if (isSameEntry(before, entry)) return;
     const [oldCluster, cluster] = [asCluster(before), asCluster(entry)];
     const clusters = oldCluster !== undefined || cluster !== undefined;
