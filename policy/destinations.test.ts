@@ -341,7 +341,7 @@ describe('destinations', () => {
   it.each<[unknown, boolean]>([
     [null, true],
     [{}, true],
-    // What cannot be read may have been a deny entry.
+    // An unreadable entry may have been a deny entry.
     ['!*', false],
     [{ server: 5, namespace: '*' }, false],
     [{ server: ['!*'], namespace: 'a' }, false],

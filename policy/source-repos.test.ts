@@ -143,7 +143,7 @@ describe('source repositories', () => {
 
   it.each<[unknown, boolean]>([
     [null, true],
-    // What cannot be read may have been a deny entry.
+    // An unreadable entry may have been a deny entry.
     [5, false],
     [true, false],
     [{}, false],

@@ -17,7 +17,7 @@ interface TriedObject {
   readonly name: string;
   readonly data: Data;
   readonly write: (hub: FakeHub, data: Data, more?: object) => void;
-  /** What the object permits; undefined: nothing is permitted, because it cannot be read. */
+  /** Returns what the object permits; undefined if it is unreadable, so that it permits nothing. */
   readonly permits: (store: SettingsStore) => Promise<object>;
   readonly isWider: (before: object, now: object) => boolean;
   /** Absent: a key that we do not read. */

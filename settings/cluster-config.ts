@@ -115,8 +115,8 @@ export function connectionOf(
 }
 
 /**
- * What client-go refuses in `tlsClientConfig`, or would only answer with Unauthorized; undefined:
- * nothing. Half a client certificate is harmless beside other credentials.
+ * Returns why client-go would refuse `tlsClientConfig`, or the cluster would answer Unauthorized;
+ * undefined if neither. Half a client certificate is harmless beside other credentials.
  */
 function tlsFault(tls: JsonObject, hasOtherCredentials: boolean): string | undefined {
   const where = 'config.tlsClientConfig';

@@ -22,6 +22,15 @@ function recordingClient(sent: string[]): KubeClient {
   return { ...client, server: 'https://api', impersonate: () => recordingClient(sent) } as unknown as KubeClient;
 }
 
+function writesOf(client: KubeClient): readonly (() => Promise<unknown>)[] {
+  return [
+    () => client.create(maps, object, { signal }),
+    () => client.replace(maps, object, { signal }),
+    () => client.patch(maps, at, { type: 'merge', body: {} }, { signal }),
+    () => client.delete(maps, at, { signal }),
+  ];
+}
+
 describe('a fenced client', () => {
   it('refuses each write once the check does, also as another user, and still reads', async () => {
     const sent: string[] = [];
@@ -31,12 +40,7 @@ describe('a fenced client', () => {
     };
     const plain = fencedClient(recordingClient(sent), { check, revisionStored: () => Promise.resolve() });
     for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
-      const writes = [
-        () => client.create(maps, object, { signal }),
-        () => client.replace(maps, object, { signal }),
-        () => client.patch(maps, at, { type: 'merge', body: {} }, { signal }),
-        () => client.delete(maps, at, { signal }),
-      ];
+      const writes = writesOf(client);
       for (const write of writes) await write();
       isHeld = false;
       for (const write of writes) await expect(async () => write()).rejects.toThrow('lost');
@@ -65,12 +69,7 @@ describe('a fenced client', () => {
       });
     const plain = fencedClient(recordingClient(sent), { check: () => undefined, revisionStored });
     for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
-      const writes = [
-        () => client.create(maps, object, { signal }),
-        () => client.replace(maps, object, { signal }),
-        () => client.patch(maps, at, { type: 'merge', body: {} }, { signal }),
-        () => client.delete(maps, at, { signal }),
-      ];
+      const writes = writesOf(client);
       for (const write of writes) {
         const refused = write();
         settle(new Error('the record cannot be written'));

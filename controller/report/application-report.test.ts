@@ -7,7 +7,7 @@ import type { ApplicationReportDeps } from './application-report.ts';
 
 const started = Date.parse('2026-01-01T00:00:00Z');
 
-/** What a replica reports of an Application of another one: it remembers nothing. */
+/** The replica does not own the Application, and remembers nothing about it. */
 const deps = {
   clock: { now: () => started + 3_600_000, monotonic: () => 3_600_000 },
   startedAt: started,

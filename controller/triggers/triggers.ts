@@ -210,7 +210,7 @@ export class EventTriggers implements Runnable {
     else this.#onUpdate(old, app);
   }
 
-  /** Somebody waits for a new operation and for a deletion. */
+  /** Users wait for a new operation or deletion, so it is not delayed. */
   #unpaceRequest(key: AppKey, old: Application | undefined, app: Application): void {
     const isSync = old?.operation === undefined && app.operation !== undefined;
     const isDeletion = old?.metadata.deletionTimestamp === undefined && app.metadata.deletionTimestamp !== undefined;

@@ -49,7 +49,7 @@ export function adoptFields(live: KubeObject, from: readonly string[], known: Mi
   ];
 }
 
-/** What a migration knows besides the live object. */
+/** Inputs of a migration besides the live object. */
 export interface MigrationFacts {
   /** The list and map types: for a custom resource without managed fields, or of another schema. */
   readonly shape?: OwnershipShape | undefined;

@@ -66,8 +66,8 @@ interface ReshapedPosition {
 }
 
 /**
- * A member that the manifest and live have and nobody owns was applied with the whole map. Without
- * one, the map may have been applied empty, and its members come from a webhook.
+ * Whether the map was applied with members: the manifest and the live object share one that no
+ * other manager owns. Otherwise it may have been applied empty, and a webhook has added members.
  */
 function hasAppliedMember(target: Json | undefined, live: Json, others?: FieldSet): boolean {
   if (!isObject(target) || !isObject(live)) return false;

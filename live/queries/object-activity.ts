@@ -110,7 +110,7 @@ async function logOf(
   }
 }
 
-/** Of a last line beyond the limit, its beginning. */
+/** Returns the beginning of the last line if that line alone exceeds the limit. */
 async function endOfLog(
   client: KubeReader,
   pod: NamedObject,

@@ -20,7 +20,7 @@ export interface TriedSecret {
 /** The repository that the Secrets are about. */
 export const url = 'https://git.example.com/team/app';
 
-/** What is known of the cluster or repository that the Secret is about. */
+/** The cluster or repository of the Secret as a settings store knows it. */
 export function seen(store: SettingsStore, { type, narrow }: TriedSecret): object {
   const { project = '', server, name } = narrow;
   if (type === 'cluster') {

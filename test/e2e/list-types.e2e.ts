@@ -42,7 +42,7 @@ interface TypeChange {
   readonly to: object;
   readonly before: JsonObject;
   readonly after: JsonObject;
-  /** What another manager adds between the two, where the type lets it. */
+  /** Fields that another manager adds between the two applies, if the type allows it. */
   readonly theirs?: JsonObject;
   /** Why the server refuses a server-side apply of one of the types. */
   readonly refusal?: RegExp;
