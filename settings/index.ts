@@ -11,6 +11,7 @@
  * entry is a problem with the object's name, never a half-parsed value.
  */
 export { chooseClusters, indexClusters } from './cluster-index.ts';
+export { keptConfigMap } from './kept-settings.ts';
 export { clusterList, parseClusterSecret, resolveDestination } from './clusters.ts';
 export type { ParsedCluster } from './clusters.ts';
 export { unreadableText } from './observed-settings.ts';

@@ -842,6 +842,7 @@ const undetected: Readonly<Record<string, string>> = {
   'the annotation last-applied of a Secret': hidesMore,
   'stderr of a credential plugin': hidesMore,
   'a variable of a setting that narrows and cannot be read': 'the start names it, and ends',
+  'a missing argocd-cmd-params-cm': 'none of its values are known before this controller has run once',
   'user and password in the address of a cluster (`https://user:password@host`)': hidesMore,
   'user and password in a `repoURL`': hidesMore,
   'options of a source that are secret by their names (parameters and values of Helm, variables of Jsonnet, environment of plugins: `…password`, `…token`, …)':

@@ -1,4 +1,5 @@
 import { runGroups, systemClock } from '#base';
+import type { Runnable } from '#base';
 import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
 import type { CommandHelper, Renderer } from '#desired';
 import type { LoadedConnection } from '#kube';
@@ -40,6 +41,8 @@ export interface ReplicaParts extends SourceHelpers {
   /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
   readonly inCluster?: ClusterConnection;
   readonly redis: RedisSettings | undefined;
+  /** Runs beside the replica. */
+  readonly keeping?: readonly Runnable[];
   /** Already open; undefined: the replica opens the port of its metrics. */
   readonly telemetry?: WireInputs['telemetry'];
   /** Wraps the clients of managed clusters, to refuse writes. */
@@ -69,7 +72,10 @@ export function startSourceHelpers(
 }
 
 /** Runs one replica until `signal` aborts and everything has stopped. */
-export async function runReplica({ config, env, ...parts }: ReplicaParts, signal: AbortSignal): Promise<void> {
+export async function runReplica(
+  { config, env, keeping = [], ...parts }: ReplicaParts,
+  signal: AbortSignal,
+): Promise<void> {
   const { hub, logger } = parts;
   const inputs = {
     ...parts,
@@ -88,5 +94,5 @@ export async function runReplica({ config, env, ...parts }: ReplicaParts, signal
   };
   const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
   const collection = new CalmCollection({ clock: systemClock, logger, process: ownProcess() });
-  await runGroups([[collection], ...groups], signal, { clock: systemClock, graceMs: stopGraceMs });
+  await runGroups([[collection, ...keeping], ...groups], signal, { clock: systemClock, graceMs: stopGraceMs });
 }

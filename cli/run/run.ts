@@ -6,6 +6,7 @@ import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
 import { ownNames } from '../process/replica-paths.ts';
 import { hubConnection } from './hub-connection.ts';
+import { withKeptParameters } from './kept-parameters.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { healthStorage, redisSettings } from './redis.ts';
@@ -13,7 +14,7 @@ import { runReplica, startSourceHelpers } from './replica.ts';
 
 /** `driftless run`: runs the controller until a signal stops it. */
 export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
-  const { config, warnings, positionals, given } = readArgs(runOptions, argv, env);
+  const { config, warnings, positionals } = readArgs(runOptions, argv, env);
   if (config.help) {
     output.out(`usage: driftless run [FLAGS]\n\n${describe(runOptions)}`);
     return 0;
@@ -22,7 +23,7 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   const logger = createLogger(logOptions(config, env));
   for (const warning of warnings) logger.warn(warning);
   try {
-    await runLogged({ config, given, env, logger }, signal);
+    await runLogged({ argv, config, env, logger }, signal);
   } catch (error) {
     // Wrong usage is for the person at the terminal; all else belongs to the log.
     if (error instanceof UsageError || signal.aborted) throw error;
@@ -33,24 +34,27 @@ export async function run({ argv, env, output, signal }: CommandContext): Promis
   return 0;
 }
 
-interface LoggedRun extends Pick<CommandContext, 'env'> {
+interface LoggedRun extends Pick<CommandContext, 'argv' | 'env'> {
   readonly config: RunConfig;
-  readonly given: ReadonlySet<string>;
   readonly logger: Logger;
 }
 
-async function runLogged({ config, given, env, logger }: LoggedRun, signal: AbortSignal): Promise<void> {
+async function runLogged({ argv, config, env, logger }: LoggedRun, signal: AbortSignal): Promise<void> {
   const { warning: heapWarning, ...heap } = fitHeap(env);
   logger.info('Sized the heap', { ...heap });
   if (heapWarning !== undefined) logger.warn(heapWarning);
   const redis = redisSettings(config, env, ownNames(config).hostname);
   const helpers = startSourceHelpers(config, env, { logger });
   const hub = await hubConnection(config, env);
-  const effective = { ...config, ...ownNames(config), ...healthStorage(config, given, redis !== undefined) };
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    await runReplica({ config: effective, env, logger, hub, redis, ...helpers }, inner).finally(release);
+    const start = { config, hub, env, logger };
+    await withKeptParameters(start, inner, (environment, keeping) => {
+      const { config: own, given } = readArgs(runOptions, argv, environment);
+      const effective = { ...own, ...ownNames(own), ...healthStorage(own, given, redis !== undefined) };
+      return runReplica({ config: effective, env, logger, hub, redis, keeping, ...helpers }, inner);
+    }).finally(release);
   });
 }
 

@@ -49,6 +49,8 @@ export class PodProcess {
       env: {
         PATH: process.env['PATH'],
         HOME: home,
+        // As in each pod.
+        KUBERNETES_SERVICE_HOST: '10.96.0.1',
         ...rendered.env(name),
         DRIFTLESS_CACHE_DIR: home,
         DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',

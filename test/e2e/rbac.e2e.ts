@@ -143,6 +143,8 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
+        // As in each pod.
+        KUBERNETES_SERVICE_HOST: '10.96.0.1',
         DRIFTLESS_EXIT_WITH_PARENT: 'true',
         DRIFTLESS_ALLOW_LOCAL_REPOSITORIES: 'true',
         DRIFTLESS_ALLOW_LOCAL_SOURCES: 'true',
@@ -298,6 +300,27 @@ describe.each(Object.entries(modes))('the RBAC rules of the chart: %s', (_name, 
       const read = ['get', 'configmap', '-n', 'argocd', 'driftless-settings', '-o', 'json'];
       await until(async () => expect(await hub.kubectl(read)).toContain(pointer));
     }
+  });
+
+  it('let it keep parameters that narrow, for a start while argocd-cmd-params-cm is missing', async () => {
+    const parameters = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'argocd-cmd-params-cm' } };
+    const data = { 'controller.repo.server.strict.tls': 'true' };
+    const apply = ['apply', '--server-side', '--force-conflicts', '-n', 'argocd', '-f', '-'];
+    await hub.kubectl(apply, { input: JSON.stringify({ ...parameters, data }) });
+    const restart = async (): Promise<void> => {
+      const ended = new Promise((resolve) => controller?.once('close', resolve));
+      controller?.kill('SIGKILL');
+      await ended;
+      output = '';
+      controller = await start();
+    };
+    await restart();
+    const read = ['get', 'configmap', '-n', 'argocd', 'driftless-settings', '-o', 'jsonpath={.metadata.annotations}'];
+    await until(async () => expect(await hub.kubectl(read)).toContain('controller.repo.server.strict.tls'));
+    await hub.kubectl(['delete', 'configmap', '-n', 'argocd', 'argocd-cmd-params-cm']);
+    await restart();
+    await until(async () => expect(output).toContain('last values of controller.repo.server.strict.tls stay in force'));
+    expect(await hub.kubectl(read)).toContain('controller.repo.server.strict.tls');
   });
 
   const ownEvents = (): AuditEvent[] =>
