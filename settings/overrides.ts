@@ -73,7 +73,11 @@ function setCustomization(
   const text = typeof content === 'string' ? content : '';
   const read = (): Json => (typeof content === 'string' ? yamlValue(content, reportHere) : content) ?? null;
   if (field === 'ignoreDifferences' || field === 'ignoreResourceUpdates')
-    override[field] = readIgnoreRules(read(), text, reportHere);
+    override[field] = readIgnoreRules(
+      read(),
+      { kind: narrowed.kind, text },
+      { narrows: reportHere, widens: (message) => report(where, message) },
+    );
   else if (field === 'knownTypeFields')
     override.knownTypeFields = parseKnownTypeFields(read(), where, report, narrowed);
   else if (isNarrowing) reportHere(`unknown kind of customization "${outsideText('field', field)}"`);

@@ -46,6 +46,39 @@ describe('parseSettings', () => {
     expect(notes({ 'resource.selectors': ' ', 'resource.manifest.storage': '' })).toEqual([]);
   });
 
+  it.each([
+    [
+      'ignoreDifferences.all',
+      'kind: Rollout\njsonPointers: [/a]',
+      ['line 1: "kind" has no effect: the rule holds for all kinds'],
+    ],
+    [
+      'ignoreDifferences.all',
+      'group: apps\njsonPointers: [/a]',
+      ['line 1: "group" has no effect: the rule holds for all kinds'],
+    ],
+    ['ignoreDifferences.apps_Deployment', 'group: apps\nkind: Deployment\njsonPointers: [/a]', []],
+    ['ignoreDifferences.Secret', 'group: ""\nkind: Secret\njsonPointers: [/a]', []],
+    [
+      'ignoreDifferences.apps_Deployment',
+      'jsonPointers: [/a]\nname: web\nnamespace: shop',
+      [
+        'line 2: "name" has no effect: the rule holds for every object of apps/Deployment',
+        'line 3: "namespace" has no effect: the rule holds for every object of apps/Deployment',
+      ],
+    ],
+    [
+      'ignoreResourceUpdates.all',
+      'kind: Pod\njsonPointers: [/a]',
+      ['line 1: "kind" has no effect: the rule holds for all kinds'],
+    ],
+  ])('reports that the rule %s of %j holds for more than it names', (field, text, expected) => {
+    const { settings, problems } = parseSettings({ [`resource.customizations.${field}`]: text });
+    expect(problems.map(({ message }) => message.replace(/^resource\.customizations\.\S+: /, ''))).toEqual(expected);
+    expect(settings.unreadable).toEqual([]);
+    expect(JSON.stringify(settings.overrides)).toContain('"jsonPointers":["/a"]');
+  });
+
   it('notes rules of ignoreDifferences that hide no update of an object, but are in effect elsewhere', () => {
     const key = 'resource.customizations.ignoreDifferences.apps_Deployment';
     const cm = (program: string, more: Record<string, string> = {}): Record<string, string> => ({
