@@ -1,10 +1,10 @@
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Shutdown, systemClock } from '#base';
+import { Shutdown, systemClock, valueAt } from '#base';
 import type { Controller } from '#controller';
 import { automated, configMap, stage } from '../controller/testing/index.ts';
-import { annotations } from '#model';
+import { annotations, jsonOf } from '#model';
 import type { NextTableFacts, SlotRecord } from '#sharding';
 import { eventually, FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
@@ -459,6 +459,18 @@ describe('an assembled page', () => {
     expect(await read(false)).toBe(shown);
     expect(await read(true)).toBe(shown + 1);
     expect(await read(false)).toBe(shown + 1);
+  });
+});
+
+describe('the page of an Application', () => {
+  it('is assembled again at once after a change, and gone after a deletion', async () => {
+    const api = apiOf(factsOf(await drifted()));
+    const shown = async (): Promise<unknown> => valueAt(jsonOf(await page(api, demoPath)), 'application', 'health');
+    const before = await shown();
+    at.world.edit((object) => ({ status: { ...(object['status'] as object), health: { status: 'Suspended' } } }));
+    expect([before, await shown()]).toEqual([expect.not.stringMatching('Suspended'), 'Suspended']);
+    at.world.hub.delete('Application', 'demo');
+    await expect(page(api, demoPath)).rejects.toMatchObject({ status: 404 });
   });
 });
 

@@ -167,7 +167,7 @@ export class ReadApi {
 
   /** Several callers may wait for a page, so it does not end with one of them. */
   #page(request: ApiRequest, { isPeer, wantsFresh }: Required<Omit<Caller, 'viewer'>>): Promise<AssembledPage> {
-    const key = `${String(isPeer)} ${formatApiRequest(request)}`;
+    const key = `${String(isPeer)} ${this.#versionOf(request)} ${formatApiRequest(request)}`;
     const known = wantsFresh ? undefined : this.#pages.get(key);
     if (known !== undefined) return known;
     const deadline = { clock: this.#deps.clock, limitMs: pageDeadlineMs, what: `the page ${request.page}` };
@@ -175,6 +175,12 @@ export class ReadApi {
     this.#pages.set(key, page);
     page.catch(() => this.#pages.delete(key));
     return page;
+  }
+
+  /** A page about an Application is not used again after a change or deletion of it. */
+  #versionOf(request: ApiRequest): string {
+    if (!('namespace' in request)) return '';
+    return this.#index.find(appKey(request.namespace, request.name))?.app.metadata.resourceVersion ?? 'none';
   }
 
   async #assemble(request: ApiRequest, isPeer: boolean, signal: AbortSignal): Promise<AssembledPage> {
