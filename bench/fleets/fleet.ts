@@ -57,6 +57,8 @@ export class Fleet {
   #lives = 0;
   /** Applies to replicas that are started from now on. */
   heartbeatSeconds = defaultHeartbeatSeconds;
+  /** Flags of replicas that are started from now on. */
+  flags: readonly string[] = [];
 
   constructor(
     run: ScenarioRun,
@@ -78,8 +80,9 @@ export class Fleet {
 
   start(ordinal: number): FleetReplica {
     const kubeconfig = join(this.#folder, 'kubeconfig');
-    const { heartbeatSeconds } = this;
-    const replica = new FleetReplica({ kubeconfig, folder: this.#folder, ordinal, heartbeatSeconds }, this.#lives);
+    const { heartbeatSeconds, flags } = this;
+    const options = { kubeconfig, folder: this.#folder, ordinal, heartbeatSeconds, flags };
+    const replica = new FleetReplica(options, this.#lives);
     this.#lives += 1;
     this.#replicas.set(ordinal, replica);
     return replica;

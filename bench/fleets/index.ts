@@ -9,6 +9,7 @@ import { coldStartScenario } from './cold-start.ts';
 import { editsScenario } from './edits.ts';
 import { firstSyncScenario } from './first-sync.ts';
 import { namespacesScenario } from './namespaces.ts';
+import { oneClusterScenario } from './one-cluster.ts';
 import { pushesScenario } from './pushes.ts';
 import { rescaleScenario } from './rescale.ts';
 import { scaleOutScenario } from './scale-out.ts';
@@ -22,6 +23,7 @@ export const fleetsBenchmarks: readonly Benchmark[] = [
   editsScenario,
   churnScenario,
   namespacesScenario,
+  oneClusterScenario,
 ].map((scenario) => benchmarkOf(scenario));
 
 export const scaleOutBenchmark = benchmarkOf(scaleOutScenario, scaleOutScenario.name);

@@ -14,6 +14,8 @@ export interface ReplicaOptions {
   readonly folder: string;
   readonly ordinal: number;
   readonly heartbeatSeconds: number;
+  /** Besides those of each replica. */
+  readonly flags: readonly string[];
 }
 
 const program = resolve('dist/cli/main.js');
@@ -42,7 +44,7 @@ export class FleetReplica {
   #holdingsRequests = 0;
 
   /** @param life number of earlier starts: each life has an empty cache directory of its own */
-  constructor({ kubeconfig, folder, ordinal, heartbeatSeconds }: ReplicaOptions, life: number) {
+  constructor({ kubeconfig, folder, ordinal, heartbeatSeconds, flags }: ReplicaOptions, life: number) {
     if (!existsSync(program)) throw new Error('dist/ is missing: run npm run build first');
     this.name = `${workloadName}-${ordinal}`;
     this.#cache = join(folder, `r${ordinal}-${life}`);
@@ -55,6 +57,7 @@ export class FleetReplica {
       ...['--metrics-host=127.0.0.1', '--metrics-port=0', '--api-port=0'],
       `--k8s-client-qps=${clientQps}`,
       ...['--self-heal-backoff-timeout-seconds=0', '--sync-wave-delay-seconds=0'],
+      ...flags,
     ];
     const node = ['--expose-gc', `--max-old-space-size=${heapMb}`, `--import=${preloaded}`];
     const env = {

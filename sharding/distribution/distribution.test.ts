@@ -5,7 +5,7 @@ import type { Application } from '#model';
 import { algorithms, countApplications, distribute, legacyShard, parseAlgorithm } from './distribution.ts';
 import type { ShardedCluster } from './distribution.ts';
 import { compareBytes } from './bounded-load.ts';
-import { clusterKey } from './parts.ts';
+import { clusterKey, partKey } from './parts.ts';
 import { legacyVectors, roundRobinVectors } from '../testing/vectors.ts';
 
 const replicaCounts = [2, 3, 5, 7] as const;
@@ -130,6 +130,19 @@ describe('consistent-hashing', () => {
       for (const [server, shard] of table) loads[shard]! += counts.get(server) ?? 0;
       const total = loads.reduce((a, b) => a + b, 0);
       expect(Math.max(...loads)).toBeLessThanOrEqual(Math.max(Math.ceil((1.25 * total) / 7), slack));
+    }
+  });
+
+  it.each([
+    [12, 3],
+    [60, 8],
+  ])('spreads %i parts of a new cluster over %i shards before they fill', (parts, replicas) => {
+    const cluster = { id: 'new', server: 'https://new', parts };
+    for (let part = 0; part < parts; part += 1) {
+      const counts = new Map([[partKey(clusterKey(cluster.server), part, parts), 1]]);
+      const shards = [...distribute('consistent-hashing', [cluster], counts, replicas).values()];
+      const owned = Array.from({ length: replicas }, (_, shard) => shards.filter((one) => one === shard).length);
+      expect([part, Math.max(...owned) <= Math.ceil((1.25 * parts) / replicas)]).toEqual([part, true]);
     }
   });
 

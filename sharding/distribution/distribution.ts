@@ -154,9 +154,10 @@ function assign(
 }
 
 /**
- * Returns two groups: parts with a weight, and parts without Applications, which weigh one each.
- * The load bound applies to each group separately. So many empty clusters spread too, and they do
- * not hide the full ones.
+ * Returns two groups: parts of clusters with a weight, and parts of clusters without Applications.
+ * A part without Applications weighs one. The load bound applies to each group separately, so many
+ * empty clusters spread too and do not hide the full ones. The parts of one cluster spread before
+ * they fill.
  */
 export function weightedParts(
   ranked: readonly ShardedCluster[],
@@ -168,12 +169,12 @@ export function weightedParts(
     const { id, server, parts = 1 } = cluster;
     const whole = clusterKey(server);
     const pin = pinOf(cluster, replicas);
-    for (let i = 0; i < parts; i += 1) {
-      const key = partKey(whole, i, parts);
-      const weight = weights.get(key) ?? 0;
-      const placing = { key, ring: i === 0 ? id : `${id}#${i}`, weight: weight > 0 ? weight : 1, pin };
-      (weight > 0 ? loaded : empty).push(placing);
-    }
+    const own = Array.from({ length: parts }, (_, i) => weights.get(partKey(whole, i, parts)) ?? 0);
+    const group = own.some((weight) => weight > 0) ? loaded : empty;
+    own.forEach((weight, i) => {
+      const ring = i === 0 ? id : `${id}#${i}`;
+      group.push({ key: partKey(whole, i, parts), ring, weight: weight > 0 ? weight : 1, pin });
+    });
   }
   return [loaded, empty];
 }
