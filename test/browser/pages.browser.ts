@@ -550,7 +550,13 @@ describe('an Application', () => {
     await details.getByRole('button', { name: 'Log', exact: true }).click();
     const log = details.getByRole('region', { name: 'Log' });
     await log.getByText('hello from web').waitFor();
-    await log.getByRole('combobox', { name: 'Container' }).selectOption('proxy');
+    const container = log.getByRole('combobox', { name: 'Container' });
+    const release = api.holdPages();
+    await container.selectOption('proxy');
+    await log.getByText('hello from web').waitFor({ state: 'detached' });
+    expect(await container.inputValue()).toBe('proxy');
+    expect(await container.getByRole('option').allTextContents()).toEqual(['web', 'proxy']);
+    release();
     await log.getByText('hello from proxy').waitFor();
     await log.getByRole('checkbox', { name: 'Before its last restart' }).check();
     await log.getByText('no terminated container').waitFor();

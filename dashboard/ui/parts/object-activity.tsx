@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { LogResponse, ObjectEventsResponse, TreeNode } from '../../../api/view-types.ts';
 import { usePage } from '../data/poll.ts';
 import { Ago } from './ago.tsx';
@@ -51,13 +51,16 @@ export function Log({ path, node }: ObjectProps): JSX.Element {
   if (isPrevious) query.set('previous', 'true');
   const answer = usePage<LogResponse>(`${path}/object/log?${query.toString()}`, pollMs);
   const log = answer.page?.log;
+  // The choice stays while another log is read.
+  const containers = useRef<readonly string[]>([]);
+  if (log !== undefined) containers.current = log.containers;
   return (
     <section aria-label="Log">
       <p class="log-choice">
         <label>
           Container{' '}
           <select value={log?.container ?? container} onChange={(event) => setContainer(event.currentTarget.value)}>
-            {log?.containers.map((name) => (
+            {containers.current.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>

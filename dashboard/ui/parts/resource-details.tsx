@@ -99,7 +99,7 @@ function Views({ path, node, view, setView }: ViewsProps): JSX.Element {
       </p>
       {view === 'Manifests' && <Manifests path={path} node={node} />}
       {view === 'Events' && <ObjectEvents path={path} node={node} />}
-      {view === 'Log' && <Log path={path} node={node} />}
+      {view === 'Log' && <Log key={`${node.namespace}/${node.name}`} path={path} node={node} />}
     </>
   );
 }
