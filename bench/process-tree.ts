@@ -29,6 +29,29 @@ export function cpuSecondsOf(pid: number): number {
   return cpuTicks(pid) / ticksPerSecond;
 }
 
+/** What one process has used since its start, without its children. */
+export interface ProcessActivity {
+  readonly cpuSeconds: number;
+  /** How often its threads have gone to sleep, and so were woken again. */
+  readonly wakeups: number;
+}
+
+/** Zeros if the process has ended. */
+export function activityOf(pid: number): ProcessActivity {
+  try {
+    const [user = 0, system = 0] = timesOf(pid);
+    const wakeups = readdirSync(`/proc/${pid}/task`).reduce((sum, task) => sum + sleepsOf(pid, task), 0);
+    return { cpuSeconds: (user + system) / ticksPerSecond, wakeups };
+  } catch {
+    return { cpuSeconds: 0, wakeups: 0 };
+  }
+}
+
+function sleepsOf(pid: number, task: string): number {
+  const status = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8');
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1]);
+}
+
 /** Memory of one process, or of it and its children. */
 export interface ProcessMemory {
   readonly rssBytes: number;
@@ -58,11 +81,7 @@ export function treePssBytes(pid: number): number {
 /** The clock ticks of a process, its children that have ended, and those that run. */
 function cpuTicks(pid: number): number {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name, in parentheses, may contain spaces. Then follow: state, ..., utime, stime, cutime,
-    // cstime.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const own = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+    const own = timesOf(pid).reduce((sum, ticks) => sum + ticks, 0);
     return childrenOf(pid).reduce((sum, child) => sum + cpuTicks(child), own);
   } catch {
     // It has ended, and its parent has counted it.
@@ -70,7 +89,16 @@ function cpuTicks(pid: number): number {
   }
 }
 
-function childrenOf(pid: number): readonly number[] {
+/** Ticks of utime, stime, cutime and cstime. */
+function timesOf(pid: number): readonly number[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name, in parentheses, may contain spaces. The first field after it is the state.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.slice(11, 15).map(Number);
+}
+
+/** Running children, by their process ids. */
+export function childrenOf(pid: number): readonly number[] {
   return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8')
       .split(' ')

@@ -25,6 +25,8 @@ export const figureSpecs = {
   rest_rss_bytes: { label: 'memory at rest: RSS', unit: 'MiB', leastRatio: 3 },
   rest_pss_bytes: { label: 'memory at rest: PSS', unit: 'MiB', leastRatio: 3 },
   rest_all_pss_bytes: { label: 'memory at rest: PSS, with the repo-server', unit: 'MiB' },
+  rest_cpu_seconds: { label: 'CPU of 20 s at rest, with the repo-server', unit: 's', leastRatio: 3 },
+  rest_controller_cpu_seconds: { label: 'CPU of 20 s at rest: the controller', unit: 's' },
   refresh_seconds: { label: 'refresh of all', unit: 's', leastRatio: 3 },
   refresh_asked_seconds: { label: 'refresh of all: the requests of the script', unit: 's' },
   refresh_cpu_seconds: { label: 'refresh of all: CPU, with the repo-server', unit: 's', leastRatio: 6 },

@@ -16,7 +16,7 @@ const smallestSize = 5;
 const fixedLimitMs = 300_000;
 const smokeLimitMs = 60_000;
 const limitPerApplicationMs = 3000;
-/** Memory at rest is read this long after the first sync. */
+/** Memory at rest is read this long after the first sync; then CPU is measured for as long. */
 const restMs = 20_000;
 
 /** Argo CD first, then ours; the name of the part that runs one of them alone. */

@@ -11,6 +11,7 @@ export interface ScriptLimits {
   readonly allMs: number;
   /** Limit of one drift, of the push, and of one Application's return to Synced. */
   readonly oneMs: number;
+  /** How long the controller is left alone, and then measured at rest. */
   readonly restMs: number;
 }
 
@@ -49,9 +50,12 @@ export async function playScript(parts: ScriptParts): Promise<SideFigures> {
   const first = await step(parts, { what: 'first sync', done: () => hub.syncedCount() }, async () => {
     await Promise.all([hub.createApplications(), hub.untilSynced(limits.allMs)]);
   });
-  print(`at rest for ${limits.restMs / 1000} s`);
+  print(`calm for ${limits.restMs / 1000} s`);
   await systemClock.sleep(limits.restMs, hub.signal);
   const rest = parts.controller.memory();
+  const resting = await step(parts, { what: `at rest for ${limits.restMs / 1000} s` }, () =>
+    systemClock.sleep(limits.restMs, hub.signal),
+  );
   const begin = systemClock.now();
   const size = hub.names.length;
   let askedSeconds = 0;
@@ -77,6 +81,8 @@ export async function playScript(parts: ScriptParts): Promise<SideFigures> {
     rest_rss_bytes: rest.rssBytes,
     rest_pss_bytes: rest.pssBytes,
     rest_all_pss_bytes: rest.allPssBytes,
+    rest_cpu_seconds: resting.cpuSeconds,
+    rest_controller_cpu_seconds: resting.controllerCpuSeconds,
     refresh_seconds: refresh.seconds,
     refresh_asked_seconds: askedSeconds,
     refresh_cpu_seconds: refresh.cpuSeconds,

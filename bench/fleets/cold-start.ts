@@ -8,8 +8,6 @@ import type { Scenario } from './scenario.ts';
 
 /** The first tenth of the clusters has half of the Applications. */
 const busyShare = 0.1;
-/** A scrape of a big fleet costs the replica CPU time. */
-const scrapeIntervalMs = 1000;
 
 export const coldStartScenario: Scenario = {
   name: 'cold-start',
@@ -31,15 +29,7 @@ export const coldStartScenario: Scenario = {
       await fleet.scale(1);
       const repaired = await fleet.repaired();
       const repairedMs = systemClock.monotonic() - begin;
-      const replica = fleet.replica(0);
-      await run.waitUntil(
-        'every Application was compared',
-        async () => {
-          const passes = await replica.metric('argocd_app_reconcile_count');
-          return passes > size ? undefined : `${passes} of ${size + 1} passes`;
-        },
-        scrapeIntervalMs,
-      );
+      await fleet.compared(0, size + 1);
       const comparedMs = systemClock.monotonic() - begin;
       await fleet.settled(size + 1);
       const counts = await sim.counts();

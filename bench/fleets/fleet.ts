@@ -42,6 +42,8 @@ const simMethods = [
 const batchSize = 500;
 const defaultHeartbeatSeconds = 10;
 const quietMs = 1000;
+/** A scrape of a big fleet costs the replica CPU time. */
+const scrapeIntervalMs = 1000;
 /** The Application that others are seeded from. */
 export const templateName = numbered('app', 99_999);
 
@@ -149,6 +151,15 @@ export class Fleet {
       const settled = await this.sim.settled();
       return settled >= count ? undefined : `${settled} of ${count}`;
     });
+  }
+
+  /** Waits until a replica has compared all Applications since its start. */
+  compared(ordinal: number, count: number): Promise<void> {
+    const poll = async (): Promise<string | undefined> => {
+      const passes = await this.replica(ordinal).metric('argocd_app_reconcile_count');
+      return passes >= count ? undefined : `${passes} of ${count} passes`;
+    };
+    return this.#run.waitUntil('every Application was compared', poll, scrapeIntervalMs);
   }
 
   /** Waits until every changed object is repaired; returns all repairs since the last call. */

@@ -1,7 +1,7 @@
 /**
  * fleets: whole fleets with one process for each replica (`driftless run` as shipped), over a
  * simulated hub and simulated clusters in a process of their own. Each is `fleet/NAME`,
- * except `scale-out`.
+ * except `rest` and `scale-out`.
  */
 import type { Benchmark } from '../harness.ts';
 import { churnScenario } from './churn.ts';
@@ -14,6 +14,8 @@ import { pushesScenario } from './pushes.ts';
 import { rescaleScenario } from './rescale.ts';
 import { scaleOutScenario } from './scale-out.ts';
 import { benchmarkOf } from './scenario.ts';
+
+export { restBenchmark } from './rest.ts';
 
 export const fleetsBenchmarks: readonly Benchmark[] = [
   firstSyncScenario,

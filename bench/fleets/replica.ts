@@ -76,6 +76,10 @@ export class FleetReplica {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** The last lines of its log, for the message of a failed scenario. */
   lastLines(count = 8): string {
     return readFileSync(this.#log, 'utf8').trimEnd().split('\n').slice(-count).join('\n');
