@@ -14,7 +14,7 @@ class LateClock extends FakeClock {
 describe('the delay of the event loop', () => {
   it('is how late timers fire, over the last two minutes', async () => {
     const clock = new LateClock();
-    const delay = new EventLoopDelay(clock);
+    const delay = new EventLoopDelay(clock, () => clock.monotonic());
     expect(delay.read()).toEqual({ min: 0, max: 0, mean: 0, stddev: 0, p50: 0, p90: 0, p99: 0 });
     const stop = new AbortController();
     const ended = delay.run(stop.signal);
@@ -32,7 +32,10 @@ describe('the delay of the event loop', () => {
     await ended;
   });
 
-  it('wakes the process at most four times a second', async () => {
+  it.each([
+    ['twice a second while it is busy', 1, [20, 22]],
+    ['every four seconds at rest', 0.01, [3, 6]],
+  ] as const)('wakes the process %s', async (_title, share, [least, most]) => {
     const clock = new FakeClock();
     let sleeps = 0;
     const counted = Object.assign(Object.create(clock) as FakeClock, {
@@ -43,10 +46,24 @@ describe('the delay of the event loop', () => {
       },
     });
     const stop = new AbortController();
-    const ended = new EventLoopDelay(counted).run(stop.signal);
+    const ended = new EventLoopDelay(counted, () => share * clock.monotonic()).run(stop.signal);
     await clock.advance(10_000);
-    expect(sleeps).toBeGreaterThan(0);
-    expect(sleeps).toBeLessThanOrEqual(41);
+    expect(sleeps).toBeGreaterThanOrEqual(least);
+    expect(sleeps).toBeLessThanOrEqual(most);
+    stop.abort();
+    await ended;
+  });
+
+  it('counts a delay for the time that it covers', async () => {
+    const clock = new LateClock();
+    const delay = new EventLoopDelay(clock, () => 0);
+    const stop = new AbortController();
+    const ended = delay.run(stop.signal);
+    await clock.advance(100_000);
+    clock.lateMs = 3000;
+    await clock.advance(11_000);
+    // One delay of 3 s covers 7 of about 110 s.
+    expect(delay.read()).toMatchObject({ max: 3000, p90: 0, p99: 3000 });
     stop.abort();
     await ended;
   });
