@@ -172,6 +172,8 @@ export class WatchedCluster implements LiveCluster {
     return this.#shedder.bytes;
   }
 
+  readonly eventsCount = (): number => this.#events;
+
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#watch.run(signal);

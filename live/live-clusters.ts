@@ -134,6 +134,10 @@ class WatchedClusters implements LiveClusters {
     return this.#owned().map(({ live }) => live.info());
   }
 
+  eventCounts(): ReadonlyMap<string, number> {
+    return new Map(this.#owned().map(({ live }) => [live.server, live.eventsCount()]));
+  }
+
   reports(): readonly ClusterReport[] {
     return this.#owned().map(({ configuration, live }) => ({ name: configuration.cluster.name, ...live.report() }));
   }

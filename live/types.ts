@@ -440,6 +440,8 @@ export interface LiveClusters extends Runnable {
   peek(server: string): LiveCluster | undefined;
   /** Clusters that this replica owns. */
   infos(): readonly ClusterInfo[];
+  /** Watch events of each of them since its cache began, by server. */
+  eventCounts(): ReadonlyMap<string, number>;
   /** The same, for display; takes time linear in the number of kinds. */
   reports(): readonly ClusterReport[];
   onChange(listener: (change: LiveChange) => void): () => void;

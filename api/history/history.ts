@@ -1,12 +1,15 @@
 import { defined, RingBuffer } from '#base';
 import type { Clock, Runnable } from '#base';
-import type { ReplicaFacts } from '../facts.ts';
+import type { ProcessFacts, ReplicaFacts } from '../facts.ts';
 import type { HistorySample, ReplicaHistory } from '../view-types.ts';
 
 export const sampleIntervalMs = 10_000;
 const hourMs = 3_600_000;
 
-type HistoryFacts = Pick<ReplicaFacts, 'controller' | 'process' | 'clock'>;
+/** Samples do not look at the readiness, which takes time linear in the number of kinds. */
+type HistoryFacts = Pick<ReplicaFacts, 'controller' | 'clock'> & {
+  readonly process: () => Omit<ProcessFacts, 'ready' | 'reason'>;
+};
 
 /** Counters that only grow, at the last sample. */
 interface CounterReading {

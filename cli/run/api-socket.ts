@@ -19,8 +19,6 @@ import { argoServerLookup } from './argo-server.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
 import { isInPod } from '../process/in-pod.ts';
 
-type WatchedClusters = ReplicaInfrastructure['neighbours']['live'];
-
 /** The read API of a replica and its Unix socket. Nothing here writes, so a shadow has it, too. */
 export interface LocalApi {
   readonly api: ReadApi;
@@ -48,9 +46,9 @@ export function localApi(
     return { ...measured(), ready: ok, ...(reason === undefined ? {} : { reason }) };
   };
   const recorder = new ReplicaHistoryRecorder(
-    { controller: controller.report, process: processFacts, clock: systemClock },
+    { controller: controller.report, process: measured, clock: systemClock },
     systemClock,
-    () => ({ apiRequests: requestCount(), watchEvents: watchEventsOf(live.reports()) }),
+    () => ({ apiRequests: requestCount(), watchEvents: sumOf(live.eventCounts().values()) }),
   );
   const api = new ReadApi({
     clock: systemClock,
@@ -96,8 +94,8 @@ function grafanaLinks(template: string): readonly LinkTemplate[] {
   return template === '' ? [] : [parseLinkTemplate('--dashboard-grafana-url', 'Grafana', template)];
 }
 
-function watchEventsOf(reports: ReturnType<WatchedClusters['reports']>): number {
-  return reports.reduce((sum, { kinds }) => sum + kinds.reduce((all, { events }) => all + events, 0), 0);
+function sumOf(counts: Iterable<number>): number {
+  return [...counts].reduce((sum, count) => sum + count, 0);
 }
 
 function measureProcess(eventLoop: EventLoopDelay): () => Omit<ProcessFacts, 'ready' | 'reason'> {

@@ -373,6 +373,7 @@ export class FakeWorld {
       },
       peek: (url) => others.get(url) ?? (this.replaced ? this.#liveCluster(this.dest) : cluster),
       infos: () => [],
+      eventCounts: () => new Map(),
       reports: () => [],
       onChange: (listener) => {
         const stops = [this.dest, ...this.others.values()].map((api) =>
@@ -392,10 +393,9 @@ export class FakeWorld {
   }
 
   #liveCluster(api: FakeApi): LiveCluster {
-    const all = (): readonly KubeObject[] =>
-      [...api.objects.values()].filter(
-        (o) => !api.failedGroups.has(refOf(o).group) && !api.unnamedGroups.has(refOf(o).group),
-      );
+    const isKnown = ({ group }: ReturnType<typeof refOf>): boolean =>
+      !api.failedGroups.has(group) && !api.unnamedGroups.has(group);
+    const all = (): readonly KubeObject[] => [...api.objects.values()].filter((object) => isKnown(refOf(object)));
     const info: ClusterInfo = { server: api.server, state: 'synced', serverVersion: 'v1.30.0', ...noCounts, kinds: [] };
     const known = { server: api.server, staleKinds: () => this.degraded, info: () => info };
     return {

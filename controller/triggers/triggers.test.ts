@@ -83,7 +83,7 @@ beforeEach(async () => {
     } as unknown as Ownership,
     live: {
       setClusters: (_clusters: unknown, _settings: unknown, of: typeof bodies) => (bodies = of),
-      infos: () => [{ server: 'https://c', eventsCount: 1000 + measured.length }],
+      eventCounts: () => new Map([['https://c', 1000 + measured.length]]),
       cluster: () => filled,
       onChange: (listener: (change: LiveChange) => void) => {
         liveChange = listener;

@@ -390,7 +390,7 @@ export class EventTriggers implements Runnable {
   #scheduleReweigh(): void {
     this.#reweighTimer = this.#deps.clock.timer(reweighMs, () => {
       const { ownership, live } = this.#deps;
-      ownership.measure(new Map(live.infos().map(({ server, eventsCount }) => [server, eventsCount])));
+      ownership.measure(live.eventCounts());
       this.#updateOwnership();
       this.#scheduleReweigh();
     });
