@@ -274,14 +274,9 @@ export class ProjectPolicies {
   }
 
   #scoped(app: Application): readonly Cluster[] {
-    const name = projectOf(app);
     const all = this.#deps.settings.clusters();
-    if (this.#scopedClusters.all !== all) this.#scopedClusters = { all, byProject: new Map() };
-    const { byProject } = this.#scopedClusters;
-    const known = byProject.get(name) ?? all.filter((cluster) => cluster.project === name);
-    // Tenants choose the names.
-    if (known.length > 0) byProject.set(name, known);
-    return known;
+    if (this.#scopedClusters.all !== all) this.#scopedClusters = { all, byProject: scopedByProject(all) };
+    return this.#scopedClusters.byProject.get(projectOf(app)) ?? notScoped;
   }
 }
 
@@ -296,7 +291,21 @@ const heldRecheckMs = 5000;
 /** The clusters that are scoped to each project, of one list of clusters. */
 interface ScopedClusters {
   readonly all: readonly Cluster[];
-  readonly byProject: Map<string, readonly Cluster[]>;
+  readonly byProject: ReadonlyMap<string, readonly Cluster[]>;
+}
+
+const notScoped: readonly Cluster[] = [];
+
+function scopedByProject(all: readonly Cluster[]): ScopedClusters['byProject'] {
+  const byProject = new Map<string, Cluster[]>();
+  for (const cluster of all) {
+    const { project } = cluster;
+    if (project === undefined) continue;
+    const known = byProject.get(project);
+    if (known === undefined) byProject.set(project, [cluster]);
+    else known.push(cluster);
+  }
+  return byProject;
 }
 
 /** Sync windows that hold syncs of an Application. */
