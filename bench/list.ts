@@ -2,7 +2,7 @@ import { apiBenchmark } from './api/index.ts';
 import { besideBenchmark } from './beside/index.ts';
 import { compareBenchmark } from './compare.ts';
 import { fleetBenchmark } from './fleet.ts';
-import { fleetsBenchmarks, restBenchmark, scaleOutBenchmark } from './fleets/index.ts';
+import { fleetsBenchmarks, restBenchmark, scaleOutBenchmark, stormBenchmark } from './fleets/index.ts';
 import type { Benchmark } from './harness.ts';
 import { healthBenchmark } from './health.ts';
 import { liveBenchmark } from './live/index.ts';
@@ -30,4 +30,5 @@ export const allBenchmarks: readonly Benchmark[] = [
   shardingBenchmark,
   sourcesBenchmark,
   splitBenchmark,
+  stormBenchmark,
 ];

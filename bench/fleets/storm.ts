@@ -6,8 +6,8 @@ import type { Scenario } from './scenario.ts';
 const objectsPerApplication = 4;
 const rounds = 3;
 
-export const editsScenario: Scenario = {
-  name: 'edits',
+export const stormScenario: Scenario = {
+  name: 'storm',
   about: '1,000 resources of 300 Applications changed by hand at once, one replica: until all are repaired',
   run: async (run) => {
     const [size, clusters, edits] = [run.size(300, 5), run.size(10, 2), run.size(1000, 12)];
@@ -37,12 +37,12 @@ export const editsScenario: Scenario = {
         busy = Math.max(busy, (await sim.counts()).loopBusyRatio);
       }
       return {
-        ...timesOf('edits_repaired', repaired),
-        edits_repaired_per_second: (repaired.length * 1000) / wallMs,
-        edits_replica_cpu_per_edit_ms: ((fleet.replica(0).cpuSeconds() - before) * 1000) / repaired.length,
+        ...timesOf('storm_repaired', repaired),
+        storm_repaired_per_second: (repaired.length * 1000) / wallMs,
+        storm_replica_cpu_per_edit_ms: ((fleet.replica(0).cpuSeconds() - before) * 1000) / repaired.length,
         // At 1 the servers are the limit, not the controller.
-        edits_servers_loop_busy_ratio: busy,
-        ...costOfReplicas('edits', fleet.replicas()),
+        storm_servers_loop_busy_ratio: busy,
+        ...costOfReplicas('storm', fleet.replicas()),
       };
     });
   },
