@@ -8,7 +8,6 @@ import type { RepoServer } from '../../test/e2e/support/repo-server.ts';
 import { cpuSecondsOf, memoryOf, treePssBytes } from '../process-tree.ts';
 import type { ProcessMemory } from '../process-tree.ts';
 import type { Side } from './figures.ts';
-import type { BesideHub } from './hub.ts';
 
 /** CPU in seconds since the start of the process. */
 export interface ControllerCpu {
@@ -16,6 +15,19 @@ export interface ControllerCpu {
   readonly controller: number;
   /** The same, and Argo CD's repo-server with the programs that it runs. */
   readonly all: number;
+}
+
+/** Where the process has its files, and its access to the API server. */
+export interface ControllerHub {
+  readonly folder: string;
+  readonly kubeconfig: string;
+}
+
+/** Differences from the defaults of both controllers. */
+export interface ControllerSettings {
+  /** Requests per second to the API server; default: 50. */
+  readonly qps?: number | undefined;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const readyTimeoutMs = 120_000;
@@ -41,11 +53,8 @@ export class ControllerProcess {
     this.#usesRepoServer = parts.usesRepoServer;
   }
 
-  /**
-   * Starts a controller with its defaults and waits until it is ready.
-   * @param qps requests per second to the API server; undefined: the default of both, 50
-   */
-  static async start(side: Side, hub: BesideHub, qps: number | undefined): Promise<ControllerProcess> {
+  /** Starts a controller and waits until it is ready. */
+  static async start(side: Side, hub: ControllerHub, { qps, env = {} }: ControllerSettings): Promise<ControllerProcess> {
     const at = (name: string): string => join(hub.folder, name);
     for (const name of ['home', 'tmp', 'ssh', 'tls', 'repo-server']) mkdirSync(at(name));
     const data = { sshData: at('ssh'), tlsData: at('tls') };
@@ -58,6 +67,7 @@ export class ControllerProcess {
       HOSTNAME: replicaName,
       ARGOCD_CONTROLLER_REPLICAS: '1',
       ...(qps === undefined ? {} : { ARGOCD_K8S_CLIENT_QPS: String(qps), ARGOCD_K8S_CLIENT_BURST: String(2 * qps) }),
+      ...env,
     };
     const flags = ['--kubeconfig', hub.kubeconfig, '--namespace', 'argocd', '--redis', repoServer.redis];
     const args = [...flags, '--metrics-port', String(metricsPort)];

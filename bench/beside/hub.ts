@@ -238,7 +238,7 @@ function fileOf(name: string): string {
 }
 
 /** Installs what both controllers need; returns the kubeconfig of their ServiceAccount. */
-async function prepare(server: Server): Promise<string> {
+export async function prepare(server: Server): Promise<string> {
   await installArgo(server, { hookUrl: server.url });
   await server.kubectl(['create', 'namespace', appsNamespace]);
   await server.kubectl(['create', 'serviceaccount', account, '--namespace', argoNamespace]);

@@ -81,7 +81,7 @@ async function measureSide(context: BenchContext, { size, qps }: Round, side: Si
   print('starting');
   const hub = await BesideHub.start(size);
   try {
-    const controller = await ControllerProcess.start(side, hub, qps);
+    const controller = await ControllerProcess.start(side, hub, { qps });
     try {
       const oneMs = context.smoke ? smokeLimitMs : fixedLimitMs;
       const limits = { allMs: oneMs + size * limitPerApplicationMs, oneMs, restMs: context.smoke ? 0 : restMs };

@@ -14,6 +14,7 @@ export type ToolName =
   | 'kubectl'
   | 'helm'
   | 'kustomize'
+  | 'jsonnet'
   | 'oauth2-proxy'
   | 'openssl'
   | 'redis-server'

@@ -1,0 +1,115 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '#base';
+import type { JsonObject } from '#base';
+import { startGitServer } from '#sim';
+import type { GitServer } from '#sim';
+import { ServedRepository } from '../../e2e/argo-cli/repository.ts';
+import { temporaryFolder } from '../../e2e/support/index.ts';
+import { projects } from './projects.ts';
+import { applicationsPath, projectsPath, WorldSide } from './side.ts';
+
+/** An act without visible effect for so long has none, with nothing left to do. */
+const quietMs = 1500;
+/** The same while an operation runs or a deletion waits, perhaps for ever. */
+const waitingMs = 6000;
+const settleLimitMs = 90_000;
+const pollMs = 150;
+
+/** Argo CD's controller and ours, each on its own API server, with one Git server. */
+export class WorldPair {
+  readonly argo: WorldSide;
+  readonly ours: WorldSide;
+  readonly #git: GitServer;
+  readonly #folder: { readonly path: string; remove: () => void };
+  #plays = 0;
+
+  private constructor(parts: {
+    readonly argo: WorldSide;
+    readonly ours: WorldSide;
+    readonly git: GitServer;
+    readonly folder: { readonly path: string; remove: () => void };
+  }) {
+    this.argo = parts.argo;
+    this.ours = parts.ours;
+    this.#git = parts.git;
+    this.#folder = parts.folder;
+  }
+
+  static async start(): Promise<WorldPair> {
+    const folder = temporaryFolder('differential');
+    const root = join(folder.path, 'repositories');
+    mkdirSync(root);
+    const git = await startGitServer(root);
+    const started = await Promise.allSettled([WorldSide.start('argo_cd'), WorldSide.start('ours')]);
+    const [argo, ours] = started.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
+    if (argo === undefined || ours === undefined) {
+      await Promise.all([argo?.close(), ours?.close(), git.close()]);
+      throw started.find((result) => result.status === 'rejected')?.reason as Error;
+    }
+    const pair = new WorldPair({ argo, ours, git, folder });
+    await pair.each(({ api }) => Promise.all(projects.map((project) => api.create(projectsPath, project))));
+    return pair;
+  }
+
+  get plays(): number {
+    return this.#plays;
+  }
+
+  get sides(): readonly [argo: WorldSide, ours: WorldSide] {
+    return [this.argo, this.ours];
+  }
+
+  /** Does the same on both sides at the same time. */
+  async each<T>(act: (side: WorldSide) => Promise<T>): Promise<readonly [argo: T, ours: T]> {
+    return Promise.all([act(this.argo), act(this.ours)]);
+  }
+
+  /** A prefix for the names of another play, and its repository. */
+  begin(): { readonly prefix: string; readonly repository: ServedRepository; readonly url: string } {
+    this.#plays += 1;
+    const prefix = `p${this.#plays}`;
+    const repository = new ServedRepository(
+      join(this.#folder.path, 'repositories'),
+      join(this.#folder.path, 'trees'),
+      prefix,
+    );
+    return { prefix, repository, url: `${this.#git.url}/${prefix}.git` };
+  }
+
+  /** Waits until neither side changes an Application any more. */
+  async settle(): Promise<void> {
+    const begin = systemClock.monotonic();
+    for (;;) {
+      const passed = systemClock.monotonic() - begin;
+      const isQuiet = (side: WorldSide): boolean =>
+        Math.min(passed, side.quietMs()) >= (side.isBusy() ? waitingMs : quietMs);
+      if (this.sides.every(isQuiet) || passed > settleLimitMs) return;
+      await systemClock.sleep(pollMs);
+    }
+  }
+
+  /** Removes the Applications of a play, then its namespaces with all objects. */
+  async end(namespaces: readonly string[]): Promise<void> {
+    await this.each(async ({ api, applications }) => {
+      for (const [name, { metadata }] of applications.states) {
+        if (metadata.finalizers !== undefined)
+          await api.exchange({
+            method: 'PATCH',
+            path: `${applicationsPath}/${name}`,
+            body: { metadata: { finalizers: null } } satisfies JsonObject,
+            contentType: 'application/merge-patch+json',
+          });
+        await api.delete(`${applicationsPath}/${name}`);
+      }
+      for (const namespace of namespaces) await api.delete(`/api/v1/namespaces/${namespace}`);
+    });
+    await this.settle();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.argo.close(), this.ours.close()]);
+    await this.#git.close();
+    this.#folder.remove();
+  }
+}

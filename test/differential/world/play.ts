@@ -1,0 +1,193 @@
+import { systemClock } from '#base';
+import {
+  applicationOf,
+  deleteApplication,
+  edit,
+  isOperable,
+  itemName,
+  refresh,
+  rollback,
+  sync,
+  terminate,
+} from './acts.ts';
+import type { PlayedApp } from './acts.ts';
+import { filesOf } from './content.ts';
+import type { ItemState } from './content.ts';
+import { rowOf } from './known.ts';
+import type { WorldPair } from './pair.ts';
+import type { Act, DifferentialPlan } from './plan.ts';
+import { settingsData } from './plan.ts';
+import { compareReadings, readWorld } from './reading.ts';
+import type { WorldDifference } from './reading.ts';
+import type { ServedRepository } from '../../e2e/argo-cli/repository.ts';
+import type { SettingsName } from './settings.ts';
+import { applicationsPath } from './side.ts';
+import type { ApplicationObject } from './side.ts';
+
+/** Differences of one Application after an act. */
+export interface Finding {
+  /** Index of the act; -1: after the creation of the Applications. */
+  readonly act: number;
+  readonly app: number;
+  readonly differences: readonly WorldDifference[];
+}
+
+export interface PlayOutcome {
+  readonly findings: readonly Finding[];
+  /** Differences by the row that explains them. */
+  readonly known: ReadonlyMap<string, number>;
+  /** Acts that had something to act on. */
+  readonly acts: number;
+}
+
+/** How long unequal sides get to become equal. */
+const convergeMs = 15_000;
+const rereadMs = 500;
+
+/** One play of a plan on both sides. */
+class Play {
+  readonly #pair: WorldPair;
+  readonly #plan: DifferentialPlan;
+  readonly #repository: ServedRepository;
+  readonly #apps: readonly PlayedApp[];
+  readonly #namespaces: readonly string[];
+  /** By Application and item: how it stands in Git. */
+  readonly #states: (ItemState | undefined)[][];
+  readonly #settings: Set<SettingsName>;
+  readonly #differing = new Set<number>();
+  readonly #findings: Finding[] = [];
+  readonly #known = new Map<string, number>();
+  #acts = 0;
+
+  constructor(pair: WorldPair, plan: DifferentialPlan) {
+    const { prefix, repository, url } = pair.begin();
+    this.#pair = pair;
+    this.#plan = plan;
+    this.#repository = repository;
+    this.#apps = plan.apps.map((app) => ({
+      plan: app,
+      name: `${prefix}-${app.name}`,
+      namespace: app.hasOwnNamespace ? `${prefix}-${app.name}` : prefix,
+      repository: url,
+    }));
+    this.#namespaces = [...new Set([prefix, ...this.#apps.map(({ namespace }) => namespace)])];
+    this.#states = plan.apps.map(({ items }) => items.map(() => 'blue'));
+    this.#settings = new Set(plan.settings);
+  }
+
+  async run(progress: (line: string) => void): Promise<PlayOutcome> {
+    const [shared] = this.#namespaces;
+    await this.#pair.each(async (side) => {
+      await side.setSettings(settingsData([...this.#settings]));
+      await side.api.create('/api/v1/namespaces', { metadata: { name: shared } });
+    });
+    this.#repository.commit(Object.assign({}, ...this.#apps.map((_app, i) => this.#filesOf(i))) as Record<string, string>);
+    await this.#pair.each(async ({ api }) => {
+      for (const app of this.#apps) await api.create(applicationsPath, applicationOf(app));
+    });
+    await this.#compare(-1);
+    for (const [index, act] of this.#plan.acts.entries()) {
+      if ('app' in act && this.#differing.has(act.app)) continue;
+      if (!(await this.#perform(act))) continue;
+      this.#acts += 1;
+      await this.#compare(index);
+      progress(`act ${index + 1} of ${this.#plan.acts.length}, ${this.#findings.length} findings`);
+    }
+    await this.#pair.end(this.#namespaces);
+    return { findings: this.#findings, known: this.#known, acts: this.#acts };
+  }
+
+  #filesOf(app: number): Record<string, string> {
+    const { plan } = this.#apps[app] as PlayedApp;
+    const items = plan.items.flatMap((item, i) => {
+      const state = this.#states[app]?.[i];
+      return state === undefined ? [] : [{ ...item, name: itemName(this.#apps[app] as PlayedApp, i), state }];
+    });
+    const files = filesOf(plan.source, items);
+    return Object.fromEntries(Object.entries(files).map(([path, content]) => [`${plan.name}/${path}`, content]));
+  }
+
+  /** Returns false if there is nothing to act on. */
+  async #perform(act: Act): Promise<boolean> {
+    if (act.do === 'settings') {
+      if (!this.#settings.delete(act.name)) this.#settings.add(act.name);
+      await this.#pair.each((side) => side.setSettings(settingsData([...this.#settings])));
+      return true;
+    }
+    const app = this.#apps[act.app] as PlayedApp;
+    const states = this.#pair.sides.map(({ applications }) => applications.states.get(app.name));
+    if (states.some((state) => state === undefined)) return false;
+    if (act.do === 'push') {
+      const own = this.#states[act.app] as (ItemState | undefined)[];
+      own[act.item] = act.to === 'absent' ? undefined : act.to;
+      this.#repository.commit(this.#filesOf(act.app));
+    }
+    if (!canAct(act, states as ApplicationObject[])) return false;
+    await this.#pair.each(async (side) => {
+      switch (act.do) {
+        case 'push':
+          return refresh(side, app, false);
+        case 'refresh':
+          return refresh(side, app, act.hard);
+        case 'edit':
+          return edit(side, app, act.item, act.how);
+        case 'sync':
+          return sync(side, app, act.with);
+        case 'rollback':
+          return rollback(side, app, act);
+        case 'terminate':
+          return terminate(side, app);
+        case 'delete':
+          return deleteApplication(side, app, act.cascade);
+        case 'spec':
+          await side.api.patch(`${applicationsPath}/${app.name}`, { spec: act.patch });
+      }
+    });
+    return true;
+  }
+
+  /** Waits until both sides are quiet, then until they are equal or the time is over. */
+  async #compare(act: number): Promise<void> {
+    const end = systemClock.monotonic() + convergeMs;
+    await this.#pair.settle();
+    const names = this.#apps.filter((_app, i) => !this.#differing.has(i)).map(({ name }) => name);
+    for (;;) {
+      const [theirs, ours] = await this.#pair.each((side) => readWorld(side, names));
+      const all = compareReadings(theirs, ours).map((each) => ({ ...each, row: rowOf(each, this.#plan) }));
+      const unknown = all.filter(({ row }) => row === undefined);
+      if (unknown.length > 0 && systemClock.monotonic() < end) {
+        await systemClock.sleep(rereadMs);
+        continue;
+      }
+      for (const { row } of all) if (row !== undefined) this.#known.set(row, (this.#known.get(row) ?? 0) + 1);
+      this.#record(act, unknown);
+      return;
+    }
+  }
+
+  #record(act: number, differences: readonly WorldDifference[]): void {
+    for (const [index, { name }] of this.#apps.entries()) {
+      const own = differences.filter(({ app }) => app === name);
+      if (own.length === 0) continue;
+      this.#differing.add(index);
+      this.#findings.push({ act, app: index, differences: own });
+    }
+  }
+}
+
+function canAct(act: Act, states: readonly ApplicationObject[]): boolean {
+  if (act.do === 'sync') return states.every(isOperable);
+  if (act.do === 'terminate') return states.every(({ status }) => status?.operationState?.phase === 'Running');
+  if (act.do !== 'rollback') return true;
+  const isManual = states.every(({ spec }) => (spec.syncPolicy as { automated?: object } | undefined)?.automated === undefined);
+  return isManual && states.every(isOperable);
+}
+
+/** Plays a plan on both sides, and compares after each act. */
+export function playPlan(
+  pair: WorldPair,
+  plan: DifferentialPlan,
+  progress: (line: string) => void,
+): Promise<PlayOutcome> {
+  return new Play(pair, plan).run(progress);
+}

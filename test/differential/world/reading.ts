@@ -1,0 +1,115 @@
+import { isObject, omit } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { KubeObject } from '#model';
+import { itemPaths } from './content.ts';
+import { differencesOf, normalOf } from './normal.ts';
+import type { PathDifference } from './normal.ts';
+import type { WorldSide } from './side.ts';
+import { argoNamespace } from './side.ts';
+
+/** Parts of a world that are compared. */
+export type WorldArea = 'objects' | 'application' | 'status' | 'operation' | 'conditions' | 'resources' | 'events';
+
+/** An Application and its objects in the form that is compared. */
+export type AppReading = Readonly<Record<WorldArea, Json>>;
+
+/** A difference of one Application. */
+export interface WorldDifference extends PathDifference {
+  readonly app: string;
+  readonly area: WorldArea;
+}
+
+interface EventObject extends KubeObject {
+  readonly involvedObject: { readonly kind: string; readonly name: string };
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Reads the Applications of a world, by name, with their objects in the namespaces. */
+export async function readWorld(
+  { api, applications }: WorldSide,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, AppReading>> {
+  const lists = Object.entries(itemPaths).map(async ([kind, [group, resource]]) => {
+    const items = await api.list<KubeObject>(`/${group}/${resource}`);
+    return items.map((object) => ({ ...object, kind }) as KubeObject);
+  });
+  const objects = (await Promise.all(lists)).flat();
+  const events = await api.list<EventObject>(`/api/v1/namespaces/${argoNamespace}/events`);
+  const read = (name: string): AppReading => {
+    const own = objects.filter(({ metadata }) => metadata.name?.startsWith(`${name}-`));
+    const about = events.filter(({ involvedObject }) => involvedObject.name === name);
+    return readingOf(applications.states.get(name), own, about);
+  };
+  return new Map(names.map((name) => [name, read(name)]));
+}
+
+function readingOf(
+  application: KubeObject | undefined,
+  objects: readonly KubeObject[],
+  events: readonly EventObject[],
+): AppReading {
+  const { status = {}, ...rest } = (application ?? {}) as unknown as JsonObject;
+  const { operationState = null, conditions = [], resources = [], ...others } = status as JsonObject;
+  const found = objects.map((object) => [`${object.kind} ${object.metadata.name ?? ''}`, objectOf(object)] as const);
+  return {
+    objects: Object.fromEntries(found) as JsonObject,
+    application: normalOf(omit(rest as JsonObject, 'apiVersion', 'kind')),
+    status: normalOf(others),
+    operation: operationOf(normalOf(operationState as Json)),
+    conditions: sorted(normalOf(conditions as Json)),
+    resources: byKey(normalOf(resources as Json)),
+    events: eventsOf(events),
+  };
+}
+
+/** An object without its status, which the double writes in its own time. */
+function objectOf(object: KubeObject): Json {
+  return normalOf(omit(object as unknown as JsonObject, 'status', 'apiVersion', 'kind'));
+}
+
+function operationOf(state: Json): Json {
+  if (!isObject(state)) return state;
+  const { syncResult, ...rest } = state as JsonObject;
+  if (!isObject(syncResult)) return state;
+  const { resources = [], ...result } = syncResult as JsonObject;
+  return { ...rest, syncResult: { ...result, resources: byKey(resources as Json) } };
+}
+
+/** Rows of resources by kind, name and hook. */
+function byKey(rows: Json): Json {
+  if (!Array.isArray(rows)) return rows;
+  const keyed = rows.map((row) => {
+    const { kind, name, hookType, syncPhase } = row as Record<string, string | undefined>;
+    return [[kind, name, hookType, syncPhase].filter(Boolean).join(' '), row] as const;
+  });
+  return Object.fromEntries([...keyed].sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject;
+}
+
+function sorted(list: Json): Json {
+  return Array.isArray(list) ? [...list].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;
+}
+
+/**
+ * Each Event once. Changes of sync and health are left out: how many intermediate states are
+ * written depends on time, with either controller.
+ */
+function eventsOf(events: readonly EventObject[]): Json {
+  const texts = events
+    .filter(({ reason }) => reason !== 'ResourceUpdated')
+    .map(({ type, reason, message }) => normalOf(`${type ?? ''} ${reason ?? ''}: ${message ?? ''}`) as string);
+  return [...new Set(texts)].sort();
+}
+
+/** All differences of two worlds. */
+export function compareReadings(
+  theirs: ReadonlyMap<string, AppReading>,
+  ours: ReadonlyMap<string, AppReading>,
+): readonly WorldDifference[] {
+  return [...theirs].flatMap(([app, reading]) =>
+    (Object.keys(reading) as WorldArea[]).flatMap((area) =>
+      differencesOf(reading[area], ours.get(app)?.[area]).map((difference) => ({ app, area, ...difference })),
+    ),
+  );
+}
