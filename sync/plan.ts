@@ -29,6 +29,17 @@ export interface SyncTask {
  */
 export const attemptAnnotation = 'driftless.io/operation';
 
+/** The value of {@link attemptAnnotation}. A hook of several phases runs in each of them. */
+function attemptMark(attempt: string, hook: KubeObject, phase: SyncPhase): string {
+  return phasesOf(hook).length > 1 ? `${attempt}/${phase}` : attempt;
+}
+
+/** Whether this attempt created the hook, in any phase. */
+export function isOfAttempt(hook: KubeObject, attempt: string): boolean {
+  const mark = annotationOf(hook, attemptAnnotation);
+  return mark === attempt || mark?.startsWith(`${attempt}/`) === true;
+}
+
 const phaseOrder: Readonly<Record<SyncPhase, number>> = { PreSync: -1, Sync: 0, PostSync: 1, SyncFail: 2 };
 
 /** Order of kinds within a wave; others come last (gitops-engine/pkg/sync/sync_tasks.go). */
@@ -177,7 +188,7 @@ function hookToCreate(hook: KubeObject, phase: SyncPhase, request: SyncRequest):
   const { generateName, ...metadata } = hook.metadata;
   const given = metadata.name ?? '';
   const name = given === '' ? `${generateName ?? ''}${suffix}` : given;
-  const annotations = { ...metadata.annotations, [attemptAnnotation]: request.attempt };
+  const annotations = { ...metadata.annotations, [attemptAnnotation]: attemptMark(request.attempt, hook, phase) };
   return withHookFinalizer({ ...hook, metadata: { ...metadata, name, annotations } });
 }
 
@@ -303,9 +314,10 @@ function attachResults(tasks: readonly SyncTask[], request: SyncRequest): void {
   }
 }
 
-/** Marks an unrecorded live hook as running if this attempt created it, so that it runs once. */
+/** Marks an unrecorded live hook as running if this phase created it, so that it runs once. */
 function adoptUnrecordedHook(task: SyncTask, attempt: string): void {
-  if (!task.isHook || task.live === null || annotationOf(task.live, attemptAnnotation) !== attempt) return;
+  if (!task.isHook || task.live === null) return;
+  if (annotationOf(task.live, attemptAnnotation) !== attemptMark(attempt, objectOf(task), task.phase)) return;
   task.status = 'Synced';
   task.operationPhase = 'Running';
 }

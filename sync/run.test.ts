@@ -548,6 +548,39 @@ describe('hooks', () => {
     expect(world.log).toEqual(['delete Job/migrate', 'apply Job/migrate', 'apply ConfigMap/c']);
   });
 
+  it.each([
+    ['BeforeHookCreation', ['apply Job/check', 'apply ConfigMap/c', 'delete Job/check', 'apply Job/check']],
+    ['HookSucceeded', ['apply Job/check', 'apply ConfigMap/c', 'apply Job/check', 'delete Job/check']],
+  ])('of several phases run in each of them, with the policy %s', async (policy, log) => {
+    const world = new SyncWorld();
+    world.health.set('Job/check', { status: 'Healthy' });
+    const targets = [object('Job', 'check', hook('PreSync,PostSync', policy)), object('ConfigMap', 'c')];
+    const ends = async (): Promise<boolean> => (await world.step(targets)).phase === 'Succeeded';
+    for (let i = 0; i < 10; i += 1) if (await ends()) break;
+    expect(world.log.slice(0, 4)).toEqual(log);
+    expect(world.results.map(({ name, syncPhase, hookPhase }) => [name, syncPhase, hookPhase])).toEqual([
+      ['check', 'PreSync', 'Succeeded'],
+      ['c', 'Sync', 'Succeeded'],
+      ['check', 'PostSync', 'Succeeded'],
+    ]);
+  });
+
+  it('of several phases are awaited in the phase that created them, by a replica that finds no record', async () => {
+    const world = new SyncWorld();
+    world.health.set('Job/check', { status: 'Healthy' });
+    const targets = [object('Job', 'check', hook('PreSync,PostSync')), object('ConfigMap', 'c')];
+    const begun = (): boolean => world.log.filter((call) => call === 'apply Job/check').length === 2;
+    let recorded = world.results;
+    for (let i = 0; i < 10 && !begun(); i += 1) {
+      recorded = world.results;
+      await world.step(targets);
+    }
+    world.results = recorded;
+    world.health.set('Job/check', { status: 'Progressing' });
+    expect(await world.step(targets)).toMatchObject({ message: 'waiting for completion of hook batch/Job/check' });
+    expect(world.log.filter((call) => call === 'apply Job/check')).toHaveLength(2);
+  });
+
   it('run SyncFail when the sync fails, and the operation fails with the reason', async () => {
     const world = new SyncWorld();
     world.refuse.set('ConfigMap/bad', 'no');

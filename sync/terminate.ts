@@ -1,8 +1,8 @@
 import { defined, messageOf } from '#base';
-import { annotationOf, apiVersionOf, isCompleted, isHook } from '#model';
+import { apiVersionOf, isCompleted, isHook } from '#model';
 import type { KubeObject, OperationPhase, ResourceResult } from '#model';
 import { deletePolicies, hookPhase } from './hooks.ts';
-import { attemptAnnotation, keyOfResult, objectOf, resultKey } from './plan.ts';
+import { isOfAttempt, keyOfResult, objectOf, resultKey } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { deleteLive, removeHookFinalizer } from './release.ts';
 import type { TaskObservation } from './step.ts';
@@ -30,7 +30,7 @@ export function unplannedHooks(tasks: readonly SyncTask[], request: SyncRequest)
 
 /** Results can be written by hand, so they alone do not show whose hook it is. */
 export function isOwnHook(live: KubeObject, { attempt, liveHooks }: SyncRequest): boolean {
-  if (annotationOf(live, attemptAnnotation) === attempt) return isHook(live);
+  if (isOfAttempt(live, attempt)) return isHook(live);
   return liveHooks.some(({ metadata }) => metadata.uid === live.metadata.uid);
 }
 

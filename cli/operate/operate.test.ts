@@ -293,7 +293,7 @@ describe('driftless sync', () => {
     create('shop');
     const command = start('sync', 'shop', '--wait');
     await waits(command);
-    const message = 'failed to apply. Retrying attempt #1 at 3:04PM.';
+    const message = 'failed to apply. Retrying attempt #1 at 2026-01-01T15:04:05Z.';
     write('shop', { status: { operationState: { ...succeeded, phase: 'Running', message, retryCount: 1 } } });
     await waits(command, message);
     write('shop', { operation: undefined, status: { operationState: { ...succeeded, retryCount: 1 } } });

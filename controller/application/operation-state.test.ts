@@ -70,7 +70,7 @@ describe('startPass', () => {
       startedAt,
     };
     const waiting = endPass({ state: failed, wasTerminating: false, timedOut: false, now });
-    expect(waiting.message).toBe('boom. Retrying attempt #1 at 10:00AM.');
+    expect(waiting.message).toBe(`boom. Retrying attempt #1 at ${kubeTime(now + 5000)}.`);
     const app = application(waiting, failed.operation);
     expect(startPass(app, now, 0)).toEqual({ do: 'wait', ms: 5000, reason: 'retry 1 of the operation' });
     const retry = startPass(app, now + 5000, 0);

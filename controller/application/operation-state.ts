@@ -2,7 +2,7 @@ import { asCount, defined, omit, outsideText, parseSecondsOrDuration } from '#ba
 import { hasOperation, isCompleted } from '#model';
 import type { Application, Operation, OperationState, RetryStrategy } from '#model';
 import { malformedField } from './malformed-state.ts';
-import { believedSkewMs, kitchenTime, kubeTime, parseTime } from '../shared/kube-time.ts';
+import { believedSkewMs, kubeTime, parseTime } from '../shared/kube-time.ts';
 
 /**
  * The state machine of `status.operationState`. The object is the only memory of an operation
@@ -178,7 +178,7 @@ function retryLater(state: OperationState, now: number): OperationState {
     phase: 'Running',
     finishedAt: kubeTime(now),
     retryCount: retried + 1,
-    message: `${state.message ?? ''}. Retrying attempt #${retried + 1} at ${kitchenTime(retryAt)}.`,
+    message: `${state.message ?? ''}. Retrying attempt #${retried + 1} at ${kubeTime(retryAt)}.`,
   };
 }
 

@@ -113,7 +113,7 @@ function retryBlocker(state: OperationState): OperationBlocker {
   const finished = parseTime(state.finishedAt) ?? Number.NaN;
   const at = nextRetryAt(state.operation.retry, finished, retriesBefore(state));
   const [since, until] = [isoTimeOf(state.finishedAt), optionalTime(typeof at === 'number' ? at : undefined)];
-  // Argo CD's note about the next attempt has no date; `until` has.
+  // `until` has the time of the next attempt.
   const message = (state.message ?? '').replace(/\.? Retrying attempt #\d+ at [^.]{1,20}\.$/, '');
   return { type: 'retry', message, ...defined({ since, until }) };
 }

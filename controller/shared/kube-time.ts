@@ -12,11 +12,3 @@ export function parseTime(text: string | null | undefined): number | undefined {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 }
-
-/** `3:04PM`, like Go's time.Kitchen, in UTC. */
-export function kitchenTime(ms: number): string {
-  const date = new Date(ms);
-  const hours = date.getUTCHours();
-  const minutes = String(date.getUTCMinutes()).padStart(2, '0');
-  return `${hours % 12 === 0 ? 12 : hours % 12}:${minutes}${hours < 12 ? 'AM' : 'PM'}`;
-}

@@ -22,7 +22,7 @@ export function applicationOf({ plan, name, namespace, repository }: PlayedApp):
   const syncPolicy = {
     ...(automated === undefined ? {} : { automated }),
     ...(syncOptions.length === 0 ? {} : { syncOptions }),
-    ...(retries === undefined ? {} : { retry: { limit: retries, backoff: { duration: '1s', factor: 1 } } }),
+    retry: { limit: retries, backoff: { duration: '1s', factor: 1 } },
   };
   return {
     apiVersion: 'argoproj.io/v1alpha1',
@@ -32,7 +32,7 @@ export function applicationOf({ plan, name, namespace, repository }: PlayedApp):
       project: plan.project,
       source: { repoURL: repository, path: plan.name, targetRevision: 'main' },
       destination: { server: inCluster, namespace },
-      ...(Object.keys(syncPolicy).length === 0 ? {} : { syncPolicy }),
+      syncPolicy,
       ...(ignoreDifferences === undefined ? {} : { ignoreDifferences }),
     },
   } as JsonObject;

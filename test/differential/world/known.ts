@@ -1,16 +1,65 @@
+import type { Json } from '#base';
 import type { WorldDifference } from './reading.ts';
-import type { DifferentialPlan } from './plan.ts';
 
 /** A deliberate difference. */
 export interface KnownDifference {
   /** The row of docs/compatibility.md, by its subject. */
   readonly row: string;
-  readonly explains: (difference: WorldDifference, plan: DifferentialPlan) => boolean;
+  readonly explains: (difference: WorldDifference, ofItsApplication: readonly WorldDifference[]) => boolean;
 }
 
-export const knownDifferences: readonly KnownDifference[] = [];
+export const knownDifferences: readonly KnownDifference[] = [
+  { row: 'hooks', explains: ({ path }) => path.endsWith('/driftless.io/operation') },
+  {
+    row: 'the annotation last-applied of a Secret',
+    explains: ({ area, path }) =>
+      area === 'objects' && /^\/Secret .*\/kubectl\.kubernetes\.io\/last-applied-configuration\/(?:stringD|d)ata/.test(path),
+  },
+  {
+    row: 'the message of an applied resource',
+    explains: ({ area, path, theirs, ours }) => {
+      if (area !== 'operation' || !path.endsWith('/message')) return false;
+      const text = resultText(theirs, path);
+      if (typeof text !== 'string') return false;
+      return text === ours || text.replace(/ configured$/, ' unchanged') === ours;
+    },
+  },
+  {
+    row: 'the check before a sync',
+    explains: ({ area, theirs, ours }) =>
+      area === 'operation' && [theirs, ours].every((text) => typeof text === 'string' && text.includes('(dry run)')),
+  },
+  {
+    // Argo CD compares with a cache that lags behind its own sync, and syncs an object once more.
+    row: 'the end of a sync',
+    explains: ({ area }, others) =>
+      (area === 'operation' || area === 'events') &&
+      others.every((each) => each.area === 'operation' || each.area === 'events') &&
+      others.some(({ path, ours }) => path === '/operation/sync/resources' && ours === undefined),
+  },
+];
 
-/** The row that explains a difference. */
-export function rowOf(difference: WorldDifference, plan: DifferentialPlan): string | undefined {
-  return knownDifferences.find(({ explains }) => explains(difference, plan))?.row;
+const missingAnnotation = / ?Warning: resource \S+ is missing the .* patched automatically\./g;
+
+const temporaryFile = /error when (?:patching|replacing|creating|applying) "\/dev\/shm\/\d+": /g;
+
+/** Argo CD's message of an applied resource without kubectl's remarks about how it was applied. */
+function resultText(text: Json | undefined, path: string): Json | undefined {
+  if (typeof text !== 'string') return text;
+  const plain = text.replaceAll(missingAnnotation, '').replaceAll(temporaryFile, '').replace(/\.$/, '');
+  const isRole = /\/(?:Cluster)?Role(?:Binding)? /.test(path);
+  if (!isRole || !plain.includes(' reconciled')) return plain;
+  const [own = ''] = plain.split(' ');
+  const applied = plain.slice(plain.lastIndexOf(own));
+  return text.includes('reconciliation required create') ? `${own} created` : applied;
+}
+
+/** All differences, each with the row that explains it. */
+export function withRows(
+  differences: readonly WorldDifference[],
+): readonly (WorldDifference & { readonly row: string | undefined })[] {
+  return differences.map((difference) => {
+    const others = differences.filter(({ app }) => app === difference.app);
+    return { ...difference, row: knownDifferences.find(({ explains }) => explains(difference, others))?.row };
+  });
 }

@@ -16,7 +16,7 @@ export interface AppPlan {
   readonly automated?: { readonly prune: boolean; readonly selfHeal: boolean; readonly allowEmpty?: boolean };
   readonly syncOptions: readonly string[];
   readonly ignoreDifferences?: readonly JsonObject[];
-  readonly retries?: number;
+  readonly retries: number;
   readonly finalizer: boolean;
   readonly items: readonly ItemPlan[];
 }
@@ -103,7 +103,7 @@ function someApp(draw: Draw, index: number): AppPlan {
   }));
   const hasOwnNamespace = draw.chance(0.2);
   const ignoreDifferences = draw.maybe(0.3, () => draw.some([1, 2], () => draw.pick(ignoreChoices)));
-  const retries = draw.maybe(0.2, () => 1);
+  const retries = draw.chance(0.2) ? 1 : 0;
   return {
     name: `a${index}`,
     source: draw.pick(['folder', 'folder', 'kustomize', 'helm', 'jsonnet'] as const),
@@ -115,7 +115,7 @@ function someApp(draw: Draw, index: number): AppPlan {
       ...optionChoices.filter(() => draw.chance(0.12)),
     ],
     ...(ignoreDifferences === undefined ? {} : { ignoreDifferences }),
-    ...(retries === undefined ? {} : { retries }),
+    retries,
     finalizer: draw.chance(0.5),
     items: draw.some([2, 5], () => someItem(draw)),
   };

@@ -13,7 +13,7 @@ import {
 import type { PlayedApp } from './acts.ts';
 import { filesOf } from './content.ts';
 import type { ItemState } from './content.ts';
-import { rowOf } from './known.ts';
+import { withRows } from './known.ts';
 import type { WorldPair } from './pair.ts';
 import type { Act, DifferentialPlan } from './plan.ts';
 import { settingsData } from './plan.ts';
@@ -30,6 +30,8 @@ export interface Finding {
   readonly act: number;
   readonly app: number;
   readonly differences: readonly WorldDifference[];
+  /** The Application as Argo CD's side has it, and ours. */
+  readonly objects: readonly (ApplicationObject | undefined)[];
 }
 
 export interface PlayOutcome {
@@ -112,6 +114,10 @@ class Play {
     if (act.do === 'settings') {
       if (!this.#settings.delete(act.name)) this.#settings.add(act.name);
       await this.#pair.each((side) => side.setSettings(settingsData([...this.#settings])));
+      // Argo CD compares with them only when something else causes a comparison.
+      await this.#pair.each(async (side) => {
+        for (const each of this.#apps) if (side.applications.states.has(each.name)) await refresh(side, each, false);
+      });
       return true;
     }
     const app = this.#apps[act.app] as PlayedApp;
@@ -153,7 +159,7 @@ class Play {
     const names = this.#apps.filter((_app, i) => !this.#differing.has(i)).map(({ name }) => name);
     for (;;) {
       const [theirs, ours] = await this.#pair.each((side) => readWorld(side, names));
-      const all = compareReadings(theirs, ours).map((each) => ({ ...each, row: rowOf(each, this.#plan) }));
+      const all = withRows(compareReadings(theirs, ours));
       const unknown = all.filter(({ row }) => row === undefined);
       if (unknown.length > 0 && systemClock.monotonic() < end) {
         await systemClock.sleep(rereadMs);
@@ -170,7 +176,8 @@ class Play {
       const own = differences.filter(({ app }) => app === name);
       if (own.length === 0) continue;
       this.#differing.add(index);
-      this.#findings.push({ act, app: index, differences: own });
+      const objects = this.#pair.sides.map(({ applications }) => applications.states.get(name));
+      this.#findings.push({ act, app: index, differences: own, objects });
     }
   }
 }

@@ -55,13 +55,27 @@ function readingOf(
   const found = objects.map((object) => [`${object.kind} ${object.metadata.name ?? ''}`, objectOf(object)] as const);
   return {
     objects: Object.fromEntries(found) as JsonObject,
-    application: normalOf(omit(rest as JsonObject, 'apiVersion', 'kind')),
-    status: normalOf(others),
-    operation: operationOf(normalOf(operationState as Json)),
+    application: withoutEmpty(normalOf(omit(rest as JsonObject, 'apiVersion', 'kind'))),
+    status: withoutEmpty(normalOf(others)),
+    operation: withoutEmpty(operationOf(normalOf(operationState as Json))),
     conditions: sorted(normalOf(conditions as Json)),
     resources: byKey(normalOf(resources as Json)),
     events: eventsOf(events),
   };
+}
+
+function isEmpty(value: Json): boolean {
+  return value === '' || value === false || value === 0 || (isObject(value) && Object.keys(value).length === 0);
+}
+
+/** Go reads members that are absent and empty ones alike, and which of them are written varies. */
+function withoutEmpty(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value as JsonObject)
+    .map(([name, member]) => [name, withoutEmpty(member as Json)] as const)
+    .filter(([, member]) => !isEmpty(member));
+  return Object.fromEntries(members) as JsonObject;
 }
 
 /** An object without its status, which the double writes in its own time. */
