@@ -54,7 +54,11 @@ export class ControllerProcess {
   }
 
   /** Starts a controller and waits until it is ready. */
-  static async start(side: Side, hub: ControllerHub, { qps, env = {} }: ControllerSettings): Promise<ControllerProcess> {
+  static async start(
+    side: Side,
+    hub: ControllerHub,
+    { qps, env = {} }: ControllerSettings,
+  ): Promise<ControllerProcess> {
     const at = (name: string): string => join(hub.folder, name);
     for (const name of ['home', 'tmp', 'ssh', 'tls', 'repo-server']) mkdirSync(at(name));
     const data = { sshData: at('ssh'), tlsData: at('tls') };

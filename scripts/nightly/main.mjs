@@ -81,6 +81,12 @@ function allUnits() {
       cores: 2,
       args: [script('differential.mjs'), 'functions', '--minutes', '15'],
     },
+    {
+      name: 'differential, controllers',
+      isSeeded: true,
+      cores: 2,
+      args: [script('differential.mjs'), 'world', '--minutes', '20'],
+    },
     { name: 'defects', isSeeded: false, cores: 2, args: [script('world-gate.mjs')] },
     { name: 'guided fuzzing', isSeeded: true, cores: 2, args: [script('fuzz', 'main.mjs'), '--seconds', fuzzSeconds] },
   ];
@@ -105,7 +111,7 @@ async function work(left) {
 function runUnit({ name, args }) {
   const { round } = state;
   const seed = String(seedOf(commit, round));
-  const takesSeed = ['differential', 'guided fuzzing'].includes(name);
+  const takesSeed = ['differential', 'differential, controllers', 'guided fuzzing'].includes(name);
   const line = takesSeed ? [...args, '--seed', seed] : args;
   const settings = { DRIFTLESS_LONG_FACTOR: '20', DRIFTLESS_FUZZ_SECONDS: fuzzSeconds, DRIFTLESS_SEED: seed };
   const words = Object.entries(settings).map(([key, value]) => `${key}=${value}`);

@@ -35,7 +35,7 @@ export function applicationOf({ plan, name, namespace, repository }: PlayedApp):
       syncPolicy,
       ...(ignoreDifferences === undefined ? {} : { ignoreDifferences }),
     },
-  } as JsonObject;
+  };
 }
 
 export function itemName({ name }: PlayedApp, item: number): string {
@@ -54,7 +54,11 @@ export async function refresh({ api }: WorldSide, app: PlayedApp, isHard: boolea
 
 /** Whether an operation may be requested, as Argo CD's API server decides. */
 export function isOperable(state: ApplicationObject | undefined): state is ApplicationObject {
-  return state !== undefined && (state.operation ?? undefined) === undefined && state.metadata.deletionTimestamp === undefined;
+  return (
+    state !== undefined &&
+    (state.operation ?? undefined) === undefined &&
+    state.metadata.deletionTimestamp === undefined
+  );
 }
 
 /** Requests a sync with the members that Argo CD's API server writes. */
@@ -93,7 +97,12 @@ export async function rollback(
   const entry = applications.states.get(app.name)?.status?.history?.at(-1 - back);
   if (entry?.revision === undefined) return;
   const { revision, source } = entry;
-  await operate({ api }, app, { revision, prune, syncStrategy: { apply: {} }, ...(source === undefined ? {} : { source }) });
+  await operate({ api }, app, {
+    revision,
+    prune,
+    syncStrategy: { apply: {} },
+    ...(source === undefined ? {} : { source }),
+  });
 }
 
 /** Terminates a running operation as Argo CD's API server does. */

@@ -1,5 +1,5 @@
 import { stringifyJson } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { JsonObject } from '#base';
 
 /** A kind of object in the repository. */
 export type ItemKind = (typeof itemKinds)[number];
@@ -125,7 +125,9 @@ function job(name: string, state: ItemState): JsonObject {
   const { metadata, spec } = pods(name, state === 'failing' ? 'failing' : 'blue') as Record<string, JsonObject>;
   const template = { ...(metadata === undefined ? {} : { metadata }), spec: { ...spec, restartPolicy: 'Never' } };
   const suspend = state === 'endless' ? { suspend: true } : {};
-  return { backoffLimit: state === 'refused' ? -1 : 0, ...suspend, template };
+  // The pods of a Job may not change.
+  const parallel = state === 'red' ? { parallelism: 2 } : {};
+  return { backoffLimit: state === 'refused' ? -1 : 0, ...parallel, ...suspend, template };
 }
 
 const bodies: Readonly<Record<ItemKind, (name: string, state: ItemState) => JsonObject>> = {
@@ -144,7 +146,9 @@ const bodies: Readonly<Record<ItemKind, (name: string, state: ItemState) => Json
   }),
   ServiceAccount: (_name, state) => (isRed(state) ? { automountServiceAccountToken: false } : {}),
   Role: (_name, state) => ({
-    rules: [{ apiGroups: [''], resources: ['pods'], verbs: state === 'refused' ? [] : isRed(state) ? ['get'] : ['list'] }],
+    rules: [
+      { apiGroups: [''], resources: ['pods'], verbs: state === 'refused' ? [] : isRed(state) ? ['get'] : ['list'] },
+    ],
   }),
   StatefulSet: (name, state) => ({ spec: { serviceName: name, ...workload(name, state) } }),
   PersistentVolumeClaim: (_name, state) => ({
@@ -178,7 +182,10 @@ const bodies: Readonly<Record<ItemKind, (name: string, state: ItemState) => Json
     },
   }),
   PodDisruptionBudget: (name, state) => ({
-    spec: { maxUnavailable: state === 'refused' ? -1 : isRed(state) ? '50%' : 1, selector: { matchLabels: { app: name } } },
+    spec: {
+      maxUnavailable: state === 'refused' ? -1 : isRed(state) ? '50%' : 1,
+      selector: { matchLabels: { app: name } },
+    },
   }),
   Widget: (_name, state) => ({
     spec: {
@@ -209,7 +216,7 @@ const files: Readonly<Record<SourceType, (manifests: readonly JsonObject[]) => R
     'values.yaml': 'team: blue\n',
     'templates/all.yaml': documents(manifests.map(withTemplate)),
   }),
-  jsonnet: (manifests) => ({ 'all.jsonnet': stringifyJson(manifests as unknown as Json) }),
+  jsonnet: (manifests) => ({ 'all.jsonnet': stringifyJson(manifests) }),
 };
 
 /** The files of an Application's folder. An empty folder has a file that is no manifest. */
@@ -223,5 +230,8 @@ function documents(manifests: readonly JsonObject[]): string {
 
 function withTemplate(manifest: JsonObject): JsonObject {
   const metadata = manifest['metadata'] as JsonObject;
-  return { ...manifest, metadata: { ...metadata, labels: { team: '{{ .Values.team }}', release: '{{ .Release.Name }}' } } };
+  return {
+    ...manifest,
+    metadata: { ...metadata, labels: { team: '{{ .Values.team }}', release: '{{ .Release.Name }}' } },
+  };
 }

@@ -5,7 +5,8 @@ import type { WorldDifference } from './reading.ts';
 export interface KnownDifference {
   /** The row of docs/compatibility.md, by its subject. */
   readonly row: string;
-  readonly explains: (difference: WorldDifference, ofItsApplication: readonly WorldDifference[]) => boolean;
+  /** `others`: all of its Application that no row explains alone; at first none. */
+  readonly explains: (difference: WorldDifference, others: readonly WorldDifference[]) => boolean;
 }
 
 export const knownDifferences: readonly KnownDifference[] = [
@@ -13,7 +14,8 @@ export const knownDifferences: readonly KnownDifference[] = [
   {
     row: 'the annotation last-applied of a Secret',
     explains: ({ area, path }) =>
-      area === 'objects' && /^\/Secret .*\/kubectl\.kubernetes\.io\/last-applied-configuration\/(?:stringD|d)ata/.test(path),
+      area === 'objects' &&
+      /^\/Secret .*\/kubectl\.kubernetes\.io\/last-applied-configuration\/(?:stringD|d)ata/.test(path),
   },
   {
     row: 'the message of an applied resource',
@@ -28,6 +30,14 @@ export const knownDifferences: readonly KnownDifference[] = [
     row: 'the check before a sync',
     explains: ({ area, theirs, ours }) =>
       area === 'operation' && [theirs, ours].every((text) => typeof text === 'string' && text.includes('(dry run)')),
+  },
+  {
+    row: 'the health message of an Application (`Caused by …`)',
+    explains: ({ area, path }, others) =>
+      area === 'status' &&
+      path === '/health/message' &&
+      others.length > 0 &&
+      !others.some((each) => each.path === '/health/status'),
   },
   {
     // Argo CD compares with a cache that lags behind its own sync, and syncs an object once more.
@@ -58,8 +68,11 @@ function resultText(text: Json | undefined, path: string): Json | undefined {
 export function withRows(
   differences: readonly WorldDifference[],
 ): readonly (WorldDifference & { readonly row: string | undefined })[] {
+  const rowIn = (difference: WorldDifference, others: readonly WorldDifference[]): string | undefined =>
+    knownDifferences.find(({ explains }) => explains(difference, others))?.row;
+  const unexplained = differences.filter((difference) => rowIn(difference, []) === undefined);
   return differences.map((difference) => {
-    const others = differences.filter(({ app }) => app === difference.app);
-    return { ...difference, row: knownDifferences.find(({ explains }) => explains(difference, others))?.row };
+    const others = unexplained.filter(({ app }) => app === difference.app);
+    return { ...difference, row: rowIn(difference, []) ?? rowIn(difference, others) };
   });
 }

@@ -28,7 +28,17 @@ const { values } = parseArgs({
     shrink: { type: 'string', default: '12' },
   },
 });
-const needed = ['kube-apiserver', 'etcd', 'kubectl', 'openssl', 'redis-server', 'argocd', 'helm', 'kustomize', 'jsonnet'] as const;
+const needed = [
+  'kube-apiserver',
+  'etcd',
+  'kubectl',
+  'openssl',
+  'redis-server',
+  'argocd',
+  'helm',
+  'kustomize',
+  'jsonnet',
+] as const;
 /** Plays of one pair of servers, which grow slower with what was there before. */
 const maxPlays = 40;
 
@@ -67,7 +77,9 @@ async function playSeed(plan: DifferentialPlan): Promise<void> {
   const result = { seed: plan.seed, apps: Number(values.apps), acts, seconds, findings, known: [...known] };
   results.push(result);
   appendFileSync(resultsFile, `${JSON.stringify({ version: values.version, ...result })}\n`);
-  progress(`seed ${plan.seed}: ${plan.apps.length} Applications, ${acts} acts, ${findings.length} findings, ${seconds} s`);
+  progress(
+    `seed ${plan.seed}: ${plan.apps.length} Applications, ${acts} acts, ${findings.length} findings, ${seconds} s`,
+  );
   for (const finding of findings) {
     stdout.write(findingText(plan, finding));
     if (systemClock.monotonic() > end || Number(values.shrink) === 0) continue;

@@ -38,9 +38,9 @@ const accidents: readonly (readonly [RegExp, string])[] = [
 /** A value without what differs between two runs of one controller. Arrays keep their order. */
 export function normalOf(value: Json): Json {
   if (typeof value === 'string') return normalText(value);
-  if (Array.isArray(value)) return value.map(normalOf);
+  if (isList(value)) return value.map(normalOf);
   if (!isObject(value)) return value;
-  const members = Object.entries(value as JsonObject)
+  const members = Object.entries(value)
     .filter(([name, member]) => member !== undefined && !noise.has(name))
     .map(([name, member]) => [name, name === lastApplied ? parsed(member) : normalOf(member as Json)]);
   return Object.fromEntries(members) as JsonObject;
@@ -50,7 +50,7 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 function parsed(text: Json | undefined): Json {
   try {
-    return normalOf(JSON.parse(String(text)) as Json);
+    return normalOf(JSON.parse(typeof text === 'string' ? text : '') as Json);
   } catch {
     return text ?? null;
   }
@@ -58,6 +58,10 @@ function parsed(text: Json | undefined): Json {
 
 export function normalText(text: string): string {
   return accidents.reduce((found, [pattern, name]) => found.replaceAll(pattern, name), text);
+}
+
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
 }
 
 /** A difference of two values, at its path. */
@@ -71,11 +75,9 @@ export interface PathDifference {
 export function differencesOf(theirs: Json | undefined, ours: Json | undefined, path = ''): readonly PathDifference[] {
   if (isObject(theirs) && isObject(ours)) {
     const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])].sort();
-    return names.flatMap((name) =>
-      differencesOf((theirs as JsonObject)[name] as Json, (ours as JsonObject)[name] as Json, `${path}/${name}`),
-    );
+    return names.flatMap((name) => differencesOf(theirs[name] as Json, ours[name] as Json, `${path}/${name}`));
   }
-  if (Array.isArray(theirs) && Array.isArray(ours) && theirs.length === ours.length)
+  if (isList(theirs) && isList(ours) && theirs.length === ours.length)
     return theirs.flatMap((item, i) => differencesOf(item, ours[i], `${path}/${i}`));
   if (JSON.stringify(theirs) === JSON.stringify(ours)) return [];
   return [{ path, theirs, ours }];

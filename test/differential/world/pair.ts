@@ -12,7 +12,7 @@ import { applicationsPath, projectsPath, WorldSide } from './side.ts';
 /** An act without visible effect for so long has none, with nothing left to do. */
 const quietMs = 1500;
 /** The same while an operation runs or a deletion waits, perhaps for ever. */
-const waitingMs = 6000;
+const waitingMs = 8000;
 const settleLimitMs = 90_000;
 const pollMs = 150;
 

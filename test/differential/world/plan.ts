@@ -81,7 +81,11 @@ const itemOptions = [
 const ignoreChoices: readonly JsonObject[] = [
   { group: 'apps', kind: 'Deployment', jsonPointers: ['/spec/replicas'] },
   { group: '', kind: 'ConfigMap', jsonPointers: ['/data/color'] },
-  { group: 'apps', kind: '*', jqPathExpressions: ['.spec.template.spec.containers[] | select(.name == "main") | .image'] },
+  {
+    group: 'apps',
+    kind: '*',
+    jqPathExpressions: ['.spec.template.spec.containers[] | select(.name == "main") | .image'],
+  },
   { group: '*', kind: '*', managedFieldsManagers: ['editor'] },
   { group: 'example.com', kind: 'Widget', jsonPointers: ['/spec/parts'] },
 ];
@@ -142,7 +146,7 @@ function someHook(draw: Draw): ItemPlan {
 
 function someAct(draw: Draw, apps: readonly AppPlan[]): Act {
   const app = draw.below(apps.length);
-  const { items } = apps[app] as AppPlan;
+  const { items } = apps[app]!;
   const item = draw.below(items.length);
   switch (draw.below(20)) {
     case 0:
@@ -157,7 +161,12 @@ function someAct(draw: Draw, apps: readonly AppPlan[]): Act {
     case 6:
     case 7:
     case 8:
-      return { do: 'edit', app, item, how: draw.pick(['set', 'set', 'label', 'extra', 'delete', 'keep', 'last-applied']) };
+      return {
+        do: 'edit',
+        app,
+        item,
+        how: draw.pick(['set', 'set', 'label', 'extra', 'delete', 'keep', 'last-applied']),
+      };
     case 9:
       return { do: 'refresh', app, hard: draw.chance(0.5) };
     case 10:
@@ -214,5 +223,9 @@ function someSpecPatch(draw: Draw): JsonObject {
 
 /** Data of argocd-cm with these settings. */
 export function settingsData(names: readonly SettingsName[]): Record<string, string> {
-  return Object.assign({}, ...names.map((name) => settingsOf(name))) as Record<string, string>;
+  // Without data argocd-cm counts as emptied by mistake, and ours keeps what was in force.
+  return Object.assign({ url: 'https://argocd.example.com' }, ...names.map((name) => settingsOf(name))) as Record<
+    string,
+    string
+  >;
 }

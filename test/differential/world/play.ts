@@ -42,8 +42,9 @@ export interface PlayOutcome {
   readonly acts: number;
 }
 
-/** How long unequal sides get to become equal. */
-const convergeMs = 15_000;
+/** Unequal sides that have not changed for so long stay unequal. */
+const convergeMs = 12_000;
+const convergeLimitMs = 120_000;
 const rereadMs = 500;
 
 /** One play of a plan on both sides. */
@@ -83,7 +84,9 @@ class Play {
       await side.setSettings(settingsData([...this.#settings]));
       await side.api.create('/api/v1/namespaces', { metadata: { name: shared } });
     });
-    this.#repository.commit(Object.assign({}, ...this.#apps.map((_app, i) => this.#filesOf(i))) as Record<string, string>);
+    this.#repository.commit(
+      Object.assign({}, ...this.#apps.map((_app, i) => this.#filesOf(i))) as Record<string, string>,
+    );
     await this.#pair.each(async ({ api }) => {
       for (const app of this.#apps) await api.create(applicationsPath, applicationOf(app));
     });
@@ -100,10 +103,10 @@ class Play {
   }
 
   #filesOf(app: number): Record<string, string> {
-    const { plan } = this.#apps[app] as PlayedApp;
+    const { plan } = this.#apps[app]!;
     const items = plan.items.flatMap((item, i) => {
       const state = this.#states[app]?.[i];
-      return state === undefined ? [] : [{ ...item, name: itemName(this.#apps[app] as PlayedApp, i), state }];
+      return state === undefined ? [] : [{ ...item, name: itemName(this.#apps[app]!, i), state }];
     });
     const files = filesOf(plan.source, items);
     return Object.fromEntries(Object.entries(files).map(([path, content]) => [`${plan.name}/${path}`, content]));
@@ -120,11 +123,11 @@ class Play {
       });
       return true;
     }
-    const app = this.#apps[act.app] as PlayedApp;
+    const app = this.#apps[act.app]!;
     const states = this.#pair.sides.map(({ applications }) => applications.states.get(app.name));
     if (states.some((state) => state === undefined)) return false;
     if (act.do === 'push') {
-      const own = this.#states[act.app] as (ItemState | undefined)[];
+      const own = this.#states[act.app]!;
       own[act.item] = act.to === 'absent' ? undefined : act.to;
       this.#repository.commit(this.#filesOf(act.app));
     }
@@ -154,14 +157,16 @@ class Play {
 
   /** Waits until both sides are quiet, then until they are equal or the time is over. */
   async #compare(act: number): Promise<void> {
-    const end = systemClock.monotonic() + convergeMs;
     await this.#pair.settle();
+    const begin = systemClock.monotonic();
     const names = this.#apps.filter((_app, i) => !this.#differing.has(i)).map(({ name }) => name);
     for (;;) {
       const [theirs, ours] = await this.#pair.each((side) => readWorld(side, names));
       const all = withRows(compareReadings(theirs, ours));
       const unknown = all.filter(({ row }) => row === undefined);
-      if (unknown.length > 0 && systemClock.monotonic() < end) {
+      const passed = systemClock.monotonic() - begin;
+      const quiet = Math.min(passed, ...this.#pair.sides.map((side) => side.quietMs()));
+      if (unknown.length > 0 && quiet < convergeMs && passed < convergeLimitMs) {
         await systemClock.sleep(rereadMs);
         continue;
       }
@@ -186,7 +191,7 @@ function canAct(act: Act, states: readonly ApplicationObject[]): boolean {
   if (act.do === 'sync') return states.every(isOperable);
   if (act.do === 'terminate') return states.every(({ status }) => status?.operationState?.phase === 'Running');
   if (act.do !== 'rollback') return true;
-  const isManual = states.every(({ spec }) => (spec.syncPolicy as { automated?: object } | undefined)?.automated === undefined);
+  const isManual = states.every(({ spec }) => (spec.syncPolicy?.automated ?? undefined) === undefined);
   return isManual && states.every(isOperable);
 }
 

@@ -2,7 +2,7 @@ import { isObject, omit } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { itemPaths } from './content.ts';
-import { differencesOf, normalOf } from './normal.ts';
+import { differencesOf, isList, normalOf } from './normal.ts';
 import type { PathDifference } from './normal.ts';
 import type { WorldSide } from './side.ts';
 import { argoNamespace } from './side.ts';
@@ -33,7 +33,7 @@ export async function readWorld(
 ): Promise<ReadonlyMap<string, AppReading>> {
   const lists = Object.entries(itemPaths).map(async ([kind, [group, resource]]) => {
     const items = await api.list<KubeObject>(`/${group}/${resource}`);
-    return items.map((object) => ({ ...object, kind }) as KubeObject);
+    return items.map((object) => ({ ...object, kind }));
   });
   const objects = (await Promise.all(lists)).flat();
   const events = await api.list<EventObject>(`/api/v1/namespaces/${argoNamespace}/events`);
@@ -54,12 +54,12 @@ function readingOf(
   const { operationState = null, conditions = [], resources = [], ...others } = status as JsonObject;
   const found = objects.map((object) => [`${object.kind} ${object.metadata.name ?? ''}`, objectOf(object)] as const);
   return {
-    objects: Object.fromEntries(found) as JsonObject,
-    application: withoutEmpty(normalOf(omit(rest as JsonObject, 'apiVersion', 'kind'))),
+    objects: Object.fromEntries(found),
+    application: withoutEmpty(normalOf(omit(rest, 'apiVersion', 'kind'))),
     status: withoutEmpty(normalOf(others)),
-    operation: withoutEmpty(operationOf(normalOf(operationState as Json))),
-    conditions: sorted(normalOf(conditions as Json)),
-    resources: byKey(normalOf(resources as Json)),
+    operation: withoutEmpty(operationOf(normalOf(operationState))),
+    conditions: sorted(normalOf(conditions)),
+    resources: byKey(normalOf(resources)),
     events: eventsOf(events),
   };
 }
@@ -70,12 +70,12 @@ function isEmpty(value: Json): boolean {
 
 /** Go reads members that are absent and empty ones alike, and which of them are written varies. */
 function withoutEmpty(value: Json): Json {
-  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (isList(value)) return value.map(withoutEmpty);
   if (!isObject(value)) return value;
-  const members = Object.entries(value as JsonObject)
+  const members = Object.entries(value)
     .map(([name, member]) => [name, withoutEmpty(member as Json)] as const)
     .filter(([, member]) => !isEmpty(member));
-  return Object.fromEntries(members) as JsonObject;
+  return Object.fromEntries(members);
 }
 
 /** An object without its status, which the double writes in its own time. */
@@ -85,24 +85,24 @@ function objectOf(object: KubeObject): Json {
 
 function operationOf(state: Json): Json {
   if (!isObject(state)) return state;
-  const { syncResult, ...rest } = state as JsonObject;
+  const { syncResult, ...rest } = state;
   if (!isObject(syncResult)) return state;
-  const { resources = [], ...result } = syncResult as JsonObject;
-  return { ...rest, syncResult: { ...result, resources: byKey(resources as Json) } };
+  const { resources = [], ...result } = syncResult;
+  return { ...rest, syncResult: { ...result, resources: byKey(resources) } };
 }
 
 /** Rows of resources by kind, name and hook. */
 function byKey(rows: Json): Json {
-  if (!Array.isArray(rows)) return rows;
+  if (!isList(rows)) return rows;
   const keyed = rows.map((row) => {
     const { kind, name, hookType, syncPhase } = row as Record<string, string | undefined>;
     return [[kind, name, hookType, syncPhase].filter(Boolean).join(' '), row] as const;
   });
-  return Object.fromEntries([...keyed].sort(([a], [b]) => (a < b ? -1 : 1))) as JsonObject;
+  return Object.fromEntries([...keyed].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function sorted(list: Json): Json {
-  return Array.isArray(list) ? [...list].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;
+  return isList(list) ? [...list].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : list;
 }
 
 /**

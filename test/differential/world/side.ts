@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { deepEqual, newAbortController, Shutdown, systemClock } from '#base';
-import type { Json, JsonObject } from '#base';
+import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import type { ApiClient } from '#support';
 import { ControllerProcess } from '../../../bench/beside/controllers.ts';
@@ -19,11 +19,13 @@ const settingsPath = `/api/v1/namespaces/${argoNamespace}/configmaps/argocd-cm`;
 
 /** The members of an Application that the script reads. */
 export interface ApplicationObject extends KubeObject {
-  readonly spec: { readonly syncPolicy?: { readonly syncOptions?: readonly string[] } };
+  readonly spec: {
+    readonly syncPolicy?: { readonly automated?: JsonObject | null; readonly syncOptions?: readonly string[] };
+  };
   readonly operation?: JsonObject | null;
   readonly status?: {
     readonly reconciledAt?: string;
-    readonly sync?: { readonly revision?: string };
+    readonly sync?: { readonly status?: string; readonly revision?: string };
     readonly operationState?: { readonly phase?: string };
     readonly history?: readonly { readonly id: number; readonly revision?: string; readonly source?: JsonObject }[];
   };
@@ -118,14 +120,18 @@ export class WorldSide {
   /** Replaces the data of argocd-cm. */
   async setSettings(data: Readonly<Record<string, string>>): Promise<void> {
     const current = await this.api.get<{ data?: JsonObject }>(settingsPath);
-    if (deepEqual((current?.data ?? {}) as Json, data)) return;
+    if (deepEqual(current?.data ?? {}, data)) return;
     await this.api.replace(settingsPath, { ...current, data });
   }
 }
 
-function isBusy({ operation, status, metadata }: ApplicationObject): boolean {
+function isBusy({ spec, operation, status, metadata }: ApplicationObject): boolean {
   const { phase } = status?.operationState ?? {};
   const isRefreshing = metadata.annotations?.['argocd.argoproj.io/refresh'] !== undefined;
   const isRunning = (operation ?? undefined) !== undefined || phase === 'Running' || phase === 'Terminating';
-  return isRefreshing || isRunning || status?.reconciledAt === undefined || metadata.deletionTimestamp !== undefined;
+  // An automated sync may begin, unless it failed at this revision.
+  const isDue = (spec.syncPolicy?.automated ?? undefined) !== undefined && status?.sync?.status === 'OutOfSync';
+  return (
+    isRefreshing || isRunning || isDue || status?.reconciledAt === undefined || metadata.deletionTimestamp !== undefined
+  );
 }
