@@ -244,7 +244,7 @@ export async function prepare(server: Server): Promise<string> {
   await server.kubectl(['create', 'serviceaccount', account, '--namespace', argoNamespace]);
   const subject = `--serviceaccount=${argoNamespace}:${account}`;
   await server.kubectl(['create', 'clusterrolebinding', account, '--clusterrole=cluster-admin', subject]);
-  await server.kubectl(['apply', '-f', '-'], { input: JSON.stringify(controllerSet()) });
+  await server.kubectl(['apply', '--validate=false', '-f', '-'], { input: JSON.stringify(controllerSet()) });
   const token = await server.token(argoNamespace, account, tokenLifetimeSeconds);
   return server.kubeconfigFor({ server: server.url, ca: server.ca, token }, argoNamespace);
 }

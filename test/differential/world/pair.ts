@@ -41,15 +41,21 @@ export class WorldPair {
     const root = join(folder.path, 'repositories');
     mkdirSync(root);
     const git = await startGitServer(root);
-    const started = await Promise.allSettled([WorldSide.start('argo_cd'), WorldSide.start('ours')]);
-    const [argo, ours] = started.map((result) => (result.status === 'fulfilled' ? result.value : undefined));
-    if (argo === undefined || ours === undefined) {
-      await Promise.all([argo?.close(), ours?.close(), git.close()]);
-      throw started.find((result) => result.status === 'rejected')?.reason as Error;
+    const ends: (() => Promise<void>)[] = [() => git.close()];
+    try {
+      // One after the other: on a busy machine the start of an API server takes a minute.
+      const argo = await WorldSide.start('argo_cd');
+      ends.push(() => argo.close());
+      const ours = await WorldSide.start('ours');
+      ends.push(() => ours.close());
+      const pair = new WorldPair({ argo, ours, git, folder });
+      await pair.each(({ api }) => Promise.all(projects.map((project) => api.create(projectsPath, project))));
+      return pair;
+    } catch (error) {
+      for (const end of ends.reverse()) await end();
+      folder.remove();
+      throw error;
     }
-    const pair = new WorldPair({ argo, ours, git, folder });
-    await pair.each(({ api }) => Promise.all(projects.map((project) => api.create(projectsPath, project))));
-    return pair;
   }
 
   get plays(): number {
