@@ -769,6 +769,7 @@ const undetected: Readonly<Record<string, string>> = {
   'empty values in Git (`false`, `0`, `""`, `[]`, `{}`, `null`) where the live object has others': byComparison,
   'fields of built-in kinds that are newer than Kubernetes 1.36': byComparison,
   'health of an object that is being deleted': byComparison,
+  'the health message of an Application (`Caused by …`)': harmless,
   'health of an object whose fields have other types than its schema': byComparison,
   'a manifest that cannot be merged (items without the key of their list, a value of another type)': byComparison,
   '`spec.finalizers` of a Namespace': byComparison,

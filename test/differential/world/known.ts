@@ -1,4 +1,6 @@
-import type { Json } from '#base';
+import { isObject } from '#base';
+import type { Json, JsonObject } from '#base';
+import type { AppPlan } from './plan.ts';
 import type { WorldDifference } from './reading.ts';
 
 /** A deliberate difference. */
@@ -6,11 +8,31 @@ export interface KnownDifference {
   /** The row of docs/compatibility.md, by its subject. */
   readonly row: string;
   /** `others`: all of its Application that no row explains alone; at first none. */
-  readonly explains: (difference: WorldDifference, others: readonly WorldDifference[]) => boolean;
+  readonly explains: (
+    difference: WorldDifference,
+    others: readonly WorldDifference[],
+    plan: AppPlan | undefined,
+  ) => boolean;
 }
 
 export const knownDifferences: readonly KnownDifference[] = [
   { row: 'hooks', explains: ({ path }) => path.endsWith('/driftless.io/operation') },
+  {
+    row: 'hooks',
+    explains: ({ area, theirs, ours }) =>
+      ours === undefined &&
+      isObject(theirs) &&
+      (area === 'resources' ? theirs['hook'] === true : isLeavingHook(theirs)),
+  },
+  {
+    // Ours knows what it replaced before, and repairs what Git drops.
+    row: 'Replace=true',
+    explains: (_difference, others, plan) =>
+      plan !== undefined &&
+      JSON.stringify(plan).includes('Replace=true') &&
+      others.some(({ path, theirs }) => path === '/operation/sync/resources' && theirs === undefined) &&
+      others.some(({ area, ours }) => area === 'objects' && ours === undefined),
+  },
   {
     row: 'the annotation last-applied of a Secret',
     explains: ({ area, path }) =>
@@ -49,6 +71,12 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
 ];
 
+/** A hook that its finalizer keeps although it is deleted. */
+function isLeavingHook(object: JsonObject): boolean {
+  const text = JSON.stringify(object);
+  return text.includes('deletionGracePeriodSeconds') && text.includes('argocd.argoproj.io/hook-finalizer');
+}
+
 const missingAnnotation = / ?Warning: resource \S+ is missing the .* patched automatically\./g;
 
 const temporaryFile = /error when (?:patching|replacing|creating|applying) "\/dev\/shm\/\d+": /g;
@@ -67,9 +95,10 @@ function resultText(text: Json | undefined, path: string): Json | undefined {
 /** All differences, each with the row that explains it. */
 export function withRows(
   differences: readonly WorldDifference[],
+  planOf: (app: string) => AppPlan | undefined = () => undefined,
 ): readonly (WorldDifference & { readonly row: string | undefined })[] {
   const rowIn = (difference: WorldDifference, others: readonly WorldDifference[]): string | undefined =>
-    knownDifferences.find(({ explains }) => explains(difference, others))?.row;
+    knownDifferences.find(({ explains }) => explains(difference, others, planOf(difference.app)))?.row;
   const unexplained = differences.filter((difference) => rowIn(difference, []) === undefined);
   return differences.map((difference) => {
     const others = unexplained.filter(({ app }) => app === difference.app);

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#base';
 import type { JsonObject } from '#base';
@@ -15,6 +16,11 @@ const quietMs = 1500;
 const waitingMs = 8000;
 const settleLimitMs = 90_000;
 const pollMs = 150;
+
+/** How many times slower everything is than on a machine that has nothing else to do. */
+export function slowness(): number {
+  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / 2);
+}
 
 /** Argo CD's controller and ours, each on its own API server, with one Git server. */
 export class WorldPair {
@@ -89,10 +95,11 @@ export class WorldPair {
     for (;;) {
       const passed = systemClock.monotonic() - begin;
       const isQuiet = (side: WorldSide): boolean =>
-        Math.min(passed, side.quietMs()) >= (side.isBusy() ? waitingMs : quietMs);
-      if (this.sides.every(isQuiet) || passed > settleLimitMs) return;
+        Math.min(passed, side.quietMs()) >= slowness() * (side.isBusy() ? waitingMs : quietMs);
+      if (this.sides.every(isQuiet) || passed > slowness() * settleLimitMs) break;
       await systemClock.sleep(pollMs);
     }
+    for (const side of this.sides) side.acceptBusy();
   }
 
   /** Removes the Applications of a play, then its namespaces with all objects. */

@@ -14,6 +14,7 @@ import type { PlayedApp } from './acts.ts';
 import { filesOf } from './content.ts';
 import type { ItemState } from './content.ts';
 import { withRows } from './known.ts';
+import { slowness } from './pair.ts';
 import type { WorldPair } from './pair.ts';
 import type { Act, DifferentialPlan } from './plan.ts';
 import { settingsData } from './plan.ts';
@@ -96,7 +97,9 @@ class Play {
       if (!(await this.#perform(act))) continue;
       this.#acts += 1;
       await this.#compare(index);
-      progress(`act ${index + 1} of ${this.#plan.acts.length}, ${this.#findings.length} findings`);
+      progress(
+        `act ${index + 1} of ${this.#plan.acts.length}, findings: ${this.#findings.map(shortFinding).join('; ') || 'none'}`,
+      );
     }
     await this.#pair.end(this.#namespaces);
     return { findings: this.#findings, known: this.#known, acts: this.#acts };
@@ -162,11 +165,11 @@ class Play {
     const names = this.#apps.filter((_app, i) => !this.#differing.has(i)).map(({ name }) => name);
     for (;;) {
       const [theirs, ours] = await this.#pair.each((side) => readWorld(side, names));
-      const all = withRows(compareReadings(theirs, ours));
+      const all = withRows(compareReadings(theirs, ours), (app) => this.#apps.find(({ name }) => name === app)?.plan);
       const unknown = all.filter(({ row }) => row === undefined);
       const passed = systemClock.monotonic() - begin;
       const quiet = Math.min(passed, ...this.#pair.sides.map((side) => side.quietMs()));
-      if (unknown.length > 0 && quiet < convergeMs && passed < convergeLimitMs) {
+      if (unknown.length > 0 && quiet < slowness() * convergeMs && passed < slowness() * convergeLimitMs) {
         await systemClock.sleep(rereadMs);
         continue;
       }
@@ -185,6 +188,10 @@ class Play {
       this.#findings.push({ act, app: index, differences: own, objects });
     }
   }
+}
+
+function shortFinding({ app, differences }: Finding): string {
+  return `a${app} ${[...new Set(differences.map(({ area }) => area))].join(' ')}`;
 }
 
 function canAct(act: Act, states: readonly ApplicationObject[]): boolean {

@@ -55,7 +55,7 @@ function readingOf(
   const found = objects.map((object) => [`${object.kind} ${object.metadata.name ?? ''}`, objectOf(object)] as const);
   return {
     objects: Object.fromEntries(found),
-    application: withoutEmpty(normalOf(omit(rest, 'apiVersion', 'kind'))),
+    application: withoutEmpty(applicationOf(normalOf(omit(rest, 'apiVersion', 'kind')))),
     status: withoutEmpty(normalOf(others)),
     operation: withoutEmpty(operationOf(normalOf(operationState))),
     conditions: sorted(normalOf(conditions)),
@@ -85,10 +85,26 @@ function objectOf(object: KubeObject): Json {
 
 function operationOf(state: Json): Json {
   if (!isObject(state)) return state;
-  const { syncResult, ...rest } = state;
-  if (!isObject(syncResult)) return state;
+  const { syncResult, operation, ...others } = state;
+  const rest: JsonObject = {
+    ...others,
+    ...(operation === undefined ? {} : { operation: withSortedSelection(operation) }),
+  };
+  if (!isObject(syncResult)) return { ...rest, ...(syncResult === undefined ? {} : { syncResult }) };
   const { resources = [], ...result } = syncResult;
   return { ...rest, syncResult: { ...result, resources: byKey(resources) } };
+}
+
+/** The order of selected resources has no meaning. */
+function withSortedSelection(operation: Json): Json {
+  if (!isObject(operation) || !isObject(operation['sync'])) return operation;
+  const { resources, ...sync } = operation['sync'];
+  return resources === undefined ? operation : { ...operation, sync: { ...sync, resources: sorted(resources) } };
+}
+
+function applicationOf(object: Json): Json {
+  if (!isObject(object) || object['operation'] === undefined) return object;
+  return { ...object, operation: withSortedSelection(object['operation']) };
 }
 
 /** Rows of resources by kind, name and hook. */

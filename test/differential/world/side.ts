@@ -54,6 +54,8 @@ export class WorldSide {
   readonly #double: ClusterDouble;
   readonly #stop = newAbortController();
   #changedAt = systemClock.monotonic();
+  /** Versions of Applications whose work did not end. */
+  #waiting: ReadonlyMap<string, string | undefined> = new Map();
 
   private constructor(
     side: Side,
@@ -108,9 +110,18 @@ export class WorldSide {
     return systemClock.monotonic() - this.#changedAt;
   }
 
-  /** Whether an Application has something to do that it has not done. */
+  /** Whether an Application has something to do that it has not done, and not waited for before. */
   isBusy(): boolean {
-    return [...this.applications.states.values()].some(isBusy);
+    return this.#busy().some(({ metadata }) => this.#waiting.get(metadata.name ?? '') !== metadata.resourceVersion);
+  }
+
+  /** Nobody waits again for what is in progress now, until it changes. */
+  acceptBusy(): void {
+    this.#waiting = new Map(this.#busy().map(({ metadata }) => [metadata.name ?? '', metadata.resourceVersion]));
+  }
+
+  #busy(): readonly ApplicationObject[] {
+    return [...this.applications.states.values()].filter(isBusy);
   }
 
   tail(): string {
