@@ -184,3 +184,9 @@ function withoutGeneratedSelector(job: KubeObject): KubeObject {
   const kept = Object.fromEntries(Object.entries(labels).filter(([name]) => !generatedLabels.includes(name)));
   return { ...job, spec: { ...rest, template: { ...template, metadata: { ...metadata, labels: kept } } } };
 }
+
+/** The two lines that `kubectl replace --force` prints; `what` is the short name of the object. */
+export function recreatedText({ metadata: { namespace } }: KubeObject, what: string): string {
+  const [kind = '', name = ''] = what.split('/');
+  return `${kind} "${name}" deleted${namespace === undefined ? '' : ` from ${namespace} namespace`}\n${what} replaced`;
+}

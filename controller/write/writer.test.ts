@@ -153,7 +153,7 @@ describe('apply', () => {
       'configmap/a replaced',
     );
     expect((await writer().apply(target, live, { ...how, replace: true, force: true }, signal)).message).toBe(
-      'configmap/a replaced',
+      'configmap "a" deleted from apps namespace\nconfigmap/a replaced',
     );
     const space: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } };
     const there = api.put(space);

@@ -27,7 +27,7 @@ import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
 import { hasChangedMarks } from './marks.ts';
 import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
-import { recreate, tryCreate } from './recreate.ts';
+import { recreate, recreatedText, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 import type { WritePace } from './write-pace.ts';
@@ -355,7 +355,7 @@ export class GuardedWriter implements ClusterWriter {
     const sent = await resolveManifest(target, inPlace ? (live ?? current) : current, how, signal);
     if (how.force && !inPlace) {
       const made = await this.#recreate({ resource, target: sent }, signal);
-      return this.#isDryRun ? made : { object: made.object, message: `${shortName(target)} replaced` };
+      return this.#isDryRun ? made : { object: made.object, message: recreatedText(sent, shortName(sent)) };
     }
     // Like Argo CD, an update in place names the version that was compared, and is no kubectl run.
     if (!inPlace) return this.#resultOf(await this.#overwrite(resource, target, current, { how, signal }), 'replaced');
