@@ -41,12 +41,20 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     row: 'the message of an applied resource',
-    explains: ({ area, path, theirs, ours }) => {
-      if (area !== 'operation' || !path.endsWith('/message')) return false;
+    explains: ({ path, theirs, ours }) => {
       const text = resultText(theirs, path);
-      if (typeof text !== 'string') return false;
-      return text === ours || text.replace(/ configured$/, ' unchanged') === ours;
+      if (typeof text !== 'string' || typeof ours !== 'string') return false;
+      return text !== theirs
+        ? text === ours
+        : path.endsWith('/message') && text.replace(/ configured$/, ' unchanged') === ours;
     },
+  },
+  {
+    row: 'automated sync after a dry run, or after a sync of selected resources',
+    explains: ({ area }, others) =>
+      ['operation', 'conditions', 'events'].includes(area) &&
+      others.some(({ path, ours }) => path === '/operation/initiatedBy/automated' && ours === true) &&
+      others.some(({ path, theirs }) => /^\/operation\/sync\/(?:resources|dryRun)$/.test(path) && theirs !== undefined),
   },
   {
     row: 'the check before a sync',
@@ -77,14 +85,14 @@ function isLeavingHook(object: JsonObject): boolean {
   return text.includes('deletionGracePeriodSeconds') && text.includes('argocd.argoproj.io/hook-finalizer');
 }
 
-const missingAnnotation = / ?Warning: resource \S+ is missing the .* patched automatically\./g;
+const missingAnnotation = /\.? ?Warning: resource \S+ is missing the .* patched automatically\./g;
 
 const temporaryFile = /error when (?:patching|replacing|creating|applying) "\/dev\/shm\/\d+": /g;
 
 /** Argo CD's message of an applied resource without kubectl's remarks about how it was applied. */
 function resultText(text: Json | undefined, path: string): Json | undefined {
   if (typeof text !== 'string') return text;
-  const plain = text.replaceAll(missingAnnotation, '').replaceAll(temporaryFile, '').replace(/\.$/, '');
+  const plain = text.replaceAll(missingAnnotation, '').replaceAll(temporaryFile, '');
   const isRole = /\/(?:Cluster)?Role(?:Binding)? /.test(path);
   if (!isRole || !plain.includes(' reconciled')) return plain;
   const [own = ''] = plain.split(' ');

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path';
 import { stderr, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { systemClock } from '#base';
+import { messageOf, systemClock } from '#base';
 import { missingTools } from '../../../bench/fleet/tools.ts';
 import { WorldPair } from './pair.ts';
 import { planOf } from './plan.ts';
@@ -54,13 +54,14 @@ const progress = (line: string): void => void stderr.write(`differential: ${line
 const done = previousResults();
 const first = Number(values.seed);
 let pair: WorldPair | undefined;
+let broken = 0;
 const results: SeedResult[] = [];
 
 if (values.plan === undefined) await playSeeds();
 else await playSeed(JSON.parse(readFileSync(values.plan, 'utf8')) as DifferentialPlan);
 await pair?.close();
 stdout.write(tableOf(results));
-process.exit(results.some(({ findings }) => findings.length > 0) ? 1 : 0);
+process.exit(broken > 0 || results.some(({ findings }) => findings.length > 0) ? 1 : 0);
 
 async function playSeeds(): Promise<void> {
   for (let seed = first; seed < first + Number(values.count) && systemClock.monotonic() < end; seed += 1) {
@@ -70,7 +71,19 @@ async function playSeeds(): Promise<void> {
   }
 }
 
+/** A server or controller that dies ends its seed, and the next one has new servers. */
 async function playSeed(plan: DifferentialPlan): Promise<void> {
+  try {
+    await playAndReport(plan);
+  } catch (error) {
+    broken += 1;
+    stdout.write(`BROKEN: seed ${plan.seed}: ${messageOf(error)}\n`);
+    await pair?.close();
+    pair = undefined;
+  }
+}
+
+async function playAndReport(plan: DifferentialPlan): Promise<void> {
   const begin = systemClock.monotonic();
   const { findings, known, acts } = await playOn(plan);
   const seconds = Math.round((systemClock.monotonic() - begin) / 1000);

@@ -112,6 +112,13 @@ describe('known differences', () => {
     expect(rowFor({ area: 'operation', path, theirs: patch, ours: 'yes' })).toBeUndefined();
   });
 
+  it('explain an automated sync of ours after a selected one, and none after a whole one', () => {
+    const automated = { area: 'operation', path: '/operation/initiatedBy/automated', ours: true } as const;
+    const selected = { area: 'operation', path: '/operation/sync/resources', theirs: [] } as const;
+    expect(rowFor(automated, selected)).toBe('automated sync after a dry run, or after a sync of selected resources');
+    expect(rowFor(automated)).toBeUndefined();
+  });
+
   it('explain one more sync by Argo CD only if all else is equal', () => {
     const again = { area: 'operation', path: '/operation/sync/resources', theirs: [] } as const;
     expect(rowFor(again)).toBe('the end of a sync');
