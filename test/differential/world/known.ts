@@ -1,5 +1,6 @@
-import { isObject } from '#base';
+import { deepEqual, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
+import { isList } from './normal.ts';
 import type { AppPlan } from './plan.ts';
 import type { WorldDifference } from './reading.ts';
 
@@ -13,6 +14,19 @@ export interface KnownDifference {
     others: readonly WorldDifference[],
     plan: AppPlan | undefined,
   ) => boolean;
+}
+
+/** Conditions that Argo CD has not, by type, with their rows. */
+const ownConditions = {
+  SourceUnavailableWarning: 'self-heal while a source cannot be read',
+  KeptResourceWarning:
+    'objects that automated sync cannot prune: kept by `Prune=false`, or whose deletion does not end',
+  WaitingWarning: 'an operation, deletion, refresh or comparison that waits',
+} as const;
+
+function withoutCondition(conditions: Json | undefined, type: string): Json | undefined {
+  if (!isList(conditions)) return conditions;
+  return conditions.filter((condition) => !isObject(condition) || condition['type'] !== type);
 }
 
 export const knownDifferences: readonly KnownDifference[] = [
@@ -56,6 +70,11 @@ export const knownDifferences: readonly KnownDifference[] = [
       others.some(({ path, ours }) => path === '/operation/initiatedBy/automated' && ours === true) &&
       others.some(({ path, theirs }) => /^\/operation\/sync\/(?:resources|dryRun)$/.test(path) && theirs !== undefined),
   },
+  ...Object.entries(ownConditions).map(([type, row]) => ({
+    row,
+    explains: ({ area, theirs, ours }: WorldDifference) =>
+      area === 'conditions' && deepEqual(theirs, withoutCondition(ours, type)),
+  })),
   {
     row: 'the check before a sync',
     explains: ({ area, theirs, ours }) =>

@@ -119,6 +119,14 @@ describe('known differences', () => {
     expect(rowFor(automated)).toBeUndefined();
   });
 
+  it('explain a condition of our own beside those of Argo CD', () => {
+    const theirs: Json = [{ type: 'ComparisonError', message: 'x' }];
+    const own: Json = { type: 'SourceUnavailableWarning', message: 'y' };
+    const rowOf = (ours: Json): unknown => rowFor({ area: 'conditions', path: '', theirs, ours });
+    expect(rowOf([...theirs, own])).toBe('self-heal while a source cannot be read');
+    expect(rowOf([own])).toBeUndefined();
+  });
+
   it('explain one more sync by Argo CD only if all else is equal', () => {
     const again = { area: 'operation', path: '/operation/sync/resources', theirs: [] } as const;
     expect(rowFor(again)).toBe('the end of a sync');
