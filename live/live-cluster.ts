@@ -83,6 +83,7 @@ export interface LiveClusterDeps {
   readonly emit: (change: LiveChange) => void;
   readonly onRow?: ((change: RowChange) => void) | undefined;
   readonly keep?: NodeReaderOptions['keep'];
+  readonly keepsWhole?: NodeReaderOptions['keepsWhole'];
   readonly onEvent: (resource: ApiResource) => void;
   /** Called after each batch of watch events. */
   readonly onProcessed: (durationMs: number, events: number) => void;
@@ -257,7 +258,8 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #reader({ settings, bodies }: Pick<ClusterConfiguration, 'settings' | 'bodies'>): NodeReader {
-    return createNodeReader(settings, (gk) => this.isNamespaced(gk), { bodies, keep: this.#deps.keep });
+    const { keep, keepsWhole } = this.#deps;
+    return createNodeReader(settings, (gk) => this.isNamespaced(gk), { bodies, keep, keepsWhole });
   }
 
   /** Reused until the state of a watch changes. */

@@ -9,6 +9,7 @@ import type { ClusterConfiguration } from './reconfiguration.ts';
 import type { ApiVersionLists } from './discovery/capabilities.ts';
 import { defaultTuning } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
+import type { KeepsWhole } from './objects/stored-node.ts';
 import { LiveBudget } from './bytes/live-budget.ts';
 import type { LiveLimits } from './bytes/live-budget.ts';
 import { ClusterIgnored } from './errors.ts';
@@ -46,6 +47,8 @@ export interface LiveClustersDeps {
    * not throw.
    */
   readonly keep?: (object: KubeObject) => Json | undefined;
+  /** Objects to keep whole although no Application tracks them. Must not throw. */
+  readonly keepsWhole?: KeepsWhole;
   /**
    * Called synchronously for every change of an object after the first fill of its cache, relevant
    * to Applications or not. Must not throw.
@@ -190,7 +193,7 @@ class WatchedClusters implements LiveClusters {
     { isSpare, earlier }: { readonly isSpare: boolean; readonly earlier?: ReturnType<WatchedCluster['tracked']> },
   ): void {
     const { cluster } = configuration;
-    const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, onRow } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, keepsWhole, onRow } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
       clock,
@@ -208,6 +211,7 @@ class WatchedClusters implements LiveClusters {
         if (!kept.isSpare) this.#notify(change);
       },
       keep,
+      keepsWhole,
       onRow,
       onProcessed: (ms, events) => this.#instruments.processed(cluster.server, ms, events),
       onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),

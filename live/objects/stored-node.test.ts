@@ -57,6 +57,15 @@ describe('createNodeReader', () => {
     expect(nodeOf(app).fingerprint).toBe(fingerprint(app, defaultSettings));
   });
 
+  it('keeps objects whole that an Application tracks or a reader has asked for', () => {
+    const asked = object({ kind: 'ConfigMap', name: 'c' });
+    const other = object({ kind: 'ConfigMap', name: 'd' });
+    const read = createNodeReader(defaultSettings, () => true, { keepsWhole: (key) => key === nodeOf(asked).key });
+    expect(read(asked).body?.parse()).toEqual(asked);
+    expect([nodeOf(asked).body, read(other).body]).toEqual([undefined, undefined]);
+    expect(read(object({ kind: 'ConfigMap', name: 'd', app: 'shop' })).body).toBeDefined();
+  });
+
   it('treats an update as a no-op only with equal health, identity and fingerprints', () => {
     const one = nodeOf(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));
     const two = nodeOf(object({ kind: 'ConfigMap', name: 'c', app: 'shop' }));

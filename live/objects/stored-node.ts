@@ -3,7 +3,17 @@ import type { Json } from '#base';
 import { fingerprint } from '#diff';
 import { healthOf } from '#health';
 import { faultOf } from '#kube';
-import { annotationOf, annotations, fieldManager, groupOf, jsonOf, resourceKey, trackedApp, versionOf } from '#model';
+import {
+  annotationOf,
+  annotations,
+  fieldManager,
+  groupOf,
+  jsonOf,
+  keyOf,
+  resourceKey,
+  trackedApp,
+  versionOf,
+} from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
 import { ObjectBody } from './object-body.ts';
 import { sizeOfRow } from './row-size.ts';
@@ -19,7 +29,7 @@ interface ObjectFacts {
   readonly object: KubeObject;
   readonly ownerRefs: readonly LiveOwner[];
   readonly app: string | undefined;
-  readonly keepsBody: boolean;
+  readonly isWhole: boolean;
   readonly health: HealthStatus | null;
   readonly fingerprint: string | undefined;
   readonly details: ObjectDetails | undefined;
@@ -74,7 +84,7 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
   /** See {@link foreignEditSeconds}; 0 for objects that no Application tracks. */
   readonly foreignEditSeconds: number;
   readonly #extras: RareFields | undefined;
-  /** The whole object. Only for tracked roots of Applications that this replica owns. */
+  /** The whole object: of tracked roots of owned Applications, and of {@link KeepsWhole}. */
   body: ObjectBody | undefined;
   /** Whole objects fetched on demand, by API version; dropped with this version of the object. */
   fetched: Map<string, ObjectBody> | undefined = undefined;
@@ -82,7 +92,7 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
   readonly rowBytes: number;
 
   constructor(reading: ObjectFacts, shared: SharedValues) {
-    const { object, ownerRefs, app, keepsBody } = reading;
+    const { object, ownerRefs, app, isWhole } = reading;
     const { metadata } = object;
     this.#kind = kindOf(object, shared);
     this.namespace = shared.text(metadata.namespace ?? '');
@@ -97,7 +107,7 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
     this.fingerprint = reading.fingerprint;
     this.foreignEditSeconds = reading.foreignEditSeconds;
     this.#extras = extrasOf(reading, shared);
-    this.body = app !== undefined && keepsBody ? new ObjectBody(object) : undefined;
+    this.body = isWhole ? new ObjectBody(object) : undefined;
     const { images, claims, details, kept, fault } = this;
     this.rowBytes = sizeOfRow({
       texts: [this.key, this.uid, this.resourceVersion],
@@ -268,17 +278,21 @@ export type NodeReader = (object: KubeObject) => StoredNode;
 
 const none: readonly never[] = [];
 
+/** Whether to keep an object whole that no Application tracks. Must not throw. */
+export type KeepsWhole = (key: ResourceKey) => boolean;
+
 export interface NodeReaderOptions {
   readonly bodies?: BodyFilter | undefined;
   /** Facts to keep of an object. Must not throw. */
   readonly keep?: ((object: KubeObject) => Json | undefined) | undefined;
+  readonly keepsWhole?: KeepsWhole | undefined;
 }
 
 /** @param isNamespaced decides whether owners of a kind have the object's namespace or none. */
 export function createNodeReader(
   settings: Settings,
   isNamespaced: (gk: GroupKind) => boolean | undefined,
-  { bodies, keep }: NodeReaderOptions = {},
+  { bodies, keep, keepsWhole }: NodeReaderOptions = {},
 ): NodeReader {
   const keepsBodyOf = bodyRule(bodies);
   const customLabels = customLabelsOf(settings);
@@ -292,7 +306,7 @@ export function createNodeReader(
     try {
       const reading = {
         ...place,
-        keepsBody: claimed !== undefined && keepsBodyOf(claimed),
+        isWhole: (place.app !== undefined && keepsBodyOf(place.app)) || keepsWhole?.(keyOf(object)) === true,
         health: healthOf(object, settings),
         fingerprint: needsFingerprint(object, claimed, settings) ? fingerprint(object, settings) : undefined,
         details: detailsOf(object, customLabels),
@@ -320,7 +334,7 @@ function unreadableNode(
   return new StoredNode(
     {
       ...place,
-      keepsBody: false,
+      isWhole: false,
       health,
       fingerprint: undefined,
       details: undefined,
