@@ -54,4 +54,6 @@ export type {
 } from './report/application-facts.ts';
 export { createController } from './assembly/create-controller.ts';
 export { JqRunner } from './comparison/jq-runner.ts';
+export { ApplyGate } from './write/apply-gate.ts';
 export { GuardedWriter } from './write/writer.ts';
+export type { ApplyIntent, WriterGate } from './write/writer.ts';

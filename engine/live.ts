@@ -17,12 +17,14 @@ export type {
   CacheListOptions,
   CacheOptions,
   CacheProblem,
+  CacheRead,
   ClusterCache,
   IncompleteKind,
   KindFilter,
+  UnreadObject,
 } from './cache/types.ts';
 export type { KubeConfigReader } from '#kube';
-export type { GroupKind, HealthStatus, KubeObject, ResourceRef } from '#model';
+export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 
 /**
  * Opens the cache of a cluster. Resolves when every kind was listed or has failed once.

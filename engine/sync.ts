@@ -4,17 +4,19 @@
  * `openWriter`, or your own.
  */
 import { emitWarning } from 'node:process';
-import { newAbortController, systemClock, systemRandom, withDeadline } from '#base';
+import { newAbortController, systemClock, systemRandom, UsageError, withDeadline } from '#base';
 import { connectionFromConfig, createKubeClient } from '#kube';
 import type { KubeConfigReader } from '#kube';
+import { fieldManager } from '#model';
 import type { KubeObject } from '#model';
 import type { PlannedTask, SyncOutcome } from '#sync';
 import { silentLogger } from '#telemetry';
+import { OpenedGate } from './sync/gate.ts';
 import { OpenedWriter } from './sync/open-writer.ts';
 import { SyncRun } from './sync/sync-run.ts';
-import type { SyncInputs, SyncWriter } from './sync/types.ts';
+import type { GateOptions, SyncGate, SyncInputs, SyncWriter } from './sync/types.ts';
 
-export type { SyncInputs, SyncWriter } from './sync/types.ts';
+export type { GateMetrics, GateOptions, SyncCache, SyncGate, SyncInputs, SyncWriter } from './sync/types.ts';
 export type {
   ApplyOptions,
   ApplyResult,
@@ -52,6 +54,16 @@ export interface WriterOptions {
   readonly dryRun?: boolean;
   /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
   readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
+  /** Leaves out server-side applies that would change nothing: that of `openGate`. */
+  readonly gate?: SyncGate;
+}
+
+/**
+ * Opens a gate, for any number of writers and syncs of one process.
+ * @throws an error with `code` `USAGE` for an option out of range
+ */
+export function openGate(options: GateOptions = {}): SyncGate {
+  return new OpenedGate(options, { clock: systemClock, random: systemRandom });
 }
 
 /** Opens the writer of the controller for one cluster; `close` ends its connections. */
@@ -60,7 +72,9 @@ export async function openWriter({
   context,
   dryRun = false,
   denied = () => undefined,
+  gate,
 }: WriterOptions): Promise<SyncWriter & { close(): Promise<void> }> {
+  if (gate !== undefined && !(gate instanceof OpenedGate)) throw new UsageError('gate must be that of openGate');
   const { connection } = await connectionFromConfig(kubeConfig, context);
   const shared = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-sync' };
   const client = createKubeClient(connection, shared);
@@ -68,7 +82,8 @@ export async function openWriter({
     const deadline = { clock: systemClock, limitMs: connectMs, what: `discovery of ${connection.server}` };
     const { signal } = newAbortController();
     const discovery = await withDeadline(signal, deadline, (own) => client.discover({ signal: own }));
-    return new OpenedWriter(client, discovery, { dryRun, denied }, systemClock);
+    const bound = gate?.of(connection.server, fieldManager);
+    return new OpenedWriter(client, discovery, { dryRun, denied, gate: bound }, systemClock);
   } catch (error) {
     await client.close();
     throw error;

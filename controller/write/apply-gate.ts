@@ -38,6 +38,8 @@ interface GateEntry {
  */
 const gateEntryLifetimeMs = 3 * 3_600_000;
 const gateEntryJitter = 0.3;
+/** Memory of an entry besides its texts. */
+const entryOverheadBytes = 180;
 
 /**
  * The hash gate before server-side applies (decision D5): an object that was sent and has not
@@ -53,12 +55,20 @@ export class ApplyGate {
   readonly #clock: Clock;
   readonly #random: RandomSource;
   readonly #counts: GateCounts;
+  readonly #maxEntries: number;
   readonly #apps = new Map<AppKey, Map<ResourceKey, GateEntry>>();
 
-  constructor(deps: { readonly clock: Clock; readonly random: RandomSource; readonly counts: GateCounts }) {
+  /** @param deps.maxEntries per Application: beyond it, the oldest entries are dropped. */
+  constructor(deps: {
+    readonly clock: Clock;
+    readonly random: RandomSource;
+    readonly counts: GateCounts;
+    readonly maxEntries?: number;
+  }) {
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#counts = deps.counts;
+    this.#maxEntries = deps.maxEntries ?? Number.POSITIVE_INFINITY;
   }
 
   /** Decides whether a server-side apply is needed. */
@@ -93,6 +103,15 @@ export class ApplyGate {
     return [...this.#apps.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
+  /** Estimated memory of the entries. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const entries of this.#apps.values())
+      for (const [key, { sent, applied, uid }] of entries)
+        bytes += entryOverheadBytes + key.length + sent.length + applied.length + uid.length;
+    return bytes;
+  }
+
   #missOf(question: GateQuestion, key: ResourceKey, candidate: string): GateMiss | undefined {
     const { app, target, live } = question;
     const plain = statelessMissOf(question);
@@ -116,6 +135,8 @@ export class ApplyGate {
     const entries = this.#apps.get(app) ?? new Map<ResourceKey, GateEntry>();
     this.#apps.set(app, entries);
     entries.set(key, { sent, applied: contentHashOf(stored, target), uid, until: this.#clock.monotonic() + lasts });
+    const [oldest] = entries.keys();
+    if (entries.size > this.#maxEntries && oldest !== undefined) entries.delete(oldest);
   }
 }
 

@@ -4,10 +4,11 @@ import { createKubeClient, findResource, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLiveClusters, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
-import { defaultSettings, groupKindName, jsonOf, keyOfRef, parseResourceKey, refOf } from '#model';
-import type { Cluster, GroupKind, KubeObject, ResourceKey, ResourceRef, Settings } from '#model';
+import { defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
+import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { ChangeDelivery } from './delivery.ts';
+import { FollowedObjects, readWhole } from './whole-objects.ts';
 import type {
   ApiMetadata,
   CachedObject,
@@ -16,6 +17,7 @@ import type {
   CacheListOptions,
   CacheOptions,
   CacheProblem,
+  CacheRead,
   ClusterCache,
   IncompleteKind,
   KindFilter,
@@ -60,6 +62,7 @@ class FilledCache implements ClusterCache {
   readonly #settings: Settings;
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();
+  readonly #followed = new FollowedObjects();
   readonly #running: Promise<void>;
 
   constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
@@ -78,6 +81,7 @@ class FilledCache implements ClusterCache {
       metrics: new PromMetrics(),
       ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
       keep: (object) => this.#keep(object),
+      keepsWhole: (key) => this.#followed.has(key),
       onRow: (change) => {
         for (const delivery of this.#deliveries)
           if (delivery.isClosed()) this.#deliveries.delete(delivery);
@@ -114,6 +118,17 @@ class FilledCache implements ClusterCache {
     const failure = failureOf(discovery, kind.group);
     if (failure === undefined) return undefined;
     throw new Error(`${this.server} does not answer for API group "${kind.group}": ${failure}`);
+  }
+
+  async read(names: readonly ObjectName[], signal = this.#controller.signal): Promise<CacheRead> {
+    const { namespaces = [], clusterScoped = false } = this.#options;
+    for (const name of names) this.#followed.add(keyOf(name));
+    return readWhole(this.#cluster(), names, { namespaces, clusterScoped }, signal);
+  }
+
+  observe(object: KubeObject): void {
+    const { uid = '', resourceVersion = '' } = object.metadata;
+    if (uid !== '' && resourceVersion !== '') this.#cluster().observe(object);
   }
 
   async *iterateTree(roots: readonly ResourceRef[]): AsyncGenerator<CachedObject> {

@@ -1,5 +1,5 @@
 import type { KubeConfigReader } from '#kube';
-import type { GroupKind, HealthStatus, KubeObject, ResourceRef } from '#model';
+import type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 
 /** Kinds by API group and name. Groups may have `*`; without `kinds`, all kinds of the groups. */
 export interface KindFilter {
@@ -80,6 +80,18 @@ export interface IncompleteKind extends GroupKind {
   readonly reason: string;
 }
 
+/** Whole live objects, as far as they could be read. */
+export interface CacheRead {
+  /** Those that exist. Never change them: the cache may return the same ones again. */
+  readonly objects: readonly KubeObject[];
+  /** Whether these exist is unknown. */
+  readonly unread: readonly UnreadObject[];
+}
+
+export interface UnreadObject extends ResourceRef {
+  readonly reason: string;
+}
+
 /** An API of the server, in its preferred version. */
 export interface ApiMetadata extends GroupKind {
   readonly version: string;
@@ -111,6 +123,13 @@ export interface ClusterCache {
    * @throws Error if the server cannot answer for the group at the moment.
    */
   apiMetadata(kind: GroupKind): ApiMetadata | undefined;
+  /**
+   * Reads whole objects by name, in the API version of the name. The cache keeps them whole from
+   * then on; until it has them, and for kinds that are not current, each costs one request.
+   */
+  read(names: readonly ObjectName[], signal?: AbortSignal): Promise<CacheRead>;
+  /** Adds the response of a write, so that the cache is never older than your own writes. */
+  observe(object: KubeObject): void;
   /** The roots and everything that they own, owners first, each object once. Cycles end. */
   iterateTree(roots: readonly ResourceRef[]): AsyncIterable<CachedObject>;
   /**

@@ -1,6 +1,7 @@
-import { ConcurrencyLimiter } from '#base';
+import { ConcurrencyLimiter, defined } from '#base';
 import type { Clock } from '#base';
 import { GuardedWriter } from '#controller';
+import type { WriterGate } from '#controller';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
@@ -12,6 +13,7 @@ export interface OpenWriterOptions {
   /** Every write becomes a dry run of the server. */
   readonly dryRun: boolean;
   readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
+  readonly gate: WriterGate | undefined;
 }
 
 /**
@@ -19,6 +21,7 @@ export interface OpenWriterOptions {
  * server-side, deletes only the version that was read, and repeats a write after a conflict.
  */
 export class OpenedWriter implements SyncWriter {
+  readonly server: string;
   readonly dryRun: boolean;
   readonly #client: KubeClient;
   readonly #writer: GuardedWriter;
@@ -26,9 +29,11 @@ export class OpenedWriter implements SyncWriter {
   /** A CustomResourceDefinition was written since the last discovery. */
   #isStale = false;
 
-  constructor(client: KubeClient, discovery: ApiDiscovery, { dryRun, denied }: OpenWriterOptions, clock: Clock) {
+  constructor(client: KubeClient, discovery: ApiDiscovery, options: OpenWriterOptions, clock: Clock) {
+    const { dryRun, denied, gate } = options;
     const limiter = new ConcurrencyLimiter(maxParallelWrites);
     this.dryRun = dryRun;
+    this.server = client.server;
     this.#client = client;
     this.#discovery = discovery;
     this.#writer = new GuardedWriter({
@@ -47,6 +52,7 @@ export class OpenedWriter implements SyncWriter {
       },
       clock,
       dryRun,
+      ...defined({ gate }),
     });
   }
 

@@ -1,18 +1,19 @@
-import { DriftlessError, mapLimit, messageOf, newAbortController, withDeadline } from '#base';
+import { messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { diffObjects } from '#diff';
 import { healthOf } from '#health';
-import { defaultSettings, keyOf } from '#model';
+import { defaultSettings } from '#model';
 import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model';
 import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
 import { inNamespace, placedTargets, requireNames, requireTargets } from './inputs.ts';
+import { LiveReader } from './live-reader.ts';
 import type { SyncInputs } from './types.ts';
 
 const defaultDeadlineMs = 600_000;
 const terminationMs = 30_000;
-const maxParallelReads = 20;
+const maxReads = 2;
 /** Pause between two steps; doubles while nothing changes. */
 const firstPauseMs = 200;
 const maxPauseMs = 2000;
@@ -43,6 +44,7 @@ export interface SyncDeps {
 export class SyncRun {
   readonly #inputs: SyncInputs;
   readonly #deps: SyncDeps;
+  readonly #reader: LiveReader;
   readonly #namespace: string;
   readonly #startedAt: number;
   readonly #attempt: string;
@@ -55,6 +57,7 @@ export class SyncRun {
     requireNames(inputs.known ?? []);
     this.#inputs = inputs;
     this.#deps = deps;
+    this.#reader = new LiveReader(inputs.writer, inputs.cache, deps.warn);
     this.#namespace = inputs.namespace ?? 'default';
     this.#startedAt = deps.clock.now();
     this.#attempt = `${this.#startedAt}-${Math.floor(deps.random.next() * 2 ** 32).toString(36)}`;
@@ -114,10 +117,10 @@ export class SyncRun {
   }
 
   async #request(signal: AbortSignal): Promise<SyncRequest> {
-    const { writer, diff, health, revision = '', options } = this.#inputs;
+    const { diff, health, revision = '', options } = this.#inputs;
+    const { writer } = this.#reader;
     const { clock, warn } = this.#deps;
-    const targets = placedTargets(this.#inputs.targets, this.#namespace, writer.discovery);
-    const live = await this.#readLive(targets, signal);
+    const { targets, live } = await this.#readState(signal);
     const { pairs, hooks, liveHooks } = pairResources(
       targets,
       live,
@@ -149,28 +152,25 @@ export class SyncRun {
     };
   }
 
-  /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
-  async #readLive(targets: readonly KubeObject[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
-    const { writer, known = [] } = this.#inputs;
-    const placed = known.map((object) => inNamespace(object, this.#namespace, writer.discovery));
-    const created = this.#results.filter(({ hookType }) => hookType !== undefined).map(nameOfResult);
-    const names = [...targets, ...placed, ...created].filter(({ metadata }) => (metadata.name ?? '') !== '');
-    const byKey = new Map(names.map((object) => [keyOf(object), object]));
-    const found = await mapLimit([...byKey.values()], maxParallelReads, (object) => this.#read(object, signal));
-    return new Map(found.flatMap((object) => (object === null ? [] : [[keyOf(object), object] as const])));
+  /** A read may find kinds that are new: they decide about the namespaces of targets. */
+  async #readState(signal: AbortSignal): Promise<{
+    readonly targets: readonly KubeObject[];
+    readonly live: ReadonlyMap<ResourceKey, KubeObject>;
+  }> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { discovery } = this.#inputs.writer;
+      const targets = placedTargets(this.#inputs.targets, this.#namespace, discovery);
+      const live = await this.#readLive(targets, signal);
+      if (this.#inputs.writer.discovery === discovery || attempt >= maxReads) return { targets, live };
+    }
   }
 
-  /** @throws DriftlessError that names the object if it cannot be read */
-  async #read({ apiVersion, kind, metadata }: ObjectName, signal: AbortSignal): Promise<KubeObject | null> {
-    const { name = '', namespace } = metadata;
-    const identity = { apiVersion, kind, metadata: namespace === undefined ? { name } : { name, namespace } };
-    try {
-      return await this.#inputs.writer.get(identity, signal);
-    } catch (cause) {
-      signal.throwIfAborted();
-      const object = `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
-      throw new DriftlessError('LIVE_STATE', `cannot read ${object}: ${messageOf(cause)}`, { cause });
-    }
+  /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
+  #readLive(targets: readonly KubeObject[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
+    const { discovery } = this.#inputs.writer;
+    const placed = (this.#inputs.known ?? []).map((object) => inNamespace(object, this.#namespace, discovery));
+    const created = this.#results.filter(({ hookType }) => hookType !== undefined).map(nameOfResult);
+    return this.#reader.read([...targets, ...placed, ...created], signal);
   }
 
   #waveAppliedAt(wave: string): number {

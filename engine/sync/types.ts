@@ -1,10 +1,41 @@
 import type { DiffRules } from '#diff';
 import type { HealthStatus, KubeObject, ObjectName } from '#model';
+import type { ClusterCache } from '../cache/types.ts';
 import type { ClusterWriter, SyncOptions, SyncOutcome } from '#sync';
 
 export interface SyncWriter extends ClusterWriter {
   /** Every write is a dry run: the sync is then one, too. A real writer must not set it. */
   readonly dryRun?: boolean;
+  /** URL of the API server, to refuse the cache of another one. */
+  readonly server?: string;
+}
+
+/** The part of the cache of driftless/live that a sync reads, and tells of its writes. */
+export type SyncCache = Pick<ClusterCache, 'server' | 'apiMetadata' | 'read' | 'observe'>;
+
+export interface GateOptions {
+  /** Per cluster, 100,000 by default. Beyond it, the oldest are dropped, which costs writes. */
+  readonly maxEntries?: number;
+}
+
+export interface GateMetrics {
+  /** Objects that were not sent, because nothing would have changed. */
+  readonly hits: number;
+  /** Objects that were sent, by reason: missing, manifest, drift, merge, unknown, expired, … */
+  readonly misses: Readonly<Record<string, number>>;
+  readonly entries: number;
+  /** Estimated memory of the entries. */
+  readonly bytes: number;
+}
+
+/**
+ * Remembers hashes of what was sent and of what the server stored. A server-side apply is left out
+ * if both are the same, for at most four hours. Losing the gate costs only writes.
+ */
+export interface SyncGate {
+  metrics(): GateMetrics;
+  /** Sends everything again. */
+  forget(): void;
 }
 
 export interface SyncInputs {
@@ -14,6 +45,8 @@ export interface SyncInputs {
   readonly known?: readonly ObjectName[];
   /** Reads and changes the cluster. */
   readonly writer: SyncWriter;
+  /** Live objects are read from it instead of one by one: that of `openCache` of driftless/live. */
+  readonly cache?: SyncCache;
   /** Namespace of namespaced objects that name none. Default: "default". */
   readonly namespace?: string;
   /** Default: all off, but `validate`. */
