@@ -9,14 +9,24 @@ import { connectionFromConfig, createKubeClient } from '#kube';
 import type { KubeConfigReader } from '#kube';
 import { fieldManager } from '#model';
 import type { KubeObject } from '#model';
-import type { PlannedTask, SyncOutcome } from '#sync';
+import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
 import { OpenedGate } from './sync/gate.ts';
 import { OpenedWriter } from './sync/open-writer.ts';
 import { SyncRun } from './sync/sync-run.ts';
-import type { GateOptions, SyncGate, SyncInputs, SyncWriter } from './sync/types.ts';
+import type { GateOptions, SyncGate, SyncInputs, SyncReport, SyncWriter } from './sync/types.ts';
 
-export type { GateMetrics, GateOptions, SyncCache, SyncGate, SyncInputs, SyncWriter } from './sync/types.ts';
+export type {
+  GateMetrics,
+  GateOptions,
+  InventoryObject,
+  SyncCache,
+  SyncGate,
+  SyncInputs,
+  SyncInventory,
+  SyncReport,
+  SyncWriter,
+} from './sync/types.ts';
 export type {
   ApplyOptions,
   ApplyResult,
@@ -38,10 +48,11 @@ export async function planSync(inputs: SyncInputs): Promise<readonly PlannedTask
 
 /**
  * Runs a sync to its end. Errors of single objects are in the results, and the phase is `Failed`.
- * @throws an error with `code` `USAGE` for malformed inputs and `LIVE_STATE` if an object cannot be
- * read, both before anything is changed; the reason of `signal` when it aborts.
+ * @throws an error with `code` `USAGE` for malformed inputs, `INVENTORY_MALFORMED` and
+ * `INVENTORY_FOREIGN` for an inventory that is not that of these targets, `LIVE_STATE` if an object
+ * cannot be read: all before anything is changed. The reason of `signal` when it aborts.
  */
-export async function runSync(inputs: SyncInputs): Promise<SyncOutcome> {
+export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
   return new SyncRun(inputs, depsOf(inputs)).run();
 }
 

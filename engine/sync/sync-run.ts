@@ -2,14 +2,15 @@ import { messageOf, newAbortController, withDeadline } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { diffObjects } from '#diff';
 import { healthOf } from '#health';
-import { defaultSettings } from '#model';
+import { defaultSettings, keyOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model';
 import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
 import { inNamespace, placedTargets, requireNames, requireTargets } from './inputs.ts';
+import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
-import type { SyncInputs } from './types.ts';
+import type { SyncInputs, SyncInventory, SyncReport } from './types.ts';
 
 const defaultDeadlineMs = 600_000;
 const terminationMs = 30_000;
@@ -40,16 +41,24 @@ export interface SyncDeps {
   readonly warn: (message: string) => void;
 }
 
+/** The targets in their namespaces, and the live objects of the current step. */
+interface SyncState {
+  readonly targets: readonly KubeObject[];
+  readonly live: ReadonlyMap<ResourceKey, KubeObject>;
+}
+
 /** A sync over a writer: reads the live objects, runs steps, and waits between them. */
 export class SyncRun {
   readonly #inputs: SyncInputs;
   readonly #deps: SyncDeps;
   readonly #reader: LiveReader;
+  readonly #inventory: Inventory;
   readonly #namespace: string;
   readonly #startedAt: number;
   readonly #attempt: string;
   readonly #waves = new Map<string, number>();
   #results: readonly ResourceResult[] = [];
+  #state: SyncState = { targets: [], live: new Map() };
 
   /** @throws UsageError for inputs that are no objects. */
   constructor(inputs: SyncInputs, deps: SyncDeps) {
@@ -58,6 +67,8 @@ export class SyncRun {
     this.#inputs = inputs;
     this.#deps = deps;
     this.#reader = new LiveReader(inputs.writer, inputs.cache, deps.warn);
+    const { inventory, inventoryName: name = '', targets, writer } = inputs;
+    this.#inventory = new Inventory(inventory, targets.length, { name, server: writer.server });
     this.#namespace = inputs.namespace ?? 'default';
     this.#startedAt = deps.clock.now();
     this.#attempt = `${this.#startedAt}-${Math.floor(deps.random.next() * 2 ** 32).toString(36)}`;
@@ -68,7 +79,7 @@ export class SyncRun {
   }
 
   /** Runs steps until the sync is final. Beyond the deadline, it terminates the running hooks. */
-  async run(): Promise<SyncOutcome> {
+  async run(): Promise<SyncReport> {
     const endsAt = this.#deps.clock.monotonic() + this.#limitMs();
     try {
       return await this.#within((signal) => this.#runSteps(signal));
@@ -78,10 +89,10 @@ export class SyncRun {
     }
   }
 
-  async #runSteps(signal: AbortSignal): Promise<SyncOutcome> {
+  async #runSteps(signal: AbortSignal): Promise<SyncReport> {
     let pauseMs = firstPauseMs;
     for (;;) {
-      const outcome = await syncStep(await this.#request(signal));
+      const outcome = this.#reportOf(await syncStep(await this.#request(signal)));
       const hasNews = JSON.stringify(outcome.results) !== JSON.stringify(this.#results);
       this.#results = outcome.results;
       this.#reportStep(outcome);
@@ -92,7 +103,7 @@ export class SyncRun {
   }
 
   /** A fault of the caller's function must not leave a sync half done. */
-  #reportStep(outcome: SyncOutcome): void {
+  #reportStep(outcome: SyncReport): void {
     try {
       this.#inputs.onStep?.(outcome);
     } catch (error) {
@@ -100,11 +111,22 @@ export class SyncRun {
     }
   }
 
-  async #terminate(why: string): Promise<SyncOutcome> {
+  async #terminate(why: string): Promise<SyncReport> {
     const { signal } = newAbortController();
     const deadline = { clock: this.#deps.clock, limitMs: terminationMs, what: 'terminating the sync' };
     const outcome = await withDeadline(signal, deadline, async (own) => terminateSync(await this.#request(own)));
-    return { ...outcome, message: `${outcome.message}: ${why}` };
+    return this.#reportOf({ ...outcome, message: `${outcome.message}: ${why}` });
+  }
+
+  #reportOf(outcome: SyncOutcome): SyncReport {
+    return { ...outcome, inventory: this.#inventoryAfter(outcome) };
+  }
+
+  #inventoryAfter({ phase, results }: SyncOutcome): SyncInventory {
+    const { dryRun, discovery } = this.#inputs.writer;
+    const isComplete = phase === 'Succeeded';
+    const facts = { ...this.#state, results, isComplete, namespace: this.#namespace, discovery };
+    return dryRun === true ? this.#inventory.before() : this.#inventory.after(facts);
   }
 
   #limitMs(): number {
@@ -153,22 +175,24 @@ export class SyncRun {
   }
 
   /** A read may find kinds that are new: they decide about the namespaces of targets. */
-  async #readState(signal: AbortSignal): Promise<{
-    readonly targets: readonly KubeObject[];
-    readonly live: ReadonlyMap<ResourceKey, KubeObject>;
-  }> {
+  async #readState(signal: AbortSignal): Promise<SyncState> {
     for (let attempt = 1; ; attempt += 1) {
       const { discovery } = this.#inputs.writer;
       const targets = placedTargets(this.#inputs.targets, this.#namespace, discovery);
-      const live = await this.#readLive(targets, signal);
-      if (this.#inputs.writer.discovery === discovery || attempt >= maxReads) return { targets, live };
+      const read = await this.#readLive(targets, signal);
+      if (this.#inputs.writer.discovery !== discovery && attempt < maxReads) continue;
+      const wanted = new Set(targets.map(keyOf));
+      const live = new Map([...read].filter(([key, object]) => wanted.has(key) || this.#inventory.isOurs(key, object)));
+      this.#state = { targets, live };
+      return this.#state;
     }
   }
 
   /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
   #readLive(targets: readonly KubeObject[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const { discovery } = this.#inputs.writer;
-    const placed = (this.#inputs.known ?? []).map((object) => inNamespace(object, this.#namespace, discovery));
+    const earlier = [...(this.#inputs.known ?? []), ...this.#inventory.names()];
+    const placed = earlier.map((object) => inNamespace(object, this.#namespace, discovery));
     const created = this.#results.filter(({ hookType }) => hookType !== undefined).map(nameOfResult);
     return this.#reader.read([...targets, ...placed, ...created], signal);
   }

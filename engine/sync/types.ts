@@ -38,11 +38,41 @@ export interface SyncGate {
   forget(): void;
 }
 
+/** An object that a sync has applied. */
+export interface InventoryObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  /** UID of the object that a sync has deleted, and that was not seen gone yet. */
+  readonly deletedUid?: string;
+}
+
+/** The objects that syncs have applied and not seen gone: plain data, to be stored. */
+export interface SyncInventory {
+  readonly format: string;
+  /** `inventoryName` of the syncs. */
+  readonly name: string;
+  /** URL of the API server, if the writer names it. */
+  readonly server?: string;
+  readonly objects: readonly InventoryObject[];
+}
+
+/** The outcome of a sync or of one of its steps. */
+export interface SyncReport extends SyncOutcome {
+  /** Store it, and pass it to the next sync. */
+  readonly inventory: SyncInventory;
+}
+
 export interface SyncInputs {
   /** The desired objects, hooks included. */
   readonly targets: readonly KubeObject[];
   /** Objects of earlier syncs. With the option `prune`, those without a target are deleted. */
   readonly known?: readonly ObjectName[];
+  /** That of the last sync. With the option `prune`, its objects without a target are deleted. */
+  readonly inventory?: SyncInventory;
+  /** The inventories of other names are refused. Default: "". */
+  readonly inventoryName?: string;
   /** Reads and changes the cluster. */
   readonly writer: SyncWriter;
   /** Live objects are read from it instead of one by one: that of `openCache` of driftless/live. */
@@ -60,7 +90,7 @@ export interface SyncInputs {
   /** After this time, running hooks are deleted and the sync fails. Default: 10 minutes. */
   readonly deadlineMs?: number;
   /** Receives the state after each step. */
-  readonly onStep?: (outcome: SyncOutcome) => void;
+  readonly onStep?: (outcome: SyncReport) => void;
   /** Receives problems that do not change the outcome. Default: a warning of the process. */
   readonly onWarning?: (message: string) => void;
   /** Ends the sync after the request in flight: what was applied stays. */

@@ -1,0 +1,153 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeObject } from '#model';
+import { kubeconfigFor, startCluster } from './sim.ts';
+import type { SimCluster } from './sim.ts';
+import { openWriter, runSync } from './sync.ts';
+import type { SyncInputs, SyncInventory, SyncReport, SyncWriter } from './sync.ts';
+
+const configMap = (name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...more },
+  data: { of: name },
+});
+const clusterRole: KubeObject = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: 'reader' },
+  rules: [],
+};
+const prune = { options: { prune: true } };
+
+describe('the inventory of runSync', () => {
+  let sim: SimCluster;
+  let writer: SyncWriter & { close(): Promise<void> };
+  let deletions: string[];
+
+  beforeEach(async () => {
+    sim = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
+    deletions = [];
+    sim.onRequest(({ verb, resource, name }) => {
+      if (verb === 'delete') deletions.push(`${resource}/${name}`);
+    });
+    writer = await openWriter({ kubeConfig: config() });
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    await sim.close();
+  });
+
+  function config(): KubeConfig {
+    const kubeConfig = new KubeConfig();
+    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    return kubeConfig;
+  }
+
+  /** Stores the inventory as text in between, as a user does. */
+  const sync = async (targets: readonly KubeObject[], inputs: Partial<SyncInputs> = {}): Promise<SyncReport> => {
+    const report = await runSync({ targets, writer, ...inputs });
+    return { ...report, inventory: JSON.parse(JSON.stringify(report.inventory)) as SyncInventory };
+  };
+  const namesOf = ({ inventory }: SyncReport): readonly string[] => inventory.objects.map(({ name }) => name);
+  const has = (name: string): boolean => sim.store.get('', 'ConfigMap', 'default', name) !== undefined;
+
+  it('forgets nothing when nothing was out of sync', async () => {
+    const all = [configMap('a'), configMap('b'), clusterRole];
+    let report = await sync(all);
+    expect(report.inventory).toMatchObject({ format: 'driftless.inventory/v1', name: '', server: sim.url });
+    expect(namesOf(report)).toEqual(['a', 'b', 'reader']);
+    for (let round = 0; round < 2; round += 1) {
+      report = await sync(all, { inventory: report.inventory, options: { applyOutOfSyncOnly: true } });
+      expect(report.results).toEqual([]);
+      expect(namesOf(report)).toEqual(['a', 'b', 'reader']);
+    }
+    report = await sync([configMap('a')], { inventory: report.inventory, ...prune });
+    expect([has('a'), has('b')]).toEqual([true, false]);
+    expect(deletions.sort()).toEqual(['clusterroles/reader', 'configmaps/b']);
+    report = await sync([configMap('a')], { inventory: report.inventory, ...prune });
+    expect(namesOf(report)).toEqual(['a']);
+  });
+
+  it('keeps what was not pruned, until an option permits it', async () => {
+    const kept = configMap('kept', { annotations: { 'argocd.argoproj.io/sync-options': 'Prune=false' } });
+    let report = await sync([configMap('a'), kept]);
+    report = await sync([], { inventory: report.inventory });
+    expect(namesOf(report)).toEqual(['a', 'kept']);
+    report = await sync([], { inventory: report.inventory, ...prune });
+    report = await sync([], { inventory: report.inventory, ...prune });
+    expect(namesOf(report)).toEqual(['kept']);
+    expect([has('a'), has('kept')]).toEqual([false, true]);
+  });
+
+  it('follows a deletion to its end, and spares a new object of the name', async () => {
+    let report = await sync([configMap('held', { finalizers: ['example.com/hold'] })]);
+    report = await sync([], { inventory: report.inventory, ...prune });
+    expect(report.inventory.objects).toMatchObject([{ name: 'held', deletedUid: expect.any(String) }]);
+    const held = sim.store.get('', 'ConfigMap', 'default', 'held');
+    sim.store.update({ ...held, metadata: { ...held?.metadata, finalizers: [] } } as KubeObject);
+    expect(has('held')).toBe(false);
+    sim.store.create(configMap('held', { namespace: 'default' }));
+    deletions = [];
+    report = await sync([], { inventory: report.inventory, ...prune });
+    expect([has('held'), deletions]).toEqual([true, []]);
+    expect(namesOf(report)).toEqual([]);
+  });
+
+  it('does not take over an object that it could not apply', async () => {
+    sim.store.create(configMap('foreign', { namespace: 'default' }));
+    const denied = { ...configMap('foreign'), data: { 'not a key!': 'x' } };
+    let report = await sync([configMap('a'), denied]);
+    expect(report.phase).toBe('Failed');
+    expect(namesOf(report)).not.toContain('foreign');
+    report = await sync([], { inventory: report.inventory, ...prune });
+    expect(has('foreign')).toBe(true);
+  });
+
+  it('does not take over the objects of a sync that never began', async () => {
+    sim.store.create(configMap('foreign', { namespace: 'default' }));
+    const unknown = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
+    const report = await sync([configMap('foreign'), unknown]);
+    expect([report.phase, namesOf(report)]).toEqual(['Failed', []]);
+  });
+
+  it('is returned unchanged by a dry run, and after each step', async () => {
+    const { inventory } = await sync([configMap('a')]);
+    const careful = await openWriter({ kubeConfig: config(), dryRun: true });
+    const report = await sync([configMap('b')], { writer: careful, inventory, ...prune });
+    await careful.close();
+    expect(report.inventory).toEqual(inventory);
+    const steps: SyncReport[] = [];
+    await sync([configMap('b')], { inventory, onStep: (step) => steps.push(step) });
+    expect(steps.map(({ inventory: { objects } }) => objects.map(({ name }) => name))).toContainEqual(['a', 'b']);
+  });
+
+  const stored = (inventory: unknown): Partial<SyncInputs> => ({ inventory: inventory as SyncInventory, ...prune });
+  const one = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' };
+  const valid = { format: 'driftless.inventory/v1', name: '', objects: [one] };
+
+  it.each([
+    ['a text', 'INVENTORY_MALFORMED', 'text'],
+    ['an array', 'INVENTORY_MALFORMED', []],
+    ['null', 'INVENTORY_MALFORMED', null],
+    ['another format', 'INVENTORY_MALFORMED', { ...valid, format: 'driftless.inventory/v2' }],
+    ['no list', 'INVENTORY_MALFORMED', { ...valid, objects: { one } }],
+    ['an object without a name', 'INVENTORY_MALFORMED', { ...valid, objects: [{ ...one, name: undefined }] }],
+    ['an object with an empty namespace', 'INVENTORY_MALFORMED', { ...valid, objects: [{ ...one, namespace: '' }] }],
+    ['a long name', 'INVENTORY_MALFORMED', { ...valid, objects: [{ ...one, name: 'a'.repeat(400) }] }],
+    ['too many objects', 'INVENTORY_MALFORMED', { ...valid, objects: Array.from({ length: 100_001 }, () => one) }],
+    ['another name', 'INVENTORY_FOREIGN', { ...valid, name: 'staging' }],
+    ['another server', 'INVENTORY_FOREIGN', { ...valid, server: 'https://other.example.com' }],
+  ])('is refused if it is or has %s, and nothing is pruned', async (_what, code, inventory) => {
+    await sync([configMap('a')]);
+    await expect(sync([], stored(inventory))).rejects.toMatchObject({ code });
+    expect([has('a'), deletions]).toEqual([true, []]);
+  });
+
+  it('prunes by a valid one without a server', async () => {
+    await sync([configMap('a')]);
+    await sync([], stored(valid));
+    expect(has('a')).toBe(false);
+  });
+});
