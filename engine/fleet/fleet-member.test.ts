@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { seededRandom } from '#base';
+import { seededRandom, UsageError } from '#base';
 import { FakeClock } from '#support';
 import { OpenedFleetMember } from './fleet-member.ts';
 import type { FleetDocument, FleetDocumentName, FleetDocuments, FleetOptions } from './types.ts';
@@ -122,6 +122,51 @@ describe('a fleet', () => {
     expect(bothOwn).toBe(0);
     expect(ownedBy(standby)).toEqual(items);
     expect(ownedBy(silent)).toEqual([]);
+  });
+
+  it.each([
+    ['with a store that reports changes', true, 1000],
+    ['with a store that only reads and writes', false, 8000],
+  ])('gives the items of a member that leaves to the others at once, %s', async (_how, isWatched, limitMs) => {
+    const members = ['one', 'two', 'three'].map((name) =>
+      join(name, { documents: store.way(isWatched), members: 3, algorithm: 'consistent-hashing' }),
+    );
+    await clock.advance(2 * leaseMs);
+    const [leaving, ...others] = members;
+    expect(ownedBy(others[0]!)).not.toEqual([]);
+    const left = leaving?.leave();
+    let waitedMs = 0;
+    for (; others.flatMap(ownedBy).length < items.length && waitedMs < leaseMs; waitedMs += 50) {
+      await clock.advance(50);
+      for (const item of items) expect(members.filter((member) => member.owns(item)).length).toBeLessThan(2);
+    }
+    await left;
+    expect(waitedMs).toBeLessThan(limitMs);
+  });
+
+  it('leaves the items of a member to its successor, if told to', async () => {
+    const options = { members: 2, successorMs: 20_000 };
+    const [leaving, other] = ['one', 'two'].map((name) => join(name, options));
+    await clock.advance(leaseMs);
+    const given = ownedBy(leaving!);
+    const left = leaving?.leave();
+    await clock.advance(5000);
+    await left;
+    const successor = join('three', options);
+    await clock.advance(5000);
+    expect(ownedBy(successor)).toEqual(given);
+    expect(ownedBy(other!)).toEqual(items.filter((item) => !given.includes(item)));
+  });
+
+  it.each([
+    [{ algorithm: 'consistant-hashing' as never }, 'algorithm must be one of legacy, round-robin, consistent-hashing'],
+    [{ successorMs: -1 }, 'successorMs'],
+    [{ successorMs: Number.NaN }, 'successorMs'],
+    [{ heartbeatMs: 10 }, 'heartbeatMs'],
+    [{ members: 0 }, 'members'],
+  ])('refuses %j', (options: Partial<FleetOptions>, message) => {
+    expect(() => join('one', options)).toThrow(UsageError);
+    expect(() => join('one', options)).toThrow(message);
   });
 
   it('shares its items among more members after a resize, and reports changes', async () => {

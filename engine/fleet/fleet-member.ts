@@ -4,6 +4,7 @@ import type { Cluster } from '#model';
 import { createOwnership } from '#sharding';
 import type { Ownership, OwnershipDeps } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
+import { checkedAlgorithm } from './algorithm.ts';
 import { DocumentClient, workloadName } from './document-client.ts';
 import type { FleetChange, FleetMember, FleetOptions } from './types.ts';
 
@@ -17,6 +18,7 @@ export interface FleetDeps {
 }
 
 const maxMembers = 10_000;
+const maxSuccessorMs = 3_600_000;
 /** Items are clusters to the protocol; the prefix keeps an empty name apart from its own keys. */
 const prefix = 'item:';
 
@@ -31,10 +33,13 @@ export class OpenedFleetMember implements FleetMember {
 
   /** @throws UsageError */
   constructor(options: FleetOptions, { clock, random, bootMs, warn }: FleetDeps) {
-    const { documents, name, members, algorithm = 'consistent-hashing', heartbeatMs = 10_000 } = options;
+    const { documents, name, members, heartbeatMs = 10_000, successorMs = 0 } = options;
+    const algorithm = checkedAlgorithm(options.algorithm ?? 'consistent-hashing');
     if (name === '') throw new UsageError('name must not be empty: it identifies the member in the fleet');
     if (!(heartbeatMs >= 1000 && heartbeatMs <= 60_000))
       throw new UsageError('heartbeatMs must be from 1,000 to 60,000');
+    if (!(successorMs >= 0 && successorMs <= maxSuccessorMs))
+      throw new UsageError(`successorMs must be from 0 to ${maxSuccessorMs}`);
     this.#documents = new DocumentClient(documents, checkedMembers(members));
     [this.#clock, this.#warn] = [clock, warn];
     this.#ownership = createOwnership({
@@ -45,6 +50,7 @@ export class OpenedFleetMember implements FleetMember {
       bootMs,
       algorithm,
       heartbeatMs,
+      successorMs,
       logger: silentLogger,
       metrics: new PromMetrics(),
       dynamic: true,

@@ -47,6 +47,11 @@ export interface FleetOptions {
    * given to others.
    */
   readonly heartbeatMs?: number;
+  /**
+   * How long the items of a member that has left wait for a successor in its slot, before others
+   * take them. Set it if members are restarted one by one. Default: 0.
+   */
+  readonly successorMs?: number;
 }
 
 export interface FleetChange {

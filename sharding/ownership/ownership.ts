@@ -72,6 +72,8 @@ export interface OwnershipDeps {
   readonly controllerName: string;
   /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
   readonly heartbeatMs: number;
+  /** How long others leave the clusters of a released slot to a successor. Default: a lease. */
+  readonly successorMs?: number;
   /**
    * A clock in milliseconds that advances during suspends (CLOCK_BOOTTIME); undefined: not
    * available.
@@ -159,7 +161,7 @@ class LeasedOwnership implements Ownership {
     const { client, namespace, clock, random, logger, hostname, dynamic, weighting = 'applications' } = deps;
     const ordinal = ordinalOf(deps);
     if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShardError(deps);
-    const timing = timingOf(deps.heartbeatMs);
+    const timing = timingOf(deps.heartbeatMs, deps.successorMs);
     const member = new ProtocolMember({
       name: hostname,
       process: random.uuid(),

@@ -165,8 +165,8 @@ export class HolderPresence {
 
   /**
    * Slots that others should stand in for. A released slot (rolling update) will soon be held
-   * again, so others wait for a lease. After a death a lease has passed already, so they wait only
-   * `standInMs`.
+   * again, so others wait `successorMs`. After a death a lease has passed already, so they wait
+   * only `standInMs`.
    */
   absent(now: number): ReadonlySet<number> {
     return new Set([...this.#absences()].filter(([, since]) => now >= since).map(([slot]) => slot));
@@ -174,9 +174,9 @@ export class HolderPresence {
 
   /** When others should begin to stand in for each slot. */
   *#absences(): Iterable<readonly [number, number]> {
-    const { leaseMs, standInMs } = this.#timing;
+    const { successorMs, standInMs } = this.#timing;
     for (const [slot, since] of this.#idle)
-      if (!this.#holders.has(slot)) yield [slot, since + (this.#dead.has(slot) ? standInMs : leaseMs)];
+      if (!this.#holders.has(slot)) yield [slot, since + (this.#dead.has(slot) ? standInMs : successorMs)];
   }
 
   /**

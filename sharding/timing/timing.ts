@@ -19,6 +19,8 @@ export interface ProtocolTiming {
    * claim the slot.
    */
   readonly standInMs: number;
+  /** The same after an orderly release: usually a successor claims the slot (a rolling update). */
+  readonly successorMs: number;
   /** Delay before an empty hub is believed to be a new installation. */
   readonly firstStartMs: number;
   /**
@@ -51,16 +53,19 @@ export const minMarginMs = 12_500;
  */
 export const longestLeaseMs = 180_000;
 
-export function timingOf(heartbeatMs: number): ProtocolTiming {
+/** @param successorMs of a released slot; default: a lease. At least `standInMs`. */
+export function timingOf(heartbeatMs: number, successorMs?: number): ProtocolTiming {
   // The margin makes every lease long anyway, so leave time for a second renewal on a busy machine.
   const validMs = Math.max(Math.round(1.75 * heartbeatMs), 4000);
   const marginMs = Math.max(Math.round(1.25 * heartbeatMs), minMarginMs);
+  const [leaseMs, standInMs] = [validMs + marginMs, Math.min(500, heartbeatMs / 10)];
   return {
-    leaseMs: validMs + marginMs,
+    leaseMs,
     marginMs,
     validMs,
     renewMs: 0.6 * heartbeatMs,
-    standInMs: Math.min(500, heartbeatMs / 10),
+    standInMs,
+    successorMs: Math.max(standInMs, successorMs ?? leaseMs),
     firstStartMs: Math.min(1000, heartbeatMs / 10),
     releaseMs: heartbeatMs,
     publishMs: Math.min(200, heartbeatMs / 10),
