@@ -3,7 +3,8 @@ import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { openCache } from './live.ts';
-import type { CacheOptions, CacheProblem, ClusterCache } from './live.ts';
+import { healthScripts } from './health.ts';
+import type { CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
 import { kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 
@@ -56,6 +57,59 @@ describe('driftless/live', () => {
     const { objects, incomplete } = await cache.list({ matchLabels: { team: 'one' } });
     expect(objects).toMatchObject([{ kind: 'ConfigMap', version: 'v1', namespace: 'shop', kept: { size: 'a' } }]);
     expect(incomplete).toEqual([]);
+  });
+
+  it('selects by sets of labels', async () => {
+    const cache = await open();
+    const named = (matchExpressions: readonly LabelRequirement[]): Promise<string[]> =>
+      namesOf(cache, { kinds: [configMaps], namespaces: ['shop', 'other'], matchExpressions });
+    expect(await named([{ key: 'team', operator: 'In', values: ['one', 'two'] }])).toEqual(['a']);
+    expect(await named([{ key: 'team', operator: 'NotIn', values: ['one'] }])).toContain('b');
+    expect(await named([{ key: 'team', operator: 'Exists' }])).toEqual(['a']);
+    expect(await named([{ key: 'team', operator: 'DoesNotExist' }])).not.toContain('a');
+    const bad = [{ key: 'team', operator: 'in', values: ['one'] }] as unknown as readonly LabelRequirement[];
+    await expect(named(bad)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('NotIn') });
+    await expect(named([{ key: 'team', operator: 'In' }])).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(named([{ key: 'team', operator: 'Exists', values: ['x'] }])).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it('knows the kinds and the version of the server', async () => {
+    const cache = await open({ include: [{ groups: [''] }] });
+    expect(cache.kinds()).toContainEqual(
+      expect.objectContaining({ group: 'apps', kind: 'Deployment', namespaced: true }),
+    );
+    const { kubeVersion, apiVersions } = cache.capabilities();
+    expect(kubeVersion).toMatch(/^v?1[.][0-9]+/);
+    expect(apiVersions).toContain('apps/v1/Deployment');
+  });
+
+  it('waits until an object is healthy, gone, or as a function says', async () => {
+    const cache = await open();
+    const ref = { ...configMaps, namespace: 'shop', name: 'late' };
+    const healthy = cache.waitFor(ref, 'healthy');
+    const stored = sim.store.create(configMap('late', 'shop'));
+    expect(await healthy).toMatchObject({ uid: stored.metadata.uid });
+    const changed = cache.waitFor(ref, (object) => object?.labels['team'] === 'two');
+    sim.store.update(configMap('late', 'shop', { team: 'two' }));
+    expect(await changed).toMatchObject({ name: 'late' });
+    const gone = cache.waitFor(ref, 'gone');
+    sim.store.delete('', 'ConfigMap', 'shop', 'late');
+    expect(await gone).toBeUndefined();
+    await expect(cache.waitFor(ref, 'healthy', { deadlineMs: 20 })).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+    });
+    await expect(cache.waitFor(ref, 'helthy' as never)).rejects.toMatchObject({ code: 'USAGE' });
+    const { signal } = new AbortController();
+    const closed = expect(cache.waitFor(ref, 'healthy', { signal })).rejects.toThrow('closed');
+    await cache.close();
+    await closed;
+  });
+
+  it('judges health by scripts of the caller', async () => {
+    const health = await healthScripts({ ConfigMap: 'return { status = "Degraded", message = obj.data.size }' });
+    const cache = await open({ health });
+    const { objects } = await cache.list({ kinds: [configMaps], matchLabels: { team: 'one' } });
+    expect(objects[0]?.health).toEqual({ status: 'Degraded', message: 'a' });
   });
 
   it('names the kinds that filters, rights, namespaced mode or the server withhold', async () => {

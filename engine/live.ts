@@ -21,8 +21,12 @@ export type {
   ClusterCache,
   IncompleteKind,
   KindFilter,
+  LabelRequirement,
   UnreadObject,
+  WaitCondition,
+  WaitOptions,
 } from './cache/types.ts';
+export type { HealthSettings } from '#health';
 export type { KubeConfigReader } from '#kube';
 export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 

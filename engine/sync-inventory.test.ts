@@ -123,6 +123,40 @@ describe('the inventory of runSync', () => {
     expect(steps.map(({ inventory: { objects } }) => objects.map(({ name }) => name))).toContainEqual(['a', 'b']);
   });
 
+  it('does not take over an object that a partial sync leaves out, and keeps what it had', async () => {
+    sim.store.create(configMap('foreign', { namespace: 'default' }));
+    const isSelected = ({ metadata }: KubeObject): boolean => metadata.name === 'a';
+    let report = await sync([configMap('a'), configMap('foreign')], { isSelected });
+    expect(namesOf(report)).toEqual(['a']);
+    report = await sync([configMap('a'), configMap('b')], { inventory: report.inventory });
+    report = await sync([configMap('a')], { inventory: report.inventory, isSelected, ...prune });
+    expect([namesOf(report), has('b')]).toEqual([['a', 'b'], true]);
+  });
+
+  it('warns once of objects that go to "default" unasked', async () => {
+    const warnings: string[] = [];
+    const onWarning = (message: string): void => void warnings.push(message);
+    await sync([configMap('a'), configMap('b'), clusterRole], { onWarning });
+    await sync([configMap('a')], { onWarning, namespace: 'default' });
+    await sync([configMap('a', { namespace: 'default' }), clusterRole], { onWarning });
+    expect(warnings).toEqual([
+      'ConfigMap a and 1 more without a namespace: "default" is used, as namespace is not set',
+    ]);
+  });
+
+  it('waits for the function between two waves', async () => {
+    const seen: boolean[] = [];
+    const later = configMap('late', { annotations: { 'argocd.argoproj.io/sync-wave': '1' } });
+    await sync([configMap('early'), later], {
+      onStep: async ({ phase }) => {
+        if (phase !== 'Running') return;
+        await new Promise<void>((resolve) => void setImmediate(resolve));
+        seen.push(has('early') && !has('late'));
+      },
+    });
+    expect(seen[0]).toBe(true);
+  });
+
   const stored = (inventory: unknown): Partial<SyncInputs> => ({ inventory: inventory as SyncInventory, ...prune });
   const one = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', name: 'a' };
   const valid = { format: 'driftless.inventory/v1', name: '', objects: [one] };

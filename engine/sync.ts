@@ -7,8 +7,9 @@ import { emitWarning } from 'node:process';
 import { newAbortController, systemClock, systemRandom, UsageError, withDeadline } from '#base';
 import { connectionFromConfig, createKubeClient } from '#kube';
 import type { KubeConfigReader } from '#kube';
-import { fieldManager } from '#model';
-import type { KubeObject } from '#model';
+import { fieldManager, keyOf } from '#model';
+import type { GroupKind, KubeObject } from '#model';
+import { pairResources } from '#sync';
 import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
 import { OpenedGate } from './sync/gate.ts';
@@ -37,7 +38,7 @@ export type {
   SyncOutcome,
 } from '#sync';
 export type { KubeConfigReader } from '#kube';
-export type { KubeObject, ObjectName, ResourceResult } from '#model';
+export type { GroupKind, KubeObject, ObjectName, ResourceResult } from '#model';
 
 const connectMs = 60_000;
 
@@ -54,6 +55,23 @@ export async function planSync(inputs: SyncInputs): Promise<readonly PlannedTask
  */
 export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
   return new SyncRun(inputs, depsOf(inputs)).run();
+}
+
+/** Desired and live objects, paired as a sync pairs them. */
+export type ReconciledObjects = ReturnType<typeof pairResources>;
+
+/**
+ * Pairs targets with live objects by identity. Targets come first; live objects without a target
+ * follow, and hooks are apart. Pure.
+ * @param isNamespaced of a kind; undefined if that is unknown
+ */
+export function reconcile(
+  targets: readonly KubeObject[],
+  live: readonly KubeObject[],
+  namespace: string,
+  isNamespaced: (kind: GroupKind) => boolean | undefined,
+): ReconciledObjects {
+  return pairResources(targets, new Map(live.map((object) => [keyOf(object), object])), namespace, isNamespaced);
 }
 
 export interface WriterOptions {

@@ -1,4 +1,4 @@
-import { messageOf, newAbortController, Shutdown, withDeadline } from '#base';
+import { DriftlessError, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
 import type { Clock, Json, RandomSource } from '#base';
 import { createKubeClient, findResource, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
@@ -8,6 +8,8 @@ import { defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceK
 import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { ChangeDelivery } from './delivery.ts';
+import { labelSelector } from './label-selector.ts';
+import { RowListeners, waitForRow } from './waiting.ts';
 import { FollowedObjects, readWhole } from './whole-objects.ts';
 import type {
   ApiMetadata,
@@ -21,10 +23,13 @@ import type {
   ClusterCache,
   IncompleteKind,
   KindFilter,
+  WaitCondition,
+  WaitOptions,
 } from './types.ts';
 
 const defaultHandlerDeadlineMs = 30_000;
 const defaultFillDeadlineMs = 120_000;
+const defaultWaitMs = 300_000;
 const userAgent = 'driftless-live';
 
 export interface CacheDeps {
@@ -63,6 +68,7 @@ class FilledCache implements ClusterCache {
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();
   readonly #followed = new FollowedObjects();
+  readonly #listeners = new RowListeners();
   readonly #running: Promise<void>;
 
   constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
@@ -83,6 +89,7 @@ class FilledCache implements ClusterCache {
       keep: (object) => this.#keep(object),
       keepsWhole: (key) => this.#followed.has(key),
       onRow: (change) => {
+        this.#listeners.wake(change.key);
         for (const delivery of this.#deliveries)
           if (delivery.isClosed()) this.#deliveries.delete(delivery);
           else delivery.add(change, change.change);
@@ -101,13 +108,13 @@ class FilledCache implements ClusterCache {
   }
 
   async list(options: CacheListOptions = {}): Promise<CacheList> {
-    const { kinds, scope, matchLabels = {} } = options;
-    const wanted = Object.entries(matchLabels);
+    const { kinds, scope, matchLabels = {}, matchExpressions = [] } = options;
+    const isSelected = labelSelector(matchLabels, matchExpressions);
     const rows = await this.#cluster().list(options, this.#controller.signal);
     const objects = rows
       .filter(({ namespace }) => scope === undefined || (scope === 'cluster') === (namespace === ''))
       .map(objectOf)
-      .filter(({ labels }) => wanted.every(([name, value]) => labels[name] === value));
+      .filter(({ labels }) => isSelected(labels));
     return { objects, incomplete: this.#incomplete(kinds) };
   }
 
@@ -117,7 +124,31 @@ class FilledCache implements ClusterCache {
     if (found !== undefined) return found;
     const failure = failureOf(discovery, kind.group);
     if (failure === undefined) return undefined;
-    throw new Error(`${this.server} does not answer for API group "${kind.group}": ${failure}`);
+    const message = `${this.server} does not answer for API group "${kind.group}": ${failure}`;
+    throw new DriftlessError('API_GROUP_UNAVAILABLE', message, { fields: { group: kind.group } });
+  }
+
+  kinds(): readonly ApiMetadata[] {
+    return this.#cluster().discovery().preferred;
+  }
+
+  capabilities(): ReturnType<ClusterCache['capabilities']> {
+    const cluster = this.#cluster();
+    return { kubeVersion: cluster.serverVersion() ?? '', apiVersions: cluster.capabilities().apiVersions };
+  }
+
+  async waitFor(ref: ResourceRef, until: WaitCondition, options: WaitOptions = {}): Promise<CachedObject | undefined> {
+    const { signal: given, deadlineMs = defaultWaitMs } = options;
+    const { clock } = this.#deps;
+    const key = keyOfRef(ref);
+    const read = (): Promise<CachedObject | undefined> => this.#object(key, this.#controller.signal);
+    const wait = { key, until, deadlineMs, read };
+    return waitForRow(wait, { clock, listeners: this.#listeners }, given ?? this.#controller.signal);
+  }
+
+  async #object(key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> {
+    const row = (await this.#cluster().rows([key], signal)).get(key);
+    return row === undefined ? undefined : objectOf(row);
   }
 
   async read(names: readonly ObjectName[], signal = this.#controller.signal): Promise<CacheRead> {
@@ -139,10 +170,8 @@ class FilledCache implements ClusterCache {
   subscribe(handlers: CacheHandlers): () => void {
     const { clock, report } = this.#deps;
     const deadlineMs = this.#options.handlerDeadlineMs ?? defaultHandlerDeadlineMs;
-    const read = async (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> => {
-      const row = (await this.#cluster().rows([key], signal)).get(key);
-      return row === undefined ? undefined : objectOf(row);
-    };
+    const read = (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> =>
+      this.#object(key, signal);
     const cluster = this.#cluster();
     const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report });
     this.#deliveries.add(delivery);
@@ -220,13 +249,13 @@ class FilledCache implements ClusterCache {
   }
 }
 
-function settingsOf({ include = [], exclude = [] }: CacheOptions): Settings {
+function settingsOf({ include = [], exclude = [], health = { overrides: {} } }: CacheOptions): Settings {
   const rule = ({ groups, kinds = [] }: KindFilter): Settings['inclusions'][number] => ({
     apiGroups: groups,
     kinds,
     clusters: [],
   });
-  return { ...defaultSettings, inclusions: include.map(rule), exclusions: exclude.map(rule) };
+  return { ...defaultSettings, ...health, inclusions: include.map(rule), exclusions: exclude.map(rule) };
 }
 
 function clusterOf(

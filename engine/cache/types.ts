@@ -1,3 +1,4 @@
+import type { HealthSettings } from '#health';
 import type { KubeConfigReader } from '#kube';
 import type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 
@@ -21,6 +22,8 @@ export interface CacheOptions {
   readonly clusterScoped?: boolean;
   /** Interval of listing every kind again. 0: never. Default: 12 hours. */
   readonly resyncMs?: number;
+  /** Lua scripts that replace health checks: `healthScripts` of driftless/health. */
+  readonly health?: HealthSettings;
   /** Plain data to keep of each object, as `kept`. The cache keeps no whole objects by itself. */
   readonly keep?: (object: KubeObject) => unknown;
   /** A call of a handler may take this long. Default: 30 seconds. */
@@ -68,6 +71,25 @@ export interface CacheListOptions {
   readonly topLevelOnly?: boolean;
   /** Only objects with these labels. */
   readonly matchLabels?: Readonly<Record<string, string>>;
+  /** Only objects whose labels meet these requirements. */
+  readonly matchExpressions?: readonly LabelRequirement[];
+}
+
+/** As in label selectors of Kubernetes. */
+export interface LabelRequirement {
+  readonly key: string;
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+  /** Of `In` and `NotIn`. */
+  readonly values?: readonly string[];
+}
+
+/** `healthy`: it exists and is Healthy, or has no health check. `gone`: it does not exist. */
+export type WaitCondition = 'healthy' | 'gone' | ((object: CachedObject | undefined) => boolean);
+
+export interface WaitOptions {
+  /** Default: 5 minutes. */
+  readonly deadlineMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 export interface CacheList {
@@ -120,9 +142,19 @@ export interface ClusterCache {
   list(options?: CacheListOptions): Promise<CacheList>;
   /**
    * Undefined if the server does not serve the kind.
-   * @throws Error if the server cannot answer for the group at the moment.
+   * @throws an error with `code` `API_GROUP_UNAVAILABLE` if the server cannot answer for the group
+   * at the moment.
    */
   apiMetadata(kind: GroupKind): ApiMetadata | undefined;
+  /** Every kind that the server serves, in its preferred version, watched or not. */
+  kinds(): readonly ApiMetadata[];
+  /** For renderers: `kubeVersion` and `apiVersions` of driftless/desired. */
+  capabilities(): { readonly kubeVersion: string; readonly apiVersions: readonly string[] };
+  /**
+   * Resolves with the object when the condition holds, by the cache.
+   * @throws an error with `code` `DEADLINE_EXCEEDED`, or the reason of `signal`
+   */
+  waitFor(ref: ResourceRef, until: WaitCondition, options?: WaitOptions): Promise<CachedObject | undefined>;
   /**
    * Reads whole objects by name, in the API version of the name. The cache keeps them whole from
    * then on; until it has them, and for kinds that are not current, each costs one request.

@@ -37,6 +37,7 @@ export interface InventoryFacts {
   readonly results: readonly ResourceResult[];
   /** The sync has succeeded: equal objects that it has left out are ours, too. */
   readonly isComplete: boolean;
+  readonly isSelected: (object: KubeObject) => boolean;
   /** Namespace of the results of cluster-scoped objects. */
   readonly namespace: string;
   readonly discovery: ApiDiscovery;
@@ -92,7 +93,8 @@ export class Inventory {
     }
     for (const [key, target] of wanted) {
       const status = statusOf(target);
-      const isApplied = status === undefined ? facts.isComplete && live.has(key) : status === 'Synced';
+      const isApplied =
+        status === undefined ? facts.isComplete && live.has(key) && facts.isSelected(target) : status === 'Synced';
       if (isApplied || objects.has(key)) objects.set(key, entryOf(target));
     }
     return this.#of(objects);
@@ -158,6 +160,7 @@ function statusesOf({ results, namespace }: InventoryFacts): (object: ObjectName
   );
   return (object) => {
     const { group, kind, name, namespace: own } = refOf(object);
-    return byKey.get(resourceKey(group, kind, own === '' ? namespace : own, name));
+    const found = byKey.get(resourceKey(group, kind, own, name));
+    return found ?? (own === '' ? byKey.get(resourceKey(group, kind, namespace, name)) : undefined);
   };
 }

@@ -58,6 +58,7 @@ export class SyncRun {
   readonly #attempt: string;
   readonly #waves = new Map<string, number>();
   #results: readonly ResourceResult[] = [];
+  #hasWarned = false;
   #state: SyncState = { targets: [], live: new Map() };
 
   /** @throws UsageError for inputs that are no objects. */
@@ -95,7 +96,7 @@ export class SyncRun {
       const outcome = this.#reportOf(await syncStep(await this.#request(signal)));
       const hasNews = JSON.stringify(outcome.results) !== JSON.stringify(this.#results);
       this.#results = outcome.results;
-      this.#reportStep(outcome);
+      await this.#reportStep(outcome, signal);
       if (outcome.phase !== 'Running') return outcome;
       pauseMs = hasNews ? firstPauseMs : Math.min(2 * pauseMs, maxPauseMs);
       await this.#deps.clock.sleep(pauseMs, signal);
@@ -103,12 +104,13 @@ export class SyncRun {
   }
 
   /** A fault of the caller's function must not leave a sync half done. */
-  #reportStep(outcome: SyncReport): void {
+  async #reportStep(outcome: SyncReport, signal: AbortSignal): Promise<void> {
     try {
-      this.#inputs.onStep?.(outcome);
+      await this.#inputs.onStep?.(outcome);
     } catch (error) {
       this.#deps.warn(`onStep failed: ${messageOf(error)}`);
     }
+    signal.throwIfAborted();
   }
 
   async #terminate(why: string): Promise<SyncReport> {
@@ -125,7 +127,8 @@ export class SyncRun {
   #inventoryAfter({ phase, results }: SyncOutcome): SyncInventory {
     const { dryRun, discovery } = this.#inputs.writer;
     const isComplete = phase === 'Succeeded';
-    const facts = { ...this.#state, results, isComplete, namespace: this.#namespace, discovery };
+    const { isSelected = isAny } = this.#inputs;
+    const facts = { ...this.#state, results, isComplete, isSelected, namespace: this.#namespace, discovery };
     return dryRun === true ? this.#inventory.before() : this.#inventory.after(facts);
   }
 
@@ -160,7 +163,7 @@ export class SyncRun {
       startedAt: this.#startedAt,
       attempt: this.#attempt,
       results: this.#results,
-      isSelected: () => true,
+      isSelected: this.#inputs.isSelected ?? isAny,
       health: health ?? ((object) => healthOf(object, defaultSettings)),
       canPrune: () => true,
       otherApplication: () => undefined,
@@ -179,6 +182,7 @@ export class SyncRun {
     for (let attempt = 1; ; attempt += 1) {
       const { discovery } = this.#inputs.writer;
       const targets = placedTargets(this.#inputs.targets, this.#namespace, discovery);
+      this.#warnOfDefault(targets);
       const read = await this.#readLive(targets, signal);
       if (this.#inputs.writer.discovery !== discovery && attempt < maxReads) continue;
       const wanted = new Set(targets.map(keyOf));
@@ -186,6 +190,21 @@ export class SyncRun {
       this.#state = { targets, live };
       return this.#state;
     }
+  }
+
+  /** Once: an object without a namespace is easily meant for another one than "default". */
+  #warnOfDefault(placed: readonly KubeObject[]): void {
+    if (this.#hasWarned || this.#inputs.namespace !== undefined) return;
+    const isMoved = (target: KubeObject, i: number): boolean =>
+      (this.#inputs.targets[i]?.metadata.namespace ?? '') === '' && (target.metadata.namespace ?? '') !== '';
+    const moved = placed.filter(isMoved);
+    const [first] = moved;
+    if (first === undefined) return;
+    this.#hasWarned = true;
+    const others = moved.length === 1 ? '' : ` and ${moved.length - 1} more`;
+    this.#deps.warn(
+      `${first.kind} ${first.metadata.name ?? ''}${others} without a namespace: "default" is used, as namespace is not set`,
+    );
   }
 
   /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
@@ -202,6 +221,10 @@ export class SyncRun {
     this.#waves.set(wave, at);
     return at;
   }
+}
+
+function isAny(): boolean {
+  return true;
 }
 
 function nameOfResult({ group, version, kind, namespace, name }: ResourceResult): ObjectName {

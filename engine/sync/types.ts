@@ -89,8 +89,10 @@ export interface SyncInputs {
   readonly revision?: string;
   /** After this time, running hooks are deleted and the sync fails. Default: 10 minutes. */
   readonly deadlineMs?: number;
-  /** Receives the state after each step. */
-  readonly onStep?: (outcome: SyncReport) => void;
+  /** Leaves out other targets and objects to prune. Hooks run, unless `skipHooks` is set. */
+  readonly isSelected?: (object: KubeObject) => boolean;
+  /** Receives the state after each step, which applies at most one wave. The next waits for it. */
+  readonly onStep?: (outcome: SyncReport) => unknown;
   /** Receives problems that do not change the outcome. Default: a warning of the process. */
   readonly onWarning?: (message: string) => void;
   /** Ends the sync after the request in flight: what was applied stays. */
