@@ -164,6 +164,14 @@ describe('runSync with a cache and a gate', () => {
       });
   });
 
+  it('sends no request for a namespace that it has created', async () => {
+    const inputs = { targets: targets.slice(3), namespace: 'fresh', options: { createNamespace: true } };
+    for (let round = 0; round < 2; round += 1) await sync(inputs);
+    requests = [];
+    expect(await sync(inputs)).toMatchObject({ phase: 'Succeeded' });
+    expect(requests).toEqual([]);
+  });
+
   it('sends server-side applies without a cache only if something differs', async () => {
     const options = { serverSideApply: true };
     const inputs = { targets: targets.slice(3), options, writer };

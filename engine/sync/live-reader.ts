@@ -142,7 +142,7 @@ export class LiveReader {
       get discovery() {
         return writer.discovery;
       },
-      get: (object, signal) => writer.get(object, signal),
+      get: (object, signal) => this.#get(object, signal),
       denied: (object, namespaced) => writer.denied(object, namespaced),
       apply: async (target, live, how, signal) => {
         const result = await writer.apply(target, live, how, signal);
@@ -166,6 +166,14 @@ export class LiveReader {
         return stored;
       },
     };
+  }
+
+  /** For reads in the course of a sync: the namespace, a definition, a hook. */
+  async #get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
+    const key = keyOf(object);
+    const found = new Map<ResourceKey, KubeObject>();
+    const left = await this.#readCached(new Map([[key, object]]), found, signal);
+    return left.size === 0 ? (found.get(key) ?? null) : this.#source.get(object, signal);
   }
 
   #noteWritten(object: KubeObject, cache: SyncCache): void {

@@ -2,12 +2,16 @@ import { ConcurrencyLimiter, defined } from '#base';
 import type { Clock } from '#base';
 import { GuardedWriter } from '#controller';
 import type { WriterGate } from '#controller';
+import { findResource } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
-import type { KubeObject } from '#model';
+import { gkOf, versionOf } from '#model';
+import type { KubeObject, ObjectName } from '#model';
 import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
 import type { SyncWriter } from './types.ts';
 
 const maxParallelWrites = 10;
+/** While kinds of the targets are not served. */
+const rediscoveryMs = 1000;
 
 export interface OpenWriterOptions {
   /** Every write becomes a dry run of the server. */
@@ -25,7 +29,9 @@ export class OpenedWriter implements SyncWriter {
   readonly dryRun: boolean;
   readonly #client: KubeClient;
   readonly #writer: GuardedWriter;
+  readonly #clock: Clock;
   #discovery: ApiDiscovery;
+  #discoveredAt = Number.NEGATIVE_INFINITY;
   /** A CustomResourceDefinition was written since the last discovery. */
   #isStale = false;
 
@@ -36,6 +42,7 @@ export class OpenedWriter implements SyncWriter {
     this.server = client.server;
     this.#client = client;
     this.#discovery = discovery;
+    this.#clock = clock;
     this.#writer = new GuardedWriter({
       cluster: {
         discovery: () => this.#discovery,
@@ -60,12 +67,20 @@ export class OpenedWriter implements SyncWriter {
     return this.#discovery;
   }
 
+  async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
+    const isKnown = (object: ObjectName): boolean =>
+      findResource(this.#discovery, gkOf(object), versionOf(object.apiVersion)) !== undefined;
+    const now = this.#clock.monotonic();
+    const isDue = now >= this.#discoveredAt + rediscoveryMs;
+    if (!this.#isStale && (!isDue || objects.every(isKnown))) return;
+    this.#isStale = false;
+    this.#discoveredAt = now;
+    this.#discovery = await this.#client.discover({ signal });
+  }
+
   /** Null also if the server does not serve the kind. */
   async get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
-    if (this.#isStale) {
-      this.#isStale = false;
-      this.#discovery = await this.#client.discover({ signal });
-    }
+    await this.refresh([], signal);
     try {
       return await this.#writer.get(object, signal);
     } catch (error) {

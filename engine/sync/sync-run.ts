@@ -14,7 +14,6 @@ import type { SyncInputs, SyncInventory, SyncReport } from './types.ts';
 
 const defaultDeadlineMs = 600_000;
 const terminationMs = 30_000;
-const maxReads = 2;
 /** Pause between two steps; doubles while nothing changes. */
 const firstPauseMs = 200;
 const maxPauseMs = 2000;
@@ -177,19 +176,17 @@ export class SyncRun {
     };
   }
 
-  /** A read may find kinds that are new: they decide about the namespaces of targets. */
+  /** New kinds are discovered first: they decide about the namespaces of targets. */
   async #readState(signal: AbortSignal): Promise<SyncState> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { discovery } = this.#inputs.writer;
-      const targets = placedTargets(this.#inputs.targets, this.#namespace, discovery);
-      this.#warnOfDefault(targets);
-      const read = await this.#readLive(targets, signal);
-      if (this.#inputs.writer.discovery !== discovery && attempt < maxReads) continue;
-      const wanted = new Set(targets.map(keyOf));
-      const live = new Map([...read].filter(([key, object]) => wanted.has(key) || this.#inventory.isOurs(key, object)));
-      this.#state = { targets, live };
-      return this.#state;
-    }
+    const { targets: given, writer } = this.#inputs;
+    await writer.refresh?.(given, signal);
+    const targets = placedTargets(given, this.#namespace, writer.discovery);
+    this.#warnOfDefault(targets);
+    const read = await this.#readLive(targets, signal);
+    const wanted = new Set(targets.map(keyOf));
+    const live = new Map([...read].filter(([key, object]) => wanted.has(key) || this.#inventory.isOurs(key, object)));
+    this.#state = { targets, live };
+    return this.#state;
   }
 
   /** Once: an object without a namespace is easily meant for another one than "default". */

@@ -8,6 +8,8 @@ export interface SyncWriter extends ClusterWriter {
   readonly dryRun?: boolean;
   /** URL of the API server, to refuse the cache of another one. */
   readonly server?: string;
+  /** Called before each step: discovers again if one of these kinds may be new. */
+  refresh?(objects: readonly ObjectName[], signal: AbortSignal): Promise<void>;
 }
 
 /** The part of the cache of driftless/live that a sync reads, and tells of its writes. */
