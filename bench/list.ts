@@ -7,6 +7,7 @@ import type { Benchmark } from './harness.ts';
 import { healthBenchmark } from './health.ts';
 import { liveBenchmark } from './live/index.ts';
 import { metricsBenchmark } from './metrics.ts';
+import { packageBenchmark } from './package/index.ts';
 import { publishBenchmark } from './publish.ts';
 import { queuesBenchmark } from './queues.ts';
 import { shardingBenchmark } from './sharding.ts';
@@ -23,6 +24,7 @@ export const allBenchmarks: readonly Benchmark[] = [
   healthBenchmark,
   liveBenchmark,
   metricsBenchmark,
+  packageBenchmark,
   publishBenchmark,
   queuesBenchmark,
   restBenchmark,
