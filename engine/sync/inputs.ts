@@ -1,9 +1,10 @@
-import { isObject, UsageError } from '#base';
+import { isObject, outsideText, UsageError } from '#base';
 import type { Json } from '#base';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { gkOf, isHook, keyOf, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey } from '#model';
+import type { SyncInputs } from './types.ts';
 
 /**
  * The targets with their namespaces: namespaced objects without one get the default, cluster-scoped
@@ -27,6 +28,36 @@ export function placedTargets(
     if (!isHook(placed)) seen.set(key, index);
     return placed;
   });
+}
+
+const inputNames: Readonly<Record<keyof SyncInputs, true>> = {
+  targets: true,
+  known: true,
+  inventory: true,
+  inventoryName: true,
+  writer: true,
+  cache: true,
+  namespace: true,
+  options: true,
+  diff: true,
+  health: true,
+  revision: true,
+  deadlineMs: true,
+  isSelected: true,
+  onStep: true,
+  onWarning: true,
+  signal: true,
+};
+
+/**
+ * A misspelt input would prune less or wait longer than its author wants.
+ * @throws UsageError
+ */
+export function requireKnownInputs(inputs: object): void {
+  const unknown = Object.keys(inputs).find((name) => !Object.hasOwn(inputNames, name));
+  if (unknown === undefined) return;
+  const names = Object.keys(inputNames).join(', ');
+  throw new UsageError(`there is no input ${outsideText('field', unknown)}: the inputs of a sync are ${names}`);
 }
 
 /** @throws UsageError for a value without apiVersion, kind and metadata. */

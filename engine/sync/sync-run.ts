@@ -7,7 +7,7 @@ import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model
 import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
-import { inNamespace, placedTargets, requireNames, requireTargets } from './inputs.ts';
+import { inNamespace, placedTargets, requireKnownInputs, requireNames, requireTargets } from './inputs.ts';
 import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
 import type { SyncInputs, SyncInventory, SyncReport } from './types.ts';
@@ -60,8 +60,9 @@ export class SyncRun {
   #hasWarned = false;
   #state: SyncState = { targets: [], live: new Map() };
 
-  /** @throws UsageError for inputs that are no objects. */
+  /** @throws UsageError for unknown inputs, and objects that are none. */
   constructor(inputs: SyncInputs, deps: SyncDeps) {
+    requireKnownInputs(inputs);
     requireTargets(inputs.targets);
     requireNames(inputs.known ?? []);
     this.#inputs = inputs;
