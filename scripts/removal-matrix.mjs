@@ -1,6 +1,7 @@
-// `npm run removal [-- --real] [--cases 20000] [--seed 1] [--only REGEXP]`: what Git drops leaves the
+// `npm run removal [-- --real] [--cases 20000] [--seed 1] [--from 0] [--only REGEXP]`: what Git drops leaves the
 // cluster, in every apply and compare mode and after every switch between them. On the simulator, or
 // with --real on a real API server (`npm run e2e:setup`). Prints the progress, each defect and a table.
+// `--from N` goes on after N cases of an earlier run with the same number and seed.
 // `--only` runs the cases whose description, as in the line of a defect, matches.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     real: { type: 'boolean', default: false },
     cases: { type: 'string' },
     seed: { type: 'string' },
+    from: { type: 'string', default: '0' },
     only: { type: 'string', default: '' },
   },
 });
@@ -25,6 +27,7 @@ const env = {
   ...process.env,
   DRIFTLESS_REMOVAL_CASES: cases,
   DRIFTLESS_SEED: seed,
+  DRIFTLESS_REMOVAL_FROM: values.from,
   DRIFTLESS_REMOVAL_ONLY: values.only,
 };
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1);

@@ -17,6 +17,8 @@ import { describeCase, MatrixTally } from './tally.ts';
 export interface MatrixRun {
   readonly limit: number;
   readonly seed: number;
+  /** Number of cases to leave out, which an earlier run has had. */
+  readonly from?: number;
   /** A regular expression of the descriptions of cases to run; the others are left out. */
   readonly only?: string;
   /** Descriptions of cases that this server cannot judge. */
@@ -34,7 +36,7 @@ const maxAttempts = 3;
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
   client: KubeClient,
-  { limit, seed, only = '', without, authority, signal }: MatrixRun,
+  { limit, seed, from = 0, only = '', without, authority, signal }: MatrixRun,
 ): Promise<MatrixTally> {
   const discovery = await discoveryWithCustomKinds(client, signal);
   const corpus = [...kindsCorpus('cases', authority), ...customManifests('cases')];
@@ -42,7 +44,7 @@ export async function runMatrix(
   const namespaces = { cases: 'cases', fresh: 'fresh' };
   const matrix = new RemovalMatrix({ client, discovery, schemas, signal, namespaces });
   const tally = new MatrixTally();
-  const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed });
+  const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed }).slice(from);
   const chosen = new RegExp(only, 'u');
   const cases = all.filter((one) => chosen.test(describeCase(one)) && without?.test(describeCase(one)) !== true);
   const begin = performance.now();
