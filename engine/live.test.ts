@@ -4,7 +4,7 @@ import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { openCache } from './live.ts';
 import { healthScripts } from './health.ts';
-import type { CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
+import type { CachedObject, CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
 import { kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 
@@ -112,6 +112,46 @@ describe('driftless/live', () => {
     expect(objects[0]?.health).toEqual({ status: 'Degraded', message: 'a' });
   });
 
+  it('tells the URL, the scope and the verbs of a kind', async () => {
+    const cache = await open();
+    const verbs: unknown = expect.arrayContaining(['get', 'list', 'watch', 'patch']);
+    const deployments = { version: 'v1', resource: 'deployments', namespaced: true, verbs };
+    expect(cache.apiMetadata({ group: 'apps', kind: 'Deployment' })).toMatchObject(deployments);
+    const namespaces = { version: 'v1', resource: 'namespaces', namespaced: false };
+    expect(cache.apiMetadata({ group: '', kind: 'Namespace' })).toMatchObject(namespaces);
+  });
+
+  it('hands what was selected of each object to handlers, such as credentials of registries', async () => {
+    const type = 'kubernetes.io/dockerconfigjson';
+    const pullSecret = (auths: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'registry', namespace: 'shop' },
+      type,
+      data: { '.dockerconfigjson': Buffer.from(auths).toString('base64') },
+    });
+    sim.store.create(pullSecret('{"auths":{"one":{}}}'));
+    const cache = await open({
+      include: [{ groups: [''] }],
+      keep: (object) => object['type'] === type && object['data'],
+    });
+    const known = new Map<string, unknown>();
+    const learn = ({ namespace, name, kept }: CachedObject): void => {
+      if (kept !== false) known.set(`${namespace}/${name}`, kept);
+    };
+    cache.subscribe({
+      created: learn,
+      updated: learn,
+      deleted: ({ namespace, name }) => known.delete(`${namespace}/${name}`),
+    });
+    for (const auths of ['{"auths":{"one":{}}}', '{"auths":{"two":{}}}']) {
+      sim.store.update(pullSecret(auths));
+      await eventually(() => expect([...known]).toEqual([['shop/registry', pullSecret(auths)['data']]]));
+    }
+    sim.store.delete('', 'Secret', 'shop', 'registry');
+    await eventually(() => expect([...known]).toEqual([]));
+  });
+
   it('names the kinds that filters, rights, namespaced mode or the server withhold', async () => {
     for (const verb of ['list', 'watch'] as const)
       sim.addFault({ verb, resource: 'secrets', namespace: 'other', fault: { kind: 'status', code: 403 } });
@@ -207,6 +247,9 @@ describe('driftless/live', () => {
     for await (const { name } of cache.iterateTree([{ ...configMaps, namespace: 'shop', name: 'root' }]))
       names.push(name);
     expect(names).toEqual(['root', 'left', 'deep', 'both']);
+    const namespaces = ['shop'];
+    const roots = await namesOf(cache, { kinds: [configMaps], namespaces, topLevelOnly: true });
+    expect(roots.filter((name) => name !== 'kube-root-ca.crt')).toEqual(['a', 'root']);
     const gone: string[] = [];
     for await (const { name } of cache.iterateTree([{ ...configMaps, namespace: 'shop', name: 'gone' }]))
       gone.push(name);

@@ -5,7 +5,7 @@ import { seededRandom } from '#base';
 import { eventually, FakeClock, widgetCrd } from '#support';
 import { kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
-import { openWriter, planSync, runSync } from './sync.ts';
+import { openWriter, planSync, reconcile, runSync } from './sync.ts';
 import type { SyncInputs, SyncWriter, WriterOptions } from './sync.ts';
 import { SyncRun } from './sync/sync-run.ts';
 
@@ -241,6 +241,30 @@ describe('driftless/sync', () => {
     const made = await sync({ targets: [configMap('a')], namespace: 'fresh', options: { createNamespace: true } });
     expect(made.phase).toBe('Succeeded');
     expect(sim.store.get('', 'ConfigMap', 'fresh', 'a')).toMatchObject({ data: configMap('a')['data'] });
+  });
+
+  it('puts an object without a namespace into the given one, and drops that of a cluster-scoped object', async () => {
+    sim.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    const group = 'rbac.authorization.k8s.io';
+    const metadata = { name: 'viewer', namespace: 'shop' };
+    const role: KubeObject = { apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata, rules: [] };
+    expect(await sync({ targets: [configMap('a'), role], namespace: 'shop' })).toMatchObject({ phase: 'Succeeded' });
+    expect(sim.store.get('', 'ConfigMap', 'shop', 'a')).toBeDefined();
+    expect(sim.store.get(group, 'ClusterRole', '', 'viewer')?.metadata).not.toHaveProperty('namespace');
+  });
+
+  it('pairs targets with live objects by identity, and tells hooks apart', () => {
+    const [one, two, hook] = [configMap('one'), configMap('two'), configMap('check', argo('hook', 'PreSync'))];
+    const live = [configMap('two', {}, 'shop'), configMap('gone', {}, 'shop')];
+    expect(reconcile([one, hook, two], live, 'shop', () => true)).toEqual({
+      pairs: [
+        { target: one, live: null },
+        { target: two, live: live[0] },
+        { target: null, live: live[1] },
+      ],
+      hooks: [hook],
+      liveHooks: [],
+    });
   });
 
   it('runs against any writer', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { automated, configMap } from '../testing/fake-world.ts';
-import { wave } from '../testing/manifests.ts';
+import { hook, job, wave } from '../testing/manifests.ts';
 import { tidyStage } from '../testing/stage.ts';
 
 const at = tidyStage();
@@ -40,5 +40,30 @@ describe('refresh and operation of one Application', () => {
     expect(at.world.app.status?.sync?.status).toBe('Synced');
     expect([most, under]).toEqual([1, 0]);
     expect(kinds).toEqual(new Set(['at rest', 'in an operation']));
+  });
+});
+
+describe('a hook that does not end', () => {
+  it('delays neither the refresh of its Application nor the sync of another, with one worker for each', async () => {
+    const sources = { demo: [job('slow', hook('PreSync')), configMap('one')], other: [configMap('two')] };
+    for (const [i, [name, objects]] of Object.entries(sources).entries()) {
+      const revision = String(i).repeat(40);
+      at.world.git.commits.set(revision, objects);
+      const source = { repoURL: 'https://git/x', path: name, targetRevision: revision };
+      at.world.application({ source }, { metadata: { name }, operation: { sync: { revision } } });
+    }
+    at.world.replica({ config: { statusProcessors: 1, operationProcessors: 1 } });
+    await at.clock.advance(5000);
+    expect(at.world.applicationOf('other').status?.operationState?.phase).toBe('Succeeded');
+    const refresh = 'argocd.argoproj.io/refresh';
+    at.world.annotate({ [refresh]: 'hard' });
+    await at.clock.advance(2000);
+    expect(at.world.app.metadata.annotations?.[refresh]).toBeUndefined();
+    expect(at.world.app.status?.sync?.status).toBe('OutOfSync');
+    expect(at.world.app.status?.operationState?.phase).toBe('Running');
+    expect([at.world.dest.get('Job', 'slow') !== undefined, at.world.dest.get('ConfigMap', 'one')]).toEqual([
+      true,
+      undefined,
+    ]);
   });
 });

@@ -44,6 +44,26 @@ describe('a resync', () => {
     expect(at.world.liveReads).toBe(0);
   });
 
+  it('comes after the period and a share of the jitter that differs by Application', async () => {
+    for (let i = 0; i < 20; i += 1) {
+      const source = { repoURL: 'https://git/x', path: `p-${i}`, targetRevision: 'main' };
+      at.world.application({ ...manual, source }, { metadata: { name: `app-${i}` } });
+    }
+    await at.start({ config: { jitterMs: 60_000 } });
+    const [startedAt, readAt] = [at.clock.monotonic(), new Map<string, number>()];
+    at.world.git.takes = ({ sources }) => {
+      const path = sources[0]?.source.path ?? '';
+      if (!readAt.has(path)) readAt.set(path, at.clock.monotonic() - startedAt);
+      return Promise.resolve();
+    };
+    await at.clock.advance(185_000);
+    const times = [...readAt.values()];
+    expect(times).toHaveLength(20);
+    expect(Math.min(...times)).toBeGreaterThan(117_000);
+    expect(Math.max(...times)).toBeLessThan(183_000);
+    expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(30_000);
+  });
+
   it('writes the same log lines without a comparison as with one', async () => {
     const lines = await rested();
     const messages = (): readonly unknown[] => lines.splice(0).map(({ message, msg }) => message ?? msg);

@@ -138,6 +138,15 @@ describe('walk', () => {
     expect(groups).toEqual(['', 'extensions']);
   });
 
+  it('finds what an object owns by its UID, whatever group the reference names', () => {
+    const owner = { apiVersion: 'extensions/v1beta1', kind: 'Deployment', name: 'web', uid: 'uid-web' };
+    const store = storeOf(
+      { kind: 'Deployment', name: 'web', apiVersion: 'apps/v1' },
+      { kind: 'ReplicaSet', name: 'web-1', apiVersion: 'apps/v1', owners: [owner] },
+    );
+    expect(walked(store, resourceKey('apps', 'Deployment', 'ns', 'web'))).toEqual(['web', 'web-1']);
+  });
+
   // T-CACHE-7
   it('does not take an owner of the same name with another uid for the owner', () => {
     const store = storeOf({ kind: 'Pod', name: 'a', uid: 'new' }, owned('b', 'a'));

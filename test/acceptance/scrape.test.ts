@@ -156,6 +156,12 @@ describe('a scrape after a scripted run', () => {
     expect(found.sort()).toEqual(Object.keys(argoFamilies).sort());
   });
 
+  it('has the queues of Argo CD', () => {
+    const names = new Set(samplesOf(scrape.get('workqueue_adds_total'), '').map(({ name }) => name));
+    const queues = ['app_reconciliation_queue', 'app_operation_processing_queue', 'project_reconciliation_queue'];
+    expect([...names]).toEqual(expect.arrayContaining(queues));
+  });
+
   it('shows what the run did', () => {
     // The sync of `running` may end meanwhile on a busy machine.
     const syncs = samplesOf(scrape.get('argocd_app_sync_total'), '')

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { automated, config, deployment } from './objects.ts';
+import { automated, config, deployment, synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
 
@@ -41,5 +41,27 @@ describe('sync waves', () => {
     await world.until('demo', (app) => expect(app.status?.operationState?.phase).toBe('Succeeded'));
     expect(world.live('', 'ConfigMap', 'last')).toBeDefined();
     expect(created).toEqual(['db', 'web', 'last']);
+  });
+});
+
+describe('a sync', () => {
+  it('opens no watch: those that are open show the health of what it has applied', async () => {
+    repo.commit({ 'app/web.yaml': deployment(), 'app/a.yaml': config('a') });
+    await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    const [opened, written]: [string[], string[]] = [[], []];
+    world.cluster.onRequest(({ verb, resource }) => {
+      if (verb === 'watch') opened.push(resource);
+      if (['create', 'patch'].includes(verb)) written.push(resource);
+    });
+    repo.commit({ 'app/db.yaml': deployment('postgres:1', { name: 'db' }), 'app/b.yaml': config('b') });
+    world.refresh('demo');
+    await world.until('demo', (app) => {
+      synced(app);
+      expect(app.status?.resources).toHaveLength(4);
+    });
+    expect(written).toEqual(expect.arrayContaining(['deployments', 'configmaps']));
+    expect(opened).toEqual([]);
   });
 });
