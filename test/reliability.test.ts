@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { hasTitle } from '#support';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 const page = read('docs/reliability.md');
@@ -12,14 +13,6 @@ const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md']
     name.endsWith('.md') ? [`docs/${name}`] : [],
   ),
 );
-
-/** Whether a text is the first argument of `it`, `describe` or `each`, thus a title. */
-function hasTitle(source: string, title: string): boolean {
-  return ["'", '`', '"'].some((quote) => {
-    const text = title.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    return new RegExp(`(?:\\b(?:it|test|describe)|\\))\\(\\s*${quote}${text}${quote}`).test(source);
-  });
-}
 
 describe('docs/reliability.md', () => {
   it('lists each promise of the acceptance list once, as proven or as open', () => {

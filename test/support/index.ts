@@ -10,6 +10,7 @@ export { eventually } from './eventually.ts';
 export { FakeClock } from './fake-clock.ts';
 export { fuzz } from './fuzz.ts';
 export type { FuzzReport, FuzzTarget } from './fuzz.ts';
+export { hasTitle } from './has-title.ts';
 export { headOf, initRepository } from './git-folder.ts';
 export { RawApi, serversOf } from './hub.ts';
 export { openProject } from './open-project.ts';
