@@ -114,6 +114,21 @@ describe('UnownedWarnings', () => {
     await w.stop();
   });
 
+  it('marks nothing by what it knew before it was frozen', async () => {
+    const w = world([app('one', 'https://a')]);
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(10_000);
+    await w.clock.stall(75_000);
+    await w.clock.settle();
+    expect(w.patched).toEqual([]);
+    w.unowned.clear();
+    await w.clock.advance(60_000);
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(15_000);
+    expect(w.patched.map(({ name }) => name)).toEqual(['one']);
+    await w.stop();
+  });
+
   it('continues with the others when one cannot be written', async () => {
     const w = world([app('one', 'https://a'), app('two', 'https://a')], (name) => {
       if (name === 'one') throw new KubeApiError({ code: 409, reason: 'Conflict', message: 'changed' }, 'patch');

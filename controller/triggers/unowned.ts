@@ -22,6 +22,8 @@ export interface UnownedWarningsDeps {
 }
 
 const unownedCheckMs = 15_000;
+/** A process that wakes up later than this was frozen: what it knows of owners is as old. */
+const maxLateMs = 5000;
 const unownedCondition = 'UnownedClusterWarning';
 
 /**
@@ -42,10 +44,13 @@ export class UnownedWarnings implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, ownership } = this.#deps;
     try {
       for (;;) {
-        await this.#deps.clock.sleep(unownedCheckMs, signal);
-        await this.#warn(this.#deps.ownership.unowned(), signal);
+        const begin = clock.monotonic();
+        await clock.sleep(unownedCheckMs, signal);
+        if (clock.monotonic() - begin > unownedCheckMs + maxLateMs) continue;
+        await this.#warn(ownership.unowned(), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
