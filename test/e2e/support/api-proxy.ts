@@ -52,6 +52,12 @@ export class ApiProxy {
     this.#server.closeAllConnections();
   }
 
+  openConnections(): Promise<number> {
+    return new Promise((resolve, reject) =>
+      this.#server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+    );
+  }
+
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     this.#agent.destroy();
