@@ -258,8 +258,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #reader({ settings, bodies }: Pick<ClusterConfiguration, 'settings' | 'bodies'>): NodeReader {
-    const { keep, keepsWhole } = this.#deps;
-    return createNodeReader(settings, (gk) => this.isNamespaced(gk), { bodies, keep, keepsWhole });
+    return createNodeReader(settings, (gk) => this.isNamespaced(gk), { ...this.#deps, bodies });
   }
 
   /** Reused until the state of a watch changes. */

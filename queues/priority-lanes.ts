@@ -99,15 +99,9 @@ export class PriorityLanes<E extends LaneEntry<E>> {
   #sequence = 0;
   #turn = 0;
   #size = 0;
-  #urgent = 0;
 
   get size(): number {
     return this.#size;
-  }
-
-  /** Number of entries that are at least `live`. */
-  get urgent(): number {
-    return this.#urgent;
   }
 
   /** Number of known flows and groups. */
@@ -126,7 +120,6 @@ export class PriorityLanes<E extends LaneEntry<E>> {
   /** Appends an entry to its flow. It must not be in a lane already. */
   push(entry: E): void {
     this.#size += 1;
-    if (entry.urgency > 0) this.#urgent += 1;
     this.#use(entry.flow);
     this.#join(entry);
   }
@@ -134,7 +127,6 @@ export class PriorityLanes<E extends LaneEntry<E>> {
   /** Raises a waiting entry to at least this urgency. */
   raise(entry: E, urgency: Urgency): void {
     if (urgency <= entry.urgency) return;
-    if (entry.urgency === 0) this.#urgent += 1;
     entry.urgency = urgency;
     this.#join(entry);
   }
@@ -172,7 +164,6 @@ export class PriorityLanes<E extends LaneEntry<E>> {
       entry.links[lane] = undefined;
     }
     this.#size -= 1;
-    if (entry.urgency > 0) this.#urgent -= 1;
     this.#release(entry.flow);
   }
 

@@ -87,8 +87,6 @@ export interface WorkQueue<K extends string, P> {
   shutDown(): void;
   /** Number of keys that are due and wait for a worker. */
   readonly depth: number;
-  /** Number of these keys whose priority is at least `live`. */
-  readonly urgentDepth: number;
   readonly delayed: number;
   readonly inFlight: number;
   /** For liveness probes; the ages are 0 if no key is waiting or in flight. */

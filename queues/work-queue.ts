@@ -95,10 +95,6 @@ class MergingWorkQueue<K extends string, P> implements WorkQueue<K, P> {
     return this.#lanes.size;
   }
 
-  get urgentDepth(): number {
-    return this.#lanes.urgent;
-  }
-
   get delayed(): number {
     return this.#heap.size;
   }

@@ -893,7 +893,6 @@ const undetected: Readonly<Record<string, string>> = {
   'self-heal of a namespace that is deleted with its objects': 'about operations that are still to come',
   'self-heal while a source cannot be read': outage,
   'self-heal backoff': harmless,
-  'self-heal of many Applications at once': harmless,
   'self-heal of an Unknown resource': 'about rules that cannot be read, which are reported as such',
   'an unreadable cluster Secret': 'a Secret that cannot be read now is reported as such',
   'an object that another writer changes back again and again': 'told by a condition when it happens; to the better',

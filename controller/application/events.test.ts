@@ -205,15 +205,7 @@ describe('Events that wait', () => {
     const { lines, logger } = recordedLog();
     const [metrics, clock] = [new PromMetrics(), new FakeClock()];
     const settings = (): typeof defaultSettings => defaultSettings;
-    const deps = {
-      hub,
-      clock,
-      logger,
-      metrics,
-      settings,
-      repairsFirst: { isStorm: false, recordTurn: () => Promise.resolve() },
-      projectLabels: () => undefined,
-    };
+    const deps = { hub, clock, logger, metrics, settings, projectLabels: () => undefined };
     return { recorder: new EventRecorder(deps, ['all']), sent, answer, metrics, lines, clock };
   }
 

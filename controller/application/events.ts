@@ -6,8 +6,6 @@ import { appLogFields, destinationNamespaceOf, malformedStatusOf } from '#model'
 import type { Application, KubeObject, Settings } from '#model';
 import type { CounterMetric, LogFields, Logger, MetricRegistry } from '#telemetry';
 import { kubeTime } from '../shared/kube-time.ts';
-import { maxRecordDelayMs } from '../shared/repairs-first.ts';
-import type { RepairsFirst } from '../shared/repairs-first.ts';
 
 const eventResource = apiResource('v1', 'Event', 'events', 'namespaced');
 
@@ -71,7 +69,6 @@ export interface EventRecorderDeps {
   readonly logger: Logger;
   readonly metrics: MetricRegistry;
   readonly settings: () => Pick<Settings, 'eventLabelKeys'>;
-  readonly repairsFirst: Pick<RepairsFirst, 'isStorm' | 'recordTurn'>;
   /** The labels of the Application's effective project; undefined if it may not use one. */
   readonly projectLabels: (app: Application) => EventLabels | undefined;
 }
@@ -138,18 +135,12 @@ export class EventRecorder {
     this.#writing += 1;
     for (const next of this.#waiting) {
       this.#waiting.delete(next);
-      if (this.#isHeldBack(next)) await this.#deps.repairsFirst.recordTurn(next.signal);
       if (next.signal.aborted) continue;
       if (this.#deps.clock.monotonic() - next.since > maxEventWaitMs) this.#drop(next.fields);
       else await this.#create(next);
     }
     this.#writing -= 1;
     this.#isFull = false;
-  }
-
-  #isHeldBack({ since }: WaitingEvent): boolean {
-    const { repairsFirst, clock } = this.#deps;
-    return repairsFirst.isStorm && clock.monotonic() - since < maxRecordDelayMs;
   }
 
   async #create({ object, fields, signal }: WaitingEvent): Promise<void> {

@@ -59,15 +59,12 @@ import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
 import { makeWaitWatchers } from './wait-watchers.ts';
 import { KubectlMetrics } from '../write/kubectl-metrics.ts';
-import { RepairsFirst } from '../shared/repairs-first.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 
 interface ControllerQueues {
   readonly refresh: WorkQueue<AppKey, RefreshRequest>;
   readonly operation: WorkQueue<AppKey, undefined>;
   readonly project: WorkQueue<string, undefined>;
-  /** Their order in a storm of changes. */
-  readonly repairsFirst: RepairsFirst;
 }
 
 /** Builds the controller; `run` starts it. */
@@ -117,7 +114,7 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       else void unpublish(deps, config, { guard, app: deleted, current: () => store.get(key) }, persist);
     },
   });
-  const events = makeEvents(deps, config, projects, queues.repairsFirst);
+  const events = makeEvents(deps, config, projects);
   const store = makeStore(deps, { apps, guard, costs, events, triggers }, persist);
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
@@ -158,15 +155,10 @@ function makeWatchers(
   ];
 }
 
-function makeEvents(
-  deps: ControllerDeps,
-  config: ControllerConfig,
-  projects: ProjectPolicies,
-  repairsFirst: RepairsFirst,
-): EventRecorder {
+function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: ProjectPolicies): EventRecorder {
   const settings = (): Settings => deps.settings.settings();
   const projectLabels = (app: Application): EventLabels | undefined => projects.labelsOf(app);
-  const parts = { ...deps, hub: deps.eventHub ?? deps.hub, settings, repairsFirst, projectLabels };
+  const parts = { ...deps, hub: deps.eventHub ?? deps.hub, settings, projectLabels };
   return new EventRecorder(parts, config.enabledEvents ?? ['all']);
 }
 
@@ -235,18 +227,14 @@ function makeQueues(
     return app === undefined ? '' : (guard.clusterOf(app)?.server ?? '');
   };
   const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };
-  const refresh = makeRefreshQueue(deps, config, tenantOf);
-  const operation = createWorkQueue<AppKey>({
-    ...common,
-    name: 'app_operation_processing_queue',
-    flowOf: (key) => `${tenantOf(key)} ${serverOf(key)}`,
-    ...limiters(config),
-  });
-  const waiting = { passes: () => refresh.urgentDepth, steps: () => operation.urgentDepth };
   return {
-    refresh,
-    operation,
-    repairsFirst: new RepairsFirst(deps.clock, waiting),
+    refresh: makeRefreshQueue(deps, config, tenantOf),
+    operation: createWorkQueue<AppKey>({
+      ...common,
+      name: 'app_operation_processing_queue',
+      flowOf: (key) => `${tenantOf(key)} ${serverOf(key)}`,
+      ...limiters(config),
+    }),
     project: createWorkQueue<string>({
       ...common,
       name: 'project_reconciliation_queue',
@@ -333,14 +321,12 @@ function makeHandlers(
       policyFacts: (app) => projects.facts(app),
       isStalled: (app) => slots.isStalled(guard.clusterOf(app)?.server ?? ''),
       refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'user' }),
-      repairsFirst: queues.repairsFirst,
     },
     config,
   );
-  const refresh = withQuarantine(deps, config, { ...shared, asks }, async (taken, signal, place) => {
-    if (taken.priority === 'live') await queues.repairsFirst.passTurn(signal);
-    return refresher.handle(taken, signal, place);
-  });
+  const refresh = withQuarantine(deps, config, { ...shared, asks }, (taken, signal, place) =>
+    refresher.handle(taken, signal, place),
+  );
   const owned = { lookup: (key: AppKey) => store.get(key), isMine: (app: Application) => guard.isMine(app) };
   return {
     refresh: ownedPasses({ ...owned, forget: (key) => memories.forget(key) }, refresh),

@@ -35,11 +35,6 @@ export class StatusHold {
     return Math.max(0, until - now);
   }
 
-  /** Writes that are due wait until then: the final write of the operation is postponed. */
-  postpone(until: number): void {
-    if (this.#state !== 'none') this.#state = { until };
-  }
-
   /** The final write of the operation, with a comparison, is in flight. */
   get isCompleting(): boolean {
     return this.#completions > 0;

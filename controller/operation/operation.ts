@@ -24,15 +24,11 @@ import { keepFailure } from '../recorder/captured-error.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { PassStart } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
-import { refreshAnnotation } from '../application/refresh-annotation.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
 import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import { runningHooks, stepWait } from '../report/waits.ts';
-import { maxRecordDelayMs } from '../shared/repairs-first.ts';
-import type { RepairsFirst } from '../shared/repairs-first.ts';
-import type { StatusHold } from '../comparison/status-hold.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
@@ -50,7 +46,6 @@ export interface OperationDeps {
   /** Whether its cluster stopped answering writes. */
   readonly isStalled: (app: Application) => boolean;
   readonly refresh: (key: AppKey, request: RefreshRequest) => void;
-  readonly repairsFirst: Pick<RepairsFirst, 'isStorm' | 'recordTurn'>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer?: Tracer | undefined;
@@ -320,7 +315,6 @@ export class OperationProcessor {
     const { store, completer } = this.#deps;
     const level = levelAfter(state);
     const { hold } = this.#deps.memories.of(pass.key);
-    if (isSelfHeal(state)) await this.#afterRepairs(pass, hold, signal);
     const { stored, isCompared } = await hold.complete(this.#deps.clock.monotonic(), async () => {
       const loan = new SlotLoan(pass.place, this.#deps.clock);
       const completion = level === undefined ? undefined : completer.complete(app, { state, history, level }, signal);
@@ -341,18 +335,6 @@ export class OperationProcessor {
       });
     // A deletion waiting for the operation continues now.
     return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
-  }
-
-  /**
-   * Postpones the record of a finished self-heal while repairs of other Applications wait. The
-   * operation is Running until then: after a crash its step is repeated and finds no difference.
-   */
-  async #afterRepairs({ key, place }: OperationPass, hold: StatusHold, signal: AbortSignal): Promise<void> {
-    const { repairsFirst, clock, store } = this.#deps;
-    if (!repairsFirst.isStorm) return;
-    hold.postpone(clock.monotonic() + maxRecordDelayMs);
-    const turn = repairsFirst.recordTurn(signal, () => isAskedFor(store.get(key)));
-    await new SlotLoan(place, clock).during(turn, () => true);
   }
 
   #completed({ key, logger, span }: OperationPass, app: Application, state: OperationState): void {
@@ -440,15 +422,4 @@ function hooksMayRun({ syncResult }: OperationState): string {
 function levelAfter({ operation: { sync, initiatedBy } }: OperationState): CompareLevel | undefined {
   if (sync === undefined || sync.dryRun === true) return undefined;
   return initiatedBy?.automated === true ? compareLevel.latest : compareLevel.forceResolve;
-}
-
-/** Whether a user deletes the Application, asks for a refresh, or terminates its operation. */
-function isAskedFor(app: Application | undefined): boolean {
-  const isRunning = app?.status?.operationState?.phase === 'Running';
-  return !isRunning || app.metadata.deletionTimestamp !== undefined || refreshAnnotation(app) !== undefined;
-}
-
-/** Whether a sync repaired differences, all of them. Others are recorded at once. */
-function isSelfHeal({ operation: { sync, initiatedBy }, phase }: OperationState): boolean {
-  return phase === 'Succeeded' && initiatedBy?.automated === true && sync?.autoHealAttemptsCount !== undefined;
 }

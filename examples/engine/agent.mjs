@@ -86,7 +86,7 @@ let requests = 0;
 cluster.onRequest(({ verb, agent, resource }) => {
   if (agent.startsWith('driftless-') && resource !== '' && verb !== 'list' && verb !== 'watch') requests += 1;
 });
-let passes = [];
+const passes = [];
 const waiting = new Set();
 const agent = await openAgent({
   kubeConfig,
