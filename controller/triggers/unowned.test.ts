@@ -129,6 +129,15 @@ describe('UnownedWarnings', () => {
     await w.stop();
   });
 
+  it('marks no other Application by what it knew before it was frozen in a write', async () => {
+    const objects = ['one', 'two', 'three'].map((name) => app(name, 'https://a'));
+    const w = world(objects, (name) => void (name === 'two' && w.clock.stall(75_000)));
+    w.unowned.set('https://a', 70_000);
+    await w.clock.advance(15_000);
+    expect(w.patched.map(({ name }) => name)).toEqual(['one', 'two']);
+    await w.stop();
+  });
+
   it('continues with the others when one cannot be written', async () => {
     const w = world([app('one', 'https://a'), app('two', 'https://a')], (name) => {
       if (name === 'one') throw new KubeApiError({ code: 409, reason: 'Conflict', message: 'changed' }, 'patch');

@@ -22,8 +22,8 @@ export interface UnownedWarningsDeps {
 }
 
 const unownedCheckMs = 15_000;
-/** A process that wakes up later than this was frozen: what it knows of owners is as old. */
-const maxLateMs = 5000;
+/** A step that takes longer than this means a frozen process: what it knows of owners is as old. */
+const maxStepMs = 5000;
 const unownedCondition = 'UnownedClusterWarning';
 
 /**
@@ -38,6 +38,8 @@ export class UnownedWarnings implements Runnable {
   readonly #deps: UnownedWarningsDeps;
   /** When the oldest mark of a cluster without an owner was written (wall time). */
   #markedAt = Number.POSITIVE_INFINITY;
+  /** When the current step began: a sleep, or a write. */
+  #stepAt = 0;
 
   constructor(deps: UnownedWarningsDeps) {
     this.#deps = deps;
@@ -47,10 +49,9 @@ export class UnownedWarnings implements Runnable {
     const { clock, ownership } = this.#deps;
     try {
       for (;;) {
-        const begin = clock.monotonic();
+        this.#stepAt = clock.monotonic();
         await clock.sleep(unownedCheckMs, signal);
-        if (clock.monotonic() - begin > unownedCheckMs + maxLateMs) continue;
-        await this.#warn(ownership.unowned(), signal);
+        if (!this.#wasFrozen(unownedCheckMs)) await this.#warn(ownership.unowned(), signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -78,7 +79,15 @@ export class UnownedWarnings implements Runnable {
       }
       // The cluster may have got an owner in the meantime.
       if (this.#deps.ownership.unowned().has(clusterKey(server))) await this.#mark(app, server, signal);
+      if (this.#wasFrozen(0)) return;
     }
+  }
+
+  /** Whether the step that ends now took much longer than expected. */
+  #wasFrozen(expectedMs: number): boolean {
+    const begin = this.#stepAt;
+    this.#stepAt = this.#deps.clock.monotonic();
+    return this.#stepAt - begin > expectedMs + maxStepMs;
   }
 
   async #mark(app: Application, server: string, signal: AbortSignal): Promise<void> {
