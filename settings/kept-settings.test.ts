@@ -41,9 +41,11 @@ function keep(data: Data, version: string, more: Data = hash(data)): void {
 async function start(
   writer: SettingsWriter = createSettingsWriter(hub.client()),
   client: Pick<KubeClient, 'get'> = hub.client(),
+  keptAnnotations: Data = {},
 ): Promise<KeptSettings> {
   const onRead = (last: LastSettings): void => void read.push(last);
-  const kept = new KeptSettings({ client, namespace: 'argocd', clock, random: seededRandom(1), writer, onRead });
+  const random = seededRandom(1);
+  const kept = new KeptSettings({ client, namespace: 'argocd', clock, random, writer, keptAnnotations, onRead });
   void kept.run(end.signal);
   await clock.settle();
   return kept;
@@ -68,6 +70,36 @@ describe('the settings that are kept for a restart', () => {
     keep(old, '1');
     const settings = await start();
     settings.offer(old, '2');
+    await clock.advance(5000);
+    expect(hub.written).toEqual([]);
+  });
+
+  it('bring annotations of the start with them, once', async () => {
+    keep(old, '9', { ...hash(old), 'example.com/note': 'mine' });
+    const settings = await start(undefined, undefined, { 'driftless.io/more': 'a', 'driftless.io/none': '' });
+    const annotations = (): unknown => hub.find('ConfigMap', name)?.metadata.annotations;
+    // Older settings do not replace newer ones, but the annotations are not theirs.
+    settings.offer(fresh, '3');
+    await clock.advance(5000);
+    const kept = { ...hash(old), 'driftless.io/settings-version': '9', 'example.com/note': 'mine' };
+    expect([stored(), annotations()]).toEqual([old, { ...kept, 'driftless.io/more': 'a', 'driftless.io/none': '' }]);
+    keep(old, '9', { ...hash(old), 'driftless.io/more': 'of a replica that started later' });
+    settings.offer(fresh, '10');
+    await clock.advance(5000);
+    expect([stored(), annotations()]).toEqual([
+      fresh,
+      {
+        ...hash(fresh),
+        'driftless.io/settings-version': '10',
+        'driftless.io/more': 'of a replica that started later',
+      },
+    ]);
+  });
+
+  it('are not written again for annotations that are kept already', async () => {
+    keep(old, '9', { ...hash(old), 'driftless.io/more': 'a' });
+    const settings = await start(undefined, undefined, { 'driftless.io/more': 'a', 'driftless.io/none': '' });
+    settings.offer(old, '9');
     await clock.advance(5000);
     expect(hub.written).toEqual([]);
   });

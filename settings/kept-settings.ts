@@ -30,6 +30,8 @@ export interface KeptSettingsDeps {
   readonly random: RandomSource;
   /** Undefined: only reads. */
   readonly writer: SettingsWriter | undefined;
+  /** Annotations to write once with the settings, for other facts of a start. "": none. */
+  readonly keptAnnotations?: Readonly<Record<string, string>> | undefined;
   /** Called once the kept settings are known, and before that if they cannot be read. */
   readonly onRead: (last: LastSettings) => void;
 }
@@ -54,6 +56,8 @@ type ReadDocument = { readonly object: KubeObject; readonly data: SettingsData |
 export class KeptSettings {
   readonly #deps: KeptSettingsDeps;
   #offer: OfferedSettings | undefined;
+  /** Not written yet: a later change of them is that of a replica that started later. */
+  #annotations: Readonly<Record<string, string>>;
   #problem: string | undefined;
   #isRead = false;
   #retryMs = minRetryMs;
@@ -61,6 +65,7 @@ export class KeptSettings {
 
   constructor(deps: KeptSettingsDeps) {
     this.#deps = deps;
+    this.#annotations = deps.keptAnnotations ?? {};
   }
 
   /** Why the settings in force would be forgotten by a restart; undefined: they would not. */
@@ -131,6 +136,7 @@ export class KeptSettings {
       const offer = this.#offer;
       if (offer === undefined) return true;
       await this.#write(found, offer, signal);
+      this.#annotations = {};
       if (this.#offer === offer) this.#offer = undefined;
       this.#problem = undefined;
       this.#retryMs = minRetryMs;
@@ -177,18 +183,21 @@ export class KeptSettings {
   async #write(found: ReadDocument, { data, version }: OfferedSettings, signal: AbortSignal): Promise<void> {
     const { writer, namespace } = this.#deps;
     const hash = hashJson(data);
-    const kept = found?.object.metadata.annotations ?? {};
-    if (found?.data !== undefined) {
-      if (kept[hashAnnotation] === hash || !isNewer(version, kept[versionAnnotation] ?? '')) return;
-    }
-    const annotations = { ...kept, [hashAnnotation]: hash, [versionAnnotation]: version };
+    const before = found?.object.metadata.annotations ?? {};
+    const isKept =
+      found?.data !== undefined &&
+      (before[hashAnnotation] === hash || !isNewer(version, before[versionAnnotation] ?? ''));
+    const hasAnnotations = Object.entries(this.#annotations).every(([name, text]) => (before[name] ?? '') === text);
+    if (isKept && hasAnnotations) return;
+    const own = isKept ? {} : { [hashAnnotation]: hash, [versionAnnotation]: version };
+    const annotations = { ...before, ...own, ...this.#annotations };
     const head = { name: keptConfigMap, namespace, ...found?.object.metadata, annotations };
     const object = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       ...found?.object,
       metadata: head,
-      data,
+      data: isKept ? found.data : data,
       binaryData: undefined,
     };
     await writer?.keep(object, signal);

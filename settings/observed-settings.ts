@@ -23,6 +23,8 @@ export interface ObservedSettingsDeps {
   readonly random: RandomSource;
   readonly logger: Logger;
   readonly writer: SettingsWriter | undefined;
+  /** See KeptSettings. */
+  readonly keptAnnotations?: Readonly<Record<string, string>> | undefined;
   /** Called when the settings in force change. */
   readonly use: (settings: Settings) => void;
 }

@@ -45,6 +45,8 @@ export interface SettingsStoreDeps {
   readonly healthScripts?: (overrides: Settings['overrides']) => HealthScripts | Promise<HealthScripts>;
   /** Keeps the settings in force in a ConfigMap, and writes Events; absent: only reads. */
   readonly writer?: SettingsWriter | undefined;
+  /** Annotations to keep with the settings in force. */
+  readonly keptAnnotations?: Readonly<Record<string, string>> | undefined;
   readonly metrics?: MetricRegistry;
 }
 

@@ -77,6 +77,8 @@ export interface WireInputs {
   readonly sourceLimits?: Partial<DesiredLimits> | undefined;
   /** Compiles health scripts; loads the Lua engine when there is one. */
   readonly healthScripts: NonNullable<SettingsStoreDeps['healthScripts']>;
+  /** Kept with the settings, for a later start. */
+  readonly keptAnnotations?: SettingsStoreDeps['keptAnnotations'];
 }
 
 /** Grace period for running passes after a stop. */
@@ -162,11 +164,11 @@ export function createInfrastructure(
 }
 
 function settingsStore(
-  { hub, inCluster, healthScripts }: WireInputs,
-  deps: Omit<SettingsStoreDeps, 'inClusterConnection' | 'healthScripts'>,
+  { hub, inCluster, healthScripts, keptAnnotations }: WireInputs,
+  deps: Omit<SettingsStoreDeps, 'inClusterConnection' | 'healthScripts' | 'keptAnnotations'>,
 ): SettingsStore {
   const inClusterConnection = inCluster ?? hub.connection;
-  return createSettingsStore({ ...deps, inClusterConnection, healthScripts });
+  return createSettingsStore({ ...deps, inClusterConnection, healthScripts, keptAnnotations });
 }
 
 /** Argo CD's repo-server if configured, otherwise the generator of this process (decision D12). */

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Shutdown } from '#base';
 import { KubeApiError } from '#kube';
 import type { KubeObject } from '#model';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
-import { KeptParameters, narrowingParameters, startParameters } from './kept-parameters.ts';
-import type { FoundParameters } from './kept-parameters.ts';
+import { narrowingParameters, readParameters, startParameters } from './kept-parameters.ts';
+import type { FoundParameters, LoadedParameters } from './kept-parameters.ts';
 
 const strictTls = 'controller.repo.server.strict.tls';
 const strictTlsEnv = 'ARGOCD_APPLICATION_CONTROLLER_REPO_SERVER_STRICT_TLS';
@@ -84,7 +83,6 @@ const reasons: Readonly<Record<number, string>> = { 403: 'Forbidden', 404: 'NotF
 /** A hub with ConfigMaps by name; a number instead of one is the status of the refusal. */
 class Hub {
   readonly configMaps = new Map<string, KubeObject | number>();
-  readonly written: KubeObject[] = [];
 
   put(name: string, data: Readonly<Record<string, string>>, annotations: Readonly<Record<string, string>> = {}): void {
     const metadata = { name, namespace: 'argocd', resourceVersion: '1', annotations };
@@ -97,62 +95,51 @@ class Hub {
       throw new KubeApiError({ code: found, reason: reasons[found] ?? '', message: `status ${found}` }, `get ${name}`);
     return found;
   };
+}
 
-  replace = async (_resource: unknown, object: KubeObject): Promise<KubeObject> => {
-    this.written.push(object);
-    this.configMaps.set(object.metadata.name ?? '', object);
-    return object;
-  };
+interface Started extends LoadedParameters {
+  readonly waitedMs: number;
+  readonly errors: readonly string[];
 }
 
 describe('a start', () => {
   let hub: Hub;
   let clock: FakeClock;
-  let end: AbortController;
 
   beforeEach(() => {
-    [hub, clock, end] = [new Hub(), new FakeClock(), new AbortController()];
+    [hub, clock] = [new Hub(), new FakeClock()];
   });
-  afterEach(async () => {
-    end.abort(new Shutdown());
-    await clock.settle();
-    expect(clock.pending).toBe(0);
-  });
+  afterEach(() => expect(clock.pending).toBe(0));
 
-  /** Loads the parameters, and keeps them for an hour. */
-  async function start(readOnly = false): Promise<{ variables: unknown; waitedMs: number; errors: string[] }> {
+  async function start(): Promise<Started> {
     const errors: string[] = [];
     const logger = { ...silentLogger, error: (message: string) => void errors.push(message) };
-    const kept = new KeptParameters({ client: hub, namespace: 'argocd', clock, logger, readOnly });
+    const { signal } = new AbortController();
     const began = clock.monotonic();
     let waitedMs = -1;
-    const loading = kept.load({}, end.signal).finally(() => (waitedMs = clock.monotonic() - began));
+    const reading = readParameters({ client: hub, namespace: 'argocd', clock, logger }, {}, signal).finally(
+      () => (waitedMs = clock.monotonic() - began),
+    );
     for (let second = 0; second < 60 && waitedMs < 0; second += 1) await clock.advance(1000);
-    const variables = await loading;
-    void kept.run(end.signal);
-    await clock.advance(3_600_000);
-    return { variables, waitedMs, errors };
+    return { ...(await reading), waitedMs, errors };
   }
 
-  const keptNow = (): unknown => {
-    const found = hub.configMaps.get('driftless-settings');
-    return typeof found === 'object' ? found.metadata.annotations : found;
-  };
-
-  it('keeps the parameters beside the settings once these are kept, and uses them while they are missing', async () => {
+  it('keeps the parameters, and uses them while they are missing', async () => {
     hub.put('argocd-cmd-params-cm', { [strictTls]: 'true', 'repo.server': 'x:1' });
-    clock.timer(90_000, () => hub.put('driftless-settings', {}, { 'example.com/note': 'mine' }));
-    await start();
-    expect(keptNow()).toEqual({ 'example.com/note': 'mine', [keptAnnotation]: `{"${strictTls}":"true"}` });
+    const first = await start();
+    expect(first.keptAnnotations).toEqual({ [keptAnnotation]: `{"${strictTls}":"true"}` });
+    hub.put('driftless-settings', {}, first.keptAnnotations);
     hub.configMaps.delete('argocd-cmd-params-cm');
-    const { variables, errors } = await start();
-    expect([variables, hub.written.length]).toEqual([{ [strictTlsEnv]: 'true' }, 1]);
+    const { variables, keptAnnotations, errors } = await start();
+    expect([variables, keptAnnotations]).toEqual([{ [strictTlsEnv]: 'true' }, undefined]);
     expect(errors).toEqual([
       `ConfigMap argocd-cmd-params-cm is missing: the last values of ${strictTls} stay in force; to give them up, create it, also without data`,
     ]);
     // An edit holds at once, and later.
     hub.put('argocd-cmd-params-cm', {});
-    expect((await start()).variables).toEqual({});
+    const edited = await start();
+    expect(edited).toMatchObject({ variables: {}, keptAnnotations: { [keptAnnotation]: '' } });
+    hub.put('driftless-settings', {}, edited.keptAnnotations);
     hub.configMaps.delete('argocd-cmd-params-cm');
     expect(await start()).toMatchObject({ variables: {}, errors: [] });
   });
@@ -175,20 +162,15 @@ describe('a start', () => {
     expect(errors[0]).toContain('cannot be read (status 403)');
   });
 
-  it.each(['{', '[]', 'null', '{"x":1}', `{"${strictTls}":true}`])(
-    'ignores a kept text that is none: %s',
-    async (text) => {
-      hub.put('driftless-settings', {}, { [keptAnnotation]: text });
-      expect((await start()).variables).toEqual({});
-    },
-  );
-
-  it('writes nothing as a shadow, and nothing where nothing is to be kept', async () => {
-    hub.put('driftless-settings', {});
-    hub.put('argocd-cmd-params-cm', { 'repo.server': 'x:1' });
-    await start();
-    hub.put('argocd-cmd-params-cm', { [strictTls]: 'true' });
-    await start(true);
-    expect(hub.written).toEqual([]);
+  it.each([
+    ['{', 1],
+    ['[]', 0],
+    ['null', 0],
+    ['{"x":1}', 0],
+    [`{"${strictTls}":true}`, 0],
+  ])('takes nothing from a kept text that is none: %s', async (text, messages) => {
+    hub.put('driftless-settings', {}, { [keptAnnotation]: text });
+    const { variables, errors } = await start();
+    expect([variables, errors.length]).toEqual([{}, messages]);
   });
 });

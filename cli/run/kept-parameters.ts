@@ -1,5 +1,5 @@
-import { isObject, messageOf, systemClock, systemRandom, untilAborted } from '#base';
-import type { Clock, Runnable } from '#base';
+import { isObject, messageOf, systemClock, systemRandom } from '#base';
+import type { Clock } from '#base';
 import { apiResource, createKubeClient, isForbidden, isNotFound } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import type { KubeObject } from '#model';
@@ -19,8 +19,6 @@ const attemptMs = 5000;
 /** A start does not wait longer for the parameters. */
 const maxStartWaitMs = 20_000;
 const startRetryMs = 1000;
-const minRetryMs = 1000;
-const maxRetryMs = 60_000;
 
 type Parameters = Readonly<Record<string, string>>;
 type ProcessEnv = Readonly<Record<string, string | undefined>>;
@@ -81,146 +79,101 @@ function narrowingOf(data: unknown): Parameters {
   return Object.fromEntries(entries.filter(isNarrowing)) as Parameters;
 }
 
-function keptOf(object: KubeObject | undefined): Parameters {
+export interface ParametersDeps {
+  readonly client: Pick<KubeClient, 'get'>;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a start takes from the parameters, and keeps for a later one. */
+export interface LoadedParameters {
+  readonly variables: Parameters;
+  /** Of ConfigMap driftless-settings; undefined: those that are there stay. */
+  readonly keptAnnotations: Parameters | undefined;
+}
+
+/**
+ * Reads the parameters of a start. Waits at most 20 s for the hub; after that the kept parameters
+ * are unknown, which is logged.
+ */
+export async function readParameters(
+  deps: ParametersDeps,
+  env: ProcessEnv,
+  signal: AbortSignal,
+): Promise<LoadedParameters> {
+  const deadline = deps.clock.monotonic() + maxStartWaitMs;
+  const found = await findParameters(deps, deadline, signal);
+  const kept = found.is === 'readable' ? {} : await readKept(deps, deadline, signal);
+  const { variables, keep, warning } = startParameters(found, kept, env);
+  if (warning !== undefined) deps.logger.error(warning, { object: `ConfigMap ${parametersConfigMap}` });
+  return { variables, keptAnnotations: keep === undefined ? undefined : { [keptAnnotation]: textOf(keep) } };
+}
+
+async function findParameters(deps: ParametersDeps, deadline: number, signal: AbortSignal): Promise<FoundParameters> {
   try {
-    return narrowingOf(JSON.parse(object?.metadata.annotations?.[keptAnnotation] ?? '{}'));
-  } catch {
+    const object = await readConfigMap(deps, parametersConfigMap, deadline, signal);
+    return object === undefined ? { is: 'missing' } : { is: 'readable', data: object['data'] };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return { is: 'unreadable', why: messageOf(error) };
+  }
+}
+
+async function readKept(deps: ParametersDeps, deadline: number, signal: AbortSignal): Promise<Parameters> {
+  try {
+    const object = await readConfigMap(deps, keptConfigMap, deadline, signal);
+    const text = object?.metadata.annotations?.[keptAnnotation] ?? '';
+    return text === '' ? {} : narrowingOf(JSON.parse(text));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const message = `ConfigMap ${keptConfigMap} cannot be read: the parameters that were last in force are not known`;
+    deps.logger.error(message, { error: messageOf(error) });
     return {};
   }
 }
 
-export interface KeptParametersDeps {
-  readonly client: Pick<KubeClient, 'get' | 'replace'>;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Whether it only reads, as a shadow does. */
-  readonly readOnly: boolean;
+function textOf(keep: Parameters): string {
+  const keys = Object.keys(keep).toSorted();
+  return keys.length === 0 ? '' : JSON.stringify(keep, keys);
 }
 
-/**
- * Keeps the narrowing parameters of argocd-cmd-params-cm as an annotation of ConfigMap
- * driftless-settings, so that a restart while argocd-cmd-params-cm is missing does not forget them.
- * `load` comes first; `run` writes once, when the other settings are kept, and only what changed.
- */
-export class KeptParameters implements Runnable {
-  readonly name = 'kept-parameters';
-  readonly #deps: KeptParametersDeps;
-  #keep: Parameters | undefined;
-
-  constructor(deps: KeptParametersDeps) {
-    this.#deps = deps;
-  }
-
-  /**
-   * The variables to add to the environment. Waits at most 20 s for the hub; after that the kept
-   * parameters are unknown, which is logged.
-   */
-  async load(env: ProcessEnv, signal: AbortSignal): Promise<Parameters> {
-    const deadline = this.#deps.clock.monotonic() + maxStartWaitMs;
-    const found = await this.#find(deadline, signal);
-    const kept = found.is === 'readable' ? {} : keptOf(await this.#kept(deadline, signal));
-    const { variables, keep, warning } = startParameters(found, kept, env);
-    this.#keep = keep;
-    if (warning !== undefined) this.#deps.logger.error(warning, { object: `ConfigMap ${parametersConfigMap}` });
-    return variables;
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, readOnly } = this.#deps;
-    let retryMs = minRetryMs;
+/** Tries until the deadline. @returns undefined if the object does not exist. */
+async function readConfigMap(
+  { client, namespace, clock }: ParametersDeps,
+  name: string,
+  deadline: number,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  for (;;) {
     try {
-      while (!readOnly && this.#keep !== undefined && !(await this.#write(this.#keep, signal))) {
-        await clock.sleep(retryMs, signal);
-        retryMs = Math.min(maxRetryMs, 2 * retryMs);
-      }
-      await untilAborted(signal);
+      return await client.get(configMaps, { namespace, name }, { signal, deadlineMs: attemptMs });
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (isNotFound(error)) return undefined;
+      if (signal.aborted || isForbidden(error) || clock.monotonic() + startRetryMs >= deadline) throw error;
     }
-  }
-
-  async #find(deadline: number, signal: AbortSignal): Promise<FoundParameters> {
-    try {
-      const object = await this.#read(parametersConfigMap, deadline, signal);
-      return object === undefined ? { is: 'missing' } : { is: 'readable', data: object['data'] };
-    } catch (error) {
-      if (signal.aborted) throw error;
-      return { is: 'unreadable', why: messageOf(error) };
-    }
-  }
-
-  async #kept(deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
-    try {
-      return await this.#read(keptConfigMap, deadline, signal);
-    } catch (error) {
-      if (signal.aborted) throw error;
-      const message = `ConfigMap ${keptConfigMap} cannot be read: the parameters that were last in force are not known`;
-      this.#deps.logger.error(message, { error: messageOf(error) });
-      return undefined;
-    }
-  }
-
-  /** Tries until the deadline. @returns undefined if the object does not exist. */
-  async #read(name: string, deadline: number, signal: AbortSignal): Promise<KubeObject | undefined> {
-    const { client, namespace, clock } = this.#deps;
-    for (;;) {
-      try {
-        return await client.get(configMaps, { namespace, name }, { signal, deadlineMs: attemptMs });
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        if (signal.aborted || isForbidden(error) || clock.monotonic() + startRetryMs >= deadline) throw error;
-      }
-      await clock.sleep(startRetryMs, signal);
-    }
-  }
-
-  /** Returns false if it must be tried again. */
-  async #write(keep: Parameters, signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, logger } = this.#deps;
-    const options = { signal, deadlineMs: attemptMs };
-    try {
-      // Created by the settings store; without its hash it would count as unreadable settings.
-      const object = await client.get(configMaps, { namespace, name: keptConfigMap }, options);
-      const text = JSON.stringify(keep, Object.keys(keep).toSorted());
-      if ((object.metadata.annotations?.[keptAnnotation] ?? '{}') === text) return true;
-      const annotations = { ...object.metadata.annotations, [keptAnnotation]: text };
-      await client.replace(configMaps, { ...object, metadata: { ...object.metadata, annotations } }, options);
-      return true;
-    } catch (error) {
-      if (signal.aborted) throw error;
-      if (!isNotFound(error)) logger.debug('The parameters in force are not kept yet', { error: messageOf(error) });
-      return false;
-    }
+    await clock.sleep(startRetryMs, signal);
   }
 }
 
-/**
- * Starts a replica with the parameters in force, and keeps them while it runs. Only a pod has
- * variables that come from a ConfigMap.
- */
-export async function withKeptParameters(
-  start: {
-    readonly config: RunConfig;
+/** The parameters of this start. Only a pod has variables that come from a ConfigMap. */
+export async function loadParameters(
+  start: Pick<RunConfig, 'namespace' | 'shadow'> & {
     readonly hub: LoadedConnection;
     readonly env: ProcessEnv;
     readonly logger: Logger;
   },
   signal: AbortSignal,
-  run: (env: ProcessEnv, keeping: readonly Runnable[]) => Promise<void>,
-): Promise<void> {
-  const { config, hub, env, logger } = start;
-  if (!isInPod(env)) {
-    await run(env, []);
-    return;
-  }
-  const userAgent = `argocd-application-controller/${packageVersion()} (driftless parameters)`;
-  const shared = { clock: systemClock, random: systemRandom, logger, userAgent, readOnly: config.shadow };
+): Promise<LoadedParameters> {
+  const { hub, env, logger } = start;
+  if (!isInPod(env)) return { variables: {}, keptAnnotations: undefined };
+  const program = start.shadow ? 'driftless-shadow' : 'argocd-application-controller';
+  const userAgent = `${program}/${packageVersion()} (driftless parameters)`;
+  const shared = { clock: systemClock, random: systemRandom, logger, userAgent, readOnly: true };
   const client = createKubeClient(hub.connection, shared);
   try {
-    const namespace = config.namespace === '' ? hub.namespace : config.namespace;
-    const kept = new KeptParameters({ ...shared, client, namespace });
-    await run({ ...env, ...(await kept.load(env, signal)) }, [kept]);
+    const namespace = start.namespace === '' ? hub.namespace : start.namespace;
+    return await readParameters({ ...shared, client, namespace }, env, signal);
   } finally {
     await client.close();
   }

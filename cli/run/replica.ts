@@ -1,5 +1,4 @@
 import { runGroups, systemClock } from '#base';
-import type { Runnable } from '#base';
 import { azureWorkloadOf, pluginConfigOf, proxySettingsOf, startCommandHelper } from '#desired';
 import type { CommandHelper, Renderer } from '#desired';
 import type { LoadedConnection } from '#kube';
@@ -41,8 +40,8 @@ export interface ReplicaParts extends SourceHelpers {
   /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
   readonly inCluster?: ClusterConnection;
   readonly redis: RedisSettings | undefined;
-  /** Runs beside the replica. */
-  readonly keeping?: readonly Runnable[];
+  /** Kept with the settings, for a later start. */
+  readonly keptAnnotations?: WireInputs['keptAnnotations'];
   /** Already open; undefined: the replica opens the port of its metrics. */
   readonly telemetry?: WireInputs['telemetry'];
   /** Wraps the clients of managed clusters, to refuse writes. */
@@ -72,10 +71,7 @@ export function startSourceHelpers(
 }
 
 /** Runs one replica until `signal` aborts and everything has stopped. */
-export async function runReplica(
-  { config, env, keeping = [], ...parts }: ReplicaParts,
-  signal: AbortSignal,
-): Promise<void> {
+export async function runReplica({ config, env, ...parts }: ReplicaParts, signal: AbortSignal): Promise<void> {
   const { hub, logger } = parts;
   const inputs = {
     ...parts,
@@ -94,5 +90,5 @@ export async function runReplica(
   };
   const groups = config.shadow ? wireShadow(inputs) : wire(inputs);
   const collection = new CalmCollection({ clock: systemClock, logger, process: ownProcess() });
-  await runGroups([[collection, ...keeping], ...groups], signal, { clock: systemClock, graceMs: stopGraceMs });
+  await runGroups([[collection], ...groups], signal, { clock: systemClock, graceMs: stopGraceMs });
 }

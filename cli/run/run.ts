@@ -6,11 +6,12 @@ import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
 import { ownNames } from '../process/replica-paths.ts';
 import { hubConnection } from './hub-connection.ts';
-import { withKeptParameters } from './kept-parameters.ts';
+import { loadParameters } from './kept-parameters.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import { healthStorage, redisSettings } from './redis.ts';
 import { runReplica, startSourceHelpers } from './replica.ts';
+import type { ReplicaParts } from './replica.ts';
 
 /** `driftless run`: runs the controller until a signal stops it. */
 export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
@@ -49,13 +50,21 @@ async function runLogged({ argv, config, env, logger }: LoggedRun, signal: Abort
   await withChild(signal, async (inner, stop) => {
     const withParent = env['DRIFTLESS_EXIT_WITH_PARENT'] === 'true';
     const release = withParent ? stopWhenInputEnds(() => stop(new Shutdown('the parent is gone'))) : () => undefined;
-    const start = { config, hub, env, logger };
-    await withKeptParameters(start, inner, (environment, keeping) => {
-      const { config: own, given } = readArgs(runOptions, argv, environment);
-      const effective = { ...own, ...ownNames(own), ...healthStorage(own, given, redis !== undefined) };
-      return runReplica({ config: effective, env, logger, hub, redis, keeping, ...helpers }, inner);
-    }).finally(release);
+    await runStarted({ argv, env, hub, redis, logger, ...helpers }, config, inner).finally(release);
   });
+}
+
+/** Runs the replica with the parameters in force (kept-parameters.ts). */
+async function runStarted(
+  { argv, ...parts }: Omit<ReplicaParts, 'config'> & Pick<CommandContext, 'argv'>,
+  { namespace, shadow }: RunConfig,
+  signal: AbortSignal,
+): Promise<void> {
+  const { env, redis } = parts;
+  const { variables, keptAnnotations } = await loadParameters({ ...parts, namespace, shadow }, signal);
+  const { config, given } = readArgs(runOptions, argv, { ...env, ...variables });
+  const effective = { ...config, ...ownNames(config), ...healthStorage(config, given, redis !== undefined) };
+  await runReplica({ ...parts, config: effective, keptAnnotations }, signal);
 }
 
 /** Colors as in Argo CD: on a terminal, or wherever they are forced. */
