@@ -29,7 +29,7 @@ export function cpuSecondsOf(pid: number): number {
   return cpuTicks(pid) / ticksPerSecond;
 }
 
-/** What one process has used since its start, without its children. */
+/** CPU time and wakeups of one process since its start, without its children. */
 export interface ProcessActivity {
   readonly cpuSeconds: number;
   /** How often its threads have gone to sleep, and so were woken again. */

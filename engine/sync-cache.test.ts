@@ -260,7 +260,7 @@ describe('runSync with a cache and a gate', () => {
     expect(gate.metrics().entries).toBe(0);
     await careful.close();
     await sync({ targets: [configMap('a')] });
-    expect(sim.store.get('', 'ConfigMap', 'default', 'a')).toBeDefined();
+    expect(stored('a')).toMatchObject({ data: { value: 'a' } });
   });
 
   it('refuses the cache of another cluster, a closed one, and a gate that is none', async () => {

@@ -249,7 +249,7 @@ describe('driftless/sync', () => {
     const metadata = { name: 'viewer', namespace: 'shop' };
     const role: KubeObject = { apiVersion: `${group}/v1`, kind: 'ClusterRole', metadata, rules: [] };
     expect(await sync({ targets: [configMap('a'), role], namespace: 'shop' })).toMatchObject({ phase: 'Succeeded' });
-    expect(sim.store.get('', 'ConfigMap', 'shop', 'a')).toBeDefined();
+    expect(sim.store.get('', 'ConfigMap', 'shop', 'a')).toMatchObject({ data: configMap('a')['data'] });
     expect(sim.store.get(group, 'ClusterRole', '', 'viewer')?.metadata).not.toHaveProperty('namespace');
   });
 

@@ -57,7 +57,6 @@ function firstSync(run: ScenarioRun, size: number, replicas: number): Promise<Fi
     await run.pause('the last events arrive', run.smoke ? 100 : 2000);
     const cpuSeconds = Math.max(0.01, cpuSecondsOf(fleet) - before);
     const owned = await Promise.all(fleet.replicas().map((replica) => replica.metric('argocd_app_info')));
-
     return { seconds, cpuSeconds, largestShare: (Math.max(...owned) * replicas) / size };
   });
 }

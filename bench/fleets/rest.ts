@@ -93,7 +93,7 @@ async function startAtRest(fleet: Fleet, count: number): Promise<void> {
   await fleet.compared(0, count);
 }
 
-/** Of the replica, and of each running child by its role. */
+/** The activity of the replica, and of each running child by its role. */
 function activitiesOf(pid: number): ReadonlyMap<string, ProcessActivity> {
   const children = childrenOf(pid).map((child) => [roleOf(child), activityOf(child)] as const);
   return new Map([['replica', activityOf(pid)], ...children]);

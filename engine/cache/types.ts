@@ -79,7 +79,7 @@ export interface CacheListOptions {
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
-  /** Of `In` and `NotIn`. */
+  /** The values of `In` and `NotIn`; other operators take none. */
   readonly values?: readonly string[];
 }
 

@@ -71,7 +71,7 @@ export interface SyncInputs {
   readonly targets: readonly KubeObject[];
   /** Objects of earlier syncs. With the option `prune`, those without a target are deleted. */
   readonly known?: readonly ObjectName[];
-  /** That of the last sync. With the option `prune`, its objects without a target are deleted. */
+  /** The inventory of the last sync. With the option `prune`, its objects without a target go. */
   readonly inventory?: SyncInventory;
   /** The inventories of other names are refused. Default: "". */
   readonly inventoryName?: string;

@@ -63,7 +63,8 @@ describe('createNodeReader', () => {
     const read = createNodeReader(defaultSettings, () => true, { keepsWhole: (key) => key === nodeOf(asked).key });
     expect(read(asked).body?.parse()).toEqual(asked);
     expect([nodeOf(asked).body, read(other).body]).toEqual([undefined, undefined]);
-    expect(read(object({ kind: 'ConfigMap', name: 'd', app: 'shop' })).body).toBeDefined();
+    const tracked = object({ kind: 'ConfigMap', name: 'd', app: 'shop' });
+    expect(read(tracked).body?.parse()).toEqual(tracked);
   });
 
   it('treats an update as a no-op only with equal health, identity and fingerprints', () => {

@@ -102,7 +102,7 @@ class KilledAgent {
   }
 }
 
-/** What happens while Git is away, by the name of the agent. All wait at the same time. */
+/** Scenes while Git is away, by the name of the agent. All agents wait at the same time. */
 const scenes = {
   hang: (killed: KilledAgent) => repairs(killed, 'hang'),
   refuse: (killed: KilledAgent) => repairs(killed, 'refuse'),

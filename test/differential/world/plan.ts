@@ -24,7 +24,7 @@ export interface AppPlan {
 /** AppProjects of a world: all allowed, rules that refuse some kinds, a window that denies. */
 export type ProjectName = 'default' | 'rules' | 'window';
 
-/** What an operation requests beside the sync itself. */
+/** Members of an operation besides its sync. */
 export interface SyncPlan {
   readonly prune?: boolean;
   readonly dryRun?: boolean;

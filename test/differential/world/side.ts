@@ -115,7 +115,7 @@ export class WorldSide {
     return this.#busy().some(({ metadata }) => this.#waiting.get(metadata.name ?? '') !== metadata.resourceVersion);
   }
 
-  /** Nobody waits again for what is in progress now, until it changes. */
+  /** Ends the wait for Applications that are busy now, until they change. */
   acceptBusy(): void {
     this.#waiting = new Map(this.#busy().map(({ metadata }) => [metadata.name ?? '', metadata.resourceVersion]));
   }

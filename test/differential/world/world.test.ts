@@ -108,7 +108,7 @@ describe('known differences', () => {
     );
     expect(rowFor({ area: 'operation', path, theirs, ours: `${created} pruned` })).toBeUndefined();
     const patch = 'error when patching "/dev/shm/123": no';
-    expect(rowFor({ area: 'operation', path, theirs: patch, ours: 'no' })).toBeDefined();
+    expect(rowFor({ area: 'operation', path, theirs: patch, ours: 'no' })).toBe('the message of an applied resource');
     expect(rowFor({ area: 'operation', path, theirs: patch, ours: 'yes' })).toBeUndefined();
   });
 
