@@ -1,4 +1,5 @@
 import { omit } from '#base';
+import { shrinkList } from '../support/shrink-list.ts';
 import { play } from './simulation.ts';
 import type { WorldPlan } from './plan.ts';
 
@@ -16,18 +17,10 @@ export interface ShrunkPlan {
 export async function shrink(plan: WorldPlan, maxPlays = 60): Promise<ShrunkPlan | undefined> {
   const first = await play(plan);
   if (first.violation === undefined) return undefined;
-  let best: ShrunkPlan = { plan, violation: first.violation, plays: 1 };
-  let plays = 1;
-  for (let size = Math.ceil(plan.acts.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < best.plan.acts.length && plays < maxPlays;) {
-      const acts = best.plan.acts.filter((_, i) => i < from || i >= from + size);
-      const { violation } = await play({ ...best.plan, acts });
-      plays += 1;
-      if (violation === undefined) from += size;
-      else best = { plan: { ...best.plan, acts }, violation, plays };
-    }
-  }
-  return { ...best, plays };
+  const attempt = async (acts: WorldPlan['acts']): Promise<string | undefined> =>
+    (await play({ ...plan, acts })).violation;
+  const { items: acts, result, attempts } = await shrinkList(plan.acts, attempt, maxPlays - 1);
+  return { plan: { ...plan, acts }, violation: result ?? first.violation, plays: attempts + 1 };
 }
 
 /** A schedule as the text of a test. */

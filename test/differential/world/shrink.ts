@@ -1,3 +1,4 @@
+import { shrinkList } from '../../support/shrink-list.ts';
 import type { Act, DifferentialPlan } from './plan.ts';
 import type { Finding, PlayOutcome } from './play.ts';
 
@@ -23,24 +24,15 @@ export async function shrinkPlan(
   { maxPlays, play }: ShrinkLimits,
 ): Promise<ShrunkPlan | undefined> {
   const areas = new Set(finding.differences.map(({ area }) => area));
-  let plays = 0;
-  const attempt = async (smaller: DifferentialPlan): Promise<ShrunkPlan | undefined> => {
-    plays += 1;
-    const { findings } = await play(smaller);
-    const found = findings.find(({ differences }) => differences.some(({ area }) => areas.has(area)));
-    return found === undefined ? undefined : { plan: smaller, finding: found, plays };
+  const alone = aloneWith(plan, finding);
+  const attempt = async (acts: DifferentialPlan['acts']): Promise<Finding | undefined> => {
+    const { findings } = await play({ ...alone, acts });
+    return findings.find(({ differences }) => differences.some(({ area }) => areas.has(area)));
   };
-  let best = await attempt(aloneWith(plan, finding));
-  if (best === undefined) return undefined;
-  for (let size = Math.ceil(best.plan.acts.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let from = 0; from < best.plan.acts.length && plays < maxPlays;) {
-      const acts = best.plan.acts.filter((_act, i) => i < from || i >= from + size);
-      const found: ShrunkPlan | undefined = await attempt({ ...best.plan, acts });
-      if (found === undefined) from += size;
-      else best = found;
-    }
-  }
-  return { ...best, plays };
+  const first = await attempt(alone.acts);
+  if (first === undefined) return undefined;
+  const { items: acts, result, attempts } = await shrinkList(alone.acts, attempt, maxPlays - 1);
+  return { plan: { ...alone, acts }, finding: result ?? first, plays: attempts + 1 };
 }
 
 /** The plan with the Application of a finding only, up to its act. */
