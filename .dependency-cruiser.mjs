@@ -17,6 +17,7 @@ export const parts = {
     ['admission'],
     ['write', 'application', 'discovery'],
     ['clusters', 'comparison', 'report', 'recorder'],
+    ['decide'],
     ['refresh', 'triggers'],
     ['operation'],
     ['replay'],

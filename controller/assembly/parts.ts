@@ -365,14 +365,14 @@ export function noting(
 ): Required<Pick<TriggerDeps, 'seen' | 'changed' | 'takenUp'>> {
   return {
     seen: (key) => {
-      memories.of(key).seenAt = clock.monotonic();
+      memories.note(key, { seenAt: clock.monotonic() });
     },
     changed: (key, managed) => {
       costs.ofApp(key, 'watchEvents');
       if (managed) memories.peek(key)?.hurry?.();
     },
     takenUp: (key, reason) => {
-      memories.of(key).owned = { at: clock.now(), reason };
+      memories.note(key, { owned: { at: clock.now(), reason } });
     },
   };
 }

@@ -14,98 +14,103 @@ import { OwnedReads } from './owned-reads.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
 
-/** In-memory state of one application. Losing it (restart, hand-over) costs one comparison. */
+/**
+ * In-memory state of one application. Losing it (restart, hand-over) costs one comparison. It shows
+ * the values of now; {@link AppMemories.note} alone changes them.
+ */
 export interface AppMemory {
   /** Delays the status writes of refreshes while an operation runs. */
   readonly hold: StatusHold;
   /** When a comparison at level 2 or deeper last succeeded. */
-  comparedAt?: number;
+  readonly comparedAt?: number;
   /** Remaining budget of user-requested refreshes; absent: full. */
-  asks?: RefreshBudget;
+  readonly asks?: RefreshBudget;
   /** When the Application object last changed, by the monotonic clock. */
-  seenAt?: number;
+  readonly seenAt?: number;
   /** Since when the source has been unreadable. */
-  sourceFailedAt?: number;
+  readonly sourceFailedAt?: number;
   /** The error of the source that a comparison with it reported; absent: tolerated, or none. */
-  sourceError?: string;
+  readonly sourceError?: string;
   /** Until then no comparison reads the source again, by the monotonic clock. */
-  sourceRetryAt?: number;
+  readonly sourceRetryAt?: number;
   /** The sources and revisions of the last comparison with readable sources. */
-  lastGood?: { readonly sources: readonly ApplicationSource[]; readonly revisions: readonly string[] };
+  readonly lastGood?: { readonly sources: readonly ApplicationSource[]; readonly revisions: readonly string[] };
   /** A live object changed: ends the wait of the pass for slow sources. */
-  hurry?: () => void;
+  readonly hurry?: () => void;
   /** The last comparison could not read one of its sides in full, so it is repeated soon. */
-  unreadable?: boolean;
+  readonly unreadable?: boolean;
   /** A comparison that had to resolve its revisions again did not reach a repository. */
-  owesResolution?: boolean;
+  readonly owesResolution?: boolean;
   /** How many passes in a row have blocked the event loop for long. */
-  consecutiveHolds?: number;
+  readonly consecutiveHolds?: number;
   /** When a comparison last found it OutOfSync. */
-  driftSeenAt?: number;
+  readonly driftSeenAt?: number;
   /** Recent writes of self-heal, and the objects that another writer fights over. */
-  contests?: ContestMemory;
+  readonly contests?: ContestMemory;
   /** The last pass, if it left nothing to do. */
-  resting?: RestingPass;
+  readonly resting?: RestingPass;
   /** The live objects of the last comparison whose result is stored. */
-  sight?: LiveSight;
+  readonly sight?: LiveSight;
   /** When all resources are to be compared again, by the monotonic clock. */
-  fullComparisonDueAt?: number;
+  readonly fullComparisonDueAt?: number;
   /** Managed resources of the last comparison, for the tree. */
-  roots?: readonly TreeRoot[];
+  readonly roots?: readonly TreeRoot[];
   /** The last pass, which may still run. */
-  lastPass?: PassRecord;
+  readonly lastPass?: PassRecord;
   /** A write has shown since then that the known version of the Application was current. */
-  isCurrent?: true;
+  readonly isCurrent?: true;
   /** When this replica took it up, and why. */
-  owned?: { readonly at: number; readonly reason: string };
+  readonly owned?: { readonly at: number; readonly reason: string };
   /** Inputs of the last decision about automated sync. */
-  autosync?: AutosyncObservation;
+  readonly autosync?: AutosyncObservation;
   /** The reason it waits, and until when (0: unknown). */
-  waiting?: WaitReason & { readonly since: number; readonly until: number };
+  readonly waiting?: WaitReason & { readonly since: number; readonly until: number };
   /** Objects that this replica has deleted with the Application. */
-  deletedObjects?: number;
+  readonly deletedObjects?: number;
   /** Since when nothing claims the cluster of a deleted Application, by the monotonic clock. */
-  unclaimedSince?: number;
+  readonly unclaimedSince?: number;
   /** The reason its deletion is blocked, and since when. */
-  deletionBlockedBy?: WaitReason & { readonly since: number };
+  readonly deletionBlockedBy?: WaitReason & { readonly since: number };
   /** When the next step of its deletion may run, and how long writes of failed steps delay it. */
-  deletionPause?: { readonly until: number; readonly ms: number };
+  readonly deletionPause?: { readonly until: number; readonly ms: number };
   /** The objects that this deletion has deleted: what is there without a mark later is not ours. */
-  deletedKeys?: Set<ResourceKey>;
+  readonly deletedKeys?: ReadonlySet<ResourceKey>;
   /** Finalizers that were removed in this deletion. */
-  removedFinalizers?: Set<string>;
+  readonly removedFinalizers?: ReadonlySet<string>;
   /** The PostDelete hooks were created: one that is a PreDelete hook too has run as such. */
-  hasPostDeleteBegun?: true;
+  readonly hasPostDeleteBegun?: true;
   /** The delete hooks that this replica has created: one that is missing was deleted by others. */
-  createdHooks?: Set<ResourceKey>;
+  readonly createdHooks?: ReadonlySet<ResourceKey>;
   /** When its delete hooks were first seen to have failed. */
-  hooksFailedAt?: number;
+  readonly hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */
-  operationWrite?: { readonly version: string; readonly at: number };
+  readonly operationWrite?: { readonly version: string; readonly at: number };
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */
-  wave?: { readonly name: string; readonly at: number };
+  readonly wave?: { readonly name: string; readonly at: number };
   /** Since when a terminating operation has waited for an unresponsive cluster. */
-  terminatingSince?: number;
+  readonly terminatingSince?: number;
   /** The first differences as `<Kind>/<name>: <paths>`. */
-  differences?: readonly string[];
+  readonly differences?: readonly string[];
 }
 
-/** Records that `app` is what our write of its running operation has stored. */
-export function noteOperationWrite(memory: AppMemory, { metadata }: Application, at: number): void {
+/** New values; undefined forgets one. */
+export type MemoryChange = { readonly [K in Exclude<keyof AppMemory, 'hold'>]?: AppMemory[K] | undefined };
+
+/** The version that our write of a running operation has stored. */
+export function operationWrite({ metadata }: Application, at: number): MemoryChange {
   const { resourceVersion: version } = metadata;
-  if (version === undefined) delete memory.operationWrite;
-  else memory.operationWrite = { version, at };
+  return { operationWrite: version === undefined ? undefined : { version, at } };
 }
 
-/** Records a wait. One for the same thing goes on: `since` stays, unless its begin is known. */
-export function noteWait(
-  memory: AppMemory,
+/** A wait. One for the same thing goes on: `since` stays, unless its begin is known. */
+export function waitOn(
+  { waiting }: Pick<AppMemory, 'waiting'>,
   { cause, what, since }: WaitReason & { readonly since?: number | undefined },
   now: number,
   ms: number,
-): void {
-  const begin = since ?? (memory.waiting?.what === what ? memory.waiting.since : now);
-  memory.waiting = { cause, what, since: begin, until: now + ms };
+): MemoryChange {
+  const begin = since ?? (waiting?.what === what ? waiting.since : now);
+  return { waiting: { cause, what, since: begin, until: now + ms } };
 }
 
 /** The result of a dry run, and the hash of its inputs. */
@@ -130,7 +135,7 @@ export class AppMemories {
   readonly passLog: PassLog;
   /** Reads of sources in flight. */
   readonly reads = new OwnedReads();
-  readonly #byKey = new Map<AppKey, AppMemory>();
+  readonly #byKey = new Map<AppKey, { -readonly [K in keyof AppMemory]: AppMemory[K] }>();
 
   /** @param maxBytes of the objects that rows keep; passes keep a quarter of that. */
   constructor(gate?: ApplyGate, maxBytes = Infinity) {
@@ -139,11 +144,17 @@ export class AppMemories {
     this.passLog = new PassLog({ bytesOf: (key) => this.rows.bytesOf(key), maxBytes: maxBytes / 4 });
   }
 
-  /** The memory of an application, created on first use; mutate it in place. */
+  /** The memory of an application, created on first use. */
   of(key: AppKey): AppMemory {
     const known = this.#byKey.get(key) ?? { hold: new StatusHold() };
     this.#byKey.set(key, known);
     return known;
+  }
+
+  /** Changes the memory of an application. */
+  note(key: AppKey, change: MemoryChange): void {
+    const memory: object = Object.assign(this.of(key), change);
+    for (const [name, value] of Object.entries(change)) if (value === undefined) Reflect.deleteProperty(memory, name);
   }
 
   /** The memory of an application if there is one. */

@@ -26,7 +26,7 @@ import { describeObjects, hasDeletePolicy, logName, mayVanish, withStableNames }
 
 export interface DeleteHookDeps {
   readonly comparer: Pick<Comparer, 'targets'>;
-  readonly memories: Pick<AppMemories, 'of'>;
+  readonly memories: Pick<AppMemories, 'note' | 'of'>;
   /** The live objects of the Application, and the named ones; throws if some cannot be seen. */
   readonly managed: (
     context: DeletionContext,
@@ -71,7 +71,7 @@ export class DeleteHooks {
     let missing = hooks.filter((hook) => !live.has(keyOf(hook)));
     const { misplaced } = context.bound.gate;
     if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
-    if (type === 'PostDelete') this.#deps.memories.of(context.bound.key).hasPostDeleteBegun = true;
+    if (type === 'PostDelete') this.#deps.memories.note(context.bound.key, { hasPostDeleteBegun: true });
     missing = await this.#createHooks(context, missing, signal);
     const log = this.#logOf(context);
     for (const hook of missing) log(`Creating ${type} hook resource: ${logName(hook)}`);
@@ -97,7 +97,8 @@ export class DeleteHooks {
     hooks: readonly KubeObject[],
     signal: AbortSignal,
   ): Promise<KubeObject[]> {
-    const created = (this.#deps.memories.of(bound.key).createdHooks ??= new Set());
+    const { memories } = this.#deps;
+    const created = new Set(memories.of(bound.key).createdHooks);
     const present: KubeObject[] = [];
     for (const hook of hooks) {
       try {
@@ -106,7 +107,7 @@ export class DeleteHooks {
         if (isNotFound(error) && created.has(keyOf(hook))) continue;
         if (!isAlreadyExists(error)) throw error;
       }
-      created.add(keyOf(hook));
+      memories.note(bound.key, { createdHooks: new Set(created.add(keyOf(hook))) });
       present.push(hook);
     }
     return present;
@@ -130,15 +131,19 @@ export class DeleteHooks {
     degraded: readonly KubeObject[],
     signal: AbortSignal,
   ): Promise<never> {
-    const memory = this.#deps.memories.of(context.bound.key);
+    const { memories } = this.#deps;
+    const { key } = context.bound;
     const now = this.#deps.clock.now();
-    memory.hooksFailedAt ??= now;
-    if (now - memory.hooksFailedAt >= failedHookMs) {
-      delete memory.hooksFailedAt;
+    const { hooksFailedAt = now, createdHooks } = memories.of(key);
+    const isOver = now - hooksFailedAt >= failedHookMs;
+    memories.note(key, { hooksFailedAt: isOver ? undefined : hooksFailedAt });
+    if (isOver) {
       this.#logOf(context)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
       await this.release(context, degraded, signal);
+      const created = new Set(createdHooks);
       for (const hook of degraded) {
-        if (!hasHookFinalizer(hook)) memory.createdHooks?.delete(keyOf(hook));
+        if (!hasHookFinalizer(hook) && created.delete(keyOf(hook)))
+          memories.note(key, { createdHooks: new Set(created) });
         await ignoreGone(context.writer.delete(hook, 'Foreground', signal));
       }
     }

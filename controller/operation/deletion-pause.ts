@@ -1,4 +1,4 @@
-import type { AppMemory } from '../comparison/memory.ts';
+import type { AppMemory, MemoryChange } from '../comparison/memory.ts';
 
 /** Recheck interval when nothing moves; changes of managed objects requeue earlier. */
 export const deletionBackstopMs = 5000;
@@ -15,8 +15,8 @@ export function deletionPauseMs({ deletionPause }: PausedMemory, now: number): n
  * Delays the next step after one that failed. If such steps write each time, a webhook or a
  * controller undoes the write: the delay doubles, because the write is an event of its own.
  */
-export function pauseDeletion(memory: PausedMemory, now: number, hasWritten: boolean): void {
-  const before = memory.deletionPause?.ms ?? 0;
+export function pausedDeletion({ deletionPause }: PausedMemory, now: number, hasWritten: boolean): MemoryChange {
+  const before = deletionPause?.ms ?? 0;
   const ms = hasWritten ? Math.min(maxPauseMs, Math.max(deletionBackstopMs, 2 * before)) : 0;
-  memory.deletionPause = { until: now + Math.max(ms, deletionBackstopMs), ms };
+  return { deletionPause: { until: now + Math.max(ms, deletionBackstopMs), ms } };
 }

@@ -33,7 +33,7 @@ import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { DeleteHooks, hasFinalizer, ignoreGone, parallelDeletes } from './delete-hooks.ts';
 import type { BlockedOn, DeletionContext } from './delete-hooks.ts';
-import { deletionBackstopMs, deletionPauseMs, pauseDeletion } from './deletion-pause.ts';
+import { deletionBackstopMs, deletionPauseMs, pausedDeletion } from './deletion-pause.ts';
 import { groupByMark } from './former-marks.ts';
 import {
   describeObjects,
@@ -114,8 +114,8 @@ export class Deleter {
 
   async handle(key: AppKey, app: Application, work: StepWork): Promise<HandlerResult<undefined>> {
     const { signal } = work;
-    const memory = this.#deps.memories.of(key);
-    const restMs = deletionPauseMs(memory, this.#deps.clock.monotonic());
+    const { memories } = this.#deps;
+    const restMs = deletionPauseMs(memories.of(key), this.#deps.clock.monotonic());
     if (restMs > 0) return { requeueAfterMs: restMs };
     try {
       const left = await this.#step(key, app, work);
@@ -136,23 +136,23 @@ export class Deleter {
         error instanceof DeletionBlocked ? message : `${message}. It will be retried. ${stuckDeletionAdvice}`;
       const hasWritten = await this.#deps.store.persistDeletionError(app, condition);
       const now = this.#deps.clock.monotonic();
-      pauseDeletion(memory, now, hasWritten || error instanceof FinalizersKept);
-      return { requeueAfterMs: deletionPauseMs(memory, now) };
+      memories.note(key, pausedDeletion(memories.of(key), now, hasWritten || error instanceof FinalizersKept));
+      return { requeueAfterMs: deletionPauseMs(memories.of(key), now) };
     }
   }
 
   /** Shows what blocks a deletion. If the server drops the condition, it is written again later. */
   async #show(key: AppKey, app: Application, message: string): Promise<void> {
-    const memory = this.#deps.memories.of(key);
-    const now = this.#deps.clock.monotonic();
-    if (deletionPauseMs(memory, now) > 0) return;
-    if (await this.#deps.store.persistDeletionError(app, message)) pauseDeletion(memory, now, true);
+    const { memories, store, clock } = this.#deps;
+    const now = clock.monotonic();
+    if (deletionPauseMs(memories.of(key), now) > 0) return;
+    if (await store.persistDeletionError(app, message)) memories.note(key, pausedDeletion(memories.of(key), now, true));
   }
 
   /** Records what blocks a deletion. After five minutes a condition shows it, with advice. */
   async recordBlocked(key: AppKey, app: Application, reason: WaitReason | 'continue'): Promise<void> {
     if (reason === 'continue') {
-      delete this.#deps.memories.of(key).deletionBlockedBy;
+      this.#deps.memories.note(key, { deletionBlockedBy: undefined });
       return;
     }
     const blockedMs = this.#deps.clock.now() - this.#noteBlocked(key, reason);
@@ -163,19 +163,18 @@ export class Deleter {
 
   /** Returns since when this reason blocks the deletion. */
   #noteBlocked(key: AppKey, reason: WaitReason): number {
-    const memory = this.#deps.memories.of(key);
-    const known = memory.deletionBlockedBy;
+    const known = this.#deps.memories.of(key).deletionBlockedBy;
     const since = known?.what === reason.what ? known.since : this.#deps.clock.now();
-    memory.deletionBlockedBy = { ...reason, since };
+    this.#deps.memories.note(key, { deletionBlockedBy: { ...reason, since } });
     return since;
   }
 
   /** Notes that a deletion waits for the end of the operation. */
   awaitOperation(key: AppKey, app: Application): void {
     if (app.metadata.deletionTimestamp === undefined) return;
-    const memory = this.#deps.memories.of(key);
-    if (memory.deletionBlockedBy?.cause === operationEnd.cause) return;
-    memory.deletionBlockedBy = { ...operationEnd, since: this.#deps.clock.now() };
+    const { memories, clock } = this.#deps;
+    if (memories.of(key).deletionBlockedBy?.cause === operationEnd.cause) return;
+    memories.note(key, { deletionBlockedBy: { ...operationEnd, since: clock.now() } });
   }
 
   /** Shows why the operation has not been terminated for a minute. */
@@ -196,7 +195,7 @@ export class Deleter {
     refuseUnreadResources(app);
     const bound = this.#deps.bind(app);
     if ('error' in bound) return this.#unresolved(key, app, bound);
-    delete this.#deps.memories.of(key).unclaimedSince;
+    this.#deps.memories.note(key, { unclaimedSince: undefined });
     const context = await this.#context(bound, work);
     if (hasFinalizer(app, finalizers.preDelete)) {
       return (await this.#hooks.run(context, 'PreDelete', signal)) ?? this.#without(app, [finalizers.preDelete]);
@@ -229,11 +228,11 @@ export class Deleter {
 
   /** The resources cannot be located: waits, reports why, or gives up. */
   async #unresolved(key: AppKey, app: Application, unresolved: UnresolvedDestination): Promise<BlockedOn> {
-    const memory = this.#deps.memories.of(key);
-    const now = this.#deps.clock.monotonic();
-    if (unresolved.claim === undefined) memory.unclaimedSince ??= now;
-    else delete memory.unclaimedSince;
-    const unclaimedMs = memory.unclaimedSince === undefined ? undefined : now - memory.unclaimedSince;
+    const { memories, clock } = this.#deps;
+    const now = clock.monotonic();
+    const since = unresolved.claim === undefined ? (memories.of(key).unclaimedSince ?? now) : undefined;
+    memories.note(key, { unclaimedSince: since });
+    const unclaimedMs = since === undefined ? undefined : now - since;
     const { unclaimedMs: graceMs = defaultUnclaimedMs } = this.#config;
     const verdict = judgeUnresolved(app, unresolved, { unclaimedMs, graceMs });
     if (verdict.do === 'report') throw new DeletionBlocked(verdict.message);
@@ -255,11 +254,12 @@ export class Deleter {
   async #without(app: Application, names: readonly string[]): Promise<BlockedOn> {
     const left = (app.metadata.finalizers ?? []).filter((name) => !names.includes(name));
     const stored = await this.#deps.store.setFinalizers(app, left);
-    const removed = (this.#deps.memories.of(appKeyOf(app)).removedFinalizers ??= new Set());
+    const { memories } = this.#deps;
+    const removed = new Set(memories.of(appKeyOf(app)).removedFinalizers);
     // Added again by this write, or by one in between, for which the steps would run in circles.
     const kept = names.filter((name) => stored?.metadata.finalizers?.includes(name) === true);
     const again = names.filter((name) => removed.has(name) && app.metadata.finalizers?.includes(name) === true);
-    for (const name of names) removed.add(name);
+    memories.note(appKeyOf(app), { removedFinalizers: new Set([...removed, ...names]) });
     if (stored !== undefined && kept.length + again.length > 0)
       throw new FinalizersKept(keptFinalizers([...new Set([...kept, ...again])]));
     return stored === undefined || left.length === 0 ? undefined : 'continue';
@@ -303,9 +303,10 @@ export class Deleter {
     const policy = cascadeFinalizer(app) === finalizers.resourcesBackground ? 'Background' : 'Foreground';
     log(`Deleting application's resources with ${policy} propagation policy`);
     await mapLimit(doomed, parallelDeletes, (object) => ignoreGone(writer.delete(object, policy, signal)));
-    memory.deletedObjects = (memory.deletedObjects ?? 0) + doomed.length;
-    const deleted = (memory.deletedKeys ??= new Set());
-    for (const object of doomed) deleted.add(keyOf(object));
+    this.#deps.memories.note(context.bound.key, {
+      deletedObjects: (memory.deletedObjects ?? 0) + doomed.length,
+      deletedKeys: new Set([...(memory.deletedKeys ?? []), ...doomed.map(keyOf)]),
+    });
     return 'continue';
   }
 

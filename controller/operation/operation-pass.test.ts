@@ -53,7 +53,9 @@ async function pass(
   const clock = new FakeClock(Date.parse('2026-11-25T10:00:02Z'));
   const memories = new AppMemories();
   if (own !== undefined)
-    memories.of(appKeyOf(done)).operationWrite = { version: own.version, at: clock.monotonic() - own.agoMs };
+    memories.note(appKeyOf(done), {
+      operationWrite: { version: own.version, at: clock.monotonic() - own.agoMs },
+    });
   const deps = {
     store: {
       get: () => known,

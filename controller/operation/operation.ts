@@ -15,7 +15,7 @@ import { ApplicationChanged, ClusterNotReady, StateRefused } from '../shared/err
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { nextHistory } from '../application/history.ts';
-import { noteOperationWrite, noteWait } from '../comparison/memory.ts';
+import { operationWrite, waitOn } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
@@ -294,7 +294,7 @@ export class OperationProcessor {
       return this.#endRefused(pass, app, unstoredState(state, error.cause), signal);
     }
     if (stored === undefined) return 'done';
-    noteOperationWrite(this.#deps.memories.of(pass.key), stored, this.#deps.clock.monotonic());
+    this.#deps.memories.note(pass.key, operationWrite(stored, this.#deps.clock.monotonic()));
     const waiting = startPass(stored, this.#now(), this.#config.syncTimeoutMs);
     const moved = !deepEqual(
       jsonOf(state.syncResult?.resources),
@@ -339,12 +339,13 @@ export class OperationProcessor {
 
   #completed({ key, logger, span }: OperationPass, app: Application, state: OperationState): void {
     const { store, metrics, memories } = this.#deps;
-    const memory = memories.of(key);
-    memory.hold.operationEnded();
-    delete memory.waiting;
-    delete memory.terminatingSince;
-    delete memory.wave;
-    delete memory.operationWrite;
+    memories.of(key).hold.operationEnded();
+    memories.note(key, {
+      waiting: undefined,
+      terminatingSince: undefined,
+      wave: undefined,
+      operationWrite: undefined,
+    });
     metrics.synced(app, state);
     this.#recordSync(key, state);
     const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
@@ -380,16 +381,17 @@ export class OperationProcessor {
     const { key } = pass;
     if (app.metadata.deletionTimestamp === undefined) this.#remember(key, reason, afterMs);
     else await this.#deps.deleter.recordBlocked(key, app, reason);
-    const memory = this.#deps.memories.of(key);
+    const { memories } = this.#deps;
     // The operation may have timed out, and become Terminating, in this pass.
     const fresh = this.#deps.store.get(key) ?? app;
     const state = fresh.status?.operationState;
     if (state?.phase !== 'Terminating') {
-      delete memory.terminatingSince;
+      memories.note(key, { terminatingSince: undefined });
       return { requeueAfterMs: afterMs };
     }
-    memory.terminatingSince ??= this.#now();
-    if (this.#now() - memory.terminatingSince < terminateLimitMs) return { requeueAfterMs: afterMs };
+    const { terminatingSince = this.#now() } = memories.of(key);
+    memories.note(key, { terminatingSince });
+    if (this.#now() - terminatingSince < terminateLimitMs) return { requeueAfterMs: afterMs };
     const failure = `Operation termination had errors: ${message}${hooksMayRun(state)}`;
     const ended = { ...state, phase: 'Error' as const, message: failure };
     const next = endPass({ ...notTimedOut, state: ended, now: this.#now() });
@@ -402,7 +404,7 @@ export class OperationProcessor {
   }
 
   #remember(key: AppKey, reason: WaitReason, ms: number): void {
-    noteWait(this.#deps.memories.of(key), reason, this.#now(), ms);
+    this.#deps.memories.note(key, waitOn(this.#deps.memories.of(key), reason, this.#now(), ms));
   }
 
   #now(): number {

@@ -72,7 +72,7 @@ export interface SyncDeps {
   /** Shared by all writes of syncs and deletions, and by dry runs. */
   readonly slots: WriteSlots;
   readonly jq: Pick<JqRunner, 'answer'>;
-  readonly memories: Pick<AppMemories, 'gate' | 'of'>;
+  readonly memories: Pick<AppMemories, 'gate' | 'note' | 'of'>;
   readonly work: Pick<WorkMetrics, 'stage'>;
   readonly metrics: Pick<AppMetrics, 'requested'>;
   readonly kubectl: KubectlMetrics;
@@ -263,18 +263,21 @@ export class Syncer {
   ): ClusterWriter {
     if (sync?.dryRun === true) return writer;
     const isSelfHeal = initiatedBy?.automated === true && sync?.autoHealAttemptsCount !== undefined;
-    const memory = this.#deps.memories.of(key);
+    const { memories } = this.#deps;
     return recordingWriter(writer, pairs, (write) => {
-      if (!isSelfHeal && !differing.has(write.key) && memory.contests?.has(write.key) !== true) return;
-      const at = this.#deps.clock.monotonic();
-      memory.contests = afterWrite(memory.contests ?? noContests, { ...write, isSelfHeal }, at);
+      const { contests = noContests } = memories.of(key);
+      if (!isSelfHeal && !differing.has(write.key) && !contests.has(write.key)) return;
+      memories.note(key, { contests: afterWrite(contests, { ...write, isSelfHeal }, this.#deps.clock.monotonic()) });
     });
   }
 
   #waveAppliedAt(key: AppKey, name: string): number {
-    const memory = this.#deps.memories.of(key);
-    if (memory.wave?.name !== name) memory.wave = { name, at: this.#deps.clock.monotonic() };
-    return memory.wave.at;
+    const { memories, clock } = this.#deps;
+    const { wave } = memories.of(key);
+    if (wave?.name === name) return wave.at;
+    const at = clock.monotonic();
+    memories.note(key, { wave: { name, at } });
+    return at;
   }
 
   /** Looks up the claimants of all prunable objects, on first use. */

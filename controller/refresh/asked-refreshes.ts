@@ -6,7 +6,7 @@ import type { CounterMetric, MetricLabels, MetricRegistry } from '#telemetry';
 import type { RefreshRequest } from '../application/freshness.ts';
 import { isStillPending, refreshAnnotation, withoutRefreshAnnotation } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
-import { noteWait } from '../comparison/memory.ts';
+import { waitOn } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { msUntilToken, spendTokens } from '../admission/refresh-budget.ts';
 
@@ -18,7 +18,7 @@ export interface AskedRefreshesDeps {
   readonly hasProject: (app: Application) => boolean;
   /** Whether this replica owns the Application. */
   readonly isMine: (app: Application) => boolean;
-  readonly memories: Pick<AppMemories, 'of' | 'peek'>;
+  readonly memories: Pick<AppMemories, 'note' | 'of' | 'peek'>;
   readonly clock: Clock;
   readonly metrics: MetricRegistry;
 }
@@ -100,21 +100,22 @@ export class AskedRefreshes {
   }
 
   #spend(key: AppKey, tokens: number): void {
-    const memory = this.#deps.memories.of(key);
-    memory.asks = spendTokens(memory.asks, this.#deps.clock.monotonic(), tokens);
+    const { memories, clock } = this.#deps;
+    memories.note(key, { asks: spendTokens(memories.of(key).asks, clock.monotonic(), tokens) });
   }
 
   #show(key: AppKey): void {
-    const memory = this.#deps.memories.peek(key);
-    if (memory?.asks?.isDelayed === true) memory.asks = { ...memory.asks, isDelayed: false };
+    const asks = this.#deps.memories.peek(key)?.asks;
+    if (asks?.isDelayed === true) this.#deps.memories.note(key, { asks: { ...asks, isDelayed: false } });
   }
 
   #hide(key: AppKey, app: Application, ms: number): void {
     const memory = this.#deps.memories.of(key);
-    if (memory.asks === undefined || memory.asks.isDelayed) return;
-    memory.asks = { ...memory.asks, isDelayed: true };
+    const { asks } = memory;
+    if (asks === undefined || asks.isDelayed) return;
     const reason = { cause: 'rate limit', what: 'the rate limit of requested refreshes' } as const;
-    noteWait(memory, reason, this.#deps.clock.now(), ms);
+    const wait = waitOn(memory, reason, this.#deps.clock.now(), ms);
+    this.#deps.memories.note(key, { asks: { ...asks, isDelayed: true }, ...wait });
     const labels = this.#labelsOf(app);
     const series = seriesOf(labels);
     this.#delayedBy.set(series, (this.#delayedBy.get(series) ?? new Set()).add(key));

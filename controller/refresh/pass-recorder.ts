@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import type { AppKey } from '#model';
 import type { TakenItem } from '#queues';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
-import type { AppMemories, AppMemory } from '../comparison/memory.ts';
+import type { AppMemories } from '../comparison/memory.ts';
 import { passRecord } from '../report/activity.ts';
 import type { PassRecord } from '../report/activity.ts';
 import type { CostBook } from '../report/costs.ts';
@@ -18,7 +18,7 @@ export interface RunningRecord {
 
 export interface PassRecorderDeps {
   readonly clock: Clock;
-  readonly memories: Pick<AppMemories, 'activity'>;
+  readonly memories: Pick<AppMemories, 'activity' | 'note'>;
   /** Counts passes. */
   readonly costs?: Pick<CostBook, 'ofApp'> | undefined;
 }
@@ -31,27 +31,23 @@ export class PassRecorder {
     this.#deps = deps;
   }
 
-  begin(
-    memory: AppMemory,
-    due: DueRefresh,
-    { key, priority, waitedMs }: TakenItem<AppKey, RefreshRequest>,
-  ): RunningRecord {
+  begin(due: DueRefresh, { key, priority, waitedMs }: TakenItem<AppKey, RefreshRequest>): RunningRecord {
     const { clock } = this.#deps;
     const record = passRecord(key, due, { at: clock.now(), queuedMs: waitedMs, priority });
     const started = clock.monotonic();
-    this.#keep(memory, record);
+    this.#keep(record);
     return { stages: record.stages, end: (result, message) => this.#ended(record, started, result, message) };
   }
 
   /** Records a comparison that another queue ran. */
-  compared({ key, refresh, now, memory, stages }: RefreshPass, started: number): void {
+  compared({ key, refresh, now, stages }: RefreshPass, started: number): void {
     const record = { ...passRecord(key, refresh, { at: now, queuedMs: 0, priority: 'live' }), stages };
-    this.#keep(memory, record);
+    this.#keep(record);
     this.#ended(record, started, 'completed');
   }
 
-  #keep(memory: AppMemory, record: PassRecord): void {
-    memory.lastPass = record;
+  #keep(record: PassRecord): void {
+    this.#deps.memories.note(record.key, { lastPass: record });
     this.#deps.memories.activity.passes.push(record);
     this.#deps.costs?.ofApp(record.key, 'passes');
   }

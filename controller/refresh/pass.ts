@@ -1,25 +1,22 @@
-import type { BuiltTree, Comparison } from '#compare';
+import { omit } from '#base';
 import type { CachePolicy } from '#desired';
 import { appLogFields } from '#model';
-import type { AppKey, Application, ApplicationCondition } from '#model';
+import type { AppKey, Application } from '#model';
 import type { ManagedResource } from '#publish';
 import type { WorkerSlot } from '#queues';
 import type { LogFields, Logger } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
-import type { AutosyncDecision, SelfHealBackoff } from '../application/autosync.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
-import type { StatusChange } from '../application/status-patch.ts';
 import type { RefreshCapture } from '../recorder/capture.ts';
 import type { PassTimes } from '../report/pass-times.ts';
-import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
-import type { AppMemory } from '../comparison/memory.ts';
+import type { AppMemory, MemoryChange } from '../comparison/memory.ts';
+import type { RefreshDecision } from '../decide/decide-refresh.ts';
+import type { DecisionConfig } from '../decide/refresh-facts.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
 
-/** One pass over one application. */
-export interface RefreshConfig {
-  readonly namespace: string;
+export interface RefreshConfig extends DecisionConfig {
   readonly appResyncMs: number;
   readonly hardResyncMs: number;
   readonly jitterMs: number;
@@ -27,19 +24,18 @@ export interface RefreshConfig {
   /** How long the last good rendering serves while the source is unreadable; 0: no limit. */
   readonly lastGoodLimitMs?: number;
   readonly persistResourceHealth: boolean;
-  readonly selfHeal: SelfHealBackoff;
-  readonly retryLatestRevision?: boolean;
-  /** Hydration is on. */
-  readonly hydrates?: boolean;
 }
 
+/** One pass over one application. */
 export interface RefreshPass {
   readonly key: AppKey;
   readonly refresh: DueRefresh;
   readonly asked: RefreshAnnotation | undefined;
   /** The object as stored when the pass starts; the patch is computed against it. */
   readonly before: Application;
+  /** The memory of now. */
   readonly memory: AppMemory;
+  readonly note: (change: MemoryChange) => void;
   /** One timestamp for the whole pass; the settings snapshot is in {@link BoundApplication}. */
   readonly time: string;
   readonly now: number;
@@ -67,34 +63,16 @@ export interface PassResult {
   readonly assessment: PassAssessment;
 }
 
-/** A comparison and the decisions that follow from it. */
-export interface Decisions {
-  readonly comparison: Comparison;
-  /** The finalizers that the application should have; undefined when it has them. */
-  readonly finalizers: readonly string[] | undefined;
-  /** The decision about automated sync; undefined while a sync window forbids it. */
-  readonly decision: AutosyncDecision | undefined;
-  /** The inputs of comparison and tree; undefined if the result may change without them. */
-  readonly basis: ComparisonBasis | undefined;
-  /** The live objects that were compared, if all of them are known. */
-  readonly sight: LiveSight | undefined;
-}
-
 /**
  * The result of a pass, before anything is published or written: the status that the application
  * should have, and the patch from {@link RefreshPass.before} to it.
  */
-export interface PassAssessment extends StatusChange {
-  readonly tree: BuiltTree['tree'];
+export interface PassAssessment extends RefreshDecision {
   /**
    * Undefined: keep what was published. 'none': remove it, so that clients show the conditions
    * instead.
    */
   readonly managed: readonly ManagedResource[] | 'none' | undefined;
-  /** Conditions of this pass only; `status` also has those of other steps. */
-  readonly conditions: readonly ApplicationCondition[];
-  /** Undefined: nothing was compared, because the spec is invalid or only the tree changed. */
-  readonly decisions: Decisions | undefined;
 }
 
 /**
@@ -117,13 +95,13 @@ export interface RefreshEffects {
   stands(pass: Pick<RefreshPass, 'key' | 'before'>): boolean;
   /**
    * Stores the status, starts a sync and removes the answered refresh request, in as few writes as
-   * possible.
+   * possible. Remembers the decision ({@link rememberDecided}) as soon as it is stored.
    */
   settle(pass: RefreshPass, assessment: SettledAssessment): Promise<StatusWrite>;
 }
 
-/** The part of a {@link PassAssessment} that is stored, and that starts a sync. */
-export type SettledAssessment = Pick<PassAssessment, 'status' | 'patch' | 'decisions'>;
+/** The part of a {@link PassAssessment} that is stored, starts a sync, and is remembered. */
+export type SettledAssessment = Pick<PassAssessment, 'status' | 'patch' | 'decisions' | 'memory' | 'decidedFrom'>;
 
 export interface PassStart {
   readonly before: Application;
@@ -148,9 +126,10 @@ export function cachePolicyOf({ refresh, askedAt }: RefreshPass): CachePolicy {
   };
 }
 
-/** For a result that may change although its inputs do not. */
-export function withoutBasis(assessment: PassAssessment): PassAssessment {
-  const { decisions } = assessment;
-  if (decisions === undefined) return assessment;
-  return { ...assessment, decisions: { ...decisions, basis: undefined, sight: undefined } };
+/**
+ * Remembers a decision whose writes have landed; without them, the next pass decides from what this
+ * one began with. What a sync has recorded meanwhile about contests stays.
+ */
+export function rememberDecided({ memory: now, note }: RefreshPass, { memory, decidedFrom }: SettledAssessment): void {
+  note(now.contests === decidedFrom.contests ? memory : omit(memory, 'contests'));
 }

@@ -1,26 +1,22 @@
-import type { WorkerSlot } from '#queues';
-import type { DueRefresh } from '../application/freshness.ts';
-import type { DueCapture } from '../recorder/capture.ts';
-import type { BuiltTree, Comparison } from '#compare';
-import type { BoundApplication, SpecVerdict } from '../admission/bound.ts';
-import type { ManagedResource } from '#publish';
 import type { Clock, RandomSource } from '#base';
 import type { LiveCluster } from '#live';
-import type { AppKey, Application, ApplicationStatus } from '#model';
+import type { AppKey, Application } from '#model';
+import type { WorkerSlot } from '#queues';
 import type { Logger, Tracer } from '#telemetry';
+import type { SpecVerdict } from '../admission/bound.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
-import type { ShownOutage } from './source-outage.ts';
-import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
+import type { DueRefresh } from '../application/freshness.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import type { TreeStore } from '../comparison/tree-store.ts';
+import type { DueCapture } from '../recorder/capture.ts';
 import type { PassLog } from '../recorder/pass-log.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { WorkMetrics } from '../write/apply-metrics.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
-import type { RefreshEffects, RefreshPass } from './pass.ts';
+import type { RefreshEffects } from './pass.ts';
 
 export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
   /** The cached Application, with the status that this controller compared last. */
@@ -42,7 +38,7 @@ export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
 }
 
 /** The in-memory state that passes use. */
-export interface RefreshMemories extends Pick<AppMemories, 'of' | 'activity'> {
+export interface RefreshMemories extends Pick<AppMemories, 'of' | 'note' | 'activity'> {
   readonly gate: Pick<ApplyGate, 'forget'> | undefined;
   readonly trees: Pick<TreeStore, 'read'>;
   readonly passLog: Pick<PassLog, 'keep' | 'isFollowed'>;
@@ -53,23 +49,4 @@ export interface PassRun {
   readonly decidedBy: DueCapture;
   readonly record: RunningRecord;
   readonly place: WorkerSlot | undefined;
-}
-
-/** A comparison and what is published from it. */
-export interface ComparisonResult {
-  readonly comparison: Comparison;
-  readonly built: BuiltTree;
-  readonly bound: BoundApplication;
-  readonly managed: readonly ManagedResource[];
-  readonly basis: ComparisonBasis | undefined;
-  readonly sight: LiveSight | undefined;
-  /** How the status shows that the sources are unreadable. */
-  readonly outage: ShownOutage;
-}
-
-/** A comparison to run, unless its basis still holds. */
-export interface BegunComparison {
-  readonly pass: RefreshPass;
-  readonly status: ApplicationStatus;
-  readonly basis: ComparisonBasis | undefined;
 }

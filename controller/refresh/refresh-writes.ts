@@ -4,7 +4,7 @@ import { appKeyOf, instanceName } from '#model';
 import type { AppKey, Application } from '#model';
 import type { OwnershipFence, Publisher } from '#publish';
 import type { AddOptions, Priority } from '#queues';
-import { noteOperationWrite, noteWait } from '../comparison/memory.ts';
+import { operationWrite, waitOn } from '../comparison/memory.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import { droppedFields, removalEvent } from '../application/dropped-fields.ts';
 import { compareLevel } from '../application/freshness.ts';
@@ -12,11 +12,12 @@ import type { RefreshRequest } from '../application/freshness.ts';
 import { isNeverSynced } from '../application/operation-state.ts';
 import { canHideAnother } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
-import { withSyncError } from './next-status.ts';
+import { withSyncError } from '../decide/next-status.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
-import type { Decisions, PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
+import type { Decisions } from '../decide/decide-refresh.ts';
+import { rememberDecided } from './pass.ts';
+import type { PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
-import type { StatusChange } from '../application/status-patch.ts';
 
 export interface RefreshWritesDeps {
   readonly store: ApplicationStore;
@@ -35,7 +36,7 @@ type StartDecision = AutosyncDecision & { readonly do: 'start' };
 /** An automated sync to start, with the status that explains it. */
 interface AutosyncStart {
   readonly before: Application;
-  readonly change: StatusChange;
+  readonly change: SettledAssessment;
   readonly decision: StartDecision;
 }
 
@@ -111,24 +112,26 @@ export class RefreshWrites implements RefreshEffects {
     const decision = decisions?.decision;
     // The wait of an operation goes on, and keeps its begin.
     const isOver = decision !== undefined && decision.do !== 'wait' && pass.before.operation === undefined;
-    if (isOver) delete pass.memory.waiting;
+    if (isOver) pass.note({ waiting: undefined });
     if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
     const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {
-      noteWait(pass.memory, { cause: 'automated sync', what: decision.reason }, pass.now, decision.ms);
+      const wait = { cause: 'automated sync', what: decision.reason } as const;
+      pass.note(waitOn(pass.memory, wait, pass.now, decision.ms));
       const payload = { level: compareLevel.latest, reason: decision.reason, cause: 'retry' } as const;
       this.#deps.requeue(pass.key, { delayMs: decision.ms, priority: 'live', payload });
     }
     return settled;
   }
 
-  async #storeStatus(pass: RefreshPass, before: Application, change: StatusChange): Promise<StatusWrite> {
+  async #storeStatus(pass: RefreshPass, before: Application, change: SettledAssessment): Promise<StatusWrite> {
     const { asked, memory } = pass;
     // A new owner may know an old version only, if it was suspended or disconnected.
     const terms = { asked, isExact: memory.isCurrent !== true };
     try {
       const settled = await pass.times.measure('patch_ms', () => this.#deps.store.settle(before, change, terms));
-      memory.isCurrent = true;
+      pass.note({ isCurrent: true });
+      if (settled.again !== true) rememberDecided(pass, change);
       if (change.patch === undefined) pass.logger.info('No status changes. Skipping patch');
       else if (settled.again !== true) pass.logger.info('Update successful');
       return settled;
@@ -153,9 +156,10 @@ export class RefreshWrites implements RefreshEffects {
           priority: automatedPriority(before),
           payload: { level: compareLevel.latest, reason: 'the last operation changed', cause: 'operation' },
         });
+      if (again !== true && result !== 'changed') rememberDecided(pass, change);
       if (result === 'started') {
         pass.memory.hold.operationStarted();
-        noteOperationWrite(pass.memory, app, clock.monotonic());
+        pass.note(operationWrite(app, clock.monotonic()));
         if (change.patch !== undefined) pass.logger.info('Update successful');
         this.#announceStart(pass, app, decision);
       }

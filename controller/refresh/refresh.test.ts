@@ -66,6 +66,24 @@ describe('a refresh', () => {
     expect(judged).toEqual([]);
   });
 
+  it('compares everything again if the status of a full comparison could not be stored', async () => {
+    const judged: string[] = [];
+    const run = (_group: string, { metadata }: KubeObject): undefined => void judged.push(metadata.name ?? '');
+    at.world.settings = { ...at.world.settings, healthScripts: { run } };
+    const annotations = { 'argocd.argoproj.io/tracking-id': 'demo:/ConfigMap:apps/one' };
+    at.world.dest.put({ ...configMap('one'), metadata: { ...configMap('one').metadata, annotations } });
+    at.world.application();
+    let refusals = 2;
+    const before = (call: string): void => {
+      if (!call.startsWith('patch Application') || refusals === 0) return;
+      refusals -= 1;
+      throw new KubeApiError({ code: 500, reason: 'InternalError', message: 'etcd is busy' }, 'fake');
+    };
+    await at.start({ hub: { before } });
+    expect(at.world.app.status?.sync?.status).toBe('OutOfSync');
+    expect(judged).toEqual(['one', 'one', 'one']);
+  });
+
   it('heals drift immediately, and prunes what left Git', async () => {
     at.world.application(automated);
     await at.start();

@@ -1,17 +1,15 @@
 import { defined, newAbortController } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import { equalSourceLists } from '#compare';
-import type { Comparison } from '#compare';
 import { isUnreachable } from '#desired';
 import { appKeyOf, sourcesOf } from '#model';
 import type { HandlerResult } from '#queues';
-import type { Application, ApplicationCondition } from '#model';
+import type { AppKey, Application } from '#model';
 import { compareLevel } from '../application/freshness.ts';
 import type { DueRefresh, RefreshRequest } from '../application/freshness.ts';
-import type { ComparedApplication } from '../comparison/comparer.ts';
-import { noteWait } from '../comparison/memory.ts';
+import { waitOn } from '../comparison/memory.ts';
 import type { AppMemories, AppMemory } from '../comparison/memory.ts';
-import { kubeTime, parseTime } from '../shared/kube-time.ts';
+import { reportedSince } from '../decide/sources.ts';
 import type { RefreshConfig, RefreshPass } from './pass.ts';
 
 /** Between two reads of an unreadable source, changes are compared with the last good rendering. */
@@ -20,28 +18,6 @@ const sourceRetryMs = 29_000;
 const sourcePatienceMs = 1000;
 /** The same for the first comparison of this process. */
 const startPatienceMs = 10_000;
-
-/** The begin of an outage that a replica reported before. */
-function reportedSince({ status }: Application): number | undefined {
-  const reported = status?.conditions?.find(({ type }) => type === 'SourceUnavailableWarning');
-  return parseTime(/ since (\S+?Z)\./.exec(reported?.message ?? '')?.[1]);
-}
-
-/**
- * Forgets the outage after a comparison with the sources, and remembers this comparison as the last
- * good one. A comparison with known revisions proves nothing about the sources.
- */
-export function noteSources({ before, memory, refresh }: RefreshPass, compared: ComparedApplication): void {
-  const { comparison, outage, revisions } = compared;
-  if (outage?.isTolerated === false) memory.sourceError = outage.message;
-  if (comparison.failed || outage !== undefined) return;
-  memory.lastGood = { sources: sourcesOf(before.spec), revisions };
-  if (refresh.level < compareLevel.latest) return;
-  delete memory.sourceFailedAt;
-  delete memory.sourceError;
-  delete memory.sourceRetryAt;
-  delete memory.owesResolution;
-}
 
 /**
  * The revisions of the last good rendering of the sources in the spec: those that the Application
@@ -80,65 +56,6 @@ function pinnedSources(
   return source === undefined ? undefined : { sources: [source], revisions: [revision] };
 }
 
-/**
- * The pass to run while the source is known to be unreadable: a change is compared with the last
- * good rendering at once, and does not wait for the source. Undefined: read the source.
- */
-function duringOutage(
-  due: DueRefresh,
-  lastGood: readonly string[] | undefined,
-  { memory, startedAt }: { readonly memory: AppMemory; readonly startedAt: number },
-): DueRefresh | undefined {
-  if (due.level < compareLevel.latest) return undefined;
-  const isPaused = memory.sourceRetryAt !== undefined && startedAt < memory.sourceRetryAt;
-  if (!isPaused || due.requested !== undefined || lastGood === undefined) {
-    delete memory.sourceRetryAt;
-    return undefined;
-  }
-  const { reason, cause, resources } = due;
-  return { level: compareLevel.recent, hard: false, reason, cause, ...defined({ resources }) };
-}
-
-/** How the status of an Application shows an outage. */
-export interface ShownOutage {
-  readonly conditions: readonly ApplicationCondition[];
-  /** The comparison; whether it is synced with unreadable sources is unknown. */
-  readonly shown: Comparison;
-}
-
-/**
- * Whether the sources were readable once. Until then there is no drift that an outage could hide,
- * and the ComparisonError says it all.
- */
-function wasRendered({ before, memory }: RefreshPass): boolean {
-  const { sync, history = [] } = before.status ?? {};
-  const isCompared = sync !== undefined && sync.status !== 'Unknown';
-  return memory.lastGood !== undefined || isCompared || history.length > 0 || reportedSince(before) !== undefined;
-}
-
-/**
- * What the status shows: nothing while the outage is tolerated; then the error of the source, and
- * since when. Decisions use the comparison with the last good rendering.
- */
-export function shownOutage(pass: RefreshPass, compared: ComparedApplication): ShownOutage {
-  const { memory, now, refresh } = pass;
-  const { comparison, outage, revisions } = compared;
-  const isDeep = refresh.level >= compareLevel.latest;
-  const error = outage === undefined ? (isDeep ? undefined : memory.sourceError) : memory.sourceError;
-  const { sourceFailedAt } = memory;
-  const isFailed = comparison.failed && (error !== undefined || memory.sourceRetryAt !== undefined);
-  if (sourceFailedAt === undefined || (error === undefined && !isFailed)) return { conditions: [], shown: comparison };
-  if (comparison.failed && !wasRendered(pass)) return { conditions: [], shown: comparison };
-  const what = comparison.failed
-    ? 'Drift is not repaired, because no commit that was rendered before can be used'
-    : `Drift is repaired: live objects are compared with commit ${revisions.join(', ')}`;
-  const message = `The source cannot be read since ${kubeTime(Math.min(now, sourceFailedAt))}. ${what}.`;
-  const warning: ApplicationCondition = { type: 'SourceUnavailableWarning', message };
-  if (comparison.failed || error === undefined) return { conditions: [warning], shown: comparison };
-  const syncStatus = { ...comparison.syncStatus, status: 'Unknown' } as const;
-  return { conditions: [{ type: 'ComparisonError', message: error }, warning], shown: { ...comparison, syncStatus } };
-}
-
 /** The part of an outage that a comparison needs. */
 export interface OutageTerms {
   readonly lastGood: readonly string[] | undefined;
@@ -151,7 +68,7 @@ export interface OutageTerms {
 
 interface OutageDeps {
   readonly clock: Clock;
-  readonly memories: Pick<AppMemories, 'of'>;
+  readonly memories: Pick<AppMemories, 'note' | 'of'>;
 }
 
 /** Decides what passes do while the sources of an Application cannot be read, or are slow. */
@@ -172,38 +89,50 @@ export class SourceOutages {
    * accept an older answer of the repository.
    */
   tolerates(pass: RefreshPass, error: unknown): boolean {
-    const { memory, refresh } = pass;
+    const { key, memory, refresh } = pass;
     const since = memory.sourceFailedAt ?? pass.now;
-    memory.sourceFailedAt = since;
-    // Counts from now: a source that hangs may have taken longer than the pause.
-    memory.sourceRetryAt = this.#deps.clock.monotonic() + sourceRetryMs;
-    if (refresh.level === compareLevel.forceResolve) memory.owesResolution = isUnreachable(error);
-    const tolerated = refresh.level !== compareLevel.forceResolve && pass.now - since <= this.#graceMs;
+    const mustResolve = refresh.level === compareLevel.forceResolve;
+    this.#deps.memories.note(key, {
+      sourceFailedAt: since,
+      // Counts from now: a source that hangs may have taken longer than the pause.
+      sourceRetryAt: this.#deps.clock.monotonic() + sourceRetryMs,
+      ...(mustResolve ? { owesResolution: isUnreachable(error) } : {}),
+    });
+    const tolerated = !mustResolve && pass.now - since <= this.#graceMs;
     if (tolerated) pass.logger.warn('Ignoring temporary failed attempt to compare app state against repo', { error });
     return tolerated;
   }
 
-  /** The pass for a due refresh: while its sources are away, with the last good rendering. */
+  /**
+   * The pass for a due refresh. While the sources are known to be unreadable, a change is compared
+   * with the last good rendering at once, and does not wait for them.
+   */
   passOf(app: Application, due: DueRefresh): DueRefresh {
     const { clock, memories } = this.#deps;
-    const memory = memories.of(appKeyOf(app));
+    const key = appKeyOf(app);
+    const memory = memories.of(key);
     const since = memory.sourceFailedAt ?? reportedSince(app);
-    if (since !== undefined && memory.sourceFailedAt === undefined) {
-      // Another replica, or this one before its restart, has reported the outage.
-      memory.sourceFailedAt = since;
-      memory.sourceRetryAt = clock.monotonic() + sourcePatienceMs;
+    // Another replica, or this one before its restart, has reported the outage.
+    if (since !== undefined && memory.sourceFailedAt === undefined)
+      memories.note(key, { sourceFailedAt: since, sourceRetryAt: clock.monotonic() + sourcePatienceMs });
+    if (due.level < compareLevel.latest) return due;
+    const isPaused = memory.sourceRetryAt !== undefined && clock.monotonic() < memory.sourceRetryAt;
+    if (!isPaused || due.requested !== undefined || this.#lastGood(app, memory) === undefined) {
+      memories.note(key, { sourceRetryAt: undefined });
+      return due;
     }
-    const lastGood = this.#lastGood(app, memory);
-    return duringOutage(due, lastGood, { memory, startedAt: clock.monotonic() }) ?? due;
+    const { reason, cause, resources } = due;
+    return { level: compareLevel.recent, hard: false, reason, cause, ...defined({ resources }) };
   }
 
-  begin({ asked, memory, refresh }: RefreshPass, app: Application): OutageTerms {
+  begin({ asked, key, memory, refresh }: RefreshPass, app: Application): OutageTerms {
     const lastGood = this.#lastGood(app, memory);
     const isDeep = refresh.level >= compareLevel.latest;
     const isAway = memory.sourceFailedAt !== undefined && !isDeep;
     const patience = new SourcePatience(this.#deps.clock);
     const hurries = isDeep && asked === undefined && lastGood !== undefined;
-    if (hurries) memory.hurry = () => patience.hurry(sourcePatienceMs);
+    const { memories } = this.#deps;
+    if (hurries) memories.note(key, { hurry: () => patience.hurry(sourcePatienceMs) });
     // Drift from before the start causes no event.
     if (hurries && memory.lastGood === undefined) patience.hurry(startPatienceMs);
     return {
@@ -212,18 +141,19 @@ export class SourceOutages {
       revisions: isAway ? lastGood : undefined,
       end: () => {
         patience.end();
-        delete memory.hurry;
+        memories.note(key, { hurry: undefined });
       },
     };
   }
 
   /** When an unreadable source is read again; undefined: it is readable. */
-  untilRetry(memory: AppMemory, payload: RefreshRequest): HandlerResult<RefreshRequest> | undefined {
-    const { clock } = this.#deps;
+  untilRetry(key: AppKey, payload: RefreshRequest): HandlerResult<RefreshRequest> | undefined {
+    const { clock, memories } = this.#deps;
+    const memory = memories.of(key);
     if (memory.sourceRetryAt === undefined) return undefined;
     const ms = Math.max(0, memory.sourceRetryAt - clock.monotonic()) + 1;
     const reason = { cause: 'source', what: 'its source, which cannot be read', since: memory.sourceFailedAt } as const;
-    noteWait(memory, reason, clock.now(), ms);
+    memories.note(key, waitOn(memory, reason, clock.now(), ms));
     // One that owes a resolution makes it deeper.
     return { requeueAfterMs: ms, priority: 'resync', payload: { ...payload, level: compareLevel.latest } };
   }

@@ -1,6 +1,6 @@
-import { defined, isObject, messageOf, seededRandom } from '#base';
+import { isObject, messageOf, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
-import type { TreeRoot, TreeRows } from '#compare';
+import type { TreeRoot } from '#compare';
 import type { ClusterClients } from '#kube';
 import type { Application, OperationState, ResourceKey } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
@@ -11,8 +11,9 @@ import { endPass, redactedState, startPass } from '../application/operation-stat
 import type { PassStart } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
 import type { ContestEntry } from '../comparison/contest.ts';
-import type { AppMemory } from '../comparison/memory.ts';
-import { StatusHold } from '../comparison/status-hold.ts';
+import { AppMemories } from '../comparison/memory.ts';
+import type { MemoryChange } from '../comparison/memory.ts';
+import { decideRefresh } from '../decide/decide-refresh.ts';
 import { Syncer } from '../operation/syncer.ts';
 import type { SyncDeps } from '../operation/syncer.ts';
 import type { CapturedCall, CapturedError } from '../recorder/capture.ts';
@@ -20,9 +21,12 @@ import { capturedError } from '../recorder/captured-error.ts';
 import { capturingWriter } from '../recorder/captured-writer.ts';
 import { refreshDecisions, stepDecisions } from '../recorder/decisions.ts';
 import { RecordingMask } from '../recorder/mask.ts';
-import { RefreshProcessor } from '../refresh/refresh.ts';
-import type { RefreshDeps } from '../refresh/refresh-deps.ts';
-import { ActivityLog } from '../report/activity.ts';
+import { captureRefresh } from '../refresh/pass-capture.ts';
+import type { RefreshPass } from '../refresh/pass.ts';
+import { PassReader } from '../refresh/read-pass.ts';
+import { SourceOutages } from '../refresh/source-outage.ts';
+import { PassTimes } from '../report/pass-times.ts';
+import { kubeTime } from '../shared/kube-time.ts';
 import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 import { decisionDifferences } from './differences.ts';
@@ -71,42 +75,51 @@ export async function replayPass(pass: ReadPass, tools: ReplayTools, signal: Abo
 const unmeasured = { stage: <T>(_stage: string, work: () => Promise<T>): Promise<T> => work() };
 
 async function replayRefresh(
-  { inputs, values, header }: ReadPass,
+  { inputs, values, header, now, startedAt }: ReadPass,
   world: RecordedWorld,
   signal: AbortSignal,
 ): Promise<JsonObject> {
   const before = values.application(inputs['before']);
+  const refresh = refreshFrom(inputs);
   const policies = world.policies();
   const tree = world.tree();
-  const memory = refreshMemory(objectOf(inputs, 'memory'));
-  const deps: unknown = {
-    lookup: () => undefined,
-    effects: {},
-    comparer: world,
-    memories: {
-      of: () => memory,
-      activity: new ActivityLog(),
-      gate: undefined,
-      passLog: { keep: () => undefined },
-      trees: { read: () => Promise.resolve<TreeRows>(tree ?? { managed: [], orphaned: [], machines: [] }) },
+  const { key, clock } = world;
+  const memories = new AppMemories();
+  memories.note(key, refreshMemory(objectOf(inputs, 'memory')));
+  const { namespace, selfHeal, retryLatestRevision, hydrates = false } = header.config;
+  const reader = new PassReader(
+    {
+      validate: (app) => policies.validate(app),
+      policyFacts: (app) => policies.facts(app),
+      comparer: world,
+      trees: { read: () => Promise.resolve(tree ?? { managed: [], orphaned: [], machines: [] }) },
+      claims: world.claims(),
+      peek: () => (tree === undefined ? undefined : world.cluster()),
+      lookup: () => undefined,
+      outage: new SourceOutages({ clock, memories }, { ...header.config, jitterMs: 0 }),
+      work: unmeasured,
+      clock,
+      random: seededRandom(1),
     },
-    metrics: { reconciled: () => undefined, orphaned: () => undefined },
-    work: unmeasured,
-    claims: world.claims(),
-    validate: (app: Application) => policies.validate(app),
-    policyFacts: (app: Application) => policies.facts(app),
-    peek: () => (tree === undefined ? undefined : world.cluster()),
-    clock: world.clock,
-    random: seededRandom(1),
+    { namespace, selfHeal, retryLatestRevision, hydrates },
+  );
+  const memory = memories.of(key);
+  const begun = { key, before, refresh, memory, now, startedAt };
+  const pass: RefreshPass = {
+    ...begun,
+    note: (change) => memories.note(key, change),
+    asked: inputs['isAsked'] === true ? (refreshAnnotation(before) ?? someAnnotation) : undefined,
+    time: kubeTime(now),
+    times: new PassTimes(clock),
     logger: silentLogger,
+    stages: {},
+    capture: captureRefresh(begun),
   };
-  const config = { ...header.config, jitterMs: 0 };
-  const processor = new RefreshProcessor(deps as RefreshDeps, config);
   const due = replayDue(inputs, values);
-  const asked = inputs['isAsked'] === true ? (refreshAnnotation(before) ?? someAnnotation) : undefined;
   try {
-    const { assessment } = await processor.evaluate(before, refreshFrom(inputs), signal, asked);
-    return refreshDecisions({ due, decided: assessment, error: undefined });
+    const facts = await reader.read(pass, undefined, signal);
+    const decided = facts === undefined ? undefined : decideRefresh(facts);
+    return refreshDecisions({ due, decided, error: undefined });
   } catch (error) {
     return refreshDecisions({ due, decided: undefined, error: replayedError(error) });
   }
@@ -138,18 +151,15 @@ function withResources(recorded: JsonObject): unknown {
   return { ...recorded, resources: new Set(listOf(recorded, 'resources').map(String)) };
 }
 
-function refreshMemory(recorded: JsonObject): AppMemory {
+function refreshMemory(recorded: JsonObject): MemoryChange {
   const { driftSeenAt, sourceFailedAt } = recorded;
   const contests = new Map(entriesOf(recorded, 'contests') as readonly (readonly [string, unknown])[]);
   const roots: unknown = recorded['roots'] === undefined ? undefined : listOf(recorded, 'roots');
   return {
-    hold: new StatusHold(),
-    ...defined({
-      driftSeenAt: typeof driftSeenAt === 'number' ? driftSeenAt : undefined,
-      sourceFailedAt: typeof sourceFailedAt === 'number' ? sourceFailedAt : undefined,
-      contests: contests.size === 0 ? undefined : (contests as Map<ResourceKey, ContestEntry>),
-      roots: roots as readonly TreeRoot[] | undefined,
-    }),
+    driftSeenAt: typeof driftSeenAt === 'number' ? driftSeenAt : undefined,
+    sourceFailedAt: typeof sourceFailedAt === 'number' ? sourceFailedAt : undefined,
+    contests: contests.size === 0 ? undefined : (contests as Map<ResourceKey, ContestEntry>),
+    roots: roots as readonly TreeRoot[] | undefined,
   };
 }
 
@@ -213,8 +223,8 @@ async function stepOutcome(
 
 function syncDeps({ inputs }: ReadPass, world: RecordedWorld): SyncDeps {
   const { clock } = world;
-  const wave = waveFrom(inputs);
-  const memory = { hold: new StatusHold(), ...defined({ wave }) };
+  const memories = new AppMemories();
+  memories.note(world.key, { wave: waveFrom(inputs) });
   // Every call goes to the recorded writer: a client that is asked is a fault.
   const client = { server: world.cluster().server, impersonate: () => client };
   const clients: unknown = { of: () => client };
@@ -226,7 +236,7 @@ function syncDeps({ inputs }: ReadPass, world: RecordedWorld): SyncDeps {
     claims: world.claims(),
     slots: new WriteSlots(clock, 0),
     jq: { answer: () => Promise.resolve() },
-    memories: { of: () => memory, gate: undefined },
+    memories,
     work: unmeasured,
     metrics: { requested: () => undefined },
     kubectl: new KubectlMetrics(new PromMetrics(), ''),

@@ -11,7 +11,7 @@ describe('the record of a pass', () => {
     const due = { level: 1, hard: false, reason: 'asked', cause: 'user' } as const;
     const taken = { key, payload: undefined, priority: 'user', waitedMs: 0 } as const;
     const recorder = new PassRecorder({ clock: new FakeClock(), memories });
-    recorder.begin(memories.of(key), due, taken).end('failed', 'x'.repeat(65_000));
+    recorder.begin(due, taken).end('failed', 'x'.repeat(65_000));
     const [pass] = memories.activity.passes.newestFirst();
     expect(pass?.message).toMatch(/^x{1000}…$/);
   });

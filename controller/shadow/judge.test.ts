@@ -5,7 +5,8 @@ import { resourceKey } from '#model';
 import type { AppKey, Application, ApplicationStatus, HealthStatus, KubeObject, ResourceStatus } from '#model';
 import { judge } from './judge.ts';
 import { statusChange } from '../application/status-patch.ts';
-import type { PassAssessment, Decisions } from '../refresh/pass.ts';
+import type { Decisions } from '../decide/decide-refresh.ts';
+import type { PassAssessment } from '../refresh/pass.ts';
 import type { StatusDisagreement } from '../application/verdict.ts';
 
 const key = 'argocd/demo' as AppKey;
@@ -88,6 +89,9 @@ function assessment(
     ...statusChange(before, full),
     tree: { nodes: [], orphanedNodes: [] },
     managed: [],
+    memory: {},
+    decidedFrom: {},
+    log: [],
     conditions: full.conditions ?? [],
     decisions: {
       comparison,

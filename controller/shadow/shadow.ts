@@ -9,6 +9,7 @@ import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { judge, revisionText } from './judge.ts';
 import type { DisagreementLedger } from './ledger.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
+import { rememberDecided } from '../refresh/pass.ts';
 import type { PassAssessment, RefreshPass, PassStart, RefreshEffects } from '../refresh/pass.ts';
 import type { ShadowVerdict } from '../application/verdict.ts';
 
@@ -84,7 +85,8 @@ export class ShadowEffects implements RefreshEffects {
   }
 
   settle(pass: RefreshPass, assessment: PassAssessment): Promise<StatusWrite> {
-    delete pass.memory.waiting;
+    pass.note({ waiting: undefined });
+    rememberDecided(pass, assessment);
     // A tree-only pass has no comparison to judge.
     if (assessment.managed !== undefined) this.#judge(pass, assessment);
     return Promise.resolve({ app: { ...pass.before, status: assessment.status }, answered: true });

@@ -16,7 +16,7 @@ import { withConditions } from '../application/status-patch.ts';
 export interface QuarantineDeps {
   readonly inner: ItemHandler<AppKey, RefreshRequest>;
   readonly loop: LoopWatch;
-  readonly memories: Pick<AppMemories, 'of'>;
+  readonly memories: Pick<AppMemories, 'note' | 'of'>;
   readonly lookup: (key: AppKey) => Application | undefined;
   /** How long the refresh request in the annotations has to wait. */
   readonly askedDelayMs?: (key: AppKey, app: Application) => number;
@@ -95,15 +95,16 @@ export class ApplicationQuarantine {
     const app = this.#deps.lookup(key);
     const hold = app === undefined ? undefined : this.#deps.loop.take(key);
     if (app === undefined || hold === undefined) return;
-    const memory = this.#deps.memories.of(key);
+    const { memories } = this.#deps;
     const isMarked = quarantineConditionOf(app) !== undefined;
     if (hold === 'none' || this.#deps.limitMs <= 0 || hold.ms < this.#deps.limitMs) {
-      delete memory.consecutiveHolds;
+      memories.note(key, { consecutiveHolds: undefined });
       if (isMarked) await this.#setCondition(app, []);
       return;
     }
-    memory.consecutiveHolds = (memory.consecutiveHolds ?? (isMarked ? maxConsecutiveHolds - 1 : 0)) + 1;
-    if (memory.consecutiveHolds >= maxConsecutiveHolds) await this.#setCondition(app, [this.#condition(hold)]);
+    const before = memories.of(key).consecutiveHolds ?? (isMarked ? maxConsecutiveHolds - 1 : 0);
+    memories.note(key, { consecutiveHolds: before + 1 });
+    if (before + 1 >= maxConsecutiveHolds) await this.#setCondition(app, [this.#condition(hold)]);
   }
 
   #condition(hold: LoopHold): ApplicationCondition {

@@ -3,23 +3,20 @@ import { instanceName, isAutomated } from '#model';
 import type { TrackingSettings } from '#model';
 import { afterComparison, noContests } from '../comparison/contest.ts';
 import type { ContestMemory } from '../comparison/contest.ts';
-import type { RefreshPass } from './pass.ts';
+import type { RefreshFacts } from './refresh-facts.ts';
 
 /**
- * Updates and returns the memory of contested objects. Without self-heal there is no fight, but the
- * API server may still keep what a sync has sent.
+ * The contested objects after a comparison. Without self-heal there is no fight, but the API server
+ * may still keep what a sync has sent.
  */
-export function noteContests(
-  { memory, before, key, startedAt: at }: RefreshPass,
+export function contestsAfter(
+  { memory, before, key, startedAt: at, config: { namespace } }: RefreshFacts,
   comparison: Comparison,
-  { tracking, namespace }: { readonly tracking: TrackingSettings; readonly namespace: string },
+  tracking: TrackingSettings,
 ): ContestMemory {
   const { contests = noContests } = memory;
   const heals = isAutomated(before.spec) && before.spec.syncPolicy?.automated?.selfHeal === true;
   const of = { instance: instanceName(key, namespace), tracking, heals };
   const facts = { pairs: comparison.pairs, at, ...of, conditions: before.status?.conditions ?? [] };
-  const next = comparison.failed ? contests : afterComparison(contests, facts);
-  if (next.size > 0) memory.contests = next;
-  else delete memory.contests;
-  return next;
+  return comparison.failed ? contests : afterComparison(contests, facts);
 }

@@ -14,7 +14,7 @@ import {
 } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import { ownedConditions } from '../shared/conditions.ts';
-import type { PassAssessment, RefreshPass } from './pass.ts';
+import type { RefreshFacts } from './refresh-facts.ts';
 
 /** The revision to compare each source at. Level 1 reuses those of the last comparison. */
 export function revisionsToCompare(app: Application, refresh: DueRefresh): readonly string[] {
@@ -26,58 +26,46 @@ export function revisionsToCompare(app: Application, refresh: DueRefresh): reado
   });
 }
 
-/** The result of a comparison, for the status; `namespace` is the controller's own. */
+/** The result of a comparison, for the status. */
 interface FoundState {
   readonly comparison: Comparison;
   readonly built: BuiltTree;
-  readonly namespace: string;
 }
 
 /** The status after a comparison. `status` has the conditions already. */
 export function nextStatus(
-  pass: RefreshPass,
+  { before, refresh, isAsked, time, config }: RefreshFacts,
   status: ApplicationStatus,
-  { comparison, built, namespace }: FoundState,
+  { comparison, built }: FoundState,
 ): StatusChange {
   const inline = comparison.resourceHealthSource === '';
   const rest = omit(status, 'resourceHealthSource', 'sourceType', 'sourceTypes', 'resources');
   const types = comparison.sourceTypes;
-  const multiple = hasMultipleSources(pass.before.spec);
+  const multiple = hasMultipleSources(before.spec);
   const next: ApplicationStatus = {
     ...rest,
     sync: comparison.syncStatus,
-    health: nextHealth(status.health, comparison.health, { inline, time: pass.time }),
+    health: nextHealth(status.health, comparison.health, { inline, time: time }),
     ...(comparison.resources.length === 0 ? {} : { resources: comparison.resources }),
     ...(inline ? {} : { resourceHealthSource: comparison.resourceHealthSource }),
     ...(multiple && types.length > 0 ? { sourceTypes: types } : {}),
     ...(multiple ? {} : defined({ sourceType: types[0] })),
     summary: built.summary,
     sourceHydrator: status.sourceHydrator ?? {},
-    controllerNamespace: namespace,
+    controllerNamespace: config.namespace,
   };
-  const counts = status.reconciledAt === undefined || pass.refresh.level >= compareLevel.latest;
-  const written = shouldStampReconciledAt(pass.before.status, { asked: pass.asked !== undefined, time: pass.time });
-  const change = statusChange(pass.before.status, next);
-  return counts && (written || change.patch !== undefined) ? withReconciledAt(change, pass.time) : change;
+  const counts = status.reconciledAt === undefined || refresh.level >= compareLevel.latest;
+  const written = shouldStampReconciledAt(before.status, { asked: isAsked, time: time });
+  const change = statusChange(before.status, next);
+  return counts && (written || change.patch !== undefined) ? withReconciledAt(change, time) : change;
 }
 
-/** An invalid spec: Unknown, and nothing is compared. */
-export function invalidAssessment(
-  { before, time }: RefreshPass,
-  status: ApplicationStatus,
-  conditions: readonly ApplicationCondition[],
-): PassAssessment {
-  const unknown: ApplicationStatus = {
+/** The status for an invalid spec, whose conditions `status` has. */
+export function invalidStatus(status: ApplicationStatus, time: string): ApplicationStatus {
+  return {
     ...status,
     sync: { ...status.sync, status: 'Unknown' },
     health: nextHealth(status.health, { status: 'Unknown', message: '' }, { inline: true, time }),
-  };
-  return {
-    ...statusChange(before.status, unknown),
-    tree: { nodes: [], orphanedNodes: [] },
-    managed: 'none',
-    conditions,
-    decisions: undefined,
   };
 }
 
