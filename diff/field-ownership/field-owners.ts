@@ -1,5 +1,5 @@
 import type { JsonObject } from '#base';
-import { addAll, emptySet, parseFields } from './field-set.ts';
+import { addFields, emptySet } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOwned } from './managed-fields.ts';
 import { appliedFields, isOwnApply } from './own-entries.ts';
@@ -28,6 +28,6 @@ export function allOwnedFields({ ours, others }: FieldOwners): FieldSet {
 /** The union of several field sets. */
 export function unionOf(sets: readonly JsonObject[]): FieldSet {
   const all = emptySet();
-  for (const fields of sets) addAll(all, parseFields(fields));
+  for (const fields of sets) addFields(all, fields);
   return all;
 }

@@ -19,15 +19,22 @@ export function emptySet(): FieldSet {
 /** Parses `fieldsV1`. Skips steps that cannot be parsed. */
 export function parseFields(fields: JsonObject): FieldSet {
   const set = emptySet();
-  for (const [text, inner] of Object.entries(fields)) {
-    if (text === '.') continue;
-    const step = canonicalStep(text);
-    if (step === undefined || !isObject(inner)) continue;
-    const child = parseFields(inner);
-    child.member = child.children.size === 0 || Object.hasOwn(inner, '.');
-    set.children.set(step, child);
-  }
+  addFields(set, fields);
   return set;
+}
+
+/** Parses `fieldsV1` and adds its paths. Returns whether there were any. */
+export function addFields(set: FieldSet, fields: JsonObject): boolean {
+  let isEmpty = true;
+  for (const text of Object.keys(fields)) {
+    const inner = fields[text];
+    const step = text === '.' || !isObject(inner) ? undefined : canonicalStep(text);
+    if (step === undefined || !isObject(inner)) continue;
+    isEmpty = false;
+    const child = childOf(set, step);
+    if (!addFields(child, inner) || Object.hasOwn(inner, '.')) child.member = true;
+  }
+  return !isEmpty;
 }
 
 /** Cache: objects repeat the same few thousand keys. */

@@ -22,14 +22,42 @@ interface ReshapedSides {
  * lies in a list that we owned as a whole was ours, except for what other managers own.
  */
 export function reshapedFields(ours: FieldSet, others: () => FieldSet, sides: ReshapedSides): FieldSet {
+  const { live, shape } = sides;
+  if (sides.isBuiltIn && isOwnedBy(shape, ours)) return ours;
   const expandsMap = sides.isBuiltIn ? () => false : hasAppliedMember;
-  if (reshaped(ours, { ...sides, others: undefined, expandsMap }) === ours) return ours;
+  const here = { live, target: () => sides.target, shape, expandsMap };
+  if (reshaped(ours, { ...here, others: undefined }) === ours) return ours;
   const theirs = others();
-  const after = reshaped(ours, { ...sides, others: theirs, expandsMap });
+  const after = reshaped(ours, { ...here, others: theirs });
   if (after === ours) return ours;
-  const expanded = { ...sides, target: sides.live, others: undefined, expandsMap: () => true };
+  const expanded = { live, target: () => live, shape, others: undefined, expandsMap: () => true };
   const kept = reshaped(theirs, expanded);
   return selectPaths(after, [ours, kept], (wasOurs, isTheirs) => wasOurs || !isTheirs);
+}
+
+/**
+ * Whether the set owns the lists and map keys of a built-in type as the type does. Then nothing is
+ * reshaped, whatever the objects hold.
+ */
+function isOwnedBy(shape: OwnershipShape, set: FieldSet): boolean {
+  const { listKeys, atomicMap } = shape;
+  if (atomicMap) return true;
+  if (listKeys !== undefined && isOwnedWhole(set)) return false;
+  for (const [step, child] of set.children) {
+    const name = step.slice(2);
+    const isItem = !step.startsWith('f:');
+    if (isItem && listKeys !== undefined && !hasKeys(step, listKeys)) return false;
+    if (!isItem && !child.member && shape.isMapKey(name)) return false;
+    if (child.children.size === 0 && isItem) continue;
+    if (!isOwnedBy(isItem ? shape.items() : shape.member(name), child)) return false;
+  }
+  return true;
+}
+
+function hasKeys(step: string, listKeys: readonly string[]): boolean {
+  if (listKeys.length === 0) return step.startsWith('v:');
+  const keys = keysOf(step);
+  return keys.length === listKeys.length && listKeys.every((key) => keys.includes(key));
 }
 
 /**
@@ -58,7 +86,7 @@ export function dropsParts(set: FieldSet, live: Json | undefined, target: Json |
 /** A value of live, with what is applied there and who owns it. */
 interface ReshapedPosition {
   readonly live: Json;
-  readonly target: Json | undefined;
+  readonly target: () => Json | undefined;
   readonly shape: OwnershipShape;
   readonly others: FieldSet | undefined;
   /** Whether a map owned without its members was atomic. It may have been applied empty, too. */
@@ -78,17 +106,24 @@ function reshaped(set: FieldSet, here: ReshapedPosition): FieldSet {
   const { live, target, shape, others } = here;
   if (isList(live)) return shape.listKeys === undefined ? set : reshapedList(set, live, here);
   if (!isObject(live) || shape.atomicMap) return set;
-  if (isOwnedWhole(set)) return here.expandsMap(target, live, others) ? fieldSetOf(live, shape) : set;
+  if (isOwnedWhole(set)) return here.expandsMap(target(), live, others) ? fieldSetOf(live, shape) : set;
   return withMembers(set, (step, child) => {
     const name = step.slice(2);
     const value = step.startsWith('f:') ? ownMember(live, name) : undefined;
-    if (value === undefined) return [[step, child]];
-    const inner = isObject(target) ? ownMember(target, name) : undefined;
+    if (value === undefined || (isScalar(value) && child.member)) return undefined;
+    const inner = (): Json | undefined => {
+      const wanted = target();
+      return isObject(wanted) ? ownMember(wanted, name) : undefined;
+    };
     const below = { live: value, target: inner, shape: shape.member(name), others: others?.children.get(step) };
-    const after = reshaped(child, { ...here, ...below });
+    const after = reshaped(child, { ...below, expandsMap: here.expandsMap });
     // A key of a map that was a field of a struct.
     return [[step, after.member || !shape.isMapKey(name) ? after : { ...after, member: true }]];
   });
+}
+
+function isScalar(value: Json): boolean {
+  return typeof value !== 'object' || value === null;
 }
 
 function isOwnedWhole({ member, children }: FieldSet): boolean {
@@ -97,22 +132,25 @@ function isOwnedWhole({ member, children }: FieldSet): boolean {
 
 function reshapedList(set: FieldSet, live: readonly Json[], here: ReshapedPosition): FieldSet {
   const { target, shape, others } = here;
-  if (isOwnedWhole(set)) return isList(target) && live.length > 0 ? fieldSetOf(live, shape) : set;
-  const [present, wanted] = [new ItemFinder(live, shape), new ItemFinder(isList(target) ? target : [], shape)];
+  if (isOwnedWhole(set)) return live.length > 0 && isList(target()) ? fieldSetOf(live, shape) : set;
+  const present = new ItemFinder(live, shape);
+  let wanted: ItemFinder | undefined;
+  const wantedItem = (step: string): Json | undefined => {
+    const list = target();
+    wanted ??= new ItemFinder(isList(list) ? list : [], shape);
+    return wanted.find(step)[0];
+  };
   return withMembers(set, (step, child) => {
     const items = present.find(step);
-    if (items.length === 0) return [[step, child]];
+    if (items.length === 0) return undefined;
     return items.map((item) => {
       const now = listItemStep(item, shape);
-      const below = {
-        live: item,
-        target: wanted.find(now)[0],
-        shape: shape.items(),
-        others: others?.children.get(step),
-      };
-      if (step === now) return [step, reshaped(child, { ...here, ...below })] as const;
+      if (step === now && isScalar(item)) return [step, child];
+      const below = { live: item, target: () => wantedItem(now), shape: shape.items() };
+      const inner = { ...below, others: others?.children.get(step), expandsMap: here.expandsMap };
+      if (step === now) return [step, reshaped(child, inner)];
       const { children } = isOwnedWhole(child) ? fieldSetOf(item, shape.items()) : child;
-      return [now, { member: true, children: shape.listKeys?.length === 0 ? new Map() : children }] as const;
+      return [now, { member: true, children: shape.listKeys?.length === 0 ? new Map() : children }];
     });
   });
 }
@@ -129,7 +167,7 @@ class ItemFinder {
   }
 
   find(step: string): readonly Json[] {
-    const keys = step.startsWith('k:') ? Object.keys(JSON.parse(step.slice(2)) as object) : [];
+    const keys = keysOf(step);
     const form = keys.join('\n');
     const items = this.#byForm.get(form) ?? this.#itemsBy(keys);
     this.#byForm.set(form, items);
@@ -149,16 +187,28 @@ class ItemFinder {
   }
 }
 
+/** The key fields in a step. */
+function keysOf(step: string): readonly string[] {
+  // Fast path: almost all items.
+  const only = /^k:\{"([^"\\]+)":"[^"\\]*"\}$/.exec(step)?.[1];
+  if (only !== undefined) return [only];
+  return step.startsWith('k:') ? Object.keys(JSON.parse(step.slice(2)) as object) : [];
+}
+
 type SetMember = readonly [step: string, child: FieldSet];
 
-/** The set with other members; the set itself if all are the same. */
-function withMembers(set: FieldSet, replace: (step: string, child: FieldSet) => readonly SetMember[]): FieldSet {
-  const children = new Map<string, FieldSet>();
-  let isSame = true;
-  for (const [step, child] of set.children)
-    for (const [now, after] of replace(step, child)) {
-      isSame &&= now === step && after === child;
-      children.set(now, after);
-    }
-  return isSame ? set : { member: set.member, children };
+/** The set with other members (undefined: as it is); the set itself if all are the same. */
+function withMembers(
+  set: FieldSet,
+  replace: (step: string, child: FieldSet) => readonly SetMember[] | undefined,
+): FieldSet {
+  const changed = new Map<string, readonly SetMember[]>();
+  for (const [step, child] of set.children) {
+    const after = replace(step, child);
+    const isSame = after === undefined || (after.length === 1 && after[0]?.[0] === step && after[0][1] === child);
+    if (!isSame) changed.set(step, after);
+  }
+  if (changed.size === 0) return set;
+  const members = [...set.children].flatMap((member) => changed.get(member[0]) ?? [member]);
+  return { member: set.member, children: new Map(members) };
 }
