@@ -5,6 +5,7 @@ import {
   diffObjects,
   displacedItemsPatch,
   hasOtherVersions,
+  isCustomResource,
   isMigrated,
   lacksAppliedRecord,
   readsOwnership,
@@ -282,12 +283,16 @@ export function recordApiVersions(
   targets: readonly KubeObject[],
   objects: ReadonlyMap<ResourceKey, KubeObject>,
 ): readonly string[] {
-  const read = targets.filter((target) => {
+  const custom = customTargets.get(targets) ?? targets.filter(isCustomResource);
+  customTargets.set(targets, custom);
+  const read = custom.filter((target) => {
     const live = objects.get(keyOf(target));
     return live !== undefined && readsOwnRecord(target, live);
   });
   return [...new Set(read.map(({ apiVersion }) => apiVersion))];
 }
+
+const customTargets = new WeakMap<readonly KubeObject[], readonly KubeObject[]>();
 
 /**
  * Whether managed fields are all that says what we applied, and nothing in them is ours: they were

@@ -47,7 +47,7 @@ export type { DryRunRequest } from './comparison/dry-run-request.ts';
 export { clientSideApplyPatch } from './applied/client-side-apply.ts';
 export { lacksAppliedRecord, lastAppliedFault } from './applied/read-last-applied.ts';
 export { withLastApplied } from './patch/last-applied.ts';
-export { readsOwnership, readsOwnRecord } from './comparison/apply-method.ts';
+export { isCustomResource, readsOwnership, readsOwnRecord } from './comparison/apply-method.ts';
 export { diffObjects } from './comparison/diff.ts';
 export { fingerprint, updateContent } from './comparison/prepare.ts';
 export type { DiffResult } from './comparison/result.ts';

@@ -63,9 +63,14 @@ export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
  * dropped only with the published schema, which has the defaults: our entries say what we applied.
  */
 export function readsOwnRecord(target: KubeObject, live: KubeObject): boolean {
-  if (schemaOf(target) !== undefined) return false;
+  if (!isCustomResource(target)) return false;
   const isOurs = lastAppliedText(live) === undefined ? saysWhatWasApplied : isOwnApply;
   return fieldsOwned(asJson(live), isOurs).length > 0;
+}
+
+/** Whether only the API server knows the schema of the object. */
+export function isCustomResource(object: KubeObject): boolean {
+  return schemaOf(object) === undefined;
 }
 
 function trustsManagers({ settings, ignoreDifferences }: DiffRules): boolean {

@@ -271,7 +271,7 @@ export class ClusterWatch {
     if (discovery === undefined) return;
     const before = this.#polled.size;
     for (const kind of kinds) {
-      const resource = this.#table.ofKind(kind).length > 0 ? undefined : findResource(discovery, kind);
+      const resource = this.#table.isWatched(kind) ? undefined : findResource(discovery, kind);
       if (resource !== undefined && isPollable(resource)) this.#polled.add(kindText(resource));
     }
     if (this.#polled.size > before) this.#apply(discovery);

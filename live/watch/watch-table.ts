@@ -32,6 +32,10 @@ export class WatchTable<W extends TableWatch = KindWatch> {
     return [...(this.#byKind.get(kindText(kind))?.values() ?? [])].flat();
   }
 
+  isWatched(kind: GroupKind): boolean {
+    return (this.#byKind.get(kindText(kind))?.size ?? 0) > 0;
+  }
+
   /** The watches that see objects of a kind in a namespace (`''`: cluster-scoped ones). */
   covering(kind: GroupKind, namespace: string): readonly W[] {
     const places = this.#byKind.get(kindText(kind));
