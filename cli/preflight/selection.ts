@@ -115,6 +115,7 @@ export function ownershipOf(applications: readonly Application[], installation: 
     gaining: () => new Map(),
     prepared: () => undefined,
     unowned: () => new Map(),
+    isUnowned: () => false,
     settled: () => true,
     conditions: () => [],
   };

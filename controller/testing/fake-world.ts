@@ -343,6 +343,7 @@ export class FakeWorld {
       gaining: () => new Map(),
       prepared: () => undefined,
       unowned: () => (this.owner < 0 ? longUnowned(server) : new Map()),
+      isUnowned: (_key, cluster) => this.owner < 0 && cluster.server === server,
       settled: () => true,
       ownedParts: () => (mine() ? { of: 1, owned: [0] } : undefined),
       conditions: () => [],

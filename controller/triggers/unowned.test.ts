@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { KubeApiError } from '#kube';
 import type { Cluster, KubeObject } from '#model';
+import { clusterKey } from '#sharding';
 import { FakeClock } from '#support';
 import { silentLogger } from '#telemetry';
 import { UnownedWarnings } from './unowned.ts';
@@ -51,7 +52,10 @@ function world(objects: readonly KubeObject[], onPatch: (name: string) => void =
   const warnings = new UnownedWarnings({
     hub: hub as unknown as UnownedWarningsDeps['hub'],
     apps: { list: () => objects },
-    ownership: { unowned: () => unowned },
+    ownership: {
+      unowned: () => unowned,
+      isUnowned: (key, cluster) => unowned.has(clusterKey(cluster.server)) && !key.endsWith('/attended'),
+    },
     clusterOf: ({ spec }) => ({ server: spec.destination.server ?? '' }) as Cluster,
     isWanted: ({ metadata }) => metadata.namespace === 'argocd',
     clock,
@@ -87,6 +91,7 @@ describe('UnownedWarnings', () => {
       app('lost', 'https://a/', { conditions: [other] }),
       app('told', 'https://a', { conditions: [marked] }),
       app('well', 'https://b'),
+      app('attended', 'https://a'),
       app('elsewhere', 'https://a', { namespace: 'not-ours' }),
     ]);
     await w.clock.advance(60_000);

@@ -1,9 +1,8 @@
 import type { Clock, Runnable } from '#base';
 import { isConflict, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
-import { appLogFields, appNameOf, asApplication, jsonOf } from '#model';
+import { appKeyOf, appLogFields, appNameOf, asApplication, jsonOf } from '#model';
 import type { Application, ApplicationCondition, Cluster } from '#model';
-import { clusterKey } from '#sharding';
 import type { Ownership } from '#sharding';
 import type { Logger } from '#telemetry';
 import { setConditions } from '../shared/conditions.ts';
@@ -13,7 +12,7 @@ import { kubeTime, parseTime } from '../shared/kube-time.ts';
 export interface UnownedWarningsDeps {
   readonly hub: Pick<KubeClient, 'patch'>;
   readonly apps: Pick<Informer, 'list'>;
-  readonly ownership: Pick<Ownership, 'unowned'>;
+  readonly ownership: Pick<Ownership, 'isUnowned' | 'unowned'>;
   readonly clusterOf: (app: Application) => Cluster | undefined;
   /** Whether any replica would own the Application. */
   readonly isWanted: (app: Application) => boolean;
@@ -27,7 +26,7 @@ const maxStepMs = 5000;
 const unownedCondition = 'UnownedClusterWarning';
 
 /**
- * Marks the Applications of clusters without an owner: their status is frozen, and would keep
+ * Marks the Applications of clusters, or of parts of them, without an owner: their status is frozen, and would keep
  * showing Synced and Healthy (argo-cd#29476). The next owner's first comparison removes the mark.
  *
  * The only write to an Application by a replica that does not own it. It changes only a condition
@@ -51,7 +50,7 @@ export class UnownedWarnings implements Runnable {
       for (;;) {
         this.#stepAt = clock.monotonic();
         await clock.sleep(unownedCheckMs, signal);
-        if (!this.#wasFrozen(unownedCheckMs)) await this.#warn(ownership.unowned(), signal);
+        if (!this.#wasFrozen(unownedCheckMs)) await this.#warn(ownership.unowned().size > 0, signal);
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -64,21 +63,23 @@ export class UnownedWarnings implements Runnable {
     return unowned.size === 0 ? 0 : Math.max(0, ...unowned.values(), this.#deps.clock.now() - this.#markedAt);
   }
 
-  async #warn(unowned: ReadonlyMap<string, number>, signal: AbortSignal): Promise<void> {
+  async #warn(isAnyUnowned: boolean, signal: AbortSignal): Promise<void> {
+    const { ownership } = this.#deps;
     this.#markedAt = Number.POSITIVE_INFINITY;
-    if (unowned.size === 0) return;
+    if (!isAnyUnowned) return;
     for (const object of this.#deps.apps.list()) {
       signal.throwIfAborted();
       const app = asApplication(object);
-      const server = this.#deps.clusterOf(app)?.server;
-      if (server === undefined || !unowned.has(clusterKey(server)) || !this.#deps.isWanted(app)) continue;
+      const cluster = this.#deps.clusterOf(app);
+      // Asked for each: the part may have got an owner in the meantime.
+      const isUnowned = cluster !== undefined && ownership.isUnowned(appKeyOf(app), cluster);
+      if (!isUnowned || !this.#deps.isWanted(app)) continue;
       const mark = unownedMark(app);
       if (mark !== undefined) {
         this.#markedAt = Math.min(this.#markedAt, parseTime(mark.lastTransitionTime) ?? Number.POSITIVE_INFINITY);
         continue;
       }
-      // The cluster may have got an owner in the meantime.
-      if (this.#deps.ownership.unowned().has(clusterKey(server))) await this.#mark(app, server, signal);
+      await this.#mark(app, cluster.server, signal);
       if (this.#wasFrozen(0)) return;
     }
   }

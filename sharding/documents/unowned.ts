@@ -11,21 +11,22 @@ export interface SlotAttendance {
 }
 
 /**
- * Returns the clusters with an unattended part, and since when. A part is unattended if its own
- * slot is, or a slot that it waits for.
+ * Returns the clusters with an unattended part, and since when each part is (Infinity: it is
+ * attended). A part is unattended if its own slot is, or a slot that it waits for.
  */
-export function unownedServers(
+export function unownedParts(
   entries: ReadonlyMap<string, TableEntry>,
   { unattended, held, settled }: SlotAttendance,
-): ReadonlyMap<string, number> {
-  const found = new Map<string, number>();
+): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, readonly number[]>();
   if (unattended.size === 0) return found;
   for (const [server, { shards, waits, everyone }] of entries) {
     const awaited = everyone === 0 ? [] : held.filter((slot) => !settled({ slot, epoch: everyone }));
-    const named = waits.flat().flatMap((wait) => (settled(wait) ? [] : [wait.slot]));
-    const times = [...shards, ...awaited, ...named].map((slot) => unattended.get(slot) ?? Number.POSITIVE_INFINITY);
-    const since = Math.min(...times);
-    if (Number.isFinite(since)) found.set(server, since);
+    const since = shards.map((shard, part) => {
+      const named = (waits[part] ?? []).flatMap((wait) => (settled(wait) ? [] : [wait.slot]));
+      return Math.min(...[shard, ...awaited, ...named].map((slot) => unattended.get(slot) ?? Number.POSITIVE_INFINITY));
+    });
+    if (since.some(Number.isFinite)) found.set(server, since);
   }
   return found;
 }

@@ -60,10 +60,18 @@ export class OwnershipReport {
     const now = this.#deps.now().monotonic;
     const since = rights.table() === undefined ? this.#tableless(now) : member.hub().unowned();
     if (rights.table() !== undefined) this.#tablelessSince = undefined;
-    const ages = [...since].map(([server, at]) => [server, now - at] as const);
+    const ages = [...since].map(([server, parts]) => [server, now - Math.min(...parts)] as const);
     const isMissed = (server: string): boolean =>
       server !== unresolvedDestination && rights.view()?.isSkipped(server) !== true;
     return new Map([...ages.filter(([server, age]) => age > 2 * timing.leaseMs && isMissed(server)), ...this.unseen()]);
+  }
+
+  /** Whether a part of one of the {@link unowned} clusters is unattended, and not only another. */
+  isUnowned(server: string, part: number | undefined): boolean {
+    const { member, rights, timing } = this.#deps;
+    const since = rights.table() === undefined ? undefined : member.hub().unowned().get(server);
+    const at = since === undefined || part === undefined ? undefined : since[part];
+    return at === undefined || this.#deps.now().monotonic - at > 2 * timing.leaseMs;
   }
 
   /**
@@ -115,9 +123,9 @@ export class OwnershipReport {
   }
 
   /** Without a table no cluster has an owner. */
-  #tableless(now: number): ReadonlyMap<string, number> {
+  #tableless(now: number): ReadonlyMap<string, readonly number[]> {
     const clusters = this.#deps.rights.view()?.clusters ?? [];
     if (clusters.length > 0) this.#tablelessSince ??= now;
-    return new Map(clusters.map(({ server }) => [clusterKey(server), this.#tablelessSince ?? now]));
+    return new Map(clusters.map(({ server }) => [clusterKey(server), [this.#tablelessSince ?? now]]));
   }
 }

@@ -641,6 +641,29 @@ describe('hand-over', () => {
     expect(() => fleet[0]!.ownership.assertOwns(hot.server, key)).toThrow(OwnershipLost);
     expect(() => fleet[0]!.ownership.assertOwns(hot.server)).not.toThrow();
   });
+
+  it('tells an Application whose part has no owner from those of the other parts', async () => {
+    const world = new World();
+    world.hub.scale('StatefulSet', 2);
+    const fleet = world.fleet(2);
+    const [first, second] = [fleet[0]!, fleet[1]!];
+    const hot = clusterOf('hot', { annotations: { 'driftless.io/split': '4' } });
+    const many = Array.from({ length: 40 }, (_, i) => {
+      const metadata = { namespace: 'argocd', name: `app-${i}` };
+      return { metadata, spec: { destination: { name: 'hot' } } } as unknown as Application;
+    });
+    for (const { ownership } of fleet) ownership.update([hot], many);
+    await world.clock.advance(6000);
+    const keys = many.map(({ metadata }) => appKey('argocd', metadata.name ?? ''));
+    const lost = keys.filter((key) => second.ownership.ownsApp(key, hot));
+    expect(lost.length).toBeGreaterThan(0);
+    // Otherwise the other replica would stand in.
+    world.hub.readOnly = 'driftless-ownership';
+    second.kill();
+    await world.clock.advance(4 * leaseMs);
+    expect([...first.ownership.unowned().keys()]).toEqual([hot.server]);
+    expect(keys.filter((key) => first.ownership.isUnowned(key, hot))).toEqual(lost);
+  });
 });
 
 describe('invalid input', () => {

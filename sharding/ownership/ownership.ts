@@ -318,6 +318,11 @@ class LeasedOwnership implements Ownership {
     return this.#member.hub().presence.foreign().size > 0 ? new Map() : this.#report.unseen();
   }
 
+  isUnowned(key: AppKey, cluster: Cluster): boolean {
+    const server = clusterKey(cluster.server);
+    return this.unowned().has(server) && this.#report.isUnowned(server, this.placeOf(key, cluster)?.part);
+  }
+
   settled(): boolean {
     const since = this.#takingUpSince;
     return since === undefined || this.#now().monotonic - since > this.#timing.leaseMs;

@@ -123,6 +123,10 @@ class StaticOwnership implements Ownership {
     return new Map();
   }
 
+  isUnowned(): boolean {
+    return false;
+  }
+
   settled(): boolean {
     return true;
   }

@@ -80,6 +80,8 @@ export interface Ownership extends Runnable {
    * planner returns them, but every replica returns the clusters that it sees and the table lacks.
    */
   unowned(): ReadonlyMap<string, number>;
+  /** Whether the cluster is in {@link unowned} for the part of this Application. */
+  isUnowned(key: AppKey, cluster: Cluster): boolean;
   /**
    * Reports whether all parts that the table gives us are taken up, or taking them up has lasted
    * longer than a lease.

@@ -10,7 +10,7 @@ import { tableSum } from '../documents/table-document.ts';
 import type { TableDocument, ReleaseWait } from '../documents/table-document.ts';
 import { longestLeaseMs, protocolVersion } from '../timing/timing.ts';
 import type { ProtocolTiming } from '../timing/timing.ts';
-import { unownedServers } from '../documents/unowned.ts';
+import { unownedParts } from '../documents/unowned.ts';
 import { UnseenClaims } from './unseen-claims.ts';
 
 /**
@@ -28,7 +28,8 @@ export class HubKnowledge {
   #unackedSince: number | undefined;
   readonly #backup = new BackupWatch();
   #handingOver: { readonly observation: HubObservation; readonly is: boolean } | undefined;
-  #unowned: { readonly observation: HubObservation; readonly servers: ReadonlyMap<string, number> } | undefined;
+  #unowned:
+    { readonly observation: HubObservation; readonly servers: ReadonlyMap<string, readonly number[]> } | undefined;
 
   constructor(timing: ProtocolTiming) {
     this.#timing = timing;
@@ -169,8 +170,8 @@ export class HubKnowledge {
     return this.#emptySince === undefined ? undefined : this.#emptySince + this.#timing.firstStartMs;
   }
 
-  /** Clusters of the published table with an unattended part, and since when. */
-  unowned(): ReadonlyMap<string, number> {
+  /** Clusters of the published table with an unattended part, and since when each part is. */
+  unowned(): ReadonlyMap<string, readonly number[]> {
     const observation = this.#last;
     if (observation === undefined) return new Map();
     if (this.#unowned?.observation !== observation) {
@@ -179,7 +180,7 @@ export class HubKnowledge {
         held: [...this.holders().keys()],
         settled: (wait: ReleaseWait) => this.settled(wait),
       };
-      const servers = unownedServers(this.published()?.entries ?? new Map(), attendance);
+      const servers = unownedParts(this.published()?.entries ?? new Map(), attendance);
       this.#unowned = { observation, servers };
     }
     return this.#unowned.servers;
