@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseYamlDocuments } from '#base';
+import { isObject, parseYamlDocuments, seededRandom } from '#base';
+import type { Json } from '#base';
 import type { SourceDecryption } from '#model';
+import { DecryptionFailed } from '../errors.ts';
 import { failureOf } from '../testing/repository.ts';
 import { decryptedText, keysOf, sopsFile, sopsTestData, testKeys } from '../testing/sops-files.ts';
 
@@ -106,4 +108,41 @@ describe('a file that cannot be decrypted', () => {
     const big = `${encrypted}\n# ${'x'.repeat(256 * 1024)}\n`;
     expect(await refusal('a.yaml', big, testKeys('age'))).toMatch(/it has \d+ bytes, more than 262144/);
   });
+});
+
+/** The values of a text in their order: SOPS does not protect the names of plain values. */
+function valuesIn(path: string, text: string): readonly unknown[] {
+  if (/\.(?:env|ini)$/.test(path))
+    return text
+      .split('\n')
+      .filter((line) => line.includes('='))
+      .map((line) => line.slice(line.indexOf('=') + 1).trim());
+  return path.endsWith('.key') ? [text] : parseYamlDocuments(text).flatMap(leaves);
+}
+
+function leaves(value: Json): readonly Json[] {
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(leaves);
+  return isObject(value) ? Object.values(value).flatMap((member) => leaves(member ?? null)) : [value];
+}
+
+describe('an encrypted file with one changed character', () => {
+  it.each(['secret.yaml', 'regex.yaml', 'types.yaml', 'secret.json', 'settings.env', 'settings.ini', 'tls.key'])(
+    'is refused, unless its values are the same: %s',
+    async (path) => {
+      const random = seededRandom(path.length);
+      const { encrypted, decrypted = '' } = sopsFile(path);
+      const expected = valuesIn(path, await decryptedText(path, encrypted, testKeys('age')));
+      expect(expected).toHaveLength(valuesIn(path, decrypted).length);
+      for (let i = 0; i < 40; i += 1) {
+        const at = Math.floor(random.next() * encrypted.length);
+        const changed = '\n :#A{["0'[Math.floor(random.next() * 9)] ?? '';
+        const text = encrypted.slice(0, at) + changed + encrypted.slice(at + 1);
+        const result = await decryptedText(path, text, testKeys('age')).catch((error: unknown) => error);
+        if (typeof result !== 'string') expect(result).toBeInstanceOf(DecryptionFailed);
+        // No file of SOPS any more: nothing was decrypted.
+        else if (result !== text) expect(valuesIn(path, result)).toEqual(expected);
+      }
+    },
+    30_000,
+  );
 });

@@ -42,8 +42,9 @@ function project(name: string, secretName: string | undefined): void {
     },
     spec: { sourceRepos: ['*'], destinations: [{ server: '*', namespace: '*' }] },
   };
-  if (world.hub.store.get('argoproj.io', 'AppProject', 'argocd', name) === undefined) world.hub.store.create(object);
-  else world.hub.store.update(object);
+  const before = world.hub.store.get('argoproj.io', 'AppProject', 'argocd', name);
+  if (before === undefined) world.hub.store.create(object);
+  else world.hub.store.update({ ...object, metadata: { ...before.metadata, ...object.metadata } });
 }
 
 function keys(name: string, text: string, type = 'driftless-decryption'): void {
@@ -126,15 +127,17 @@ describe('an Application whose project names decryption keys', () => {
 });
 
 describe('an Application of another project', () => {
-  it('cannot use the keys: its encrypted objects are refused, and the ciphertext is not applied', async () => {
+  it('is refused, without ciphertext in the cluster, until its project names the keys', async () => {
     project('other', undefined);
     await world.replica();
-    start('web');
-    await world.until('web', isSynced);
     start('theirs', 'other');
     await world.until('theirs', (app) =>
       expect(conditionsOf(app)).toMatch(/Secret \\"db\\" is encrypted by SOPS and not applied: no keys are configured/),
     );
+    expect(world.live('', 'ConfigMap', 'plain')).toBeUndefined();
+    expect(liveDb()).toBeUndefined();
+    project('other', 'sops-keys');
+    await world.until('theirs', isSynced);
     expect(JSON.stringify(liveDb())).not.toContain('ENC[');
   });
 });
