@@ -104,9 +104,17 @@ describe('a file that cannot be decrypted', () => {
     expect(await refusal('a.yaml', comments, testKeys('age'))).toContain('it has encrypted_comment_regex');
   });
 
+  it('is refused if aliases multiply its values', async () => {
+    const lists = [1, 2, 3, 4, 5].map((i) => `  l${i}: &l${i} [${`*l${i - 1}, `.repeat(8)}]\n`);
+    const plain = `plain:\n  l0: &l0 [${'x, '.repeat(8)}]\n${lists.join('')}`;
+    expect(await refusal('a.yaml', plain + encrypted, testKeys('age'))).toContain('more than 10000 values');
+  });
+
   it('is refused if it is too big to be read here', async () => {
     const big = `${encrypted}\n# ${'x'.repeat(256 * 1024)}\n`;
     expect(await refusal('a.yaml', big, testKeys('age'))).toMatch(/it has \d+ bytes, more than 262144/);
+    const huge = `${encrypted}\n# ${'x'.repeat(4 * 1024 * 1024)}\n`;
+    expect(await refusal('a.bin', huge, testKeys('age'))).toMatch(/it has \d+ bytes, more than 4194304/);
   });
 });
 

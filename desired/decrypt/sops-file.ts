@@ -24,6 +24,8 @@ const maxBytes = 4 * 1024 * 1024;
 export const documentSeparator = '---\n';
 /** A part of every encrypted file. */
 const marks = ['ENC[AES256_GCM,', 'sops'].map((text) => Buffer.from(text));
+/** Where the metadata of a file begins, in each format. */
+const metadataMarks = ['\nsops:', '"sops"', '\nsops_mac=', '\n[sops]'].map((text) => Buffer.from(text));
 
 /** Objects that an operator decrypts in the cluster keep their metadata. */
 export function isDecryptedInCluster(object: JsonObject): boolean {
@@ -39,11 +41,15 @@ export function isDecryptedInCluster(object: JsonObject): boolean {
 export function sopsParts(path: string, content: Uint8Array): readonly (SopsPart | PlainPart)[] | undefined {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
   if (!marks.every((mark) => bytes.includes(mark))) return undefined;
-  const format = formatOf(path, bytes);
+  if (bytes.length > maxBytes && metadataMarks.some((mark) => bytes.includes(mark))) throw tooBig(bytes, maxBytes);
+  const format = bytes.length > maxBytes ? undefined : formatOf(path, bytes);
   if (format === undefined) return undefined;
-  const limit = format === 'yaml' ? maxYamlBytes : maxBytes;
-  if (bytes.length > limit) throw new DecryptionFailed(`it has ${bytes.length} bytes, more than ${limit}`);
+  if (format === 'yaml' && bytes.length > maxYamlBytes) throw tooBig(bytes, maxYamlBytes);
   return readers[format](bytes.toString('utf8'), bytes);
+}
+
+function tooBig({ length }: Uint8Array, limit: number): DecryptionFailed {
+  return new DecryptionFailed(`it has ${length} bytes, more than ${limit}`);
 }
 
 type SopsFormat = 'yaml' | 'json' | 'binary' | 'dotenv' | 'ini';

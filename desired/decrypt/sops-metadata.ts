@@ -107,9 +107,12 @@ function encryptionRule(sops: JsonObject): SopsMetadata['isEncrypted'] {
 function patternTest(rule: string, source: string): (key: string) => boolean {
   const pattern = compileLinearPattern(source);
   if (!pattern.ok) throw new DecryptionFailed(`its ${rule} cannot be used: ${pattern.message}`);
+  const known = new Map<string, boolean>();
   return (key) => {
     try {
-      return pattern.test(key);
+      const found = known.get(key) ?? pattern.test(key);
+      known.set(key, found);
+      return found;
     } catch (error) {
       throw new DecryptionFailed(`its ${rule} cannot be used: ${messageOf(error)}`);
     }

@@ -14,6 +14,8 @@ export interface DecryptedValue {
 const encrypted = /^ENC\[AES256_GCM,data:([\w+/=]*),iv:([\w+/=]+),tag:([\w+/=]+),type:([a-z]+)\]$/;
 /** The hash of a MAC over encrypted values only begins with these bytes, so that both differ. */
 const macOfEncrypted = Buffer.from('8a3fd2ad54ce66527b1034f3d147be0b0b975b3bf44f72c6fdadec8176f27d69', 'hex');
+/** Aliases of YAML could multiply a value a million times. */
+const maxValues = 10_000;
 const dataKeyBytes = 32;
 const tagBytes = 16;
 
@@ -27,6 +29,7 @@ export class SopsValues {
   readonly #dataKey: Uint8Array;
   readonly #hash: Hash;
   readonly #texts: string[] = [];
+  #count = 0;
 
   /** @throws DecryptionFailed */
   constructor(metadata: SopsMetadata, dataKey: Uint8Array) {
@@ -52,6 +55,8 @@ export class SopsValues {
 
   /** One value. @throws DecryptionFailed */
   value(value: Exclude<Json, object | null>, path: readonly string[]): DecryptedValue {
+    this.#count += 1;
+    if (this.#count > maxValues) throw new DecryptionFailed(`it has more than ${maxValues} values`);
     const isEncrypted = this.#metadata.isEncrypted(path);
     const plain = isEncrypted ? this.#decrypt(value, path) : { bytes: bytesOf(value), value };
     const isInMac = isEncrypted || !this.#metadata.isMacOfEncrypted;

@@ -140,6 +140,11 @@ stringData:
     expect(message).toMatch(/^app\/secrets\.yaml is encrypted by SOPS .* no keys are configured for the project/);
   });
 
+  it('has its own values decrypted too', async () => {
+    const objects = await render({ ...chart, 'app/values.yaml': secret, 'app/secrets.yaml': '' }, at);
+    expect(at0(objects, 'stringData', 'password')).toBe(password);
+  });
+
   it('shows no decrypted value when a template fails', async () => {
     const failing = '{{ fail (printf "%q %s %s" .Values.stringData.password (b64enc .Values.stringData.text) "x") }}\n';
     const files = { ...chart, 'app/templates/a.yaml': failing };

@@ -126,7 +126,8 @@ async function givenFiles(
   const links: RenderLink[] = [];
   const up = '../'.repeat(folder.split('/').length);
   const shownNames = new Map<string, string>();
-  const named = new Set<string>();
+  // helm always reads the chart's own values.
+  const named = new Set([`${folder}/values.yaml`]);
   const place = (file: ValuesFile, path: string, isValues = true): string => {
     // Without decryption, a template may still embed an encrypted file.
     if (isValues || job.request.decryption !== undefined) named.add(file.kind === 'url' ? path : stagedPath(file));
