@@ -70,7 +70,7 @@ FROM ${NODE_IMAGE} AS system
 RUN groupadd --gid 999 argocd \
     && useradd --uid 999 --gid 999 --home-dir /home/argocd --no-create-home --shell /usr/sbin/nologin argocd
 RUN apt-get update \
-    && apt-get install --yes --no-install-recommends binutils ca-certificates git gpg libatomic1 libnss-wrapper openssh-client tini \
+    && apt-get install --yes --no-install-recommends binutils ca-certificates git gpg gpg-agent libatomic1 libnss-wrapper openssh-client tini \
     && strip --strip-unneeded /usr/local/bin/node \
     && apt-get purge --yes --auto-remove binutils \
     && rm -rf /var/lib/apt /var/cache/apt /var/log/*
@@ -80,7 +80,7 @@ RUN rm -rf /opt/yarn* /usr/local/bin/corepack /usr/local/bin/np* /usr/local/bin/
 RUN dpkg --purge --force-depends --force-remove-essential --force-remove-protected $(dpkg-query --show --showformat '${Package} ' \
     adduser apt debconf debian-archive-keyring diffutils git-man init-system-helpers libapt-pkg* libaudit* libcbor* libdb5* libdebconf* liberror-perl \
     libexpat* libfido2* libgdbm* libksba* liblastlog2* libpam* libperl5* libsemanage* libsepol* libsystemd* libudev* libxxhash* \
-    login login.defs mawk ncurses-bin openssl openssl-provider-legacy passwd perl perl-base perl-modules-5* sqv sysvinit-utils tzdata)
+    login login.defs mawk ncurses-bin openssl openssl-provider-legacy passwd perl pinentry-curses perl-base perl-modules-5* sqv sysvinit-utils tzdata)
 # Of the packages that stay: dpkg (its list stays, for scanners), character sets other than Unicode,
 # what git needs to serve, to mail and to push over WebDAV, agents and hardware keys of ssh.
 RUN ln -sf ../../bin/git /usr/lib/git-core/git \

@@ -16,19 +16,22 @@ const neverAborted = newAbortController().signal;
 
 /**
  * Cost of sources: a push to a repository of many Applications, a big directory, an unchanged
- * request, and Helm charts compared with plain helm. Uses real git, and real helm if available (on
- * PATH, or built by `npm run e2e:setup`); otherwise omits those figures.
+ * request, and Helm charts and overlays compared with plain helm and kustomize. Uses real git, and
+ * the programs if available (on PATH, or built by `npm run e2e:setup`); otherwise omits their
+ * figures.
  */
 export const sourcesBenchmark: Benchmark = {
   name: 'sources',
-  about: 'fetching and rendering: one push for many Applications, 2,000 manifests, a warm request, 200 Helm charts',
+  about:
+    'fetching and rendering: one push for many Applications, 2,000 manifests, a warm request, 200 Helm charts, 200 overlays',
   run: async (context) => {
     const root = mkdtempSync(join(tmpdir(), 'driftless-bench-'));
     try {
       return {
         ...(await measurePush(join(root, 'push'), context)),
         ...(await measureDirectory(join(root, 'directory'), context)),
-        ...(await measureCharts(join(root, 'charts'), context)),
+        ...(await measureProgram(join(root, 'charts'), helmCost, context)),
+        ...(await measureProgram(join(root, 'overlays'), kustomizeCost, context)),
       };
     } finally {
       rmSync(root, { recursive: true, force: true });
@@ -96,57 +99,79 @@ async function measureDirectory(root: string, { smoke }: BenchContext): Promise<
   };
 }
 
-/** 200 cold charts, compared with two plain helm processes at once on the same checkout. */
-async function measureCharts(root: string, { smoke }: BenchContext): Promise<BenchMetrics> {
-  const tools = toolLookup();
-  const helm = tools('helm');
-  if (helm === undefined) return {};
+/** A program, and small sources of its type. */
+interface ProgramCost {
+  readonly program: 'helm' | 'kustomize';
+  /** Of the sources, in the names of figures. */
+  readonly sources: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly files: (path: string, name: string) => Readonly<Record<string, string>>;
+}
+
+const helmCost: ProgramCost = {
+  program: 'helm',
+  sources: 'charts',
+  command: 'helm_template',
+  args: ['template', 'app', '.', '--namespace', 'default', '--include-crds'],
+  files: chartFiles,
+};
+const kustomizeCost: ProgramCost = {
+  program: 'kustomize',
+  sources: 'overlays',
+  command: 'kustomize_build',
+  args: ['build', '.'],
+  files: overlayFiles,
+};
+
+/** 200 cold sources, compared with two plain processes at once on the same checkout. */
+async function measureProgram(root: string, cost: ProgramCost, { smoke }: BenchContext): Promise<BenchMetrics> {
+  const binary = toolLookup()(cost.program);
+  if (binary === undefined) return {};
   const size = smoke ? 2 : 200;
-  const paths = Array.from({ length: size }, (_, i) => `charts/chart-${i}`);
+  const paths = Array.from({ length: size }, (_, i) => `${cost.sources}/${i}`);
   const repository = new GitRepository(join(root, 'repo'));
   repository.commit(
-    Object.assign({}, ...paths.map((path, i) => chartFiles(path, `chart-${i}`))) as Record<string, string>,
+    Object.assign({}, ...paths.map((path, i) => cost.files(path, `app-${i}`))) as Record<string, string>,
   );
   const runner = createInProcessRunner({ clock: systemClock, env: process.env });
   const ours: ProcessTreeCost[] = [];
   const plain: ProcessTreeCost[] = [];
   for (let round = 0; round < (smoke ? 1 : 3); round += 1) {
-    const home = join(root, `home-${round}`);
-    plain.push(
-      await costOf(() =>
-        mapLimit(paths, 2, async (path) => {
-          const argv = [helm, 'template', 'app', '.', '--namespace', 'default', '--include-crds'];
-          const env = { HOME: home, KUBECONFIG: '/dev/null' };
-          const options = {
-            cwd: join(repository.path, path),
-            env,
-            timeoutMs: 60_000,
-            maxBytes: 1 << 24,
-            signal: neverAborted,
-          };
-          const { exitCode, stderr } = await runner.runCommand(argv, options);
-          if (exitCode !== 0) throw new Error(stderr);
-        }),
-      ),
-    );
+    const env = { HOME: join(root, `home-${round}`), KUBECONFIG: '/dev/null' };
+    const runPlain = async (path: string): Promise<void> => {
+      const options = { cwd: join(repository.path, path), env, timeoutMs: 60_000, maxBytes: 1 << 24 };
+      const argv = [binary, ...cost.args];
+      const { exitCode, stderr } = await runner.runCommand(argv, { ...options, signal: neverAborted });
+      if (exitCode !== 0) throw new Error(stderr);
+    };
+    plain.push(await costOf(() => mapLimit(paths, 2, runPlain)));
     const { desired, started } = createBenchSource(join(root, `cache-${round}`));
     // A replica starts its renderer once, not for each push.
     await started();
     ours.push(await costOf(() => renderPaths(desired, repository, paths, {})));
   }
+  return comparedCosts(cost, ours, plain);
+}
+
+function comparedCosts(
+  { sources, command }: ProgramCost,
+  ours: readonly ProcessTreeCost[],
+  plain: readonly ProcessTreeCost[],
+): BenchMetrics {
   const medianOf = (list: readonly ProcessTreeCost[], key: keyof ProcessTreeCost): number =>
     list.map((cost) => cost[key]).sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
   const [own, alone] = [medianOf(ours, 'wallSeconds'), medianOf(plain, 'wallSeconds')];
   const [ownCpu, aloneCpu] = [medianOf(ours, 'cpuSeconds'), medianOf(plain, 'cpuSeconds')];
   return {
-    charts_200_seconds: own,
-    helm_template_200_seconds: alone,
-    charts_to_helm_template_ratio: own / alone,
+    [`${sources}_200_seconds`]: own,
+    [`${command}_200_seconds`]: alone,
+    [`${sources}_to_${command}_ratio`]: own / alone,
     ...(aloneCpu > 0
       ? {
-          charts_200_cpu_seconds: ownCpu,
-          helm_template_200_cpu_seconds: aloneCpu,
-          charts_to_helm_template_cpu_ratio: ownCpu / aloneCpu,
+          [`${sources}_200_cpu_seconds`]: ownCpu,
+          [`${command}_200_cpu_seconds`]: aloneCpu,
+          [`${sources}_to_${command}_cpu_ratio`]: ownCpu / aloneCpu,
         }
       : {}),
   };
@@ -302,5 +327,12 @@ function chartFiles(path: string, name: string): Record<string, string> {
     [`${path}/values.yaml`]: 'tag: v1\nreplicas: 2\n',
     [`${path}/templates/deployment.yaml`]: manifest,
     [`${path}/templates/service.yaml`]: `apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Release.Name }}}\nspec: {ports: [{port: 80}]}\n`,
+  };
+}
+
+function overlayFiles(path: string, name: string): Record<string, string> {
+  return {
+    [`${path}/kustomization.yaml`]: `resources: [deployment.yaml]\nnamePrefix: p-\nconfigMapGenerator: [{name: ${name}, literals: [a=b]}]\n`,
+    [`${path}/deployment.yaml`]: deploymentYaml(name, 'v1'),
   };
 }

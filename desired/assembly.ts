@@ -148,6 +148,7 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     verifier: createVerifier(wiring),
     rendered: new RenderedCache(wiring),
     failures: new PausedFailures(clock, limits),
+    gpg: { commands: deps.commands, random: deps.random, cacheDir },
     renderSlots: new FairLimiter(clock, limits.parallelism),
   });
 }

@@ -113,6 +113,16 @@ export class GenerationPaused extends DesiredError {
   }
 }
 
+/**
+ * A file that SOPS encrypted cannot be decrypted, or must not be used as it is. Users name a Secret
+ * with its key in the AppProject, or encrypt it again. Never contains a decrypted value.
+ */
+export class DecryptionFailed extends DesiredError {
+  constructor(message: string) {
+    super('DESIRED_DECRYPTION', message, { retry: 'never' });
+  }
+}
+
 /** A source that only Argo CD's repo-server can render today. */
 export class UnsupportedSource extends DesiredError {
   constructor(what: string) {

@@ -24,6 +24,14 @@ export function secretsIn({ helm, kustomize, plugin, directory }: ApplicationSou
   return [...found];
 }
 
+/** The texts that no message about a render may show: those, and what was decrypted for it. */
+export function hiddenTexts(job: {
+  readonly source: ApplicationSource;
+  readonly decryption: { readonly texts: () => readonly string[] };
+}): readonly string[] {
+  return [...secretsIn(job.source), ...job.decryption.texts()];
+}
+
 function collect(value: Json | undefined, key: string, found: Set<string>): void {
   if (found.size >= maxSecrets || value === undefined || value === null) return;
   if (Array.isArray(value)) for (const item of value as readonly Json[]) collect(item, key, found);

@@ -92,11 +92,18 @@ export class RenderedCache {
     return manifests;
   }
 
-  /** Unnamed objects are not kept on disk, where their files would be lost. */
-  async set(key: string, { objects, unnamed = [], bytes }: RenderedManifests): Promise<CachedManifests> {
+  /**
+   * Unnamed objects are not kept on disk, where their files would be lost, and neither is what was
+   * decrypted.
+   */
+  async set(
+    key: string,
+    { objects, unnamed = [], bytes, isSecret = false }: RenderedManifests,
+  ): Promise<CachedManifests> {
     const manifests = { objects, unnamed, at: this.#deps.clock.now() };
     this.#memory.set(key, manifests, bytes);
-    if (this.#deps.limits.renderedDiskBytes > 0 && unnamed.length === 0) await this.#write(key, objects);
+    const isKept = this.#deps.limits.renderedDiskBytes > 0 && unnamed.length === 0 && !isSecret;
+    if (isKept) await this.#write(key, objects);
     return manifests;
   }
 

@@ -7,6 +7,9 @@ import type { Logger, Tracer } from '#telemetry';
 import { ClosedAnswers, observeFetches } from './closed-answers.ts';
 import { CommandError, MirrorLost, SourceFailed } from './errors.ts';
 import type { PausedFailures } from './failures.ts';
+import { FileDecryption, refuseEncrypted } from './decrypt/file-decryption.ts';
+import { GpgKeys } from './decrypt/gpg-keys.ts';
+import type { GpgKeysDeps } from './decrypt/gpg-keys.ts';
 import { asDiskFailure } from './fetch/shared/disk-failure.ts';
 import { SharedJobs } from './fetch/shared/shared-jobs.ts';
 import { isGitSource, pathOf } from './fetch/source-fetcher.ts';
@@ -57,6 +60,8 @@ export interface EmbeddedSourceDeps {
   readonly verifier: Verifier;
   readonly rendered: RenderedCache;
   readonly failures: PausedFailures;
+  /** Where gpg runs to decrypt files. */
+  readonly gpg: GpgKeysDeps;
   /** Slots for renders of all repositories, and for verifying signatures. */
   readonly renderSlots: FairLimiter;
 }
@@ -109,8 +114,8 @@ export class EmbeddedSource implements DesiredSource {
    */
   async run(signal: AbortSignal): Promise<void> {
     const { generators, logger } = this.#deps;
-    await generators.clear().catch((error: unknown) => {
-      logger.warn('Files with credentials that an earlier process lent to plugins cannot be removed', { error });
+    await Promise.all([generators.clear(), GpgKeys.clear(this.#deps.gpg.cacheDir)]).catch((error: unknown) => {
+      logger.warn('Files with credentials that an earlier process left cannot be removed', { error });
     });
     await Promise.all([this.#tidyUntil(signal), generators.run(signal)]);
     const reason = new Shutdown();
@@ -250,7 +255,7 @@ export class EmbeddedSource implements DesiredSource {
     const snapshot = await remotes.snapshot(withPermitted(request, at), at.revision, mustRerender(request), signal);
     try {
       const { job, isClosed } = await this.#jobOf(request, at, { snapshot, segments }, signal);
-      const manifests = await this.#generate({ ...job, noteWait }, signal);
+      const manifests = await this.#generate({ ...job, noteWait }, signal).finally(() => job.decryption.close());
       failures.succeeded(key);
       const isPinned = isGitSource(at) && manifests.sourceType !== 'Plugin';
       if (isPinned && isClosed()) this.#closed.set(key, plugins, manifests);
@@ -275,7 +280,8 @@ export class EmbeddedSource implements DesiredSource {
     const overridden = { snapshot, segments, appName: request.appName };
     const source = await withOverrideFiles(at.source, overridden, limits.maxManifestBytes, signal);
     const { fetches, isClosed } = observeFetches(relatedFiles.forSource(request, at, source));
-    const job = { request, source, repository: at.repository, snapshot, segments, directory, ...fetches };
+    const decryption = new FileDecryption(this.#deps.gpg, request.decryption);
+    const job = { request, source, repository: at.repository, snapshot, segments, directory, decryption, ...fetches };
     return { job, isClosed };
   }
 
@@ -285,7 +291,8 @@ export class EmbeddedSource implements DesiredSource {
     const { revision } = snapshot;
     const sourceType = await generators.typeOf(job, signal);
     const plan = await generators.plan(sourceType, job, signal);
-    const key = hashJson([version, sourceType, snapshot.key, ...plan.key] as unknown as Json);
+    const parts = [version, sourceType, snapshot.key, ...plan.key, ...decryptionKey(request)];
+    const key = hashJson(parts as unknown as Json);
     const cached = mustRerender(request) ? undefined : await rendered.get(key);
     if (cached !== undefined) return answerOf(key, cached, { revision, sourceType });
     const share = { project: request.project, repository: repositoryKey(repository) };
@@ -293,7 +300,9 @@ export class EmbeddedSource implements DesiredSource {
     const manifests = await tracer.span('desired.render', { 'argocd.source.type': sourceType }, () =>
       renderSlots.run(share, signal, () => plan.render(signal)),
     );
-    return answerOf(key, await rendered.set(key, manifests), { revision, sourceType });
+    refuseEncrypted(manifests.objects, request.decryption);
+    const isSecret = job.decryption.hasDecrypted;
+    return answerOf(key, await rendered.set(key, { ...manifests, isSecret }), { revision, sourceType });
   }
 }
 
@@ -324,7 +333,13 @@ function inputsOf(request: ManifestsRequest): string {
   const { annotation = '' } = request.watched ?? {};
   const permitted = request.repositories.sourceRepos ?? null;
   const texts = [appName, namespace, project, cluster.kubeVersion, versions];
-  return JSON.stringify([...texts, options, others, annotation, permitted]);
+  return JSON.stringify([...texts, options, others, annotation, permitted, ...decryptionKey(request)]);
+}
+
+/** Nothing without decryption: manifests that were cached before it existed stay valid. */
+function decryptionKey({ decryption }: ManifestsRequest): readonly string[] {
+  if (decryption === undefined) return [];
+  return ['problem' in decryption ? decryption.problem : `${decryption.secret} ${decryption.id}`];
 }
 
 /** Hashes of long lists: all applications of a cluster share one list. */

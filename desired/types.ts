@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApplicationSource, KubeObject, Repository, TrackingSettings } from '#model';
+import type { ApplicationSource, KubeObject, Repository, SourceDecryption, TrackingSettings } from '#model';
 import type { DryCommit } from './hydrate/dry-commit.ts';
 import type { CommitFacts } from './fetch/git/commit-facts.ts';
 import type { UnnamedObject } from './generate/unnamed.ts';
@@ -108,6 +108,8 @@ export interface ManifestsRequest {
    * it; the embedded generator does not.
    */
   readonly tracking?: TrackingSettings;
+  /** How files that SOPS encrypted are decrypted. Absent: they are not, and not applied either. */
+  readonly decryption?: SourceDecryption;
   /** The paths of `manifest-generate-paths`, if the application has the annotation. */
   readonly watched?: WatchedPaths;
 }

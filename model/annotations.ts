@@ -14,6 +14,8 @@ export const annotations = {
   retryLatestRevision: 'driftless.io/retry-latest-revision',
   /** Not in Argo CD. Lets a deletion end although resources may be left behind. */
   leaveResources: 'driftless.io/leave-resources',
+  /** Not in Argo CD. On an AppProject: the Secret whose keys decrypt the files of its sources. */
+  decryption: 'driftless.io/decryption',
   manifestGeneratePaths: 'argocd.argoproj.io/manifest-generate-paths',
   compareOptions: 'argocd.argoproj.io/compare-options',
   clientSideApplyMigrationManager: 'argocd.argoproj.io/client-side-apply-migration-manager',

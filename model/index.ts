@@ -7,6 +7,7 @@ export * from './address/index.ts';
 export * from './annotations.ts';
 export * from './application.ts';
 export * from './cluster.ts';
+export * from './decryption.ts';
 export * from './confidential.ts';
 export * from './hooks.ts';
 export * from './kind-places.ts';

@@ -18,6 +18,7 @@ export {
   isOrphanIgnored,
 } from './project.ts';
 export type { PermittedDestination } from './project.ts';
+export { decryptionSecret } from './decryption.ts';
 export { projectFaults } from './project-faults.ts';
 export type { ProjectFaultReason } from './project-faults.ts';
 export { isSourcePermitted } from './source-repos.ts';

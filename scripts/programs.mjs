@@ -51,9 +51,11 @@ const packagesOnDemand = {
         : undefined,
     );
     onLoad({ filter: /.*/, namespace: 'on-demand' }, async ({ path, pluginData }) => {
-      const names = Object.keys(await import(path)).filter((name) => /^(?!default$)[A-Za-z_$][\w$]*$/.test(name));
+      const found = Object.keys(await import(path));
+      const names = found.filter((name) => /^(?!default$)[A-Za-z_$][\w$]*$/.test(name));
       const lines = names.map((name) => `export const ${name} = all.${name};`);
-      const contents = `import * as all from '${path}';\n${lines.join('\n')}\nexport default all.default;\n`;
+      if (found.includes('default')) lines.push('export default all.default;');
+      const contents = `import * as all from '${path}';\n${lines.join('\n')}\n`;
       return { contents, resolveDir: pluginData };
     });
   },

@@ -38,6 +38,6 @@ function isBase64(value: string): boolean {
 }
 
 /** "Secret argocd/cluster-x", for messages. */
-export function nameOfSecret(secret: KubeObject): string {
+export function nameOfSecret(secret: Pick<KubeObject, 'metadata'>): string {
   return `Secret ${secret.metadata.namespace ?? ''}/${secret.metadata.name ?? ''}`;
 }

@@ -17,7 +17,7 @@ describe('createSettingsStore', () => {
     expect(store.repository('https://git/x', 'default').inheritedCreds).toBe(false);
     expect([store.problems(), changes]).toEqual([[], []]);
     expect(hub.asked.sort()).toEqual([
-      'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository,repo-write-creds,repository-write)',
+      'argocd argocd.argoproj.io/secret-type in (cluster,repo-creds,repository,repo-write-creds,repository-write,driftless-decryption)',
       'argocd metadata.name=argocd-cm',
       'argocd metadata.name=argocd-gpg-keys-cm',
     ]);

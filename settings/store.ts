@@ -11,8 +11,10 @@ import type {
   KubeObject,
   Repository,
   Settings,
+  SourceDecryption,
 } from '#model';
 import type { Logger, MetricRegistry } from '#telemetry';
+import { decryptionSecretType, parseDecryptionSecret } from './decryption.ts';
 import { SettingsAnnouncements } from './announcements.ts';
 import type { ClusterFault } from './cluster-index.ts';
 import { ClusterSecrets } from './cluster-secrets.ts';
@@ -57,24 +59,27 @@ type SettingsChange = Parameters<Parameters<SettingsStore['onChange']>[0]>[0];
 
 /**
  * Watches three things in the controller namespace: ConfigMap argocd-cm (with or without the
- * part-of label, which Argo CD requires), the Secrets of clusters, repositories and credentials,
- * and ConfigMap argocd-gpg-keys-cm. `run` starts it; it is `ready` after the first read of the
- * first two. Only callers that need GPG keys wait for them: a Role that forbids them blocks no
- * other caller.
+ * part-of label, which Argo CD requires), the Secrets of clusters, repositories, credentials and
+ * decryption keys, and ConfigMap argocd-gpg-keys-cm. `run` starts it; it is `ready` after the first
+ * read of the first two. Only callers that need GPG keys wait for them: a Role that forbids them
+ * blocks no other caller.
  */
 export function createSettingsStore(deps: SettingsStoreDeps): SettingsStore {
   return new WatchedSettings(watchSettings(deps), deps);
 }
 
 /** The parsed content of one Secret. */
-type SecretEntry = { readonly kind: 'cluster'; readonly value: ParsedCluster | ClusterFault } | RepositorySecret;
+type SecretEntry =
+  | { readonly kind: 'cluster'; readonly value: ParsedCluster | ClusterFault }
+  | { readonly kind: 'decryption'; readonly value: SourceDecryption }
+  | RepositorySecret;
 
 function asCluster(entry: SecretEntry | undefined): Extract<SecretEntry, { kind: 'cluster' }> | undefined {
   return entry?.kind === 'cluster' ? entry : undefined;
 }
 
 function asRepository(entry: SecretEntry | undefined): RepositorySecret | undefined {
-  return entry === undefined || entry.kind === 'cluster' ? undefined : entry;
+  return entry === undefined || entry.kind === 'cluster' || entry.kind === 'decryption' ? undefined : entry;
 }
 
 class WatchedSettings implements SettingsStore {
@@ -178,6 +183,14 @@ class WatchedSettings implements SettingsStore {
     return this.#gpgKeys;
   }
 
+  decryptionKeys(secret: string): SourceDecryption {
+    const entry = this.#entries.get(nameOfSecret({ metadata: { namespace: this.#deps.namespace, name: secret } }));
+    if (entry?.kind === 'decryption') return entry.value;
+    return {
+      problem: `there is no Secret ${this.#deps.namespace}/${secret} with the label ${labels.secretType}: ${decryptionSecretType}`,
+    };
+  }
+
   onChange(listener: (change: SettingsChange) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -240,7 +253,9 @@ class WatchedSettings implements SettingsStore {
     const [oldRepository, repository] = [asRepository(before), asRepository(entry)];
     const repositories = oldRepository !== undefined || repository !== undefined;
     if (repositories) this.#repositories.observe(name, repository);
-    this.#changed({ settings: false, clusters, repositories });
+    // Like a repository: sources that failed for lack of a key are rendered again.
+    const decryption = before?.kind === 'decryption' || entry?.kind === 'decryption';
+    this.#changed({ settings: false, clusters, repositories: repositories || decryption });
   }
 
   /**
@@ -266,6 +281,8 @@ class WatchedSettings implements SettingsStore {
         return { kind: 'write-repository', value: parseRepositorySecret(secret) };
       case 'repo-write-creds':
         return { kind: 'write-credentials', value: parseRepositorySecret(secret) };
+      case decryptionSecretType:
+        return { kind: 'decryption', value: parseDecryptionSecret(secret) };
       case undefined:
       default:
         return undefined;
@@ -337,7 +354,7 @@ function watchSettings(deps: SettingsStoreDeps): SettingsInformers {
     secrets: createInformer({
       ...common,
       resource: secretResource,
-      labelSelector: `${labels.secretType} in (cluster,repo-creds,repository,repo-write-creds,repository-write)`,
+      labelSelector: `${labels.secretType} in (cluster,repo-creds,repository,repo-write-creds,repository-write,${decryptionSecretType})`,
     }),
   };
 }

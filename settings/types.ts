@@ -1,5 +1,5 @@
 import type { Runnable } from '#base';
-import type { ApplicationDestination, Cluster, KubeObject, Repository, Settings } from '#model';
+import type { ApplicationDestination, Cluster, KubeObject, Repository, Settings, SourceDecryption } from '#model';
 
 /**
  * Why a destination cannot be resolved; the message is Argo CD's (util/argo GetDestinationCluster).
@@ -54,6 +54,8 @@ export interface SettingsStore extends Runnable {
    * if the ConfigMap does not exist.
    */
   gpgKeys(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /** The keys of a Secret for decryption, or why there are none. */
+  decryptionKeys(secret: string): SourceDecryption;
   /** Called after each change, with its kind. Returns a function that unsubscribes. */
   onChange(
     listener: (change: {

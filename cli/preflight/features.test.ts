@@ -778,6 +778,7 @@ const undetected: Readonly<Record<string, string>> = {
   'sync waves near the limits of 64 bits': harmless,
   'negative quantities below the precision of a quantity': byComparison,
   '`.gitattributes`': byComparison,
+  'encrypted objects and values files (SOPS) in a project without keys': byComparison,
   'a chart of a registry by its digest (`targetRevision: sha256:…`)': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
   'Helm dependencies': byComparison,

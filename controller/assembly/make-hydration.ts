@@ -101,6 +101,7 @@ function makeHydrator(
       clock,
       repository: (url, project) => settings.repository(url, project),
       chartRepositories: () => settings.chartRepositories(),
+      decryptionKeys: (secret) => settings.decryptionKeys(secret),
     },
     config,
   );

@@ -4,7 +4,7 @@ import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
 import type { Informer } from '#kube';
 import { appKeyOfInstance, asApplication, projectOf } from '#model';
-import type { AppKey, Application, Repository, ResourceRef } from '#model';
+import type { AppKey, Application, Repository, ResourceRef, SourceDecryption } from '#model';
 import { matchesNamespacePattern, namespacePatternFault } from '#policy';
 import { createRateLimiter, createWorkQueue, ItemBackoff, Processors } from '#queues';
 import type { ItemHandler, RateLimiter, WorkQueue } from '#queues';
@@ -43,7 +43,8 @@ export function makeComparer(
 ): Comparer {
   const repository = (url: string, project: string): Repository => settings.repository(url, project);
   const chartRepositories = (): KnownRepositories => settings.chartRepositories();
-  return new Comparer({ desired, live, repository, chartRepositories, clock, ...helpers }, config);
+  const decryptionKeys = (secret: string): SourceDecryption => settings.decryptionKeys(secret);
+  return new Comparer({ desired, live, repository, chartRepositories, decryptionKeys, clock, ...helpers }, config);
 }
 
 /** Builds the shared jq runner, and the part that closes it on shutdown. */

@@ -33,6 +33,7 @@ import type {
   AppProject,
   KubeObject,
   Repository,
+  SourceDecryption,
 } from '#model';
 import { gitIntegrity, integrityOf, isReferenceOnly, isSourcePermitted, sourceDenied } from '#policy';
 import type { GitIntegrity } from '#policy';
@@ -41,6 +42,7 @@ import type { BoundApplication } from '../admission/bound.ts';
 import { generatorCapabilities, capabilitiesOf, incompleteApis, usesCapabilities } from '../discovery/capabilities.ts';
 import type { IncompleteApis } from '../discovery/capabilities.ts';
 import type { OwnedReads } from './owned-reads.ts';
+import { sourceDecryption } from './source-decryption.ts';
 import { unnamedConditions } from './unnamed-conditions.ts';
 import { IntegrityRulesUnusable, SourceRefused } from '../shared/errors.ts';
 
@@ -50,6 +52,8 @@ export interface RendererDeps {
   readonly repository: (url: string, project: string) => Repository;
   /** Repositories for chart dependencies, beside the sources of an application. */
   readonly chartRepositories: () => KnownRepositories;
+  /** The keys of a Secret that a project names. */
+  readonly decryptionKeys: (secret: string) => SourceDecryption;
   /** Ends the reads of an Application that this replica loses; absent: it owns none. */
   readonly reads?: OwnedReads;
   /** Counts the sources that are asked to be rendered for an Application. */
@@ -276,6 +280,7 @@ export class Renderer {
   ): Promise<Manifests> {
     const { app, key, project, settings } = request.bound;
     const watched = request.isDry === true ? undefined : watchedPaths(app, request.sources);
+    const decryption = sourceDecryption(project, request.isDry === true, this.#deps.decryptionKeys);
     const order = {
       sources,
       cluster,
@@ -287,7 +292,7 @@ export class Renderer {
       project: projectOf(app),
       projectSourceRepos: project.spec.sourceRepos ?? [],
       tracking: settings.tracking,
-      ...defined({ watched }),
+      ...defined({ watched, decryption }),
     };
     this.#deps.rendering?.(key, sources.length);
     const answer = await this.lendingSlot(request, this.#deps.desired.manifests(order, signal)).catch(

@@ -305,16 +305,15 @@ export class FakeWorld {
       run: (signal) => untilAborted(signal),
       settings: () => this.settings,
       clusters: () => [...(this.known ? [server] : []), ...this.others.keys()].map((url) => this.#cluster(url)),
-      resolve: (destination) => {
-        if (this.others.has(destination.server ?? '')) return this.#cluster(destination.server ?? '');
-        const error = `error getting cluster by server "${destination.server ?? ''}"`;
-        return this.known && (destination.server === server || destination.name === 'dest')
-          ? this.#cluster(server)
-          : { error, ...defined({ claim: this.claim }) };
+      resolve: ({ server: wanted = '', name }) => {
+        if (this.others.has(wanted)) return this.#cluster(wanted);
+        if (this.known && (wanted === server || name === 'dest')) return this.#cluster(server);
+        return { error: `error getting cluster by server "${wanted}"`, ...defined({ claim: this.claim }) };
       },
       repository: (url) => bareRepository(url),
       writeRepository: (url) => bareRepository(url),
       chartRepositories: () => ({ repositories: this.charts, credentials: [] }),
+      decryptionKeys: (secret) => ({ problem: `no Secret ${secret}` }),
       gpgKeys: () => Promise.resolve({}),
       onChange: () => () => undefined,
       problems: () => [],

@@ -172,6 +172,7 @@ async function rendered(
       clock: systemClock,
       repository: (url, name) => index.find(url, name),
       chartRepositories: () => ({ repositories: [], credentials: [] }),
+      decryptionKeys: (secret) => ({ problem: `no Secret ${secret}` }),
     },
     { namespace: 'argocd' },
   );

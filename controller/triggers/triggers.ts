@@ -1,9 +1,10 @@
 import { untilAborted, deepEqual } from '#base';
-import type { Clock, Runnable, ClockTimer } from '#base';
+import type { Clock, Json, Runnable, ClockTimer } from '#base';
 import { equalLoosely, writesNamespaceMetadata } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
 import type { LiveChange, LiveClusters } from '#live';
 import {
+  annotations,
   appKeyOf,
   appKeyOfInstance,
   asApplication,
@@ -14,7 +15,7 @@ import {
   projectOf,
   resourceKey,
 } from '#model';
-import type { AppKey, Application, ConditionType } from '#model';
+import type { AppKey, Application, ConditionType, KubeObject } from '#model';
 import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
@@ -347,7 +348,7 @@ export class EventTriggers implements Runnable {
     const { name = '', namespace = '' } = event.object.metadata;
     this.#deps.projectQueue.add(`${namespace}/${name}`);
     // Compare strictly: an empty list of kinds permits none, an absent one permits all.
-    if (event.type === 'updated' && deepEqual(jsonOf(event.old['spec']), jsonOf(event.object['spec']))) return;
+    if (event.type === 'updated' && deepEqual(projectRules(event.old), projectRules(event.object))) return;
     const request = { level: compareLevel.recent, reason: `project ${name} changed`, cause: 'project' } as const;
     this.#refreshAll(request, (app) => projectOf(app) === name);
   }
@@ -477,4 +478,9 @@ function isItself(app: Application, change: LiveChange): boolean {
     namespace === app.metadata.namespace &&
     name === app.metadata.name
   );
+}
+
+/** What a project decides about its Applications. */
+function projectRules(project: KubeObject): Json {
+  return [jsonOf(project['spec']), project.metadata.annotations?.[annotations.decryption] ?? null];
 }

@@ -1,4 +1,5 @@
 import type { ApplicationSource, KubeObject, Repository } from '#model';
+import type { FileDecryption } from '../decrypt/file-decryption.ts';
 import type { Snapshot } from '../fetch/files/snapshot.ts';
 import type { DirectoryNode } from '../fetch/files/tree.ts';
 import type { Unpacker } from '../fetch/files/unpacker.ts';
@@ -49,6 +50,8 @@ export interface RenderJob extends RelatedFetches {
    */
   readonly segments: readonly string[];
   readonly directory: DirectoryNode;
+  /** Decrypts the files that the source names. */
+  readonly decryption: FileDecryption;
   /** Names the server that renders it from now on, for the error at the deadline; '' for none. */
   readonly noteWait?: (server: string) => void;
 }
@@ -58,6 +61,8 @@ export interface RenderedManifests {
   readonly unnamed?: readonly UnnamedObject[];
   /** Approximate memory of the objects. */
   readonly bytes: number;
+  /** Files were decrypted for it: it is never written to disk. */
+  readonly isSecret?: boolean;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Clock } from '#base';
 import { normalizeGitUrl } from '#model';
 import type { Repository } from '#model';
 import type { Tracer } from '#telemetry';
+import { refuseEncrypted } from '../decrypt/file-decryption.ts';
 import { SourceFailed, WrongRevision } from '../errors.ts';
 import { checkReferences } from '../generate/references.ts';
 import type { DryCommit } from '../hydrate/dry-commit.ts';
@@ -103,7 +104,11 @@ export class RemoteSource implements DesiredSource {
       sources: request.sources.map((at, i) => ({ ...at, revision: pins[i] ?? at.revision })),
     };
     const sources = await each(request, signal, (at, index) =>
-      traceSource(this.#tracer, at, index, () => exchange.render(pinned, { at, index, pin: pins[index] }, signal)),
+      traceSource(this.#tracer, at, index, async () => {
+        const rendered = await exchange.render(pinned, { at, index, pin: pins[index] }, signal);
+        refuseEncrypted(rendered.objects, request.decryption, 'repo-server');
+        return rendered;
+      }),
     );
     checkMoved(request, sources);
     return { sources };

@@ -184,6 +184,21 @@ export const tools = [
     },
   },
   {
+    // Encrypts files as users do; ours must decrypt them.
+    name: 'sops',
+    version: '3.13.3',
+    accepts: atLeast(3, 9),
+    wanted: '3.9 or newer',
+    ask: ['--version', '--disable-version-check'],
+    answer: /sops (\d\S*)/,
+    onlyFor: ['sops.e2e.ts'],
+    go: {
+      module: { path: 'github.com/getsops/sops/v3', version: 'v3.13.3' },
+      package: 'github.com/getsops/sops/v3/cmd/sops',
+      stamp: [],
+    },
+  },
+  {
     name: 'sshd',
     accepts: atLeast(8, 0),
     wanted: '8.0 or newer',

@@ -151,7 +151,16 @@ function checkSystem() {
     'create the user before packages are installed: they may take its number',
   );
   const packages = run.flatMap((text) => /apt-get install ([^&]*)/.exec(text)?.[1]?.split(/\s+/) ?? []);
-  for (const name of ['ca-certificates', 'git', 'gpg', 'libatomic1', 'libnss-wrapper', 'openssh-client', 'tini'])
+  for (const name of [
+    'ca-certificates',
+    'git',
+    'gpg',
+    'gpg-agent',
+    'libatomic1',
+    'libnss-wrapper',
+    'openssh-client',
+    'tini',
+  ])
     check(packages.includes(name), `apt-get install ${name} is missing: the controller runs it`);
   const user = all('USER', last.instructions).at(-1);
   const wanted = /runAsUser: (\d+)/.exec(read('charts/driftless/values.yaml'))?.[1];

@@ -75,11 +75,17 @@ export async function planDirectory(job: RenderJob, deps: DirectoryDeps, signal:
       const evaluated = await jsonnet?.render(inner);
       const nodes = plain.map(({ file }) => file);
       return withFiles({ job, inputs: deps.inputs, nodes }, inner, async (contents) => {
-        const files = candidates.flatMap(({ path, name, file }): readonly ManifestFile[] =>
-          isJsonnet(name)
-            ? (evaluated?.get(path) ?? [])
-            : [{ path: [...segments, path].join('/'), name, content: contents.get(file.oid) ?? new Uint8Array() }],
-        );
+        const files: ManifestFile[] = [];
+        for (const { path, name, file } of candidates) {
+          const shown = [...segments, path].join('/');
+          if (isJsonnet(name)) for (const one of evaluated?.get(path) ?? []) files.push(one);
+          else
+            files.push({
+              path: shown,
+              name,
+              content: await job.decryption.content(shown, contents.get(file.oid) ?? new Uint8Array(), inner),
+            });
+        }
         return manifestsOf(files, deps, inner);
       });
     },

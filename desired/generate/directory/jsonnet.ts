@@ -4,7 +4,7 @@ import { DesiredError, ManifestError, SourcePathError, ToolFailed } from '../../
 import { unreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { FileNode } from '../../fetch/files/tree.ts';
-import { secretsIn } from '../../given-secrets.ts';
+import { hiddenTexts } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import type { ManifestFile } from '../documents.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
@@ -183,10 +183,13 @@ async function evaluateFiles(
   const results = await tools.results(
     {
       inputBytes: unread.bytes,
-      readInput: unread.read,
+      readInput: async (work) => {
+        const { files: all, links } = await unread.read(work);
+        return { files: await job.decryption.staged(all, {}, work), links };
+      },
       steps: stepsOf(evaluation),
       share: { project: job.request.project, repository: job.repository.url },
-      secrets: () => secretsIn(job.source),
+      secrets: () => hiddenTexts(job),
     },
     signal,
   );

@@ -3,7 +3,7 @@ import type { JsonObject } from '#base';
 import { DesiredError, ToolFailed, UnsafeInput } from '../../errors.ts';
 import { inMemory, joinedFiles, unreadFiles } from '../../fetch/files/staged-files.ts';
 import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
-import { secretsIn } from '../../given-secrets.ts';
+import { hiddenTexts } from '../../given-secrets.ts';
 import type { DesiredLimits } from '../../limits.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import type { RenderFile, RenderLink } from '../../render/types.ts';
@@ -107,6 +107,8 @@ interface GivenFiles {
   readonly args: readonly string[];
   /** The author's name for each file, by the generated name that helm prints. */
   readonly shownNames: ReadonlyMap<string, string>;
+  /** The files that options name, which are decrypted: any other file of a chart is not. */
+  readonly named: ReadonlySet<string>;
 }
 
 async function givenFiles(
@@ -124,7 +126,11 @@ async function givenFiles(
   const links: RenderLink[] = [];
   const up = '../'.repeat(folder.split('/').length);
   const shownNames = new Map<string, string>();
-  const place = (file: ValuesFile, path: string): string => {
+  // helm always reads the chart's own values.
+  const named = new Set([`${folder}/values.yaml`]);
+  const place = (file: ValuesFile, path: string, isValues = true): string => {
+    // Without decryption, a template may still embed an encrypted file.
+    if (isValues || job.request.decryption !== undefined) named.add(file.kind === 'url' ? path : stagedPath(file));
     shownNames.set(`${up}${path}`, shownName(file));
     if (file.kind === 'url') downloads.add(path, file.url);
     else links.push({ path, target: ['..', file.origin.folder, ...file.segments].join('/') });
@@ -134,14 +140,19 @@ async function givenFiles(
   files.push(...parameters.files);
   const args = [...parameters.args];
   for (const [i, { name, file }] of fileParameters.entries())
-    args.push(fileParameterArgument(name, place(file, `${parametersFolder}/file-${i}`)));
+    args.push(fileParameterArgument(name, place(file, `${parametersFolder}/file-${i}`, false)));
   for (const [i, file] of valueFiles.entries()) args.push(`--values=${place(file, `${valuesFolder}/${i}.yaml`)}`);
   if (values !== undefined) {
     files.push({ path: inlineValues, content: Buffer.from(typeof values === 'string' ? values : formatYaml(values)) });
     shownNames.set(`${up}${inlineValues}`, inlineValues);
     args.push(`--values=${up}${inlineValues}`);
   }
-  return { unread: joinedFiles([...sources, inMemory({ files, links })]), downloads, args, shownNames };
+  return { unread: joinedFiles([...sources, inMemory({ files, links })]), downloads, args, shownNames, named };
+}
+
+/** Where the file is in the staging folder, with links resolved. */
+function stagedPath({ origin, segments }: ValuesFile & { readonly kind: 'file' }): string {
+  return [origin.folder, ...(origin.selection.realPath(segments) ?? segments)].join('/');
 }
 
 function shownName(file: ValuesFile): string {
@@ -172,13 +183,14 @@ async function template(job: RenderJob, templating: HelmTemplateRun, signal: Abo
 }
 
 async function runTemplate(job: RenderJob, templating: HelmTemplateRun, signal: AbortSignal): Promise<Uint8Array> {
-  const { tools, tool, folder, flags, args, unread, downloads, shownNames } = templating;
+  const { tools, tool, folder, flags, args, unread, downloads, shownNames, named } = templating;
   const request: ToolRequest = {
     inputBytes: unread.bytes + downloads.maxBytes,
     prepare: (inner) => downloads.fetch(inner),
     readInput: async (inner) => {
       const { files, links } = await unread.read(inner);
-      const staged = { files: [...files, ...downloads.files], links };
+      const all = [...files, ...downloads.files];
+      const staged = { files: await job.decryption.staged(all, { named, isRequired: true }, inner), links };
       if (isOn(templating.options, 'skipSchemaValidation')) return staged;
       const { limits, unpacker } = templating;
       await checkSchemas(staged, { limits, unpacker, owner: job.request.project, signal: inner });
@@ -186,7 +198,7 @@ async function runTemplate(job: RenderJob, templating: HelmTemplateRun, signal: 
     },
     steps: [{ tool, args: ['template', '.', ...flags, ...args], cwd: folder }],
     share: { project: job.request.project, repository: job.repository.url },
-    secrets: () => secretsIn(job.source),
+    secrets: () => hiddenTexts(job),
   };
   try {
     const [result] = await tools.render(request, signal);

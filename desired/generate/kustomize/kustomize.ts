@@ -2,10 +2,10 @@ import { ownMember } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, SourcePathError, ToolMissing, UnsupportedSource } from '../../errors.ts';
 import { joinedFiles, unreadFiles } from '../../fetch/files/staged-files.ts';
-import type { UnreadFiles } from '../../fetch/files/staged-files.ts';
+import type { StagedFiles, UnreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
-import { secretsIn } from '../../given-secrets.ts';
+import { hiddenTexts } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { DownloadedFiles } from '../downloaded-files.ts';
@@ -47,6 +47,7 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
     charts: new DownloadedCharts((chart, inner) => downloadChart(job, chart, inner)),
     files: new DownloadedFiles(job, 'files of other servers', deps.limits),
     replaced: new ReplacedFiles(),
+    named: new Set(),
     signal,
   };
   await selectAll(job, scope, options);
@@ -75,18 +76,12 @@ export async function planKustomize(job: RenderJob, deps: GeneratorDeps, signal:
       const input = {
         inputBytes: unread.bytes + scope.files.maxBytes,
         prepare: (work: AbortSignal) => scope.files.fetch(work),
-        readInput: async (work: AbortSignal) => {
-          const { files, links } = await unread.read(work);
-          const staged = { files: [...files, ...scope.files.files], links };
-          const { limits, unpacker } = deps;
-          if (scope.helm) await checkSchemas(staged, { limits, unpacker, owner: request.project, signal: work });
-          return staged;
-        },
+        readInput: (work: AbortSignal) => readOverlay(job, { ...deps, scope, unread }, work),
       };
       const steps = stepsOf(job, { tool, scope, options, args });
       const share = { project: request.project, repository: job.repository.url };
       const results = await deps.tools
-        .render({ ...input, steps, share, secrets: () => secretsIn(job.source) }, inner)
+        .render({ ...input, steps, share, secrets: () => hiddenTexts(job) }, inner)
         .finally(() => scope.files.forget());
       return objectsPrinted(results.at(-1)?.stdout ?? new Uint8Array(), 'kustomize', deps, inner);
     },
@@ -115,6 +110,24 @@ async function unreadOverlay(scope: KustomizationScope, signal: AbortSignal): Pr
   const { snapshot, selection, folder, remotes, replaced } = scope;
   const own = await unreadFiles(snapshot, selection, folder, signal);
   return replaced.over(joinedFiles([own, ...(await remotes.unread(signal))]), signal);
+}
+
+/** Reads the files of the overlay, decrypted where a kustomization names them. */
+async function readOverlay(
+  { decryption, request }: RenderJob,
+  { scope, unread, limits, unpacker }: OverlayInput,
+  signal: AbortSignal,
+): Promise<StagedFiles> {
+  const { files, links } = await unread.read(signal);
+  const all = [...files, ...scope.files.files];
+  const staged = { files: await decryption.staged(all, scope, signal), links };
+  if (scope.helm) await checkSchemas(staged, { limits, unpacker, owner: request.project, signal });
+  return staged;
+}
+
+interface OverlayInput extends GeneratorDeps {
+  readonly scope: KustomizationScope;
+  readonly unread: UnreadFiles;
 }
 
 /** Downloads a chart with the credentials that the project has for its repository. */

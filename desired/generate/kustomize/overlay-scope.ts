@@ -41,6 +41,8 @@ export interface KustomizationScope {
   /** Single files of other servers. */
   readonly files: DownloadedFiles;
   readonly replaced: ReplacedFiles;
+  /** The staged files that kustomizations name. Only those are decrypted. */
+  readonly named: Set<string>;
   readonly signal: AbortSignal;
 }
 
@@ -77,8 +79,12 @@ export function localPath({ scope, here }: OverlayContext, text: string): LocalP
   }
   scope.selection.add(segments);
   const at = scope.selection.realPath(segments) ?? segments;
-  if (found.node.kind === 'file' && scope.isUnrestricted && !isBelow(here, at))
-    return { text: copyIntoOverlay({ scope, here }, at, found.node), found: { at, node: found.node } };
+  if (found.node.kind === 'file' && scope.isUnrestricted && !isBelow(here, at)) {
+    const copy = copyIntoOverlay({ scope, here }, at, found.node);
+    scope.named.add(`${stagedFolder({ scope, here })}/${copy}`);
+    return { text: copy, found: { at, node: found.node } };
+  }
+  if (found.node.kind === 'file') scope.named.add([scope.folder, ...at].join('/'));
   return { text, found: { at, node: found.node } };
 }
 
@@ -96,6 +102,7 @@ export function webFile({ scope, here }: OverlayContext, text: string): string {
     );
   const path = `${downloadsFolder}/${hashJson(text).slice(0, 16)}/${name}`;
   scope.files.add(`${stagedFolder({ scope, here })}/${path}`, text);
+  scope.named.add(`${stagedFolder({ scope, here })}/${path}`);
   if (scope.files.count > maxDownloads)
     throw new SizeLimitExceeded(`the overlay has more than ${maxDownloads} files of other servers`);
   return path;

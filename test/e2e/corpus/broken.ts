@@ -215,4 +215,10 @@ export const brokenCases: readonly (CorpusCase & { readonly says: RegExp })[] = 
     source: { at: 'https:locked', path: '.', repository: { username: 'nobody' } },
     says: /failed to list refs: .*authenticat/,
   },
+  {
+    // The repo-server renders it; our client refuses the answer.
+    name: 'broken-encrypted',
+    files: { 'a.yaml': `${configMap('x')}sops: {mac: "ENC[AES256_GCM,data:x]"}\n` },
+    says: /the ConfigMap "x" is encrypted by SOPS and not applied/,
+  },
 ];

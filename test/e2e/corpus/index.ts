@@ -3,13 +3,21 @@ import { directoryCases } from './directory.ts';
 import { brokenEdges, edgeCases } from './edges.ts';
 import { helmCases } from './helm.ts';
 import { kustomizeCases } from './kustomize.ts';
+import { layoutCases } from './layouts.ts';
 import { severalCases } from './several.ts';
 
 export { differingCases, onlyOurs } from './differing.ts';
 export type { CorpusCase, CorpusSource, SourceFiles } from './case.ts';
 
 /** Sources that render. */
-export const goodCases = [...directoryCases, ...helmCases, ...kustomizeCases, ...severalCases, ...edgeCases];
+export const goodCases = [
+  ...directoryCases,
+  ...helmCases,
+  ...kustomizeCases,
+  ...severalCases,
+  ...edgeCases,
+  ...layoutCases,
+];
 
 /** Sources that do not render. */
 export const brokenCases = [...broken, ...brokenEdges];

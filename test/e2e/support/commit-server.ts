@@ -42,13 +42,18 @@ export async function startCommitServer(folder: string): Promise<ArgoServer> {
 /** Starts Argo CD's sidecar of a config management plugin, with this plugin.yaml. */
 export async function startPluginServer(
   folder: string,
-  { name, config }: { readonly name: string; readonly config: string },
+  {
+    name,
+    config,
+    environment = {},
+  }: { readonly name: string; readonly config: string; readonly environment?: Readonly<Record<string, string>> },
 ): Promise<ArgoServer> {
   const sockets = join(folder, 'sockets');
   mkdirSync(sockets, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, 'plugin.yaml'), config);
   const env = {
     ...argoHome(folder),
+    ...environment,
     ARGOCD_BINARY_NAME: 'argocd-cmp-server',
     ARGOCD_PLUGINSOCKFILEPATH: sockets,
     ARGOCD_CMP_WORKDIR: join(folder, 'work'),

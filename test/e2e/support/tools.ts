@@ -18,6 +18,7 @@ export type ToolName =
   | 'oauth2-proxy'
   | 'openssl'
   | 'redis-server'
+  | 'sops'
   | 'sshd';
 
 /** Environment variable with the path of each tool as JSON, which `npm run e2e` sets. */

@@ -1,0 +1,251 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { env } from 'node:process';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { parseYamlDocuments, valueAt } from '#base';
+import type { Json } from '#base';
+import type { KubeObject, SourceDecryption } from '#model';
+import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
+import type { RenderBench } from '../testing/repository.ts';
+import { sopsFile, sopsTestData, testKeys } from '../testing/sops-files.ts';
+import { describeWithTool } from '../testing/with-tool.ts';
+
+const password = 'p4ss: word #1';
+const secret = sopsFile('regex.yaml').encrypted;
+const other = sopsFile('rsa.yaml').encrypted;
+const at = { path: 'app' };
+const age = testKeys('age');
+
+let bench: RenderBench;
+beforeEach(() => {
+  bench = renderBench();
+});
+afterEach(() => bench.close());
+
+const render = async (
+  files: Readonly<Record<string, string>>,
+  source: Parameters<RenderBench['render']>[1] = at,
+  decryption: SourceDecryption | 'none' = age,
+): Promise<readonly KubeObject[]> => {
+  const made = await bench.render(bench.repository(files), source, decryption === 'none' ? {} : { decryption });
+  return made.objects;
+};
+const at0 = (objects: readonly KubeObject[], ...path: readonly string[]): Json | undefined =>
+  valueAt(objects[0] as unknown as Json, ...path);
+const decoded = (value: Json | undefined): string =>
+  Buffer.from(typeof value === 'string' ? value : '', 'base64').toString('utf8');
+
+/** Whether a file below the folder contains the text. */
+function isOnDisk(folder: string, text: string): boolean {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .some((path) => statSync(path).isFile() && readFileSync(path).includes(text));
+}
+
+describeWithTool('kustomize', 'an overlay with encrypted files', () => {
+  it('gets resources, patches, files and variables decrypted, and no other file', async () => {
+    const files = {
+      'app/kustomization.yaml': `resources: [../base, secret.yaml]
+patches: [{path: patch.yaml}]
+secretGenerator:
+- name: files
+  files: [tls.key, settings.ini]
+- name: variables
+  envs: [settings.env]
+generatorOptions: {disableNameSuffixHash: true}
+`,
+      'app/secret.yaml': secret,
+      'app/patch.yaml': sopsFile('mac-only.yaml').encrypted,
+      'app/tls.key': sopsFile('tls.key').encrypted,
+      'app/settings.ini': sopsFile('settings.ini').encrypted,
+      'app/settings.env': sopsFile('settings.env').encrypted,
+      'app/unused.yaml': other,
+      'base/kustomization.yaml': 'resources: [two.yaml]\n',
+      'base/two.yaml': sopsFile('documents.yaml').encrypted,
+    };
+    const objects = await render(files);
+    const byName = new Map(objects.map((object) => [object.metadata.name, object as unknown as Json]));
+    expect([...byName.keys()].sort()).toEqual(['db', 'files', 'one', 'two', 'variables']);
+    expect(valueAt(byName.get('db'), 'stringData', 'password')).toBe(password);
+    expect(valueAt(byName.get('two'), 'stringData', 'a')).toBe('second');
+    expect(decoded(valueAt(byName.get('files'), 'data', 'tls.key'))).toBe(sopsFile('tls.key').decrypted);
+    expect(decoded(valueAt(byName.get('variables'), 'data', 'B'))).toBe('two words');
+    expect(JSON.stringify(objects)).not.toMatch(/ENC\[|"sops/);
+  });
+
+  it('gets files of a permitted folder outside decrypted', async () => {
+    const options = { kustomizeBuildOptions: '--load-restrictor LoadRestrictionsNone' };
+    const made = await bench.render(
+      bench.repository({ 'app/kustomization.yaml': 'resources: [../secret.yaml]\n', 'secret.yaml': secret }),
+      at,
+      { decryption: age, options: { ...options, kustomizeVersions: {}, valuesFileSchemes: [], enabledTypes: {} } },
+    );
+    expect(at0(made.objects, 'stringData', 'password')).toBe(password);
+  });
+
+  it('shows no decrypted value when kustomize fails', async () => {
+    const plain = 'apiVersion: v1\nkind: Secret\nmetadata:\n    name: db\nstringData: {a: hidden-text}\n';
+    const { encrypted } = encryptedBySops({ 'patch.yaml': plain.replace('name: db', 'nome: hidden-name-x') });
+    const { message } = await failureOf(
+      render({
+        'app/kustomization.yaml': 'resources: [a.yaml]\npatches: [{path: patch.yaml}]\n',
+        'app/a.yaml': plain,
+        'app/patch.yaml': encrypted['patch.yaml'] ?? '',
+      }),
+    );
+    expect(message).toMatch(/kustomize build/);
+    expect(message).not.toMatch(/hidden-(?:text|name)/);
+  });
+});
+
+describeWithTool('helm', 'a chart with encrypted values', () => {
+  const chart = {
+    'app/Chart.yaml': 'apiVersion: v2\nname: app\nversion: 1.0.0\n',
+    'app/templates/a.yaml': `apiVersion: v1
+kind: Secret
+metadata: {name: a}
+stringData:
+  password: {{ .Values.stringData.password | quote }}
+  other: {{ .Files.Get "secrets.prod.yaml" | quote }}
+`,
+    'app/secrets.yaml': secret,
+    'app/secrets.prod.yaml': other,
+  };
+  const helm = { valueFiles: ['secrets.yaml'] };
+
+  it('gets only the files that options name decrypted', async () => {
+    const objects = await render(chart, { ...at, helm });
+    expect(at0(objects, 'stringData', 'password')).toBe(password);
+    expect(at0(objects, 'stringData', 'other')).toContain('ENC[AES256_GCM');
+    const { message } = await failureOf(render(chart, { ...at, helm: { valueFiles: ['secrets.prod.yaml'] } }));
+    expect(message).toMatch(/^app\/secrets\.prod\.yaml is encrypted by SOPS .* for the PGP key/);
+  });
+
+  it('gets file parameters decrypted, also through a link', async () => {
+    const repository = bench.repository({
+      ...chart,
+      'app/templates/a.yaml': 'kind: A\napiVersion: v1\nmetadata: {name: a}\ndata: {{ .Values.key | quote }}\n',
+      'keys/tls.key': sopsFile('tls.key').encrypted,
+    });
+    repository.link('app/tls.key', '../keys/tls.key');
+    const source = { ...at, helm: { fileParameters: [{ name: 'key', path: 'tls.key' }] } };
+    const made = await bench.render(repository, source, { decryption: age });
+    expect(at0(made.objects, 'data')).toContain('binary');
+  });
+
+  it('is refused without keys in the project: the password would become ciphertext', async () => {
+    const { message } = await failureOf(render(chart, { ...at, helm }, 'none'));
+    expect(message).toMatch(/^app\/secrets\.yaml is encrypted by SOPS .* no keys are configured for the project/);
+  });
+
+  it('has its own values decrypted too', async () => {
+    const objects = await render({ ...chart, 'app/values.yaml': secret, 'app/secrets.yaml': '' }, at);
+    expect(at0(objects, 'stringData', 'password')).toBe(password);
+  });
+
+  it('shows no decrypted value when a template fails', async () => {
+    const failing = '{{ fail (printf "%q %s %s" .Values.stringData.password (b64enc .Values.stringData.text) "x") }}\n';
+    const files = { ...chart, 'app/templates/a.yaml': failing };
+    const { message } = await failureOf(render(files, { ...at, helm }));
+    expect(message).toContain('execution error at (app/templates/a.yaml');
+    expect(message).not.toMatch(/p4ss|Zmlyc3Q|first line/);
+  });
+});
+
+describeWithTool('jsonnet', 'a program that imports encrypted files', () => {
+  it('gets them decrypted', async () => {
+    const files = {
+      'app/a.jsonnet':
+        'local s = import "lib/s.json"; {apiVersion: "v1", kind: "A", metadata: {name: s.stringData.c}}\n',
+      'app/lib/s.json': sopsFile('secret.json').encrypted,
+    };
+    expect(at0(await render(files), 'metadata', 'name')).toBe('1');
+  });
+});
+
+describeWithTool('kustomize', 'decrypted manifests', () => {
+  it('are kept in memory and not on disk, and plain ones on disk', async () => {
+    const repository = bench.repository({ 'app/a.yaml': secret, 'plain/a.yaml': secret.replace(/sops:[^]*/, '') });
+    for (let i = 0; i < 2; i += 1) await bench.render(repository, at, { decryption: age });
+    await bench.render(repository, { path: 'plain' }, { decryption: age });
+    expect(isOnDisk(bench.root, 'p4ss')).toBe(false);
+    expect(readdirSync(join(bench.root, 'cache', 'rendered'), { recursive: true }).length).toBeGreaterThan(0);
+  });
+});
+
+describeWithTool('sops', 'random files', () => {
+  it('are decrypted as by sops', async () => {
+    let seed = 7;
+    const random = (below: number): number => (seed = (seed * 48271) % 2147483647) % below;
+    const scalars = [
+      'x',
+      '',
+      'a: b',
+      '- c',
+      '#d',
+      '1',
+      'yes',
+      'line\nline\n',
+      ' x ',
+      '"q"',
+      "'",
+      '☃',
+      '0x1',
+      '~',
+      'a\tb',
+    ];
+    const value = (depth: number): unknown => {
+      const kind = random(depth > 3 ? 5 : 8);
+      if (kind < 2) return scalars[random(scalars.length)];
+      if (kind === 2) return random(1_000_000) - 500_000;
+      if (kind === 3) return random(1000) / 8;
+      if (kind === 4) return [true, false, null][random(3)];
+      const members = Array.from({ length: random(4) }, () => value(depth + 1));
+      return kind === 5 ? members : Object.fromEntries(members.map((one, i) => [`k${'abc'[i % 3]}${i}`, one]));
+    };
+    const names = Array.from({ length: 20 }, (_, i) => `${i}.${i % 2 === 0 ? 'yaml' : 'json'}`);
+    const plain = Object.fromEntries(
+      names.map((name) => [name, JSON.stringify({ a: value(0), b: value(1), c: 'end' })]),
+    );
+    const { encrypted, decrypted } = encryptedBySops(plain);
+    for (const name of names) {
+      const files = { 'app/kustomization.yaml': `configMapGenerator: [{name: a, files: [${name}]}]\n` };
+      const objects = await render({ ...files, [`app/${name}`]: encrypted[name] ?? '' });
+      const made = at0(objects, 'data', name);
+      expect(parseYamlDocuments(typeof made === 'string' ? made : '')).toEqual(
+        parseYamlDocuments(decrypted[name] ?? ''),
+      );
+    }
+  });
+});
+
+/** Encrypts by the real program, and decrypts again. */
+function encryptedBySops(plain: Readonly<Record<string, string>>): {
+  readonly encrypted: Readonly<Record<string, string>>;
+  readonly decrypted: Readonly<Record<string, string>>;
+} {
+  const folder = mkdtempSync(join(tmpdir(), 'sops-'));
+  try {
+    const recipient = /age1\w+/.exec(secret)?.[0] ?? '';
+    const both = Object.entries(plain).map(([name, text]) => {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      const run = (...args: readonly string[]): string =>
+        execFileSync(machineTools('sops') ?? 'sops', [...args, path], {
+          encoding: 'utf8',
+          env: { ...env, HOME: folder, SOPS_AGE_KEY: sopsTestData.keys.age },
+        });
+      const encrypted = run('--encrypt', '--age', recipient);
+      writeFileSync(path, encrypted);
+      return { name, encrypted, decrypted: run('--decrypt') };
+    });
+    return {
+      encrypted: Object.fromEntries(both.map(({ name, encrypted }) => [name, encrypted])),
+      decrypted: Object.fromEntries(both.map(({ name, decrypted }) => [name, decrypted])),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
