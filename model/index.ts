@@ -8,6 +8,7 @@ export * from './annotations.ts';
 export * from './application.ts';
 export * from './cluster.ts';
 export * from './confidential.ts';
+export * from './deferred-object.ts';
 export * from './hooks.ts';
 export * from './kind-places.ts';
 export * from './log-fields.ts';
