@@ -14,6 +14,8 @@ export type { SlicedWork } from './slices.ts';
 export { sleepOn, systemClock } from './clock.ts';
 export type { Clock, ClockTimer } from './clock.ts';
 export { defined } from './defined.ts';
+export { DeferredJson, TextBytes } from './deferred-json.ts';
+export type { ByteRange } from './deferred-json.ts';
 export { formatGoDuration, parseArgoDuration, parseGoDuration, parseSecondsOrDuration } from './go/duration.ts';
 export {
   DeadlineExceeded,

@@ -82,7 +82,7 @@ class RawClient implements KubeClient {
     const headers = options.metadataOnly === true ? { headers: { accept: metadataLists } } : {};
     const spec = this.#spec('list', resource, options, { method: 'GET', path, repeatable: true, ...headers });
     return this.#exchange.send(spec, (response, bounds) =>
-      readList(response, { ...bounds, resource, sink: options.items }),
+      readList(response, { ...bounds, resource, sink: options.items, defers: options.defers }),
     );
   }
 
@@ -158,7 +158,7 @@ class RawClient implements KubeClient {
   }
 
   watch(resource: ApiResource, options: WatchOptions): AsyncIterable<WatchEvent> {
-    const { labelSelector, fieldSelector, onOpen } = options;
+    const { labelSelector, fieldSelector, onOpen, defers } = options;
     const start =
       options.sendInitialEvents === true
         ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
@@ -174,7 +174,7 @@ class RawClient implements KubeClient {
     });
     const call = { signal: options.signal };
     const spec = this.#spec('watch', resource, call, { method: 'GET', path, repeatable: true });
-    return watchStream(this.#exchange, spec, onOpen);
+    return watchStream(this.#exchange, spec, { onOpen, defers });
   }
 
   discover(options: CallOptions): Promise<ApiDiscovery> {

@@ -9,7 +9,7 @@ import { readError, isKubeObject } from './requests/answers.ts';
 import { connectionFromKubeconfig } from './config/config.ts';
 import { discover } from './discovery/discovery.ts';
 import { readValue } from './requests/head.ts';
-import { LineSplitter, ListSplitter } from './requests/list-splitter.ts';
+import { LineSplitter, ListSplitter, textIn } from './requests/list-splitter.ts';
 
 const object =
   '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","uid":"u","managedFields":[{"fieldsV1":{"f:a":{}}}]}}';
@@ -35,7 +35,7 @@ const targets: readonly FuzzTarget[] = [
     seeds: [`{"kind":"PodList","metadata":{"resourceVersion":"1","continue":"c"},"items":[${object},${object}]}`],
     read: (input) => {
       const found: unknown[] = [];
-      const splitter = new ListSplitter(({ value }) => found.push(isKubeObject(value)));
+      const splitter = new ListSplitter((bytes) => found.push(isKubeObject(readValue(textIn(bytes)).value)));
       for (const piece of pieces(input)) splitter.push(piece);
       return splitter.end();
     },
@@ -49,7 +49,7 @@ const targets: readonly FuzzTarget[] = [
     ],
     read: (input) => {
       const lines = new LineSplitter(60_000);
-      for (const piece of pieces(input)) for (const line of lines.push(piece)) readValue(line, 'object');
+      for (const piece of pieces(input)) for (const line of lines.push(piece)) readValue(textIn(line), 'object');
       return lines.rest();
     },
   },

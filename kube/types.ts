@@ -43,6 +43,17 @@ export interface NamedObject {
   readonly name: string;
 }
 
+/**
+ * Chooses the objects whose status and managedFields are kept as text until they are read, because
+ * most of them never are. Undefined: parse it as a whole.
+ */
+export type DefersMembers = (object: NamedObject) => DeferredBase | undefined;
+
+/** The last known version of a deferred object: what has not changed is taken from it. */
+export interface DeferredBase {
+  readonly known: KubeObject | undefined;
+}
+
 /** The end of a container's log. */
 export interface PodLogOptions extends CallOptions {
   readonly container: string;
@@ -73,6 +84,7 @@ export interface ListOptions extends CallOptions {
    * page then has only the items that were not passed on.
    */
   readonly items?: ItemSink;
+  readonly defers?: DefersMembers;
 }
 
 /** Receives the items of a page as it arrives. */
@@ -132,6 +144,7 @@ export interface WatchOptions {
   readonly timeoutSeconds?: number;
   /** Called once, when the server has accepted the watch. */
   readonly onOpen?: () => void;
+  readonly defers?: DefersMembers;
 }
 
 /**

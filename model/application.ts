@@ -1,5 +1,7 @@
 import { createMergePatch, defined, valueAt, isObject, omit } from '#base';
 import type { ExactInteger, Json, JsonObject } from '#base';
+import { addDeferred, deferredPartsOf, deferredProperty } from './deferred-object.ts';
+import type { DeferredParts } from './deferred-object.ts';
 import { keyOfRef } from './object.ts';
 import { isCompleted } from './status.ts';
 import { readStatus } from './stored-status.ts';
@@ -265,6 +267,8 @@ function toApplication(object: KubeObject): Application {
   const spec = object['spec'];
   const usable = typeof spec === 'object' && spec !== null && !Array.isArray(spec) ? (spec as JsonObject) : {};
   const destination = usable['destination'] ?? {};
+  const deferred = deferredPartsOf(object);
+  if (deferred !== undefined) return toDeferredApplication(object, deferred, { ...usable, destination });
   const known = object['operation'] === null ? omit(object, 'operation') : object;
   const { status, malformed } = readStatus(object['status'] as Json | undefined);
   const spread = malformed.length === 0 ? known : { ...omit(known, 'status'), ...defined({ status }) };
@@ -273,19 +277,46 @@ function toApplication(object: KubeObject): Application {
   return app;
 }
 
-const malformedStatuses = new WeakMap<
-  Application,
-  { readonly stored: Json | undefined; readonly malformed: readonly string[] }
->();
+/** Checks the status when it is read. */
+function toDeferredApplication(object: KubeObject, parts: DeferredParts, spec: JsonObject): Application {
+  const { apiVersion, kind, metadata, operation } = object;
+  const head =
+    operation === undefined ? { apiVersion, kind, metadata, spec } : { apiVersion, kind, metadata, operation, spec };
+  return addDeferred(head, parts, 'status', parts.status && checkedStatus) as unknown as Application;
+}
+
+const checkedStatus = deferredProperty(({ status }, app) => {
+  const stored = status?.read();
+  if (stored === undefined || wellFormedStatuses.has(stored)) return stored;
+  const readable = readStatus(stored);
+  if (readable.malformed.length === 0) wellFormedStatuses.add(stored);
+  else malformedStatuses.set(app as Application, { stored, malformed: readable.malformed });
+  return readable.status;
+});
+
+const wellFormedStatuses = new WeakSet<JsonObject>();
+
+interface MalformedStatus {
+  readonly stored: Json | undefined;
+  readonly malformed: readonly string[];
+}
+
+const malformedStatuses = new WeakMap<Application, MalformedStatus>();
 
 /** Names of the members of the stored status that lack something here, as they cannot be read. */
 export function malformedStatusOf(app: Application): readonly string[] {
-  return malformedStatuses.get(app)?.malformed ?? [];
+  return malformedStatusIn(app)?.malformed ?? [];
+}
+
+function malformedStatusIn(app: Application): MalformedStatus | undefined {
+  // Reading the status of a deferred Application checks it.
+  Reflect.get(app, 'status');
+  return malformedStatuses.get(app);
 }
 
 /** The merge patch that removes what cannot be read; undefined: nothing to remove. */
 export function statusRepair(app: Application): JsonObject | undefined {
-  const found = malformedStatuses.get(app);
+  const found = malformedStatusIn(app);
   if (found === undefined) return undefined;
   const { stored } = found;
   if (!isObject(stored)) return { status: null };

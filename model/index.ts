@@ -9,6 +9,7 @@ export * from './application.ts';
 export * from './cluster.ts';
 export * from './decryption.ts';
 export * from './confidential.ts';
+export * from './deferred-object.ts';
 export * from './hooks.ts';
 export * from './kind-places.ts';
 export * from './log-fields.ts';

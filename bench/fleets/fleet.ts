@@ -25,6 +25,7 @@ const simMethods = [
   'unrepaired',
   'push',
   'refresh',
+  'touch',
   'takeSynced',
   'unsynced',
   'sync',

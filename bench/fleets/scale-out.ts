@@ -2,8 +2,9 @@ import { systemClock } from '#base';
 import type { BenchMetrics } from '../harness.ts';
 import { numbered } from './fleet-objects.ts';
 import { withFleet } from './fleet.ts';
+import type { Fleet } from './fleet.ts';
 import type { FleetReplica } from './replica.ts';
-import type { Scenario } from './scenario.ts';
+import type { Scenario, ScenarioRun } from './scenario.ts';
 
 /** The shards of the replicas, each with one cluster: `c-00000`, `c-00001`, and the hub itself. */
 const replicaRoles = ['owner', 'bystander', 'hub_owner'] as const;
@@ -11,6 +12,10 @@ const replicaCounts = [1, 2, 5, 10, 20];
 /** Applications that {@link modelOf} spreads over the replicas. */
 const modelApplications = 20_000;
 const restMs = 10_000;
+/** Applications whose status is written at once, and the pause after that. */
+const touchBatch = { size: 25, pauseMs: 50 };
+/** Changes of each Application that nobody owns. */
+const touches = 5;
 
 interface ReplicaCosts {
   /** CPU of one Application for its owner, without the events of other Applications. */
@@ -75,6 +80,7 @@ export const scaleOutScenario: Scenario = {
       );
       await run.pause('the replicas are calm', run.smoke ? 100 : 4 * restMs);
       const heap = await heapOf(fleet.replicas());
+      const foreign = await foreignCosts(run, fleet, size);
       const [ownerMs = 0, bystanderMs = 0] = cpuMs;
       return {
         scale_out_seconds: seconds,
@@ -85,12 +91,46 @@ export const scaleOutScenario: Scenario = {
             [`scale_out_${role}_heap_per_application_bytes`, ((heap[i] ?? 0) - (heapBefore[i] ?? 0)) / size],
           ]),
         ),
-        scale_out_bystander_cpu_per_event_ms: (bystanderMs * size) / Math.max(1, applicationEvents),
+        ...foreign,
         ...modelOf({ ownerMs: Math.max(ownerMs, Number.MIN_VALUE), bystanderMs }),
       };
     });
   },
 };
+
+/**
+ * What the bystander pays for Applications that nobody owns. Nothing else happens meanwhile, so the
+ * result is more exact than the difference of two loads.
+ */
+async function foreignCosts(run: ScenarioRun, fleet: Fleet, size: number): Promise<BenchMetrics> {
+  const bystander = fleet.replica(1);
+  const heapBytes = async (): Promise<number> => (await bystander.holdings({ withInstances: false })).heapBytes;
+  const foreign = Array.from({ length: size }, (_, i) => numbered('foreign', i));
+  const annotations = { 'argocd.argoproj.io/skip-reconcile': 'true' };
+  const heapBefore = await heapBytes();
+  await fleet.sim.seed(
+    numbered('app', 0),
+    foreign.map((name) => ({ name, cluster: 0, namespace: 'apps', annotations })),
+  );
+  await run.pause('the replicas are calm', run.smoke ? 100 : restMs);
+  const heapAfter = await heapBytes();
+  const restFrom = bystander.cpuSeconds();
+  await run.pause('at rest', run.smoke ? 100 : 2 * restMs);
+  const restPerSecond = (bystander.cpuSeconds() - restFrom) / ((2 * restMs) / 1000);
+  const [begin, cpuBefore] = [systemClock.monotonic(), bystander.cpuSeconds()];
+  const names = Array.from({ length: touches }, () => foreign).flat();
+  for (let i = 0; i < names.length; i += touchBatch.size) {
+    await fleet.sim.touch(names.slice(i, i + touchBatch.size));
+    await systemClock.sleep(run.smoke ? 1 : touchBatch.pauseMs);
+  }
+  await run.pause('the last events arrive', run.smoke ? 100 : 2000);
+  const seconds = (systemClock.monotonic() - begin) / 1000;
+  const cpuMs = 1000 * Math.max(0, bystander.cpuSeconds() - cpuBefore - seconds * restPerSecond);
+  return {
+    scale_out_bystander_cpu_per_event_ms: cpuMs / names.length,
+    scale_out_bystander_heap_per_foreign_application_bytes: (heapAfter - heapBefore) / size,
+  };
+}
 
 function cpuOf(replicas: readonly FleetReplica[]): readonly number[] {
   return replicas.map((replica) => replica.cpuSeconds());

@@ -238,6 +238,16 @@ export class SimFleet {
     }
   }
 
+  /** Changes only the status of Applications, as a comparison does. */
+  touch(names: readonly string[]): void {
+    const { store } = this.#startedHub();
+    const reconciledAt = new Date(systemClock.now()).toISOString();
+    for (const name of names) {
+      const object = this.#applicationObject(name);
+      store.update({ ...object, status: { ...(object['status'] as object), reconciledAt } });
+    }
+  }
+
   /** Returns and forgets the pushed changes that became Synced since the last call. */
   takeSynced(): readonly Witnessed[] {
     const synced = this.#synced;

@@ -36,8 +36,8 @@ export class ManifestClaims {
   }
 
   /**
-   * Maps each claimed object to the first Application (by key) that has it. Scans the status of all
-   * Applications once per call: pass all objects to be deleted together, and no others.
+   * Maps each claimed object to the first Application (by key) that has it. Scans the status of the
+   * cluster's Applications once per call: pass all objects to be deleted together, and no others.
    */
   claimants({ key, server, refs }: DeletionCandidates): ReadonlyMap<ResourceKey, AppKey> {
     const found = new Map<ResourceKey, AppKey>();
@@ -46,10 +46,12 @@ export class ManifestClaims {
     for (const app of wanted.size === 0 ? [] : this.#deps.apps()) {
       const other = appKeyOf(app);
       if (other === key || app.metadata.deletionTimestamp !== undefined) continue;
+      // First what costs least: the status of another replica's Application has to be parsed.
+      if (this.#deps.serverOf(app) !== server) continue;
       for (const ref of claimedBy(app, names)) {
         const known = found.get(keyOfRef(ref));
         if (!wanted.has(keyOfRef(ref)) || (known !== undefined && known < other)) continue;
-        if (this.#deps.serverOf(app) === server && this.#permits(app, ref)) found.set(keyOfRef(ref), other);
+        if (this.#permits(app, ref)) found.set(keyOfRef(ref), other);
       }
     }
     return found;

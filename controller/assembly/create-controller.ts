@@ -85,7 +85,7 @@ export function createController(deps: ControllerDeps, config: ControllerConfig)
  */
 function wireController(deps: ControllerDeps, config: ControllerConfig, persist: AbortSignal): ControllerParts {
   warnOfPatterns(deps, config);
-  const { apps, projects: projectInformer } = makeInformers(deps, config);
+  const { apps, projects: projectInformer } = makeInformers(deps, config, (key) => triggers.mine().has(key));
   const guard = new OwnershipGuard(deps, (namespace) => isWatched(config, namespace));
   const work = new WorkMetrics(deps);
   const costs = new CostBook(deps.clock);

@@ -127,9 +127,11 @@ export function limiters<K>(config: Pick<ControllerConfig, 'rateLimiter'>): {
   return { rateLimiter: createRateLimiter(config.rateLimiter), failureBackoff: new ItemBackoff<K>(failure) };
 }
 
+/** @param isMine whether this replica owns an Application: it parses only those as a whole. */
 export function makeInformers(
   deps: WatchDeps,
   config: ControllerConfig,
+  isMine: (key: AppKey) => boolean,
 ): { readonly apps: Informer; readonly projects: Informer } {
   const { hub, clock, random, logger } = deps;
   const common = { client: hub, clock, random, logger };
@@ -139,6 +141,7 @@ export function makeInformers(
       ...common,
       resource: applicationResource,
       ...(everywhere ? {} : { namespace: config.namespace }),
+      isDeferred: (key) => !isMine(key as AppKey),
     }),
     projects: createInformer({ ...common, resource: projectResource, namespace: config.namespace }),
   };

@@ -72,7 +72,7 @@ const discardingQueue = { add: () => undefined, addRateLimited: () => undefined,
 
 function wireShadow(deps: ShadowDeps, config: ShadowConfig): ControllerParts {
   warnOfPatterns(deps, config);
-  const { apps, projects: informer } = makeInformers(deps, config);
+  const { apps, projects: informer } = makeInformers(deps, config, (key) => triggers.mine().has(key));
   const memories = new AppMemories(undefined, config.comparisonBytes);
   const costs = new CostBook(deps.clock);
   const loop = new LoopWatch({

@@ -1,11 +1,12 @@
 import { deepEqual, messageOf, Shutdown, withChild, yieldToLoop } from '#base';
-import { groupKindName, jsonOf } from '#model';
+import { groupKindName, isSameText, jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import type { Informer, InformerEvent, ListCollector, ReflectorSink, ReflectorState } from './informer-types.ts';
-import { faultOf } from '../requests/head.ts';
+import { faultOf, forgetText } from '../requests/head.ts';
 import { auditForever } from './informer-audit.ts';
 import { Reflector } from './reflector.ts';
 import type { InformerOptions } from './reflector-types.ts';
+import type { DefersMembers } from '../types.ts';
 import { isOlderVersion } from './version.ts';
 
 const resyncSlice = 100;
@@ -53,7 +54,12 @@ class StoreInformer implements Informer {
 
   constructor(options: InformerOptions) {
     this.#options = options;
-    this.#reflector = new Reflector({ ...options, sink: this.#sink() });
+    const { isDeferred } = options;
+    const defers: DefersMembers = (object) => {
+      const key = keyOf({ metadata: object });
+      return isDeferred?.(key) === true ? { known: this.#objects.get(key) } : undefined;
+    };
+    this.#reflector = new Reflector({ ...options, sink: this.#sink(), ...(isDeferred && { defers }) });
     this.name = this.#reflector.name.replace('reflector', 'informer');
   }
 
@@ -336,6 +342,8 @@ class StoreInformer implements Informer {
   }
 
   #transformed(object: KubeObject): KubeObject {
+    // Whole objects stay in memory; their text would take as much again.
+    forgetText(object);
     return this.#options.transform?.(object) ?? object;
   }
 
@@ -357,7 +365,7 @@ class StoreInformer implements Informer {
   }
 }
 
-function keyOf(object: KubeObject): string {
+function keyOf(object: Pick<KubeObject, 'metadata'>): string {
   const { namespace = '', name = '' } = object.metadata;
   return namespace === '' ? name : `${namespace}/${name}`;
 }
@@ -368,7 +376,7 @@ function sameUid(a: KubeObject, b: KubeObject): boolean {
 }
 
 function isSame(a: KubeObject, b: KubeObject): boolean {
-  return versionOf(a) === versionOf(b) && deepEqual(jsonOf(a), jsonOf(b));
+  return versionOf(a) === versionOf(b) && (isSameText(a, b) || deepEqual(jsonOf(a), jsonOf(b)));
 }
 
 function isOlder(a: KubeObject, b: KubeObject): boolean {

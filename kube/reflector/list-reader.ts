@@ -19,10 +19,12 @@ export interface ReadingContext {
   readonly isolated: (body: () => void) => void;
 }
 
-/** The namespace and selectors of a reflector, for its requests. */
-export function scopeOf(options: ReflectorOptions): Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'> {
-  const { namespace, labelSelector, fieldSelector } = options;
-  return defined({ namespace, labelSelector, fieldSelector });
+/** What the requests of a reflector have in common: which objects, and how they are read. */
+export function scopeOf(
+  options: ReflectorOptions,
+): Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'defers'> {
+  const { namespace, labelSelector, fieldSelector, defers } = options;
+  return defined({ namespace, labelSelector, fieldSelector, defers });
 }
 
 /** Reads complete lists into a sink, page by page. */

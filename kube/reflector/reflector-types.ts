@@ -3,7 +3,7 @@ import type { ApiResource, KubeObject } from '#model';
 import type { Logger } from '#telemetry';
 import type { ReflectorSink } from './informer-types.ts';
 import type { ListLimits } from './list-bounds.ts';
-import type { KubeClient } from '../types.ts';
+import type { DefersMembers, KubeClient } from '../types.ts';
 import type { WatchListSupport } from './watch-list-support.ts';
 
 /** The objects to reflect, and their server. */
@@ -14,6 +14,7 @@ export interface ReflectorTarget {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  readonly defers?: DefersMembers;
 }
 
 /** Every member has a default. Durations are in milliseconds. */
@@ -92,7 +93,7 @@ export interface ReflectorStats {
   readonly sinkErrors: number;
 }
 
-export interface InformerOptions extends ReflectorTarget {
+export interface InformerOptions extends Omit<ReflectorTarget, 'defers'> {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
@@ -109,4 +110,9 @@ export interface InformerOptions extends ReflectorTarget {
    * and identity.
    */
   readonly transform?: (object: KubeObject) => KubeObject;
+  /**
+   * Whether the object with this key is seldom read in full: its status and managedFields are then
+   * kept as text until somebody reads them. Asked at each change. Default: never.
+   */
+  readonly isDeferred?: (key: string) => boolean;
 }

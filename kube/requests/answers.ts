@@ -17,10 +17,11 @@ import { checkParsedSize } from '../bytes/byte-limits.ts';
 import type { ByteLimits, BytesInFlight } from '../bytes/byte-limits.ts';
 import { KubeApiError, KubeProtocolError, KubeSizeError } from '../errors.ts';
 import type { KubeStatus } from '../errors.ts';
-import { markAsHead, rememberText } from './head.ts';
-import { ListSplitter } from './list-splitter.ts';
+import { readDeferred } from './deferred-reader.ts';
+import { markAsHead, readValue, rememberText } from './head.ts';
+import { ListSplitter, textIn } from './list-splitter.ts';
 import type { HttpResponse } from '../transport/http-types.ts';
-import type { ItemSink, ListPage, NamedObject } from '../types.ts';
+import type { DefersMembers, ItemSink, ListPage, NamedObject } from '../types.ts';
 
 const errorBodyBytes = 256 * 1024;
 /** Less than 1 ms of parsing, plus the processing; the event loop runs between two slices. */
@@ -288,7 +289,10 @@ export function checkIdentity(
 interface ListReading extends ReadingBounds {
   readonly resource: ApiResource;
   readonly sink: ItemSink | undefined;
+  readonly defers: DefersMembers | undefined;
 }
+
+type TypeMeta = Pick<KubeObject, 'apiVersion' | 'kind'>;
 
 /** Resource versions of API servers are numbers, so they are far shorter. */
 export const maxVersionLength = 256;
@@ -304,21 +308,14 @@ const pendingFactor = 2;
  * items are passed on as soon as the list's resourceVersion is known: API servers send it first.
  */
 export async function readList(response: HttpResponse, reading: ListReading): Promise<ListPage> {
-  const { resource, request, sink, limits, inFlight } = reading;
+  const { request, resource, sink, limits, inFlight } = reading;
   refuseEncoded(response, request);
   let items: KubeObject[] = [];
   let pendingBytes = 0;
-  const apiVersion = apiVersionOf(resource.group, resource.version);
   const splitter = new ListSplitter(
-    ({ value, fault, text }) => {
-      if (!isObject(value) || !isObject(value['metadata']))
-        throw new KubeProtocolError(request, 'the list holds something that is not an object');
-      const item = withTypeMeta(value, apiVersion, resource.kind);
-      checkItemKind(item, groupKindName(resource), request);
-      if (fault !== undefined) markAsHead(item, fault);
-      else if (text !== undefined) rememberText(item, text);
-      items.push(item);
-      pendingBytes += pendingFactor * (text?.length ?? 0);
+    (bytes) => {
+      items.push(readItem(bytes, reading));
+      pendingBytes += pendingFactor * bytes.length;
     },
     limits.objectBytes,
     request,
@@ -356,14 +353,32 @@ export async function readList(response: HttpResponse, reading: ListReading): Pr
   }
 }
 
+/** @throws JsonSyntaxError, KubeProtocolError */
+function readItem(bytes: Uint8Array, { resource, request, defers }: ListReading): KubeObject {
+  const typeMeta = { apiVersion: apiVersionOf(resource.group, resource.version), kind: resource.kind };
+  const deferred = defers && readDeferred({ bytes, from: 0, to: bytes.length, defers, typeMeta });
+  const item = deferred ?? parseItem(bytes, typeMeta, request);
+  checkItemKind(item, groupKindName(resource), request);
+  return item;
+}
+
+function parseItem(bytes: Uint8Array, typeMeta: TypeMeta, request: string): KubeObject {
+  const { value, fault, text } = readValue(textIn(bytes));
+  if (!isObject(value) || !isObject(value['metadata']))
+    throw new KubeProtocolError(request, 'the list holds something that is not an object');
+  const item = withTypeMeta(value, typeMeta);
+  if (fault !== undefined) return markAsHead(item, fault);
+  return text === undefined ? item : rememberText(item, text);
+}
+
 function versionIn(envelope: JsonObject | undefined): string | undefined {
   return envelope === undefined ? undefined : textAt(envelope, 'metadata', 'resourceVersion');
 }
 
 /** Adds apiVersion and kind, which API servers omit in the items of a list. */
-function withTypeMeta(item: JsonObject, apiVersion: string, kind: string): KubeObject {
+function withTypeMeta(item: JsonObject, typeMeta: TypeMeta): KubeObject {
   if (typeof item['apiVersion'] === 'string' && typeof item['kind'] === 'string') return item as unknown as KubeObject;
-  return { ...item, apiVersion, kind } as unknown as KubeObject;
+  return { ...item, ...typeMeta } as unknown as KubeObject;
 }
 
 /**

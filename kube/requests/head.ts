@@ -46,6 +46,11 @@ export function rememberText(object: KubeObject, text: string): KubeObject {
   return object;
 }
 
+/** For callers that keep the object. */
+export function forgetText(object: KubeObject): void {
+  textsByObject.delete(object);
+}
+
 /**
  * Parses the object in a text; only its head if it is nested too deeply. `inside` names the member
  * that holds the object.

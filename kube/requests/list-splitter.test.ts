@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { defined, parseJson } from '#base';
 import type { Json } from '#base';
-import { LineSplitter, ListSplitter } from './list-splitter.ts';
+import { LineSplitter, ListSplitter, textIn } from './list-splitter.ts';
 
 function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const at = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
@@ -11,7 +11,7 @@ function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
 
 function split(bytes: Buffer, cuts: readonly number[]): { items: Json[]; envelope: Json } {
   const items: Json[] = [];
-  const splitter = new ListSplitter(({ value }) => items.push(value));
+  const splitter = new ListSplitter((item) => items.push(parseJson(textIn(item))));
   for (const piece of pieces(bytes, cuts)) splitter.push(piece);
   return { items, envelope: splitter.end() };
 }
@@ -106,7 +106,7 @@ describe('LineSplitter', () => {
           const splitter = new LineSplitter();
           const bytes = Buffer.from(lines.map((line) => `${line}\n`).join('') + 'rest');
           const wanted = bytes.toString('utf8').split('\n').slice(0, -1);
-          const got = pieces(bytes, cuts).flatMap((piece) => splitter.push(piece));
+          const got = pieces(bytes, cuts).flatMap((piece) => splitter.push(piece).map(textIn));
           expect(got).toEqual(wanted.filter((line) => line.trim() !== ''));
           expect(splitter.rest()).toBe('rest');
         },

@@ -1,9 +1,7 @@
-import { isObject, JsonSyntaxError, parseJson } from '#base';
+import { isObject, JsonSyntaxError, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { checkParsedSize, defaultByteLimits } from '../bytes/byte-limits.ts';
 import { KubeSizeError } from '../errors.ts';
-import { readValue } from './head.ts';
-import type { ReadValue } from './head.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -13,6 +11,9 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+
+/** Receives the bytes of an item, which may share the memory of a chunk. */
+type ItemReader = (bytes: Uint8Array) => void;
 
 /**
  * Splits a list response into its items as it arrives, so that a list of any size costs the memory
@@ -24,7 +25,7 @@ const closeBrace = 0x7d;
  *          └─────────── ] ──────────────┘    └──── its last byte ────┘
  */
 export class ListSplitter {
-  readonly #onItem: (item: ReadValue) => void;
+  readonly #onItem: ItemReader;
   readonly #maxBytes: number;
   readonly #request: string;
   #mode: 'envelope' | 'between' | 'item' = 'envelope';
@@ -46,7 +47,7 @@ export class ListSplitter {
   #from = 0;
 
   /** @param request names the list in errors. */
-  constructor(onItem: (item: ReadValue) => void, maxBytes = defaultByteLimits.objectBytes, request = 'list') {
+  constructor(onItem: ItemReader, maxBytes = defaultByteLimits.objectBytes, request = 'list') {
     this.#onItem = onItem;
     this.#maxBytes = maxBytes;
     this.#request = request;
@@ -86,7 +87,8 @@ export class ListSplitter {
     if (!isObject(envelope)) throw new JsonSyntaxError('not a JSON object');
     // The name "items" was written with escapes, so `push` did not recognize it.
     const left = envelope['items'];
-    if (Array.isArray(left)) for (const value of left as readonly Json[]) this.#onItem({ value });
+    if (Array.isArray(left))
+      for (const value of left as readonly Json[]) this.#onItem(Buffer.from(stringifyJson(value)));
     return envelope;
   }
 
@@ -182,7 +184,7 @@ export class ListSplitter {
     this.#mode = 'between';
     const bytes = bytesOf(parts);
     checkParsedSize(bytes, this.#maxBytes, (size) => this.#tooLarge('object', size));
-    this.#onItem(readValue(textIn(bytes)));
+    this.#onItem(bytes);
   }
 
   #tooLarge(what: 'object' | 'envelope', bytes: number): KubeSizeError {
@@ -220,9 +222,17 @@ function bytesOf(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
 }
 
-function textIn(bytes: Uint8Array): string {
+/** Decodes UTF-8. */
+export function textIn(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
+
+/** Long lines have something to read. */
+function isBlank(bytes: Uint8Array): boolean {
+  return bytes.length <= maxBlankLength && textIn(bytes).trim() === '';
+}
+
+const maxBlankLength = 1024;
 
 /** Longer member names cannot be `items`. */
 const maxNameLength = 16;
@@ -246,20 +256,19 @@ export class LineSplitter {
   }
 
   /**
-   * Returns the lines completed by this chunk, without empty ones.
+   * Returns the lines completed by this chunk, without blank ones. They may share its memory.
    * @throws KubeSizeError for a line that is too long, complete or not.
    */
-  push(chunk: Uint8Array): string[] {
-    const lines: string[] = [];
+  push(chunk: Uint8Array): Uint8Array[] {
+    const lines: Uint8Array[] = [];
     let from = 0;
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
       this.#keep(chunk.subarray(from, end));
       const bytes = bytesOf(this.#parts);
       checkParsedSize(bytes, this.#maxBytes, (size) => this.#tooLarge(size));
-      const line = textIn(bytes);
       this.#parts = [];
       this.#bytes = 0;
-      if (line.trim() !== '') lines.push(line);
+      if (!isBlank(bytes)) lines.push(bytes);
       from = end + 1;
     }
     // Copy a short remainder: it would keep the whole chunk alive, and there may be thousands of

@@ -7,12 +7,20 @@ import { KubeApiError, KubeProtocolError } from '../errors.ts';
 import type { Exchange, RequestSpec } from './exchange.ts';
 import { markAsHead, rememberText, readValue } from './head.ts';
 import type { ReadValue } from './head.ts';
-import { LineSplitter } from './list-splitter.ts';
-import type { WatchEvent } from '../types.ts';
+import { readDeferred } from './deferred-reader.ts';
+import { LineSplitter, textIn } from './list-splitter.ts';
+import type { DefersMembers, WatchEvent } from '../types.ts';
 
+const closeBrace = 0x7d;
 const watchSliceBytes = 256 * 1024;
 /** Annotation of the bookmark after the initial events. */
 const initialEventsEnd = 'k8s.io/initial-events-end';
+
+/** What a watch calls while it is read. */
+export interface WatchReading {
+  readonly onOpen?: (() => void) | undefined;
+  readonly defers?: DefersMembers | undefined;
+}
 
 /**
  * The events of one watch request. The consumer pulls: while it handles an event nothing is read,
@@ -21,7 +29,7 @@ const initialEventsEnd = 'k8s.io/initial-events-end';
 export async function* watchStream(
   exchange: Exchange,
   spec: RequestSpec,
-  onOpen?: () => void,
+  { onOpen, defers }: WatchReading,
 ): AsyncGenerator<WatchEvent> {
   const what = exchange.describe(spec);
   const held = exchange.inFlight.open(what);
@@ -44,7 +52,7 @@ export async function* watchStream(
     let sinceTurn = 0;
     for await (const chunk of response.body) {
       watchdog.alive();
-      for (const line of lines.push(chunk)) yield parseEvent(line, context);
+      for (const line of lines.push(chunk)) yield readEvent(line, context, defers);
       held.set(lines.heldBytes);
       watchdog.alive();
       sinceTurn += chunk.length;
@@ -96,6 +104,30 @@ class Watchdog {
   }
 }
 
+function readEvent(line: Uint8Array, context: RequestContext, defers: DefersMembers | undefined): WatchEvent {
+  return (defers && deferredEvent(line, context, defers)) ?? parseEvent(textIn(line), context);
+}
+
+/** The lines of API servers begin like this. */
+const deferredHeads = (['ADDED', 'MODIFIED'] as const).map((type) => ({ type, head: Buffer.from(eventHead(type)) }));
+
+/** Undefined: parse the line as a whole. */
+function deferredEvent(
+  bytes: Uint8Array,
+  { kind, request }: RequestContext,
+  defers: DefersMembers,
+): WatchEvent | undefined {
+  const line = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const found = deferredHeads.find(
+    ({ head }) => line.length > head.length && line.compare(head, 0, head.length, 0, head.length) === 0,
+  );
+  if (found === undefined || line[line.length - 1] !== closeBrace) return undefined;
+  const object = readDeferred({ bytes, from: found.head.length, to: line.length - 1, defers });
+  if (object === undefined) return undefined;
+  checkItemKind(object, kind, request);
+  return { type: found.type, object };
+}
+
 function parseEvent(line: string, asked: RequestContext): WatchEvent {
   const what = asked.request;
   let read: ReadValue;
@@ -141,6 +173,10 @@ function kindOf(object: Json | undefined): Pick<KubeObject, 'apiVersion' | 'kind
 
 /** The text of the object in a line; undefined if API servers would write the line differently. */
 function objectText(line: string, type: string): string | undefined {
-  const head = `{"type":"${type}","object":`;
+  const head = eventHead(type);
   return line.startsWith(head) && line.endsWith('}}') ? line.slice(head.length, -1) : undefined;
+}
+
+function eventHead(type: string): string {
+  return `{"type":"${type}","object":`;
 }

@@ -34,12 +34,8 @@ export function weightsOf(
 ): ReadonlyMap<string, number> {
   const counts = countApplications(clusters, apps);
   if (weighting === 'applications') return counts;
-  const measured = countApplications(
-    clusters,
-    apps,
-    (app) => 1 + weightPerResource * (app.status?.resources?.length ?? 0),
-  );
-  const unreachable = countApplications(clusters, apps, (app) => (isUnreachable(app) ? 1 : 0));
+  const measured = countApplications(clusters, apps, (app) => loadOf(app).weight);
+  const unreachable = countApplications(clusters, apps, (app) => (loadOf(app).isUnreachable ? 1 : 0));
   return new Map(
     [...measured].map(([part, weight]) => {
       const count = counts.get(part) ?? 0;
@@ -67,6 +63,23 @@ export function addEventWeights(
     }
   }
   return all;
+}
+
+interface ApplicationLoad {
+  readonly weight: number;
+  readonly isUnreachable: boolean;
+}
+
+/** By immutable object: reading the status of all Applications may mean to parse it. */
+const loads = new WeakMap<Application, ApplicationLoad>();
+
+function loadOf(app: Application): ApplicationLoad {
+  const known = loads.get(app);
+  if (known !== undefined) return known;
+  const weight = 1 + weightPerResource * (app.status?.resources?.length ?? 0);
+  const load = { weight, isUnreachable: isUnreachable(app) };
+  loads.set(app, load);
+  return load;
 }
 
 /** The comparison failed, because of the cluster or otherwise: the only work is to retry. */

@@ -58,6 +58,9 @@ export class OwnershipRights {
   ownsApp(key: AppKey, cluster: Cluster | undefined): boolean {
     const table = this.#member.table();
     if (table === undefined || this.#view === undefined) return false;
+    // First what rules out most Applications of other replicas.
+    if (!this.#member.taken().has(cluster === undefined ? unresolvedDestination : clusterKey(cluster.server)))
+      return false;
     if (cluster !== undefined && this.#view.isSkipped(cluster.server)) return false;
     const place = this.#view.placeOf(key, cluster, table);
     return place !== undefined && this.#member.mayWrite(place.server, place.part, this.#now());
