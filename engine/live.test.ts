@@ -1,11 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import { openCache } from './live.ts';
 import { healthScripts } from './health.ts';
 import type { CachedObject, CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
-import { kubeconfigFor, startCluster } from './sim.ts';
+import { kubeConfigOf, kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 
 const configMaps = { group: '', kind: 'ConfigMap' };
@@ -18,7 +20,7 @@ const configMap = (name: string, namespace = 'default', labels?: Record<string, 
   data: { size: name },
 });
 
-describe('driftless/live', () => {
+describe('@driftless/engine/live', () => {
   let sim: SimCluster;
   let problems: CacheProblem[];
   const caches: ClusterCache[] = [];
@@ -37,8 +39,7 @@ describe('driftless/live', () => {
   });
 
   async function open(options: Partial<CacheOptions> = {}): Promise<ClusterCache> {
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    const kubeConfig = kubeConfigOf(sim);
     const cache = await openCache({ kubeConfig, onProblem: (problem) => problems.push(problem), ...options });
     caches.push(cache);
     return cache;
@@ -265,6 +266,16 @@ describe('driftless/live', () => {
     await eventually(() => expect(lists).toBeGreaterThan(1));
   });
 
+  it('reads a kubeconfig by its path, and refuses none outside of a pod', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'driftless-live-')), 'config');
+    writeFileSync(path, kubeconfigFor([sim]));
+    const cache = await open({ kubeConfig: path });
+    expect(cache.server).toBe(sim.url);
+    await expect(open({ kubeConfig: `${path}-gone` })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(open({ kubeConfig: undefined })).rejects.toMatchObject({ code: 'USAGE' });
+    rmSync(dirname(path), { recursive: true });
+  });
+
   it('refuses a server that does not answer, a context that does not exist, and use after close', async () => {
     await expect(open({ context: 'gone' })).rejects.toMatchObject({ code: 'USAGE' });
     const cache = await open();
@@ -272,8 +283,7 @@ describe('driftless/live', () => {
     await cache.close();
     await expect(cache.list()).rejects.toThrow('the cache is closed');
     expect(() => cache.subscribe({})).toThrow('the cache is closed');
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([{ ...sim, url: 'http://127.0.0.1:1' }]));
+    const kubeConfig = kubeConfigOf({ ...sim, url: 'http://127.0.0.1:1' });
     await expect(openCache({ kubeConfig })).rejects.toMatchObject({ code: 'CLUSTER_UNAVAILABLE' });
   });
 });

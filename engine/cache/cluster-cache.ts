@@ -151,10 +151,16 @@ class FilledCache implements ClusterCache {
     return row === undefined ? undefined : objectOf(row);
   }
 
-  async read(names: readonly ObjectName[], signal = this.#controller.signal): Promise<CacheRead> {
+  async read(objects: readonly (ObjectName | ResourceRef)[], signal = this.#controller.signal): Promise<CacheRead> {
     const { namespaces = [], clusterScoped = false } = this.#options;
+    const names = objects.map((object) => ('metadata' in object ? object : this.#nameOf(object)));
     for (const name of names) this.#followed.add(keyOf(name));
     return readWhole(this.#cluster(), names, { namespaces, clusterScoped }, signal);
+  }
+
+  #nameOf({ group, kind, namespace, name }: ResourceRef): ObjectName {
+    const { version = 'v1' } = this.apiMetadata({ group, kind }) ?? {};
+    return { apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata: { namespace, name } };
   }
 
   observe(object: KubeObject): void {
