@@ -1,21 +1,20 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { eventually } from '#support';
+import { eventually, makePackageUser } from '#support';
 import { openCache } from '../../engine/live.ts';
 import { openWriter, runSync } from '../../engine/sync.ts';
 import { isBy, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
-/** Stands in for `driftless/sim`: the examples then run unchanged against a real API server. */
+/** Stands in for the door `sim`: the examples then run unchanged against a real API server. */
 const realCluster = `
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 
-export const kubeconfigFor = () => readFileSync(process.env.KUBECONFIG, 'utf8');
+export const kubeConfigOf = () => process.env.KUBECONFIG;
 export const startCluster = () => Promise.resolve({
   store: {
     create: (object) => execFileSync(process.env.KUBECTL, ['create', '-f', '-'], { input: JSON.stringify(object) }),
@@ -35,10 +34,7 @@ describe('the engine as a package, on a real API server', () => {
     ({ target } = world.servers);
     double = await startDouble(target.access);
     folder = join(world.folder, 'user');
-    mkdirSync(join(folder, 'node_modules', '@kubernetes'), { recursive: true });
-    symlinkSync(resolve('.'), join(folder, 'node_modules', 'driftless'));
-    const client = join('@kubernetes', 'client-node');
-    symlinkSync(resolve('node_modules', client), join(folder, 'node_modules', client));
+    makePackageUser(folder);
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, 'real-cluster.js'), realCluster);
   }, 120_000);
@@ -50,7 +46,7 @@ describe('the engine as a package, on a real API server', () => {
 
   it.each(['live', 'sync'])('examples/engine/%s.mjs prints what it prints on the simulator', async (name) => {
     const code = readFileSync(join('examples', 'engine', `${name}.mjs`), 'utf8');
-    const used = code.replace("'driftless/sim'", "'./real-cluster.js'");
+    const used = code.replace("'@driftless/engine/sim'", "'./real-cluster.js'");
     expect(used).not.toBe(code);
     writeFileSync(join(folder, `${name}.mjs`), used);
     const env = { ...process.env, KUBECONFIG: target.kubeconfig, KUBECTL: toolPath('kubectl') };
