@@ -266,6 +266,26 @@ describe('@driftless/engine/live', () => {
     await eventually(() => expect(lists).toBeGreaterThan(1));
   });
 
+  it('lists everything again when it is invalidated, with other filters and namespaces', async () => {
+    const cache = await open({ exclude: [{ groups: [''], kinds: ['Secret'] }], namespaces: ['shop'] });
+    let lists = 0;
+    sim.onRequest(({ verb, resource }) => {
+      if (verb === 'list' && resource === 'configmaps') lists += 1;
+    });
+    const deleted: string[] = [];
+    cache.subscribe({ deleted: ({ namespace, name }) => deleted.push(`${namespace}/${name}`) });
+    cache.invalidate();
+    await eventually(() => expect(lists).toBe(1));
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['other'] })).toEqual([]);
+    cache.invalidate({ exclude: [], namespaces: ['other'] });
+    await eventually(async () => {
+      expect(await namesOf(cache, { kinds: [configMaps] })).toContain('b');
+      expect((await cache.list({ kinds: [secrets] })).incomplete).toEqual([]);
+    });
+    await eventually(() => expect(deleted).toContain('shop/a'));
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toEqual([]);
+  });
+
   it('reads a kubeconfig by its path, and refuses none outside of a pod', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'driftless-live-')), 'config');
     writeFileSync(path, kubeconfigFor([sim]));

@@ -11,6 +11,7 @@ import { connectionOf } from './connect/connection.ts';
 
 export type {
   ApiMetadata,
+  CacheChanges,
   CachedObject,
   CacheHandlers,
   CacheList,

@@ -4,7 +4,7 @@ import { createKubeClient, findResource, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLiveClusters, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
-import { defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
+import { annotations, defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
 import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { ChangeDelivery } from './delivery.ts';
@@ -13,6 +13,7 @@ import { RowListeners, waitForRow } from './waiting.ts';
 import { FollowedObjects, readWhole } from './whole-objects.ts';
 import type {
   ApiMetadata,
+  CacheChanges,
   CachedObject,
   CacheHandlers,
   CacheList,
@@ -61,10 +62,12 @@ export async function fillCache(
 
 class FilledCache implements ClusterCache {
   readonly server: string;
-  readonly #options: CacheOptions;
+  readonly #connection: Cluster['connection'];
+  #options: CacheOptions;
   readonly #deps: CacheDeps;
   readonly #live: LiveClusters;
-  readonly #settings: Settings;
+  #settings: Settings;
+  #invalidations = 0;
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();
   readonly #followed = new FollowedObjects();
@@ -74,6 +77,7 @@ class FilledCache implements ClusterCache {
   constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
     const { clock, random } = deps;
     this.server = connection.server;
+    this.#connection = connection;
     this.#options = options;
     this.#deps = deps;
     this.#settings = settingsOf(options);
@@ -95,7 +99,7 @@ class FilledCache implements ClusterCache {
           else delivery.add(change, change.change);
       },
     });
-    this.#live.setClusters([clusterOf(connection, options)], this.#settings);
+    this.#live.setClusters([this.#watched()], this.#settings);
     this.#running = this.#live.run(this.#controller.signal);
   }
 
@@ -161,6 +165,22 @@ class FilledCache implements ClusterCache {
   #nameOf({ group, kind, namespace, name }: ResourceRef): ObjectName {
     const { version = 'v1' } = this.apiMetadata({ group, kind }) ?? {};
     return { apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata: { namespace, name } };
+  }
+
+  invalidate(changes: CacheChanges = {}): void {
+    this.#cluster();
+    this.#options = { ...this.#options, ...changes };
+    this.#settings = settingsOf(this.#options);
+    this.#invalidations += 1;
+    this.#live.setClusters([this.#watched()], this.#settings);
+  }
+
+  /** A changed annotation has everything listed again. */
+  #watched(): Cluster {
+    const { namespaces = [], clusterScoped = false } = this.#options;
+    const [connection, server] = [this.#connection, this.server];
+    const request = { labels: {}, annotations: { [annotations.refresh]: String(this.#invalidations) } };
+    return { id: '', server, name: server, namespaces, clusterResources: clusterScoped, ...request, connection };
   }
 
   observe(object: KubeObject): void {
@@ -262,15 +282,6 @@ function settingsOf({ include = [], exclude = [], health = { overrides: {} } }: 
     clusters: [],
   });
   return { ...defaultSettings, ...health, inclusions: include.map(rule), exclusions: exclude.map(rule) };
-}
-
-function clusterOf(
-  connection: Cluster['connection'],
-  { namespaces = [], clusterScoped = false }: CacheOptions,
-): Cluster {
-  const { server } = connection;
-  const nothing = { labels: {}, annotations: {} };
-  return { id: '', server, name: server, namespaces, clusterResources: clusterScoped, ...nothing, connection };
 }
 
 /** Orders a tree so that each object follows all of its owners; objects of a cycle come last. */

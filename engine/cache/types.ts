@@ -30,6 +30,9 @@ export interface CacheOptions extends ClusterAddress {
   readonly onProblem?: (problem: CacheProblem) => void;
 }
 
+/** What a running cache may get anew. */
+export type CacheChanges = Pick<CacheOptions, 'include' | 'exclude' | 'namespaces' | 'clusterScoped' | 'health'>;
+
 /** A fault in code of the caller, contained by the cache. */
 export interface CacheProblem {
   /** `closed`: the handlers get no more changes, because too many of their calls hang. */
@@ -157,6 +160,11 @@ export interface ClusterCache {
    * each costs one request.
    */
   read(objects: readonly (ObjectName | ResourceRef)[], signal?: AbortSignal): Promise<CacheRead>;
+  /**
+   * Lists every kind again, with other filters, namespaces or health scripts if they are given.
+   * Returns at once. Handlers get the differences.
+   */
+  invalidate(changes?: CacheChanges): void;
   /** Adds the response of a write, so that the cache is never older than your own writes. */
   observe(object: KubeObject): void;
   /** The roots and everything that they own, owners first, each object once. Cycles end. */
