@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
-import { eventually } from '#support';
+import { eventually, widgetCrd } from '#support';
 import { openCache } from './live.ts';
 import { healthScripts } from './health.ts';
 import type { CachedObject, CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
@@ -284,6 +284,17 @@ describe('@driftless/engine/live', () => {
     });
     await eventually(() => expect(deleted).toContain('shop/a'));
     expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toEqual([]);
+  });
+
+  it('announces the kinds of the server, and those that come and go', async () => {
+    const cache = await open();
+    const announced: boolean[] = [];
+    cache.subscribe({ kinds: (served) => announced.push(served.some(({ kind }) => kind === 'Widget')) });
+    await eventually(() => expect(announced).toEqual([false]));
+    sim.store.create(widgetCrd());
+    await eventually(() => expect(announced.at(-1)).toBe(true));
+    sim.store.delete('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
+    await eventually(() => expect(announced.at(-1)).toBe(false));
   });
 
   it('reads a kubeconfig by its path, and refuses none outside of a pod', async () => {

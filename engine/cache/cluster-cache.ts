@@ -68,6 +68,8 @@ class FilledCache implements ClusterCache {
   readonly #live: LiveClusters;
   #settings: Settings;
   #invalidations = 0;
+  /** Of the discovery that handlers know. */
+  #kindsVersion = Number.NaN;
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();
   readonly #followed = new FollowedObjects();
@@ -92,6 +94,7 @@ class FilledCache implements ClusterCache {
       ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
       keep: (object) => this.#keep(object),
       keepsWhole: (key) => this.#followed.has(key),
+      onState: () => this.#noteKinds(),
       onRow: (change) => {
         this.#listeners.wake(change.key);
         for (const delivery of this.#deliveries)
@@ -199,8 +202,10 @@ class FilledCache implements ClusterCache {
     const read = (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> =>
       this.#object(key, signal);
     const cluster = this.#cluster();
-    const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report });
+    const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report, kinds: () => this.kinds() });
+    this.#kindsVersion = cluster.discovery().version;
     this.#deliveries.add(delivery);
+    delivery.addKinds();
     const addAll = (rows: readonly LiveRow[]): void => {
       for (const row of rows) delivery.add(row, 'created');
     };
@@ -210,6 +215,15 @@ class FilledCache implements ClusterCache {
       this.#deliveries.delete(delivery);
       delivery.close();
     };
+  }
+
+  /** Handlers are added after the first fill, so discovery has succeeded. */
+  #noteKinds(): void {
+    if (this.#deliveries.size === 0) return;
+    const { version } = this.#cluster().discovery();
+    if (version === this.#kindsVersion) return;
+    this.#kindsVersion = version;
+    for (const delivery of this.#deliveries) delivery.addKinds();
   }
 
   async close(): Promise<void> {

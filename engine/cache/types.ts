@@ -133,6 +133,8 @@ export interface CacheHandlers {
   created?(object: CachedObject, signal: AbortSignal): unknown;
   updated?(object: CachedObject, signal: AbortSignal): unknown;
   deleted?(object: ResourceRef, signal: AbortSignal): unknown;
+  /** All kinds that the server serves: at first, and whenever they have changed. */
+  kinds?(served: readonly ApiMetadata[], signal: AbortSignal): unknown;
 }
 
 /** The live state of one cluster. */
