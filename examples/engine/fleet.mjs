@@ -74,8 +74,10 @@ async function startFleet() {
       changed();
     });
 
-  await until(isShared);
-  console.log(`${[...owned.values()].map((own) => own.length).filter(Boolean)} items, one member stands by`);
+  // The first member may own everything until the second has come.
+  const counts = () => [...owned.values()].map((own) => own.length).filter(Boolean);
+  await until(() => isShared() && counts().length === 2);
+  console.log(`${counts()} items, one member stands by`);
   const leaving = members.find(({ one }) => owned.get(one)?.includes('a'));
   leaving.member.send('write and leave');
   await until(() => isShared() && !owned.get(leaving.one)?.length);

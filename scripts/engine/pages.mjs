@@ -35,13 +35,13 @@ export function writePages() {
 /** The packages whose code is in the bundles: the parts of client-node that read a kubeconfig. */
 function bundledPackages() {
   const text = readFileSync(join(root, 'dist', 'kube', 'config', 'client-node.js'), 'utf8');
-  const found = text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm);
-  return [...new Set([...found].map(([, name]) => name))].sort();
+  const found = text.matchAll(/^\/\/ ((?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+)\//gm);
+  return [...new Set([...found].map(([, folder]) => folder))].sort();
 }
 
-function licencesOf(names) {
-  const texts = names.map((name) => {
-    const folder = join(root, 'node_modules', name);
+function licencesOf(folders) {
+  const texts = folders.map((name) => {
+    const folder = join(root, name);
     const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
     if (file === undefined) throw new Error(`${name} has no licence file`);
     return `${name}\n\n${readFileSync(join(folder, file), 'utf8').trim()}\n`;
