@@ -38,6 +38,8 @@ import { InputBudget } from './inputs/input-budget.ts';
 import { ManifestReader } from './generate/manifest-reader.ts';
 import { PluginGenerator } from './generate/plugins/plugins.ts';
 import type { PluginConfig, PluginGeneratorDeps } from './generate/plugins/plugins.ts';
+import { noPlugins } from './generate/plugins/source-plugins.ts';
+import type { SourcePlugins } from './generate/plugins/source-plugins.ts';
 import { RelatedFiles } from './generate/related-files.ts';
 import { RenderTools } from './generate/tools.ts';
 import { createCommitServerClient } from './hydrate/commit-server.ts';
@@ -81,13 +83,8 @@ export interface DesiredSourceDeps {
   readonly renderer?: Renderer;
   /** True: the renderer parses big manifests and indexes, instead of the main thread. */
   readonly parseInRenderer?: boolean;
-  /** The sockets of config management plugins. Without it there are none. */
-  readonly plugins?: PluginConfig;
-  /**
-   * Argo CD's repo-server, which renders the sources whose plugin no socket serves. Without it such
-   * a source is refused.
-   */
-  readonly pluginsElsewhere?: RemoteSourceDeps | undefined;
+  /** Config management plugins: {@link withPlugins}. Without it there are none. */
+  readonly plugins?: PluginFactory;
   /** False: submodules are not fetched (ARGOCD_GIT_MODULES_ENABLED). */
   readonly submodules?: boolean;
   /**
@@ -151,6 +148,18 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     gpg: { commands: deps.commands, random: deps.random, cacheDir },
     renderSlots: new FairLimiter(clock, limits.parallelism),
   });
+}
+
+type PluginFactory = (parts: Omit<PluginGeneratorDeps, 'config' | 'remote'>) => SourcePlugins;
+
+/**
+ * Plugins by their sockets.
+ * @param elsewhere Argo CD's repo-server, which renders the sources whose plugin no socket serves.
+ * Without it such a source is refused.
+ */
+export function withPlugins(config: PluginConfig, elsewhere?: RemoteSourceDeps): PluginFactory {
+  const remote = elsewhere && new RepoServerPlugins(elsewhere);
+  return (parts) => new PluginGenerator({ ...parts, config, remote });
 }
 
 /** Creates the committer of hydrated manifests, with git clients of its own. The caller runs it. */
@@ -279,9 +288,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: G
   const reader = new ManifestReader(parser);
   const inputs = new InputBudget(clock, limits.inputBytes);
   const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism, inputs });
-  const config = wiring.plugins ?? { sockets: '/nonexistent', exclusions: [] };
   const { sshKnownHosts } = { ...defaultTrust, ...wiring.trust };
-  const remote = wiring.pluginsElsewhere && new RepoServerPlugins(wiring.pluginsElsewhere);
   const withToken = withTokenBy(git, cacheDir);
   return new Generators({
     reader,
@@ -290,7 +297,7 @@ function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: G
     unpacker,
     logger,
     tools: new RenderTools({ renderer: fairRenderer, limits }),
-    plugins: new PluginGenerator({ ...wiring, inputs, reader, config, sshKnownHosts, remote, withToken }),
+    plugins: wiring.plugins?.({ ...wiring, inputs, reader, sshKnownHosts, withToken }) ?? noPlugins,
   });
 }
 

@@ -7,7 +7,7 @@ import { isAbort, Shutdown, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
 import { eventually } from '#support';
 import { silentLogger } from '#telemetry';
-import { createDesiredSource } from './assembly.ts';
+import { createDesiredSource, withPlugins } from './assembly.ts';
 import { createInProcessRunner } from './command/in-process.ts';
 import type { CommandRunner } from './command/types.ts';
 import type { DesiredLimits } from './limits.ts';
@@ -85,7 +85,7 @@ function sourceWith(renderer: Renderer, limits: Partial<DesiredLimits>): Desired
     reach: { allowLocal: true },
     renderer,
     limits,
-    plugins: { sockets: root, exclusions: [] },
+    plugins: withPlugins({ sockets: root, exclusions: [] }),
   });
 }
 

@@ -62,7 +62,7 @@ export type { Renderer, RenderRequest } from './render/types.ts';
 export { createRemoteSource } from './remote/source.ts';
 export type { RemoteSourceDeps } from './remote/source.ts';
 export type { RepoServerTls } from './remote/connections.ts';
-export { createDesiredSource, createGitCommitter, createServerCommitter } from './assembly.ts';
+export { createDesiredSource, createGitCommitter, createServerCommitter, withPlugins } from './assembly.ts';
 export type { DesiredSourceDeps } from './assembly.ts';
 export type {
   CommitFacts,

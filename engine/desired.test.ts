@@ -18,7 +18,7 @@ function pathOfTool(name: 'helm' | 'kustomize'): readonly string[] {
   return found === undefined ? [] : [dirname(found)];
 }
 
-describe('driftless/desired', () => {
+describe('@driftless/engine/desired', () => {
   let root: string;
   let folder: string;
   const renderers: SourceRenderer[] = [];

@@ -1,7 +1,7 @@
 /**
- * driftless/desired: renders sources to objects, as an Application's source: directories of YAML,
- * JSON and Jsonnet, Helm charts and Kustomizations, from Git, chart repositories, registries or a
- * folder. Programs run in processes of their own, without credentials and within limits.
+ * @driftless/engine/desired: renders sources to objects, as an Application's source: directories of
+ * YAML, JSON and Jsonnet, Helm charts and Kustomizations, from Git, chart repositories, registries
+ * or a folder. Programs run in processes of their own, without credentials and within limits.
  */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

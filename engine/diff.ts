@@ -1,7 +1,7 @@
 /**
- * driftless/diff: how a live object differs from its target. Three-way as kubectl's client-side
- * apply, or by the managed fields of server-side apply; normalization, ignore rules and masking of
- * Secrets as in Argo CD. Pure: values in, values out.
+ * @driftless/engine/diff: how a live object differs from its target. Three-way as kubectl's
+ * client-side apply, or by the managed fields of server-side apply; normalization, ignore rules and
+ * masking of Secrets as in Argo CD. Pure: values in, values out.
  */
 import type { DiffRules } from '#diff';
 import type { ResourceIgnoreDifferences } from '#model';

@@ -1,7 +1,7 @@
 /**
- * driftless/health: does an object work? The built-in checks of Kubernetes' kinds, checks of about
- * 290 custom kinds, and the caller's Lua scripts, with the statuses and messages of Argo CD.
- * Pure: no socket, no file, no clock but the one that bounds scripts.
+ * @driftless/engine/health: does an object work? The built-in checks of Kubernetes' kinds, checks
+ * of about 290 custom kinds, and the caller's Lua scripts, with the statuses and messages of Argo
+ * CD. Pure: no socket, no file, no clock but the one that bounds scripts.
  */
 import { systemClock } from '#base';
 import { compileHealthScripts, createLuaEngine, healthOf as checkHealth } from '#health';

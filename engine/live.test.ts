@@ -1,11 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
-import { eventually } from '#support';
+import { eventually, widgetCrd } from '#support';
 import { openCache } from './live.ts';
 import { healthScripts } from './health.ts';
 import type { CachedObject, CacheOptions, CacheProblem, ClusterCache, LabelRequirement } from './live.ts';
-import { kubeconfigFor, startCluster } from './sim.ts';
+import { kubeConfigOf, kubeconfigFor, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 
 const configMaps = { group: '', kind: 'ConfigMap' };
@@ -18,7 +20,7 @@ const configMap = (name: string, namespace = 'default', labels?: Record<string, 
   data: { size: name },
 });
 
-describe('driftless/live', () => {
+describe('@driftless/engine/live', () => {
   let sim: SimCluster;
   let problems: CacheProblem[];
   const caches: ClusterCache[] = [];
@@ -37,8 +39,7 @@ describe('driftless/live', () => {
   });
 
   async function open(options: Partial<CacheOptions> = {}): Promise<ClusterCache> {
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    const kubeConfig = kubeConfigOf(sim);
     const cache = await openCache({ kubeConfig, onProblem: (problem) => problems.push(problem), ...options });
     caches.push(cache);
     return cache;
@@ -265,6 +266,47 @@ describe('driftless/live', () => {
     await eventually(() => expect(lists).toBeGreaterThan(1));
   });
 
+  it('lists everything again when it is invalidated, with other filters and namespaces', async () => {
+    const cache = await open({ exclude: [{ groups: [''], kinds: ['Secret'] }], namespaces: ['shop'] });
+    let lists = 0;
+    sim.onRequest(({ verb, resource }) => {
+      if (verb === 'list' && resource === 'configmaps') lists += 1;
+    });
+    const deleted: string[] = [];
+    cache.subscribe({ deleted: ({ namespace, name }) => deleted.push(`${namespace}/${name}`) });
+    cache.invalidate();
+    await eventually(() => expect(lists).toBe(1));
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['other'] })).toEqual([]);
+    cache.invalidate({ exclude: [], namespaces: ['other'] });
+    await eventually(async () => {
+      expect(await namesOf(cache, { kinds: [configMaps] })).toContain('b');
+      expect((await cache.list({ kinds: [secrets] })).incomplete).toEqual([]);
+    });
+    await eventually(() => expect(deleted).toContain('shop/a'));
+    expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toEqual([]);
+  });
+
+  it('announces the kinds of the server, and those that come and go', async () => {
+    const cache = await open();
+    const announced: boolean[] = [];
+    cache.subscribe({ kinds: (served) => announced.push(served.some(({ kind }) => kind === 'Widget')) });
+    await eventually(() => expect(announced).toEqual([false]));
+    sim.store.create(widgetCrd());
+    await eventually(() => expect(announced.at(-1)).toBe(true));
+    sim.store.delete('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
+    await eventually(() => expect(announced.at(-1)).toBe(false));
+  });
+
+  it('reads a kubeconfig by its path, and refuses none outside of a pod', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'driftless-live-')), 'config');
+    writeFileSync(path, kubeconfigFor([sim]));
+    const cache = await open({ kubeConfig: path });
+    expect(cache.server).toBe(sim.url);
+    await expect(open({ kubeConfig: `${path}-gone` })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(open({ kubeConfig: undefined })).rejects.toMatchObject({ code: 'USAGE' });
+    rmSync(dirname(path), { recursive: true });
+  });
+
   it('refuses a server that does not answer, a context that does not exist, and use after close', async () => {
     await expect(open({ context: 'gone' })).rejects.toMatchObject({ code: 'USAGE' });
     const cache = await open();
@@ -272,8 +314,7 @@ describe('driftless/live', () => {
     await cache.close();
     await expect(cache.list()).rejects.toThrow('the cache is closed');
     expect(() => cache.subscribe({})).toThrow('the cache is closed');
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([{ ...sim, url: 'http://127.0.0.1:1' }]));
+    const kubeConfig = kubeConfigOf({ ...sim, url: 'http://127.0.0.1:1' });
     await expect(openCache({ kubeConfig })).rejects.toMatchObject({ code: 'CLUSTER_UNAVAILABLE' });
   });
 });

@@ -1,16 +1,17 @@
 /**
- * driftless/live: the live state of one cluster, kept current by watches. It keeps no whole
+ * @driftless/engine/live: the live state of one cluster, kept current by watches. It keeps no whole
  * objects: identity, owners, labels, health, and the facts that `keep` selects. A kind that fails
  * degrades alone, and lists name it. It only reads.
  */
 import { emitWarning } from 'node:process';
 import { systemClock, systemRandom } from '#base';
-import { connectionFromConfig } from '#kube';
 import { fillCache } from './cache/cluster-cache.ts';
 import type { CacheOptions, CacheProblem, ClusterCache } from './cache/types.ts';
+import { connectionOf } from './connect/connection.ts';
 
 export type {
   ApiMetadata,
+  CacheChanges,
   CachedObject,
   CacheHandlers,
   CacheList,
@@ -27,6 +28,7 @@ export type {
   WaitOptions,
 } from './cache/types.ts';
 export type { HealthSettings } from '#health';
+export type { ClusterAddress } from './connect/connection.ts';
 export type { KubeConfigReader } from '#kube';
 export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 
@@ -36,7 +38,7 @@ export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } fro
  * unusable KubeConfig.
  */
 export async function openCache(options: CacheOptions): Promise<ClusterCache> {
-  const loaded = await connectionFromConfig(options.kubeConfig, options.context);
+  const loaded = await connectionOf(options);
   return fillCache(loaded, options, {
     clock: systemClock,
     random: systemRandom,

@@ -1,5 +1,5 @@
 /**
- * driftless/sharding: which of N replicas gets which item, and who may write to it now.
+ * @driftless/engine/sharding: which of N replicas gets which item, and who may write to it now.
  * `distribute` and its neighbours are the three algorithms of Argo CD's application controller:
  * `legacy` (FNV-1a modulo replicas), `round-robin`, and `consistent-hashing` with bounded loads.
  * They are pure and independent of the order of their input. `joinFleet` is the hand-over protocol

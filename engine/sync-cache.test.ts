@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject, ObjectName } from '#model';
 import { eventually, widgetCrd } from '#support';
 import { openCache } from './live.ts';
 import type { CacheOptions, ClusterCache } from './live.ts';
-import { kubeconfigFor, startCluster } from './sim.ts';
+import { kubeConfigOf, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 import { openGate, openWriter, runSync } from './sync.ts';
 import type { SyncCache, SyncGate, SyncInputs, SyncWriter, WriterOptions } from './sync.ts';
@@ -60,7 +59,7 @@ describe('runSync with a cache and a gate', () => {
     });
     cache = await open();
     gate = openGate();
-    writer = await openWriter({ kubeConfig: config(), gate });
+    writer = await openWriter({ kubeConfig: kubeConfigOf(sim), gate });
   });
 
   afterEach(async () => {
@@ -69,12 +68,6 @@ describe('runSync with a cache and a gate', () => {
     await sim.close();
   });
 
-  function config(): KubeConfig {
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([sim]));
-    return kubeConfig;
-  }
-
   function stored(name: string): KubeObject {
     const object = sim.store.get('', 'ConfigMap', 'default', name);
     if (object === undefined) throw new Error(`there is no ConfigMap ${name}`);
@@ -82,7 +75,7 @@ describe('runSync with a cache and a gate', () => {
   }
 
   const open = (options: Partial<CacheOptions> = {}): Promise<ClusterCache> =>
-    openCache({ kubeConfig: config(), onProblem: () => undefined, ...options });
+    openCache({ kubeConfig: kubeConfigOf(sim), onProblem: () => undefined, ...options });
 
   const sync = (inputs: Partial<SyncInputs> = {}): ReturnType<typeof runSync> =>
     runSync({ targets, writer, cache, ...inputs });
@@ -186,7 +179,7 @@ describe('runSync with a cache and a gate', () => {
 
   it('counts what it sends by reason, and keeps no more entries than permitted', async () => {
     const small = openGate({ maxEntries: 3 });
-    const own = await openWriter({ kubeConfig: config(), gate: small });
+    const own = await openWriter({ kubeConfig: kubeConfigOf(sim), gate: small });
     const options = { serverSideApply: true };
     const inputs = { targets: targets.slice(3), options, writer: own };
     await sync(inputs);
@@ -255,7 +248,7 @@ describe('runSync with a cache and a gate', () => {
   });
 
   it('teaches the cache nothing in a dry run', async () => {
-    const careful = await openWriter({ kubeConfig: config(), dryRun: true, gate });
+    const careful = await openWriter({ kubeConfig: kubeConfigOf(sim), dryRun: true, gate });
     await sync({ targets: [configMap('a')], writer: careful, options: { serverSideApply: true } });
     expect(gate.metrics().entries).toBe(0);
     await careful.close();
@@ -265,8 +258,7 @@ describe('runSync with a cache and a gate', () => {
 
   it('refuses the cache of another cluster, a closed one, and a gate that is none', async () => {
     const other = await startCluster();
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([other]));
+    const kubeConfig = kubeConfigOf(other);
     const foreign = await openCache({ kubeConfig });
     await expect(sync({ cache: foreign })).rejects.toMatchObject({
       code: 'USAGE',
@@ -279,7 +271,7 @@ describe('runSync with a cache and a gate', () => {
     await closed.close();
     await expect(sync({ cache: closed })).rejects.toMatchObject({ code: 'LIVE_STATE' });
     const options: WriterOptions = {
-      kubeConfig: config(),
+      kubeConfig: kubeConfigOf(sim),
       gate: { metrics: () => gate.metrics(), forget: () => undefined },
     };
     await expect(openWriter(options)).rejects.toMatchObject({ code: 'USAGE' });

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
-import { kubeconfigFor, startCluster } from './sim.ts';
+import { kubeConfigOf, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 import { openWriter, runSync } from './sync.ts';
 import type { SyncInputs, SyncInventory, SyncReport, SyncWriter } from './sync.ts';
@@ -31,19 +30,13 @@ describe('the inventory of runSync', () => {
     sim.onRequest(({ verb, resource, name }) => {
       if (verb === 'delete') deletions.push(`${resource}/${name}`);
     });
-    writer = await openWriter({ kubeConfig: config() });
+    writer = await openWriter({ kubeConfig: kubeConfigOf(sim) });
   });
 
   afterEach(async () => {
     await writer.close();
     await sim.close();
   });
-
-  function config(): KubeConfig {
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([sim]));
-    return kubeConfig;
-  }
 
   /** Stores the inventory as text in between, as a user does. */
   const sync = async (targets: readonly KubeObject[], inputs: Partial<SyncInputs> = {}): Promise<SyncReport> => {
@@ -114,7 +107,7 @@ describe('the inventory of runSync', () => {
 
   it('is returned unchanged by a dry run, and after each step', async () => {
     const { inventory } = await sync([configMap('a')]);
-    const careful = await openWriter({ kubeConfig: config(), dryRun: true });
+    const careful = await openWriter({ kubeConfig: kubeConfigOf(sim), dryRun: true });
     const report = await sync([configMap('b')], { writer: careful, inventory, ...prune });
     await careful.close();
     expect(report.inventory).toEqual(inventory);

@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { KubeConfig } from '@kubernetes/client-node';
 import type { KubeObject } from '#model';
 import { seededRandom } from '#base';
 import { eventually, FakeClock, widgetCrd } from '#support';
-import { kubeconfigFor, startCluster } from './sim.ts';
+import { kubeConfigOf, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
 import { openWriter, planSync, reconcile, runSync } from './sync.ts';
-import type { SyncInputs, SyncWriter, WriterOptions } from './sync.ts';
+import type { OpenedSyncWriter, SyncInputs, SyncWriter, WriterOptions } from './sync.ts';
 import { SyncRun } from './sync/sync-run.ts';
 
 const argo = (key: string, value: string): Record<string, string> => ({ [`argocd.argoproj.io/${key}`]: value });
@@ -35,10 +34,10 @@ const deployment = (name: string, annotations: Record<string, string> = {}): Kub
 
 const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
 
-describe('driftless/sync', () => {
+describe('@driftless/engine/sync', () => {
   let sim: SimCluster;
   let writes: string[];
-  let writer: SyncWriter & { close(): Promise<void> };
+  let writer: OpenedSyncWriter;
 
   beforeEach(async () => {
     sim = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
@@ -56,8 +55,7 @@ describe('driftless/sync', () => {
   });
 
   function open(options: Partial<WriterOptions> = {}): ReturnType<typeof openWriter> {
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([sim]));
+    const kubeConfig = kubeConfigOf(sim);
     return openWriter({ kubeConfig, ...options });
   }
 
@@ -82,6 +80,24 @@ describe('driftless/sync', () => {
     expect(outcome.phase).toBe('Succeeded');
     expect(order.indexOf('healthy')).toBeGreaterThanOrEqual(0);
     expect(order.indexOf('healthy')).toBeLessThan(order.indexOf('after'));
+  });
+
+  it('writes a status by its subresource, and nothing if it is equal or the object has changed', async () => {
+    const version = { name: 'v1', served: true, storage: true, subresources: { status: {} } };
+    const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    const { spec, ...crd } = widgetCrd() as KubeObject & { readonly spec: object };
+    sim.store.create({ ...crd, spec: { ...spec, versions: [{ ...version, schema: { openAPIV3Schema } }] } });
+    const made = sim.store.create({ ...widget, metadata: { name: 'one', namespace: 'default' } });
+    const { signal } = new AbortController();
+    const stored = await writer.patchStatus(made, { phase: 'Ready', left: 1 }, signal);
+    expect(stored['status']).toEqual({ phase: 'Ready', left: 1 });
+    expect(await writer.patchStatus(stored, { phase: 'Ready', left: 1 }, signal)).toBe(stored);
+    const next = await writer.patchStatus(stored, { phase: 'Gone' }, signal);
+    expect(next['status']).toEqual({ phase: 'Gone' });
+    await expect(writer.patchStatus(stored, { phase: 'Old' }, signal)).rejects.toMatchObject({ code: 'KUBE_CONFLICT' });
+    const finalizers = ['example.com/a'];
+    expect((await writer.patchMetadata(next, { finalizers }, signal)).metadata.finalizers).toEqual(finalizers);
+    expect(writes.filter((write) => write.startsWith('patch widgets'))).toHaveLength(4);
   });
 
   it('plans what it then does: create, update, unchanged, prune, keep', async () => {
@@ -196,8 +212,7 @@ describe('driftless/sync', () => {
     const spec = { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a:1' }] } } };
     const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'slow', annotations: argo('hook', 'Sync') } };
     const idle = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
-    const kubeConfig = new KubeConfig();
-    kubeConfig.loadFromString(kubeconfigFor([idle]));
+    const kubeConfig = kubeConfigOf(idle);
     const own = await openWriter({ kubeConfig });
     const clock = new FakeClock();
     const inputs = { targets: [{ ...job, spec }], writer: own, deadlineMs: 60_000 };

@@ -1,26 +1,28 @@
 /**
- * driftless/sync: brings a cluster to the desired state as Argo CD does: hooks, waves, the order of
- * kinds, health between waves, pruning. It changes a cluster only through a writer: that of
- * `openWriter`, or your own.
+ * @driftless/engine/sync: brings a cluster to the desired state as Argo CD does: hooks, waves, the
+ * order of kinds, health between waves, pruning. It changes a cluster only through a writer: that
+ * of `openWriter`, or your own.
  */
 import { emitWarning } from 'node:process';
 import { newAbortController, systemClock, systemRandom, UsageError, withDeadline } from '#base';
-import { connectionFromConfig, createKubeClient } from '#kube';
-import type { KubeConfigReader } from '#kube';
+import { createKubeClient } from '#kube';
 import { fieldManager, keyOf } from '#model';
 import type { GroupKind, KubeObject } from '#model';
 import { pairResources } from '#sync';
 import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
+import { connectionOf } from './connect/connection.ts';
+import type { ClusterAddress } from './connect/connection.ts';
 import { OpenedGate } from './sync/gate.ts';
 import { OpenedWriter } from './sync/open-writer.ts';
 import { SyncRun } from './sync/sync-run.ts';
-import type { GateOptions, SyncGate, SyncInputs, SyncReport, SyncWriter } from './sync/types.ts';
+import type { GateOptions, OpenedSyncWriter, SyncGate, SyncInputs, SyncReport } from './sync/types.ts';
 
 export type {
   GateMetrics,
   GateOptions,
   InventoryObject,
+  OpenedSyncWriter,
   SyncCache,
   SyncGate,
   SyncInputs,
@@ -37,6 +39,7 @@ export type {
   SyncOptions,
   SyncOutcome,
 } from '#sync';
+export type { ClusterAddress } from './connect/connection.ts';
 export type { KubeConfigReader } from '#kube';
 export type { GroupKind, KubeObject, ObjectName, ResourceResult } from '#model';
 
@@ -74,11 +77,7 @@ export function reconcile(
   return pairResources(targets, new Map(live.map((object) => [keyOf(object), object])), namespace, isNamespaced);
 }
 
-export interface WriterOptions {
-  /** A KubeConfig of `@kubernetes/client-node`, or an object of its shape. */
-  readonly kubeConfig: KubeConfigReader;
-  /** Default: the current context. */
-  readonly context?: string;
+export interface WriterOptions extends ClusterAddress {
   /** Every write becomes a dry run of the server. */
   readonly dryRun?: boolean;
   /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
@@ -97,14 +96,13 @@ export function openGate(options: GateOptions = {}): SyncGate {
 
 /** Opens the writer of the controller for one cluster; `close` ends its connections. */
 export async function openWriter({
-  kubeConfig,
-  context,
   dryRun = false,
   denied = () => undefined,
   gate,
-}: WriterOptions): Promise<SyncWriter & { close(): Promise<void> }> {
+  ...address
+}: WriterOptions = {}): Promise<OpenedSyncWriter> {
   if (gate !== undefined && !(gate instanceof OpenedGate)) throw new UsageError('gate must be that of openGate');
-  const { connection } = await connectionFromConfig(kubeConfig, context);
+  const { connection } = await connectionOf(address);
   const shared = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-sync' };
   const client = createKubeClient(connection, shared);
   try {

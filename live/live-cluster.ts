@@ -65,7 +65,7 @@ import type { SchemaStore } from './queries/cluster-schemas.ts';
 import { ContentVersions } from './content-versions.ts';
 import type { VersionCounter } from './content-versions.ts';
 
-export interface LiveClusterDeps {
+export interface LiveClusterDeps extends Pick<NodeReaderOptions, 'keep' | 'keepsWhole'> {
   readonly client: KubeClient;
   /** Closes the client after the last read. */
   readonly disconnect: () => Promise<void>;
@@ -82,8 +82,7 @@ export interface LiveClusterDeps {
   readonly reflect: (options: ReflectorOptions) => Runnable;
   readonly emit: (change: LiveChange) => void;
   readonly onRow?: ((change: RowChange) => void) | undefined;
-  readonly keep?: NodeReaderOptions['keep'];
-  readonly keepsWhole?: NodeReaderOptions['keepsWhole'];
+  readonly onState?: (() => void) | undefined;
   readonly onEvent: (resource: ApiResource) => void;
   /** Called after each batch of watch events. */
   readonly onProcessed: (durationMs: number, events: number) => void;
@@ -440,6 +439,7 @@ export class WatchedCluster implements LiveCluster {
   }
 
   #onState(): void {
+    this.#deps.onState?.();
     if (!this.#complete && this.#watch.settled()) {
       this.#complete = true;
       this.#cache.startEmitting();

@@ -54,6 +54,8 @@ export interface LiveClustersDeps {
    * to Applications or not. Must not throw.
    */
   readonly onRow?: (change: RowChange) => void;
+  /** Called when a kind's state or a server's kinds may have changed. Must not throw. */
+  readonly onState?: () => void;
   /** Watches one kind; the reflector of #kube, except in tests. */
   readonly reflect?: (options: ReflectorOptions) => Runnable;
 }
@@ -193,7 +195,8 @@ class WatchedClusters implements LiveClusters {
     { isSpare, earlier }: { readonly isSpare: boolean; readonly earlier?: ReturnType<WatchedCluster['tracked']> },
   ): void {
     const { cluster } = configuration;
-    const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, keepsWhole, onRow } = this.#deps;
+    const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, keepsWhole, onRow, onState } =
+      this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
       clock,
@@ -213,6 +216,7 @@ class WatchedClusters implements LiveClusters {
       keep,
       keepsWhole,
       onRow,
+      onState,
       onProcessed: (ms, events) => this.#instruments.processed(cluster.server, ms, events),
       onEvent: ({ group, kind }) => this.#instruments.countEvent(cluster.server, group, kind),
       onAudit: ({ group, kind }, differing) => this.#instruments.countAudit(cluster.server, { group, kind }, differing),

@@ -1,10 +1,20 @@
 // Replaces dist/kube/config/client-node.js by a bundle of the parts of @kubernetes/client-node that
-// it exports: 62 ms and 15 MB to load instead of 0.5 s and 92 MB. The packages of its generated API
-// are not in the bundle. Packages that the controller loads anyway stay imports.
+// it exports: a fifth of its time and a fourth of its memory to load. Its generated API and what it
+// needs for requests are not in the bundle. Packages that the controller loads anyway stay imports.
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { root } from './root.mjs';
 import { clientNode, withoutSideEffects } from './without-side-effects.mjs';
+
+/** Packages of requests and of providers of credentials, which reading a kubeconfig does not call. */
+const uncalled = {
+  name: 'uncalled',
+  setup({ onResolve, onLoad }) {
+    const filter = /^(?:hpagent|jsonpath-plus|openid-client|socks-proxy-agent)$/;
+    onResolve({ filter }, ({ path }) => ({ path, namespace: 'uncalled' }));
+    onLoad({ filter: /.*/, namespace: 'uncalled' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
 
 await build({
   entryPoints: [join(root, 'kube', 'config', 'client-node.ts')],
@@ -16,10 +26,6 @@ await build({
   conditions: ['import'],
   external: ['undici', 'socks', 'bufferutil', 'utf-8-validate'],
   legalComments: 'none',
-  // CommonJS modules in the bundle require modules of Node.
-  banner: {
-    js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
-  },
-  plugins: [withoutSideEffects(clientNode)],
+  plugins: [uncalled, withoutSideEffects(clientNode)],
   logLevel: 'warning',
 });

@@ -6,6 +6,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { build } from 'esbuild';
 // @peculiar/x509 needs it, also when its exports are listed.
 import 'reflect-metadata';
+import { ownAddresses } from './own-addresses.mjs';
 import { root } from './root.mjs';
 import { withoutNameCalls } from './without-name-calls.mjs';
 import { clientNode, withoutSideEffects } from './without-side-effects.mjs';
@@ -23,20 +24,6 @@ if (new Set(names).size < names.length) throw new Error(`two programs have the s
 /** These read files beside themselves, or are not installed. */
 const external = ['jq-wasm', 'wasmoon', 'bufferutil', 'utf-8-validate'];
 const folder = join(root, 'dist', 'programs');
-
-/** A module of ours finds other files from where its compiled file is, and not from the bundle. */
-const ownAddresses = {
-  name: 'own-addresses',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, ({ path }) => {
-      const text = readFileSync(path, 'utf8');
-      if (path.includes('node_modules') || !text.includes('import.meta.url')) return undefined;
-      const compiled = join('..', relative(root, path)).replace(/\.ts$/, '.js');
-      const address = `new URL(${JSON.stringify(compiled)}, import.meta.url).href`;
-      return { contents: text.replaceAll('import.meta.url', address), loader: 'ts' };
-    });
-  },
-};
 
 /**
  * esbuild gives a CommonJS package that is imported on demand no named exports: they are listed
@@ -81,7 +68,7 @@ await build({
   banner: {
     js: "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);",
   },
-  plugins: [packagesOnDemand, withoutSideEffects(clientNode), ownAddresses],
+  plugins: [packagesOnDemand, withoutSideEffects(clientNode), ownAddresses('../')],
   logLevel: 'warning',
 });
 for (const name of readdirSync(folder)) {

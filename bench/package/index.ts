@@ -27,7 +27,7 @@ const steps = ['first', 'unchanged', 'one_changed'] as const;
  */
 export const packageBenchmark: Benchmark = {
   name: 'package',
-  about: 'syncs of 56 resources by driftless/sync: requests and time, with and without cache and gate',
+  about: 'syncs of 56 resources by @driftless/engine/sync: requests and time, with and without cache and gate',
   parts: ['simulated', 'real'],
   table: packageTable,
   async run(context) {

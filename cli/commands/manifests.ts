@@ -11,6 +11,7 @@ import {
   proxySettingsOf,
   SourceFailed,
   startCommandHelper,
+  withPlugins,
 } from '#desired';
 import type { TargetCapabilities, DesiredSource, GeneratorOptions } from '#desired';
 import { bareRepository, sourcesOf } from '#model';
@@ -83,7 +84,7 @@ export async function manifests({ argv, env, output, signal }: CommandContext): 
         commands: helper,
         renderer,
         proxies: proxySettingsOf(env),
-        plugins: pluginConfigOf(env),
+        plugins: withPlugins(pluginConfigOf(env)),
         azureWorkload: azureWorkloadOf(env),
         submodules: parseGoBool(env['ARGOCD_GIT_MODULES_ENABLED'] ?? '') !== false,
       });

@@ -8,6 +8,7 @@ import {
   createServerCommitter,
   createRemoteSource,
   observeSource,
+  withPlugins,
 } from '#desired';
 import type {
   AzureWorkload,
@@ -189,7 +190,7 @@ function desiredSource(
   };
   if (dialed === undefined || config.repoServerPluginsOnly) {
     if (dialed !== undefined) logger.info('Sources of plugins without a socket come from the repo-server', shown);
-    return createDesiredSource({ ...embeddedSource(inputs, settings, metrics), pluginsElsewhere: dialed });
+    return createDesiredSource(embeddedSource(inputs, settings, metrics, dialed));
   }
   logger.info('Manifests come from the repo-server', shown);
   return createRemoteSource(dialed);
@@ -213,6 +214,7 @@ function embeddedSource(
   inputs: WireInputs,
   settings: Pick<SettingsStore, 'gpgKeys'>,
   metrics: MetricRegistry,
+  pluginsElsewhere?: Parameters<typeof withPlugins>[1],
 ): DesiredSourceDeps {
   const { config, commands, logger } = inputs;
   return {
@@ -227,7 +229,7 @@ function embeddedSource(
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
     reach: inputs.reach,
-    plugins: inputs.plugins,
+    plugins: withPlugins(inputs.plugins, pluginsElsewhere),
     submodules: config.gitModules,
     ...(config.helmUserAgent === '' ? {} : { helmUserAgent: config.helmUserAgent }),
     azureWorkload: inputs.azureWorkload,

@@ -1,7 +1,7 @@
-import { valueAt, deepEqual, isObject } from '#base';
+import { valueAt, deepEqual, DriftlessError, isObject } from '#base';
 import type { Json } from '#base';
 import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
-import type { ApiDiscovery } from '#kube';
+import type { ApiDiscovery, DeleteOptions, NamedObject } from '#kube';
 import { groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyOptions } from '#sync';
@@ -87,4 +87,17 @@ export async function resolveManifest(
 export function withResourceVersion<T extends { readonly metadata?: unknown }>(body: T, live: KubeObject): T {
   const { resourceVersion } = live.metadata;
   return { ...body, metadata: { ...(body.metadata as object | undefined), resourceVersion } };
+}
+
+export function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOptions['preconditions'] {
+  const { uid, resourceVersion } = metadata;
+  if (uid === undefined) return undefined;
+  return named && resourceVersion !== undefined && resourceVersion !== '' ? { uid, resourceVersion } : { uid };
+}
+
+export function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {
+  const name = object.metadata.name ?? '';
+  if (name === '' && (object.metadata.generateName ?? '') === '')
+    throw new DriftlessError('NAME_MISSING', 'resource name may not be empty', { retry: 'never' });
+  return { namespace: resource.namespaced ? (object.metadata.namespace ?? '') : '', name };
 }

@@ -2,7 +2,7 @@ import { defined, DriftlessError } from '#base';
 import type { Clock } from '#base';
 import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastApplied } from '#diff';
 import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
-import type { ApiDiscovery, CheckedCall, DeleteOptions, KubeClient, NamedObject, WriteOptions } from '#kube';
+import type { ApiDiscovery, CheckedCall, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
@@ -12,6 +12,8 @@ import type { GateAnswer, GateQuestion } from './apply-gate.ts';
 import {
   isRoleRefChanged,
   hasContents,
+  namedObjectOf,
+  preconditionsOf,
   isWriteRace,
   needsVersion,
   isRefusedChange,
@@ -204,18 +206,27 @@ export class GuardedWriter implements ClusterWriter {
     }
   }
 
-  async patchMetadata(
+  patchMetadata(
     live: KubeObject,
-    patch: { readonly finalizers: readonly string[] | null },
+    { finalizers }: { readonly finalizers: readonly string[] | null },
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    return this.patch(live, { metadata: { finalizers } }, signal);
+  }
+
+  /** Merges metadata, or a status by its subresource, into this version of an object. */
+  async patch(
+    live: KubeObject,
+    { metadata, ...status }: { readonly metadata: object } | { readonly metadata?: never; readonly status: object },
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const resource = await this.#permittedResource(live, signal);
     const name = namedObjectOf(live, resource);
-    const body = jsonOf({
-      metadata: { finalizers: patch.finalizers, resourceVersion: live.metadata.resourceVersion ?? null },
-    });
+    const { resourceVersion = null } = live.metadata;
+    const body = jsonOf({ ...status, metadata: { ...metadata, resourceVersion } });
+    const where: Pick<WriteOptions, 'subresource'> = metadata === undefined ? { subresource: 'status' } : {};
     const stored = await this.#write(signal, (call) =>
-      this.#client.patch(resource, name, { type: 'merge', body }, { ...call, fieldManager }),
+      this.#client.patch(resource, name, { type: 'merge', body }, { ...this.#options(call), ...where }),
     );
     this.#observe(stored);
     return stored;
@@ -464,19 +475,6 @@ export class GuardedWriter implements ClusterWriter {
   #observe(object: KubeObject): void {
     if (!this.#isDryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
   }
-}
-
-function preconditionsOf({ metadata }: KubeObject, named: boolean): DeleteOptions['preconditions'] {
-  const { uid, resourceVersion } = metadata;
-  if (uid === undefined) return undefined;
-  return named && resourceVersion !== undefined && resourceVersion !== '' ? { uid, resourceVersion } : { uid };
-}
-
-function namedObjectOf(object: KubeObject, resource: ApiResource): NamedObject {
-  const name = object.metadata.name ?? '';
-  if (name === '' && (object.metadata.generateName ?? '') === '')
-    throw new DriftlessError('NAME_MISSING', 'resource name may not be empty', { retry: 'never' });
-  return { namespace: resource.namespaced ? (object.metadata.namespace ?? '') : '', name };
 }
 
 /** kubectl's short name of an object: `deployment.apps/web`. */

@@ -5,11 +5,11 @@ import { planDirectory } from './directory/directory.ts';
 import { planHelm } from './helm/helm.ts';
 import { planKustomize } from './kustomize/kustomize.ts';
 import type { GeneratorDeps, RenderJob, RenderPlan } from './plan.ts';
-import type { PluginGenerator } from './plugins/plugins.ts';
+import type { SourcePlugins } from './plugins/source-plugins.ts';
 import { explicitType, sourceTypeOf } from './source-type.ts';
 
 export interface GeneratorsDeps extends GeneratorDeps {
-  readonly plugins: PluginGenerator;
+  readonly plugins: SourcePlugins;
   readonly logger: Logger;
 }
 

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SecretValue, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { ApplicationSource } from '#model';
+import { withPlugins } from '../assembly.ts';
 import { defaultLimits } from '../limits.ts';
 import { startPlugin } from '../testing/plugin-server.ts';
 import { commit, failure, rendered, startRepoServer } from '../testing/repo-server.ts';
@@ -53,9 +54,8 @@ function open(timeoutMs = 30_000, deadlineMs = defaultLimits.deadlineMs): void {
   const { address } = server;
   const connection = { clock: systemClock, maxMessageBytes: 1 << 24, serviceConfigFromDns: false, userAgent: 'test' };
   bench = renderBench({
-    plugins: { sockets, exclusions: [] },
+    plugins: withPlugins({ sockets, exclusions: [] }, { ...connection, address, timeoutMs }),
     limits: { deadlineMs },
-    pluginsElsewhere: { ...connection, address, timeoutMs },
   });
   void bench.desired.run(stop.signal);
 }

@@ -4,7 +4,7 @@ import { createKubeClient, findResource, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLiveClusters, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
-import { defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
+import { annotations, defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
 import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { ChangeDelivery } from './delivery.ts';
@@ -13,6 +13,7 @@ import { RowListeners, waitForRow } from './waiting.ts';
 import { FollowedObjects, readWhole } from './whole-objects.ts';
 import type {
   ApiMetadata,
+  CacheChanges,
   CachedObject,
   CacheHandlers,
   CacheList,
@@ -61,10 +62,14 @@ export async function fillCache(
 
 class FilledCache implements ClusterCache {
   readonly server: string;
-  readonly #options: CacheOptions;
+  readonly #connection: Cluster['connection'];
+  #options: CacheOptions;
   readonly #deps: CacheDeps;
   readonly #live: LiveClusters;
-  readonly #settings: Settings;
+  #settings: Settings;
+  #invalidations = 0;
+  /** Of the discovery that handlers know. */
+  #kindsVersion = Number.NaN;
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();
   readonly #followed = new FollowedObjects();
@@ -74,6 +79,7 @@ class FilledCache implements ClusterCache {
   constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
     const { clock, random } = deps;
     this.server = connection.server;
+    this.#connection = connection;
     this.#options = options;
     this.#deps = deps;
     this.#settings = settingsOf(options);
@@ -88,6 +94,7 @@ class FilledCache implements ClusterCache {
       ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
       keep: (object) => this.#keep(object),
       keepsWhole: (key) => this.#followed.has(key),
+      onState: () => this.#noteKinds(),
       onRow: (change) => {
         this.#listeners.wake(change.key);
         for (const delivery of this.#deliveries)
@@ -95,7 +102,7 @@ class FilledCache implements ClusterCache {
           else delivery.add(change, change.change);
       },
     });
-    this.#live.setClusters([clusterOf(connection, options)], this.#settings);
+    this.#live.setClusters([this.#watched()], this.#settings);
     this.#running = this.#live.run(this.#controller.signal);
   }
 
@@ -151,10 +158,32 @@ class FilledCache implements ClusterCache {
     return row === undefined ? undefined : objectOf(row);
   }
 
-  async read(names: readonly ObjectName[], signal = this.#controller.signal): Promise<CacheRead> {
+  async read(objects: readonly (ObjectName | ResourceRef)[], signal = this.#controller.signal): Promise<CacheRead> {
     const { namespaces = [], clusterScoped = false } = this.#options;
+    const names = objects.map((object) => ('metadata' in object ? object : this.#nameOf(object)));
     for (const name of names) this.#followed.add(keyOf(name));
     return readWhole(this.#cluster(), names, { namespaces, clusterScoped }, signal);
+  }
+
+  #nameOf({ group, kind, namespace, name }: ResourceRef): ObjectName {
+    const { version = 'v1' } = this.apiMetadata({ group, kind }) ?? {};
+    return { apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata: { namespace, name } };
+  }
+
+  invalidate(changes: CacheChanges = {}): void {
+    this.#cluster();
+    this.#options = { ...this.#options, ...changes };
+    this.#settings = settingsOf(this.#options);
+    this.#invalidations += 1;
+    this.#live.setClusters([this.#watched()], this.#settings);
+  }
+
+  /** A changed annotation has everything listed again. */
+  #watched(): Cluster {
+    const { namespaces = [], clusterScoped = false } = this.#options;
+    const [connection, server] = [this.#connection, this.server];
+    const request = { labels: {}, annotations: { [annotations.refresh]: String(this.#invalidations) } };
+    return { id: '', server, name: server, namespaces, clusterResources: clusterScoped, ...request, connection };
   }
 
   observe(object: KubeObject): void {
@@ -173,8 +202,10 @@ class FilledCache implements ClusterCache {
     const read = (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> =>
       this.#object(key, signal);
     const cluster = this.#cluster();
-    const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report });
+    const delivery = new ChangeDelivery(handlers, { clock, deadlineMs, read, report, kinds: () => this.kinds() });
+    this.#kindsVersion = cluster.discovery().version;
     this.#deliveries.add(delivery);
+    delivery.addKinds();
     const addAll = (rows: readonly LiveRow[]): void => {
       for (const row of rows) delivery.add(row, 'created');
     };
@@ -184,6 +215,15 @@ class FilledCache implements ClusterCache {
       this.#deliveries.delete(delivery);
       delivery.close();
     };
+  }
+
+  /** Handlers are added after the first fill, so discovery has succeeded. */
+  #noteKinds(): void {
+    if (this.#deliveries.size === 0) return;
+    const { version } = this.#cluster().discovery();
+    if (version === this.#kindsVersion) return;
+    this.#kindsVersion = version;
+    for (const delivery of this.#deliveries) delivery.addKinds();
   }
 
   async close(): Promise<void> {
@@ -256,15 +296,6 @@ function settingsOf({ include = [], exclude = [], health = { overrides: {} } }: 
     clusters: [],
   });
   return { ...defaultSettings, ...health, inclusions: include.map(rule), exclusions: exclude.map(rule) };
-}
-
-function clusterOf(
-  connection: Cluster['connection'],
-  { namespaces = [], clusterScoped = false }: CacheOptions,
-): Cluster {
-  const { server } = connection;
-  const nothing = { labels: {}, annotations: {} };
-  return { id: '', server, name: server, namespaces, clusterResources: clusterScoped, ...nothing, connection };
 }
 
 /** Orders a tree so that each object follows all of its owners; objects of a cycle come last. */

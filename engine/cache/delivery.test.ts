@@ -37,6 +37,7 @@ describe('delivery to handlers', () => {
       clock,
       deadlineMs: 1000,
       read: (key) => Promise.resolve(existing.get(key)),
+      kinds: () => [],
       report: (problem) => problems.push(problem),
     });
     open.push(delivery);

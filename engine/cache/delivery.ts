@@ -1,8 +1,8 @@
-import { messageOf, newAbortController, Shutdown, withDeadline, yieldToLoop } from '#base';
+import { defined, messageOf, newAbortController, Shutdown, withDeadline, yieldToLoop } from '#base';
 import type { Clock } from '#base';
 import { keyOfRef } from '#model';
 import type { ResourceKey, ResourceRef } from '#model';
-import type { CachedObject, CacheHandlers, CacheProblem } from './types.ts';
+import type { ApiMetadata, CachedObject, CacheHandlers, CacheProblem } from './types.ts';
 
 /** Calls beyond their deadline that have not returned; at this many, the handlers are removed. */
 const maxHangingCalls = 10;
@@ -17,6 +17,8 @@ export interface DeliveryDeps {
   readonly deadlineMs: number;
   /** The current row of an object; undefined if it no longer exists. */
   readonly read: (key: ResourceKey, signal: AbortSignal) => Promise<CachedObject | undefined>;
+  /** The kinds that the server serves now. */
+  readonly kinds: () => readonly ApiMetadata[];
   /** Must not throw. */
   readonly report: (problem: CacheProblem) => void;
 }
@@ -30,6 +32,7 @@ export class ChangeDelivery {
   readonly #deps: DeliveryDeps;
   readonly #pending = new Map<ResourceKey, { readonly ref: ResourceRef; readonly change: PendingChange }>();
   readonly #controller = newAbortController();
+  #hasNewKinds = false;
   #isDelivering = false;
   #hanging = 0;
 
@@ -58,7 +61,15 @@ export class ChangeDelivery {
     if (!this.#isDelivering) void this.#deliver();
   }
 
+  /** The server serves other kinds now. */
+  addKinds(): void {
+    if (this.isClosed() || this.#handlers.kinds === undefined) return;
+    this.#hasNewKinds = true;
+    if (!this.#isDelivering) void this.#deliver();
+  }
+
   close(): void {
+    this.#hasNewKinds = false;
     this.#pending.clear();
     if (!this.isClosed()) this.#controller.abort(new Shutdown('handlers removed'));
   }
@@ -67,6 +78,7 @@ export class ChangeDelivery {
     this.#isDelivering = true;
     for (let calls = 0; ; calls += 1) {
       if (calls % callsPerTurn === 0) await yieldToLoop();
+      if (this.#hasNewKinds) await this.#deliverKinds();
       const [next] = this.#pending;
       if (next === undefined) break;
       const [key, { ref, change }] = next;
@@ -74,6 +86,11 @@ export class ChangeDelivery {
       await this.#deliverOne(key, ref, change);
     }
     this.#isDelivering = false;
+  }
+
+  #deliverKinds(): Promise<void> {
+    this.#hasNewKinds = false;
+    return this.#call('kinds', undefined, (signal) => this.#handlers.kinds?.(this.#deps.kinds(), signal));
   }
 
   async #deliverOne(key: ResourceKey, ref: ResourceRef, change: PendingChange): Promise<void> {
@@ -90,9 +107,14 @@ export class ChangeDelivery {
   }
 
   /** Waits for a call up to its deadline. Never rejects. */
-  async #call(name: keyof CacheHandlers, ref: ResourceRef, call: (signal: AbortSignal) => unknown): Promise<void> {
+  async #call(
+    name: keyof CacheHandlers,
+    ref: ResourceRef | undefined,
+    call: (signal: AbortSignal) => unknown,
+  ): Promise<void> {
     const { clock, deadlineMs, report } = this.#deps;
-    const what = `handler ${name} of ${keyOfRef(ref)}`;
+    const what = ref === undefined ? `handler ${name}` : `handler ${name} of ${keyOfRef(ref)}`;
+    const about = defined({ object: ref });
     const state: { hasReturned: boolean; isLate: boolean } = { hasReturned: false, isLate: false };
     try {
       await withDeadline(this.#controller.signal, { clock, limitMs: deadlineMs, what }, async (signal) => {
@@ -106,12 +128,12 @@ export class ChangeDelivery {
     } catch (cause) {
       if (this.isClosed()) return;
       if (state.hasReturned) {
-        report({ kind: 'threw', message: `${what} failed: ${messageOf(cause)}`, object: ref, cause });
+        report({ kind: 'threw', message: `${what} failed: ${messageOf(cause)}`, ...about, cause });
         return;
       }
       state.isLate = true;
       this.#hanging += 1;
-      report({ kind: 'timed-out', message: `${what} has not returned within ${deadlineMs} ms`, object: ref });
+      report({ kind: 'timed-out', message: `${what} has not returned within ${deadlineMs} ms`, ...about });
       this.#closeIfHanging();
     }
   }

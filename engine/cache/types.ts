@@ -1,6 +1,6 @@
 import type { HealthSettings } from '#health';
-import type { KubeConfigReader } from '#kube';
 import type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
+import type { ClusterAddress } from '../connect/connection.ts';
 
 /** Kinds by API group and name. Groups may have `*`; without `kinds`, all kinds of the groups. */
 export interface KindFilter {
@@ -8,11 +8,7 @@ export interface KindFilter {
   readonly kinds?: readonly string[];
 }
 
-export interface CacheOptions {
-  /** A KubeConfig of `@kubernetes/client-node`, or an object of its shape. */
-  readonly kubeConfig: KubeConfigReader;
-  /** Default: the current context. */
-  readonly context?: string;
+export interface CacheOptions extends ClusterAddress {
   /** If given, only these kinds are watched. `exclude` wins over it. */
   readonly include?: readonly KindFilter[];
   readonly exclude?: readonly KindFilter[];
@@ -22,7 +18,7 @@ export interface CacheOptions {
   readonly clusterScoped?: boolean;
   /** Interval of listing every kind again. 0: never. Default: 12 hours. */
   readonly resyncMs?: number;
-  /** Lua scripts that replace health checks: `healthScripts` of driftless/health. */
+  /** Lua scripts that replace health checks: `healthScripts` of @driftless/engine/health. */
   readonly health?: HealthSettings;
   /** Plain data to keep of each object, as `kept`. The cache keeps no whole objects by itself. */
   readonly keep?: (object: KubeObject) => unknown;
@@ -33,6 +29,9 @@ export interface CacheOptions {
   /** Receives the faults of `keep` and of handlers. Default: a warning of the process. */
   readonly onProblem?: (problem: CacheProblem) => void;
 }
+
+/** What a running cache may get anew. */
+export type CacheChanges = Pick<CacheOptions, 'include' | 'exclude' | 'namespaces' | 'clusterScoped' | 'health'>;
 
 /** A fault in code of the caller, contained by the cache. */
 export interface CacheProblem {
@@ -134,6 +133,8 @@ export interface CacheHandlers {
   created?(object: CachedObject, signal: AbortSignal): unknown;
   updated?(object: CachedObject, signal: AbortSignal): unknown;
   deleted?(object: ResourceRef, signal: AbortSignal): unknown;
+  /** All kinds that the server serves: at first, and whenever they have changed. */
+  kinds?(served: readonly ApiMetadata[], signal: AbortSignal): unknown;
 }
 
 /** The live state of one cluster. */
@@ -148,7 +149,7 @@ export interface ClusterCache {
   apiMetadata(kind: GroupKind): ApiMetadata | undefined;
   /** Every kind that the server serves, in its preferred version, watched or not. */
   kinds(): readonly ApiMetadata[];
-  /** For renderers: `kubeVersion` and `apiVersions` of driftless/desired. */
+  /** For renderers: `kubeVersion` and `apiVersions` of @driftless/engine/desired. */
   capabilities(): { readonly kubeVersion: string; readonly apiVersions: readonly string[] };
   /**
    * Resolves with the object when the condition holds, by the cache.
@@ -156,10 +157,16 @@ export interface ClusterCache {
    */
   waitFor(ref: ResourceRef, until: WaitCondition, options?: WaitOptions): Promise<CachedObject | undefined>;
   /**
-   * Reads whole objects by name, in the API version of the name. The cache keeps them whole from
-   * then on; until it has them, and for kinds that are not current, each costs one request.
+   * Reads whole objects, in the API version of a name or the preferred one of a reference. The
+   * cache keeps them whole from then on; until it has them, and for kinds that are not current,
+   * each costs one request.
    */
-  read(names: readonly ObjectName[], signal?: AbortSignal): Promise<CacheRead>;
+  read(objects: readonly (ObjectName | ResourceRef)[], signal?: AbortSignal): Promise<CacheRead>;
+  /**
+   * Lists every kind again, with other filters, namespaces or health scripts if they are given.
+   * Returns at once. Handlers get the differences.
+   */
+  invalidate(changes?: CacheChanges): void;
   /** Adds the response of a write, so that the cache is never older than your own writes. */
   observe(object: KubeObject): void;
   /** The roots and everything that they own, owners first, each object once. Cycles end. */

@@ -1,5 +1,5 @@
-import { ConcurrencyLimiter, defined } from '#base';
-import type { Clock } from '#base';
+import { ConcurrencyLimiter, createMergePatch, defined } from '#base';
+import type { Clock, JsonObject } from '#base';
 import { GuardedWriter } from '#controller';
 import type { WriterGate } from '#controller';
 import { findResource } from '#kube';
@@ -7,7 +7,7 @@ import type { ApiDiscovery, KubeClient } from '#kube';
 import { gkOf, versionOf } from '#model';
 import type { KubeObject, ObjectName } from '#model';
 import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
-import type { SyncWriter } from './types.ts';
+import type { OpenedSyncWriter } from './types.ts';
 
 const maxParallelWrites = 10;
 /** While kinds of the targets are not served. */
@@ -24,7 +24,7 @@ export interface OpenWriterOptions {
  * The writer of the controller over one client, without ownership: it applies as kubectl does, or
  * server-side, deletes only the version that was read, and repeats a write after a conflict.
  */
-export class OpenedWriter implements SyncWriter {
+export class OpenedWriter implements OpenedSyncWriter {
   readonly server: string;
   readonly dryRun: boolean;
   readonly #client: KubeClient;
@@ -111,6 +111,11 @@ export class OpenedWriter implements SyncWriter {
     signal: AbortSignal,
   ): Promise<KubeObject> {
     return this.#writer.patchMetadata(live, patch, signal);
+  }
+
+  async patchStatus(live: KubeObject, status: JsonObject, signal: AbortSignal): Promise<KubeObject> {
+    const patch = createMergePatch((live['status'] ?? {}) as JsonObject, status);
+    return patch === undefined ? live : this.#writer.patch(live, { status: patch }, signal);
   }
 
   denied(object: KubeObject, namespaced: boolean): string | undefined {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '#base';
 import type { DiffRules } from '#diff';
 import type { HealthStatus, KubeObject, ObjectName } from '#model';
 import type { ClusterCache } from '../cache/types.ts';
@@ -12,7 +13,17 @@ export interface SyncWriter extends ClusterWriter {
   refresh?(objects: readonly ObjectName[], signal: AbortSignal): Promise<void>;
 }
 
-/** The part of the cache of driftless/live that a sync reads, and tells of its writes. */
+/** The writer of `openWriter`. */
+export interface OpenedSyncWriter extends SyncWriter {
+  /**
+   * Replaces the status of an object of your own kinds. Sends nothing if it is equal, and rejects
+   * if the object has changed since it was read (`live`). Finalizers: `patchMetadata`.
+   */
+  patchStatus(live: KubeObject, status: JsonObject, signal: AbortSignal): Promise<KubeObject>;
+  close(): Promise<void>;
+}
+
+/** The part of the cache of @driftless/engine/live that a sync reads, and tells of its writes. */
 export type SyncCache = Pick<ClusterCache, 'server' | 'apiMetadata' | 'read' | 'observe'>;
 
 export interface GateOptions {
@@ -77,15 +88,15 @@ export interface SyncInputs {
   readonly inventoryName?: string;
   /** Reads and changes the cluster. */
   readonly writer: SyncWriter;
-  /** Live objects are read from it instead of one by one: that of `openCache` of driftless/live. */
+  /** That of `openCache` of @driftless/engine/live: live objects are read from it. */
   readonly cache?: SyncCache;
   /** Namespace of namespaced objects that name none. Default: "default". */
   readonly namespace?: string;
   /** Default: all off, but `validate`. */
   readonly options?: Partial<Omit<SyncOptions, 'dryRun'>>;
-  /** Rules of comparing, from `diffRules` of driftless/diff. */
+  /** Rules of comparing, from `diffRules` of @driftless/engine/diff. */
   readonly diff?: DiffRules;
-  /** Default: `healthOf` of driftless/health. */
+  /** Default: `healthOf` of @driftless/engine/health. */
   readonly health?: (object: KubeObject) => HealthStatus | null;
   /** Revision of the targets; part of the names of hooks with `generateName`. */
   readonly revision?: string;

@@ -3,11 +3,10 @@
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KubeConfig } from '@kubernetes/client-node';
-import { openRenderer } from 'driftless/desired';
-import { openCache } from 'driftless/live';
-import { kubeconfigFor, startCluster } from 'driftless/sim';
-import { openGate, openWriter, runSync } from 'driftless/sync';
+import { openRenderer } from '@driftless/engine/desired';
+import { openCache } from '@driftless/engine/live';
+import { kubeConfigOf, startCluster } from '@driftless/engine/sim';
+import { openGate, openWriter, runSync } from '@driftless/engine/sync';
 
 /** Starts an agent; `sync` runs one pass, `follow` repairs until `signal` aborts. */
 async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = () => {} }) {
@@ -74,8 +73,7 @@ async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = ()
 
 // A cluster in this process, and a folder with a namespace, a definition and its object.
 const cluster = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
-const kubeConfig = new KubeConfig();
-kubeConfig.loadFromString(kubeconfigFor([cluster])); // for a real cluster: kubeConfig.loadFromDefault()
+const kubeConfig = kubeConfigOf(cluster); // for a real cluster: process.env.KUBECONFIG
 const folder = mkdtempSync(join(tmpdir(), 'agent-'));
 const state = mkdtempSync(join(tmpdir(), 'agent-state-'));
 const manifest = (name, value) =>

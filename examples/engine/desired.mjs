@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRenderer } from 'driftless/desired';
+import { openRenderer } from '@driftless/engine/desired';
 
 const renderer = await openRenderer({ env: process.env, limits: { maxObjects: 2 } });
 const folder = mkdtempSync(join(tmpdir(), 'manifests-'));

@@ -1,5 +1,5 @@
 // Shows the paths that applying a manifest would change, and a rule that ignores one.
-import { diffObjects, diffRules } from 'driftless/diff';
+import { diffObjects, diffRules } from '@driftless/engine/diff';
 
 const target = {
   apiVersion: 'apps/v1',

@@ -1,5 +1,5 @@
 // Health of two objects, one of them by a Lua script.
-import { healthOf, healthScripts, worstHealth } from 'driftless/health';
+import { healthOf, healthScripts, worstHealth } from '@driftless/engine/health';
 
 const deployment = {
   apiVersion: 'apps/v1',

@@ -1,11 +1,9 @@
 // Follows a cluster until a Deployment and its pods are healthy, and walks their tree.
-import { KubeConfig } from '@kubernetes/client-node';
-import { openCache } from 'driftless/live';
-import { kubeconfigFor, startCluster } from 'driftless/sim';
+import { openCache } from '@driftless/engine/live';
+import { kubeConfigOf, startCluster } from '@driftless/engine/sim';
 
 const cluster = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
-const kubeConfig = new KubeConfig();
-kubeConfig.loadFromString(kubeconfigFor([cluster])); // for a real cluster: kubeConfig.loadFromDefault()
+const kubeConfig = kubeConfigOf(cluster); // for a real cluster: process.env.KUBECONFIG
 const cache = await openCache({ kubeConfig, keep: ({ kind, spec }) => (kind === 'Deployment' ? spec.replicas : null) });
 
 const labels = { app: 'web' };

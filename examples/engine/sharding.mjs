@@ -1,5 +1,5 @@
 // Five clusters on two replicas, and what a third replica would move.
-import { algorithms, distribute } from 'driftless/sharding';
+import { algorithms, distribute } from '@driftless/engine/sharding';
 
 const clusters = ['a', 'b', 'c', 'd', 'e'].map((name) => ({ id: `uid-${name}`, server: `https://${name}` }));
 const weights = new Map(clusters.map(({ server }) => [server, 10]));

@@ -1,5 +1,5 @@
 // A cluster in this process: an object, a rollout, a refusal and a fault.
-import { startCluster, SimError } from 'driftless/sim';
+import { startCluster, SimError } from '@driftless/engine/sim';
 
 const cluster = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
 const labels = { app: 'web' };

@@ -1,11 +1,9 @@
 // Syncs two waves with a hook, then prunes what the next version no longer has.
-import { KubeConfig } from '@kubernetes/client-node';
-import { kubeconfigFor, startCluster } from 'driftless/sim';
-import { openWriter, planSync, runSync } from 'driftless/sync';
+import { kubeConfigOf, startCluster } from '@driftless/engine/sim';
+import { openWriter, planSync, runSync } from '@driftless/engine/sync';
 
 const cluster = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
-const kubeConfig = new KubeConfig();
-kubeConfig.loadFromString(kubeconfigFor([cluster])); // for a real cluster: kubeConfig.loadFromDefault()
+const kubeConfig = kubeConfigOf(cluster); // for a real cluster: process.env.KUBECONFIG
 const writer = await openWriter({ kubeConfig });
 
 const annotated = (name, key, value) => ({ name, annotations: { [`argocd.argoproj.io/${key}`]: value } });

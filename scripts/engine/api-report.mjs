@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import ts from 'typescript';
 import { root } from '../root.mjs';
-import { doors } from './doors.mjs';
+import { doors, packageName } from './doors.mjs';
 
 const path = join(root, 'docs', 'engine', 'api.md');
 const read = ts.getParsedCommandLineOfConfigFile(
@@ -27,7 +27,7 @@ const text = `# The public interface of the engine
 
 Written by scripts/engine/api-report.mjs: every name that a door exports, with its type.
 
-${doors.map((door, i) => `## driftless/${door}\n\n\`\`\`ts\n${reportOf(files[i]).join('\n')}\n\`\`\`\n`).join('\n')}`;
+${doors.map((door, i) => `## ${packageName}/${door}\n\n\`\`\`ts\n${reportOf(files[i]).join('\n')}\n\`\`\`\n`).join('\n')}`;
 if (!process.argv.includes('--check')) writeFileSync(path, text);
 else if (readFileSync(path, 'utf8') !== text)
   fail(`${relative(root, path)} is not up to date: run node scripts/engine/api-report.mjs, and look at what changed`);

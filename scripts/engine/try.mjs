@@ -1,63 +1,170 @@
-// As a user: packs the package, installs the tarball into an empty folder, and runs every example of
-// examples/engine and a type check against it there. Needs the registry for the dependencies.
+// As users: packs the engine, installs the tarball into empty folders, and tries it there: its examples,
+// ESM, CommonJS, bundles of esbuild and webpack, strict types, its links. Needs the registry.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
 import { root } from '../root.mjs';
-import { doors } from './doors.mjs';
+import { doors, packageFolder, packageName } from './doors.mjs';
 
-const run = (command, args, cwd) =>
-  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
-const native = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
-const folder = mkdtempSync(join(tmpdir(), 'driftless-engine-'));
+const maxPackages = 40;
+const maxMegabytes = 40;
+const webpackVersion = '5.113.0';
+const webpackProgram = `
+import webpack from 'webpack';
+import config from './webpack.config.mjs';
+webpack(config, (error, stats) => {
+  const failed = error ?? (stats.hasErrors() || stats.hasWarnings() ? stats.toString('errors-warnings') : undefined);
+  if (failed === undefined) return;
+  console.error(failed);
+  process.exitCode = 1;
+});
+`;
+const examples = join(root, 'examples', 'engine');
+const names = readdirSync(examples)
+  .filter((file) => file.endsWith('.mjs'))
+  .map((file) => file.slice(0, -'.mjs'.length));
+/** It has a file of WebAssembly beside itself. */
+const readsItsOwnFiles = ['wasmoon'];
+/** Every door but `desired`, which starts programs of the package: a bundle does not contain them. */
+const bundled = ['diff', 'fleet', 'health', 'operator'];
+
+const top = mkdtempSync(join(tmpdir(), 'driftless-engine-'));
 try {
-  run(process.execPath, [join(root, 'scripts', 'engine', 'types.mjs')], root);
-  const [{ filename, unpackedSize, size }] = JSON.parse(
-    run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root),
-  );
-  process.stdout.write(
-    `engine: ${filename}: ${(size / 1e6).toFixed(1)} MB packed, ${(unpackedSize / 1e6).toFixed(1)} MB unpacked\n`,
-  );
-  // client-node 2 installs an undici that needs Node 22: docs/engine/README.md names the override.
-  const { overrides } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const user = { name: 'user', private: true, type: 'module', overrides };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(user));
-  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', `./${filename}`, '@types/node@20'], folder);
-  const examples = readdirSync(join(root, 'examples', 'engine')).filter((name) => name.endsWith('.mjs'));
-  for (const name of examples) {
-    cpSync(join(root, 'examples', 'engine', name), join(folder, name));
-    const output = run(process.execPath, [name], folder);
-    const expected = readFileSync(join(root, 'examples', 'engine', name.replace('.mjs', '.txt')), 'utf8');
-    if (output !== expected) throw new Error(`${name} printed:\n${output}\ninstead of:\n${expected}`);
-    process.stdout.write(`engine: ${name}: ok\n`);
-  }
-  const uses = doors.map((door, i) => `import * as d${i} from 'driftless/${door}';\nconsole.log(d${i});`).join('\n');
-  writeFileSync(
-    join(folder, 'user.ts'),
-    `${uses}\nimport { healthOf } from 'driftless/health';\nconst status: string | undefined = healthOf({ apiVersion: 'v1', kind: 'Pod', metadata: {} })?.status;\nconsole.log(status);\n`,
-  );
-  run(
-    process.execPath,
-    [
-      native,
-      '--noEmit',
-      '--strict',
-      '--skipLibCheck',
-      'false',
-      '--types',
-      'node',
-      '--target',
-      'es2022',
-      '--lib',
-      'es2023,dom',
-      '--module',
-      'nodenext',
-      'user.ts',
-    ],
-    folder,
-  );
-  process.stdout.write(`engine: types of ${doors.length} doors: ok\n`);
+  say(run(process.execPath, [join(root, 'scripts', 'engine', 'pack.mjs')], root).trim());
+  run('npm', ['publish', '--dry-run', '--loglevel=error'], packageFolder);
+  say('npm publish --dry-run: ok');
+  const alone = installed('alone');
+  checkSize(alone);
+  checkLinks(join(alone, 'node_modules', packageName));
+  const user = installed('user', '@types/node@20', `webpack@${webpackVersion}`);
+  runExamples(user);
+  checkModules(user);
+  await checkBundles(user);
+  checkTypes(user);
 } finally {
-  rmSync(folder, { recursive: true });
+  rmSync(top, { recursive: true });
+}
+
+function say(text) {
+  process.stdout.write(`engine: ${text}\n`);
+}
+
+function run(command, args, cwd) {
+  return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** A folder with the tarball and other packages, without overrides. */
+function installed(name, ...packages) {
+  const folder = join(top, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, private: true, type: 'module' }));
+  const tarball = readdirSync(join(root, 'dist')).find((file) => file.endsWith('.tgz'));
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  run('npm', ['install', ...quiet, join(root, 'dist', tarball), ...packages], folder);
+  return folder;
+}
+
+function checkSize(folder) {
+  const packages = run('npm', ['ls', '--all', '--parseable'], folder).trim().split('\n').length - 1;
+  const megabytes = bytesOf(join(folder, 'node_modules')) / 1e6;
+  say(`installed: ${packages} packages, ${megabytes.toFixed(1)} MB`);
+  if (packages >= maxPackages || megabytes >= maxMegabytes)
+    throw new Error(`the install must stay below ${maxPackages} packages and ${maxMegabytes} MB`);
+}
+
+function bytesOf(folder) {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, entry) => sum + readFileSync(join(entry.parentPath, entry.name)).length, 0);
+}
+
+/** Every link of the pages leads to a file of the package. */
+function checkLinks(folder) {
+  const pages = ['README.md', ...readdirSync(join(folder, 'docs')).map((name) => join('docs', name))];
+  for (const page of pages)
+    for (const [, link] of readFileSync(join(folder, page), 'utf8').matchAll(/\]\(([^)#]+)/g))
+      if (!/^[a-z]+:/.test(link) && !existsSync(join(folder, dirname(page), link)))
+        throw new Error(`${page} links to ${link}, which is not in the package`);
+  say(`links of ${pages.length} pages: ok`);
+}
+
+function runExamples(folder) {
+  for (const name of names) {
+    cpSync(join(examples, `${name}.mjs`), join(folder, `${name}.mjs`));
+    runExample(name, folder, `${name}.mjs`);
+  }
+  say(`examples ${names.join(', ')}: ok`);
+}
+
+function runExample(name, folder, file) {
+  const output = run(process.execPath, [file], folder);
+  const expected = readFileSync(join(examples, `${name}.txt`), 'utf8');
+  if (output !== expected) throw new Error(`${file} printed:\n${output}\ninstead of:\n${expected}`);
+}
+
+function checkModules(folder) {
+  writeFileSync(
+    join(folder, 'all.mjs'),
+    namesOf((door) => `await import('${door}')`),
+  );
+  writeFileSync(
+    join(folder, 'all.cjs'),
+    namesOf((door) => `require('${door}')`),
+  );
+  const [esm, commonJs] = ['all.mjs', 'all.cjs'].map((file) => run(process.execPath, [file], folder));
+  if (esm !== commonJs || !esm.includes('health healthOf function')) throw new Error(`${esm}\nis not\n${commonJs}`);
+  say('import() and require() of every door: ok');
+}
+
+/** A program that prints what every door exports. */
+function namesOf(load) {
+  const print = (name) => `([key, value]) => console.log('${name}', key, typeof value)`;
+  return doors.map((name) => `Object.entries(${load(`${packageName}/${name}`)}).forEach(${print(name)});`).join('\n');
+}
+
+async function checkBundles(folder) {
+  const entry = Object.fromEntries(bundled.map((name) => [name, join(folder, `${name}.mjs`)]));
+  await build({
+    entryPoints: entry,
+    outdir: join(folder, 'esbuild'),
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: readsItsOwnFiles,
+    // CommonJS packages in the bundle require modules of Node.
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    logLevel: 'warning',
+  });
+  const config = {
+    mode: 'none',
+    target: 'node20',
+    entry,
+    externals: Object.fromEntries(readsItsOwnFiles.map((name) => [name, `import ${name}`])),
+    output: { path: join(folder, 'webpack'), filename: '[name].mjs', module: true, chunkFormat: 'module' },
+    experiments: { outputModule: true },
+  };
+  writeFileSync(join(folder, 'webpack.config.mjs'), `export default ${JSON.stringify(config)};`);
+  writeFileSync(join(folder, 'webpack.mjs'), webpackProgram);
+  run(process.execPath, ['webpack.mjs'], folder);
+  for (const bundler of ['esbuild', 'webpack'])
+    for (const name of bundled) runExample(name, folder, join(bundler, `${name}.mjs`));
+  say(`bundles of esbuild and webpack, ${bundled.join(', ')}: ok`);
+}
+
+function checkTypes(folder) {
+  const uses = doors.map((door, i) => `import * as d${i} from '${packageName}/${door}';\nconsole.log(d${i});`);
+  const status = `import { healthOf } from '${packageName}/health';
+const status: string | undefined = healthOf({ apiVersion: 'v1', kind: 'Pod', metadata: {} })?.status;
+console.log(status);
+`;
+  writeFileSync(join(folder, 'user.ts'), `${uses.join('\n')}\n${status}`);
+  writeFileSync(join(folder, 'user.cts'), status);
+  const native = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
+  const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--types', 'node'];
+  const target = ['--target', 'es2022', '--lib', 'es2023', '--module', 'nodenext'];
+  run(process.execPath, [native, ...strict, ...target, 'user.ts', 'user.cts'], folder);
+  say(`strict types of ${doors.length} doors, ESM and CommonJS: ok`);
 }

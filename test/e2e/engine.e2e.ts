@@ -1,24 +1,38 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { eventually } from '#support';
+import { eventually, makePackageUser } from '#support';
 import { openCache } from '../../engine/live.ts';
 import { openWriter, runSync } from '../../engine/sync.ts';
 import { isBy, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
-/** Stands in for `driftless/sim`: the examples then run unchanged against a real API server. */
+/** Stands in for the door `sim`: the examples then run unchanged against a real API server. */
 const realCluster = `
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 
-export const kubeconfigFor = () => readFileSync(process.env.KUBECONFIG, 'utf8');
+const kubectl = (args, object) => {
+  const { stdout, stderr, status } = spawnSync(process.env.KUBECTL, args, { input: JSON.stringify(object) });
+  if (status !== 0 && !args.includes('--ignore-not-found')) throw new Error(String(stderr));
+  return String(stdout);
+};
+export const kubeConfigOf = () => process.env.KUBECONFIG;
 export const startCluster = () => Promise.resolve({
   store: {
-    create: (object) => execFileSync(process.env.KUBECTL, ['create', '-f', '-'], { input: JSON.stringify(object) }),
+    create: (object) => {
+      kubectl(['create', '-f', '-'], object);
+      if (object.kind === 'CustomResourceDefinition')
+        kubectl(['wait', '--for=condition=Established', 'crd/' + object.metadata.name]);
+    },
+    update: (object) => kubectl(['replace', '-f', '-'], object),
+    get: (group, kind, namespace, name) => {
+      const found = kubectl(['get', kind + '.' + group, name, '-n', namespace, '-o', 'json', '--ignore-not-found']);
+      return found === '' ? undefined : JSON.parse(found);
+    },
+    delete: (group, kind, namespace, name) => kubectl(['delete', kind + '.' + group, name, '-n', namespace, '--wait=false']),
   },
   close: () => Promise.resolve(),
 });
@@ -35,10 +49,7 @@ describe('the engine as a package, on a real API server', () => {
     ({ target } = world.servers);
     double = await startDouble(target.access);
     folder = join(world.folder, 'user');
-    mkdirSync(join(folder, 'node_modules', '@kubernetes'), { recursive: true });
-    symlinkSync(resolve('.'), join(folder, 'node_modules', 'driftless'));
-    const client = join('@kubernetes', 'client-node');
-    symlinkSync(resolve('node_modules', client), join(folder, 'node_modules', client));
+    makePackageUser(folder);
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, 'real-cluster.js'), realCluster);
   }, 120_000);
@@ -48,19 +59,22 @@ describe('the engine as a package, on a real API server', () => {
     await world.close();
   }, 60_000);
 
-  it.each(['live', 'sync'])('examples/engine/%s.mjs prints what it prints on the simulator', async (name) => {
-    const code = readFileSync(join('examples', 'engine', `${name}.mjs`), 'utf8');
-    const used = code.replace("'driftless/sim'", "'./real-cluster.js'");
-    expect(used).not.toBe(code);
-    writeFileSync(join(folder, `${name}.mjs`), used);
-    const env = { ...process.env, KUBECONFIG: target.kubeconfig, KUBECTL: toolPath('kubectl') };
-    const { stdout } = await promisify(execFile)(process.execPath, [`${name}.mjs`], {
-      cwd: folder,
-      env,
-      timeout: 90_000,
-    });
-    expect(stdout).toBe(readFileSync(join('examples', 'engine', `${name}.txt`), 'utf8'));
-  });
+  it.each(['live', 'sync', 'operator'])(
+    'examples/engine/%s.mjs prints what it prints on the simulator',
+    async (name) => {
+      const code = readFileSync(join('examples', 'engine', `${name}.mjs`), 'utf8');
+      const used = code.replace("'@driftless/engine/sim'", "'./real-cluster.js'");
+      expect(used).not.toBe(code);
+      writeFileSync(join(folder, `${name}.mjs`), used);
+      const env = { ...process.env, KUBECONFIG: target.kubeconfig, KUBECTL: toolPath('kubectl') };
+      const { stdout } = await promisify(execFile)(process.execPath, [`${name}.mjs`], {
+        cwd: folder,
+        env,
+        timeout: 90_000,
+      });
+      expect(stdout).toBe(readFileSync(join('examples', 'engine', `${name}.txt`), 'utf8'));
+    },
+  );
 
   describe('with an account of one namespace', () => {
     let kubeConfig: KubeConfig;

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SecretValue, Shutdown, systemClock, systemRandom } from '#base';
-import { createDesiredSource, createInProcessRunner } from '#desired';
+import { createDesiredSource, createInProcessRunner, withPlugins } from '#desired';
 import type { DesiredSource, DesiredSourceDeps, ManifestsRequest, SourceManifests } from '#desired';
 import { bareRepository } from '#model';
 import type { ApplicationSource, Repository } from '#model';
@@ -93,7 +93,7 @@ function source(sockets: string, more: Partial<DesiredSourceDeps> = {}): Desired
     commands: createInProcessRunner({ clock, env: { PATH: toolsPath() } }),
     reach: { allowLocal: true },
     trust: { sshKnownHosts: knownHosts },
-    plugins: { sockets, exclusions: [] },
+    plugins: withPlugins({ sockets, exclusions: [] }),
     ...more,
   });
   void desired.run(stop.signal);
@@ -181,7 +181,7 @@ describe('git in a plugin', () => {
     const list = `printf '  files: "%s"\\n' "$(cd .. && find . -type f | sort | tr '\\n' ' ')"`;
     const server = await start('lists', list);
     const path = repositoryOf({ 'team/app/x': '', 'team/base/y': '', 'other/z': '' });
-    const plugins = { sockets: server.address, exclusions: [], usesGeneratePaths: true };
+    const plugins = withPlugins({ sockets: server.address, exclusions: [], usesGeneratePaths: true });
     const watched = { annotation: '.;../base', paths: [[]], synced: [''] };
     const over = { path: 'team/app', plugin: { name: 'lists' } };
     const made = await render(source(server.address, { plugins }), bareRepository(path), over, { watched });
@@ -202,7 +202,7 @@ async function repoServerWithPlugin(): Promise<string> {
 
 describe('plugins beside the repo-server', () => {
   it('render the sources that name them or that they discover; others are rendered here', async () => {
-    const pluginsElsewhere = {
+    const elsewhere = {
       clock: systemClock,
       address: await repoServerWithPlugin(),
       timeoutMs: 60_000,
@@ -210,7 +210,8 @@ describe('plugins beside the repo-server', () => {
       serviceConfigFromDns: false,
       userAgent: 'driftless-e2e',
     };
-    const desired = source(join(folder.path, 'no-sockets'), { pluginsElsewhere });
+    const sockets = join(folder.path, 'no-sockets');
+    const desired = source(sockets, { plugins: withPlugins({ sockets, exclusions: [] }, elsewhere) });
     const path = `file://${repositoryOf({ 'app/plugged': '', 'plain/cm.yaml': configMap('plain') })}`;
     const env1 = [{ name: 'WHO', value: 'the repo-server' }];
     const named = await render(desired, bareRepository(path), { plugin: { name: 'elsewhere', env: env1 } });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { isObject, parseYamlDocuments, Shutdown, systemClock, systemRandom, valueAt } from '#base';
 import type { Json } from '#base';
-import { createDesiredSource, createInProcessRunner } from '#desired';
+import { createDesiredSource, createInProcessRunner, withPlugins } from '#desired';
 import { bareRepository } from '#model';
 import type { KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
@@ -87,7 +87,7 @@ async function renderedBoth(
     commands,
     reach: { allowLocal: true },
     renderer: testRenderer(join(own, 'staging'), commands),
-    plugins: { sockets: server.address, exclusions: [] },
+    plugins: withPlugins({ sockets: server.address, exclusions: [] }),
   });
   void desired.run(stop.signal);
   const at = { repoURL: repository.path, path: 'app' };

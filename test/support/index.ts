@@ -14,6 +14,7 @@ export { hasTitle } from './has-title.ts';
 export { headOf, initRepository } from './git-folder.ts';
 export { RawApi, serversOf } from './hub.ts';
 export { openProject } from './open-project.ts';
+export { makePackageUser } from './package-user.ts';
 export { driftless, Program } from './program.ts';
 export type { ProgramResult } from './program.ts';
 export { canMount, SmallDisk } from './small-disk.ts';

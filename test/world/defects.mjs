@@ -45,7 +45,7 @@ export const defects = [
   d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),
   d(
     'a deletion names no version',
-    'controller/write/writer.ts',
+    'controller/write/apply-rules.ts',
     "return named && resourceVersion !== undefined && resourceVersion !== '' ? { uid, resourceVersion } : { uid };",
     'return { uid };',
   ),

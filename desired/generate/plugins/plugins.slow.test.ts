@@ -10,6 +10,7 @@ import { SecretValue, seededRandom, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
 import type { Repository } from '#model';
 import { eventually } from '#support';
+import { withPlugins } from '../../assembly.ts';
 import { DesiredError } from '../../errors.ts';
 import { unpack } from '../../fetch/files/archive.ts';
 import { InputBudget } from '../../inputs/input-budget.ts';
@@ -34,7 +35,7 @@ let plugins: TestPlugin[] = [];
 
 function open(limits: object = {}, config: Partial<PluginConfig> = {}): void {
   sockets = mkdtempSync(join(tmpdir(), 'cmp-'));
-  bench = renderBench({ plugins: { sockets, exclusions: [], ...config }, limits });
+  bench = renderBench({ plugins: withPlugins({ sockets, exclusions: [], ...config }), limits });
 }
 beforeEach(() => open());
 afterEach(() => {

@@ -20,6 +20,8 @@ import type { PluginInput } from './plugin-client.ts';
 import { PluginInputs } from './plugin-input.ts';
 import type { InputPurpose } from './plugin-input.ts';
 import type { RemotePlugins } from './remote-plugins.ts';
+import { pluginMissing } from './source-plugins.ts';
+import type { SourcePlugins } from './source-plugins.ts';
 import { optionsHash } from '../source-type.ts';
 
 /** The sockets of plugins, and the files that are never sent to them. */
@@ -75,7 +77,7 @@ export interface PluginGeneratorDeps {
  * Deliberate differences: .git has one commit without history; failing to query a plugin's support
  * for a source is an error, because the source would otherwise be rendered as something else.
  */
-export class PluginGenerator {
+export class PluginGenerator implements SourcePlugins {
   readonly #deps: PluginGeneratorDeps;
   /** The {@link PluginPlace} of the supporting plugin ("" for none), by source and plugins. */
   readonly #found = new Lru<string>(4096);
@@ -127,7 +129,7 @@ export class PluginGenerator {
   async plan(job: RenderJob, signal: AbortSignal): Promise<RenderPlan> {
     const name = textOf(job.source.plugin ?? {}, 'name');
     const socket = name === '' ? await this.discover(job, signal) : await this.#named(job, name, signal);
-    if (socket === undefined) throw pluginMissing('could not find plugin supporting the given repository');
+    if (socket === undefined) throw pluginMissing();
     const { remote } = this.#deps;
     if (socket === atRepoServer && remote !== undefined)
       return {
@@ -174,10 +176,9 @@ export class PluginGenerator {
     if (!/^[\w.-]+$/.test(name) || name.startsWith('.'))
       throw new UnsafeInput('the name of the plugin is refused: it must consist of letters, digits, dots and dashes');
     const socket = `${name}.sock`;
-    const missing = `could not find cmp-server plugin with name "${name}" supporting the given repository`;
     if (!(await this.#sockets()).includes(socket)) {
       if (this.#deps.remote !== undefined) return atRepoServer;
-      throw pluginMissing(missing);
+      throw pluginMissing(name);
     }
     const isKnown = await this.#withInput(job, 'match', signal, (input) =>
       this.#ask(job, socket, signal, async (client, work) => {
@@ -185,7 +186,7 @@ export class PluginGenerator {
         return !isDiscoveryConfigured || client.matches(input, work);
       }),
     );
-    if (!isKnown) throw pluginMissing(missing);
+    if (!isKnown) throw pluginMissing(name);
     return socket;
   }
 
@@ -285,10 +286,6 @@ function inputKeyOf(job: RenderJob): readonly unknown[] {
 
 function nameOf(socket: string): string {
   return socket.replace(/\.sock$/, '');
-}
-
-function pluginMissing(message: string): DesiredError {
-  return new DesiredError('DESIRED_PLUGIN_MISSING', message);
 }
 
 /**

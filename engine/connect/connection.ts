@@ -1,0 +1,20 @@
+import { connectionFromConfig, connectionFromKubeconfig, inClusterConnection } from '#kube';
+import type { KubeConfigReader, LoadedConnection } from '#kube';
+
+export interface ClusterAddress {
+  /**
+   * A path as in $KUBECONFIG, a KubeConfig of `@kubernetes/client-node`, or an object of its shape.
+   * Default: the service account of the pod.
+   */
+  readonly kubeConfig?: KubeConfigReader | string | undefined;
+  /** Default: the current context. */
+  readonly context?: string;
+}
+
+/** @throws an error with `code` `USAGE` in one line, for what cannot be read */
+export function connectionOf({ kubeConfig, context }: ClusterAddress): Promise<LoadedConnection> {
+  if (kubeConfig === undefined) return inClusterConnection();
+  return typeof kubeConfig === 'string'
+    ? connectionFromKubeconfig(kubeConfig, context)
+    : connectionFromConfig(kubeConfig, context);
+}
