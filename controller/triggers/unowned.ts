@@ -26,8 +26,9 @@ const maxStepMs = 5000;
 const unownedCondition = 'UnownedClusterWarning';
 
 /**
- * Marks the Applications of clusters, or of parts of them, without an owner: their status is frozen, and would keep
- * showing Synced and Healthy (argo-cd#29476). The next owner's first comparison removes the mark.
+ * Marks the Applications of clusters, or of parts of them, without an owner: their status is
+ * frozen, and would keep showing Synced and Healthy (argo-cd#29476). The next owner's first
+ * comparison removes the mark.
  *
  * The only write to an Application by a replica that does not own it. It changes only a condition
  * that nothing acts on, only while there is no owner, and only against the version that was read.

@@ -14,6 +14,8 @@ const programs = ['command-helper-main', 'parse-main', 'render-main', 'ssh-proxy
 /** The parts of client-node that read a kubeconfig, bundled before. */
 const clientNode = join(root, 'dist', 'kube', 'config', 'client-node.js');
 const isPackage = /^[^./#]/;
+/** For keys of SOPS files, which no door of the engine takes yet: nobody has to install it. */
+const optional = ['age-encryption'];
 
 /** No module of the engine has effects when it is loaded: what is not used can go, imports too. */
 const withoutSideEffects = {
@@ -87,7 +89,7 @@ const description = {
   // A library shares packages with its user: their newest fitting version, and not one of its own.
   dependencies: Object.fromEntries(
     Object.entries(dependencies)
-      .filter(([name]) => isUsed.has(name))
+      .filter(([name]) => isUsed.has(name) && !optional.includes(name))
       .map(([name, exact]) => [name, `^${exact}`]),
   ),
 };

@@ -484,11 +484,8 @@ class LeasedOwnership implements Ownership {
   }
 
   #announce(): void {
-    const owned = {
-      parts: this.#rights.ownedParts(),
-      epoch: this.#member.table()?.epoch,
-      shard: this.identity().shard,
-    };
+    const { shard } = this.identity();
+    const owned = { parts: this.#rights.ownedParts(), epoch: this.#member.table()?.epoch, shard };
     if (this.#announcements.announce(owned)) this.#lastLoss = this.#now().monotonic;
   }
 }
