@@ -20,7 +20,7 @@ import {
   isOwnUpdate,
   isSecret,
 } from '../field-ownership/own-entries.ts';
-import { dropsParts, reshapedFields } from '../field-ownership/reshape.ts';
+import { dropsParts, isOwnedAs, reshapedFields } from '../field-ownership/reshape.ts';
 import { fieldSetOf, shapeFromManagedFields, shapeOfType, unknownShape } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
 
@@ -127,9 +127,10 @@ function reshapedEntries(
 ): readonly JsonObject[] | undefined {
   const own = entries.find(isOwnApply);
   if (own === undefined || target === undefined || shape === undefined) return undefined;
+  const isBuiltIn = schemaOf(live) !== undefined;
+  if (isBuiltIn && isOwnedAs(shape, fieldsIn(own))) return undefined;
   const ours = unionOf([fieldsIn(own)]);
   const others = (): FieldSet => unionOf(entries.filter((entry) => entry !== own).map(fieldsIn));
-  const isBuiltIn = schemaOf(live) !== undefined;
   const after = reshapedFields(ours, others, { live: asJson(live), target: asJson(target), shape, isBuiltIn });
   if (after === ours) return undefined;
   const { apiVersion } = live;

@@ -20,9 +20,20 @@ import { sentForm } from './sent-form.ts';
 export function serverSideTarget(target: KubeObject, owned: KubeObject | null): KubeObject {
   const sent = sentForm(target, owned);
   const type = schemaOf(target);
-  if (owned === null || type?.form !== 'struct' || !containsTwins(type.name)) return asKube(sent);
+  if (owned === null || !dropsTwin(sent, asJson(owned), type)) return asKube(sent);
   const { ours, others } = fieldOwnersOf(asJson(owned));
   return asKube(withEmptyTwins(sent, asJson(owned), { type, ours: unionOf(ours), others: unionOf(others) }));
+}
+
+/** Whether the target lacks a field that the live object has with a twin. */
+function dropsTwin(target: JsonObject, live: JsonObject, type: TypeSchema | undefined): boolean {
+  if (type?.form !== 'struct' || !containsTwins(type.name)) return false;
+  const twins = twinFields(type.name);
+  if (twins !== undefined && isTwinDropped(target, live, twins)) return true;
+  return Object.keys(target).some((key) => {
+    const [before, there] = [ownMember(target, key), ownMember(live, key)];
+    return isObject(before) && isObject(there) && dropsTwin(before, there, fieldOf(type, key)?.type);
+  });
 }
 
 interface TwinOwners {

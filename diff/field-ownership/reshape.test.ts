@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import type { Json, JsonObject } from '#base';
 import { readOpenApi } from './open-api.ts';
 import { emptySet, parseFields } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { dropsParts, reshapedFields } from './reshape.ts';
+import { dropsParts, isOwnedAs, reshapedFields } from './reshape.ts';
+import { schemaOf } from '../schema/schema.ts';
+import { shapeOfType } from './shape.ts';
 import type { OwnershipShape } from './shape.ts';
 
 const text = { type: 'string' };
@@ -157,6 +160,50 @@ describe('the fields that the current schema says were ours', () => {
     });
     const others = { 'k:{"name":"a"}': { 'f:list': { 'k:{"name":"b"}': owned } } };
     expect(after({ ...one, others })).toEqual({ 'k:{"name":"a"}': { '.': {}, 'f:name': {} } });
+  });
+});
+
+describe('an entry that owns lists and maps as the built-in type does', () => {
+  const shape = shapeOfType(schemaOf({ apiVersion: 'v1', kind: 'Pod' }));
+  const pick = <T>(list: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...list);
+  const ports = ['k:{"containerPort":80,"protocol":"TCP"}', 'k:{"containerPort":80}', 'k:{"name":"web"}', 'v:"web"'];
+  const port = fc.record({ containerPort: pick([80, 81]), name: pick(['web', 'api']), protocol: pick(['TCP', 'UDP']) });
+  const fieldsOf = (steps: readonly string[]): fc.Arbitrary<JsonObject> =>
+    fc.dictionary(pick([...steps, '.', 'k:{']), fc.constant({}), { maxKeys: 3 });
+  const container = fc.dictionary(pick(['.', 'f:name', 'f:image']), fc.constant({}), { maxKeys: 3 });
+  const spec = fc.record(
+    {
+      'f:containers': fc.dictionary(
+        pick(['k:{"name":"a"}', 'k:{"name":"b"}', 'v:"a"', '.']),
+        fc.tuple(container, fieldsOf(ports)).map(([own, list]): JsonObject => ({ ...own, 'f:ports': list })),
+        { maxKeys: 2 },
+      ),
+      'f:nodeSelector': fieldsOf(['f:zone', 'f:disk']),
+      'f:finalizers': fieldsOf(['v:"a"']),
+    },
+    { requiredKeys: [] },
+  );
+  const pod = fc.record({
+    containers: fc.array(fc.record({ name: pick(['a', 'b']), ports: fc.array(port, { maxLength: 2 }) }), {
+      maxLength: 2,
+    }),
+    nodeSelector: fc.dictionary(pick(['zone', 'disk']), fc.constant('x')),
+  });
+
+  it('is never reshaped, whatever the objects hold', () => {
+    let found = 0;
+    fc.assert(
+      fc.property(spec, pod, pod, (owned, live, target) => {
+        const fields = { 'f:spec': owned } as JsonObject;
+        if (!isOwnedAs(shape, fields)) return;
+        found += 1;
+        const ours = parseFields(fields);
+        const sides = { live: { spec: live }, target: { spec: target }, shape, isBuiltIn: true };
+        expect(reshapedFields(ours, () => emptySet(), sides)).toEqual(ours);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(found).toBeGreaterThan(100);
   });
 });
 

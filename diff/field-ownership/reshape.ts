@@ -1,7 +1,7 @@
 import { deepEqual, isObject, ownMember } from '#base';
-import type { Json } from '#base';
+import type { Json, JsonObject } from '#base';
 import { isList } from '../shared/values.ts';
-import { fieldStep, selectPaths } from './field-set.ts';
+import { canonicalStep, fieldStep, selectPaths } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldSetOf, listItemStep, unknownShape } from './shape.ts';
 import type { OwnershipShape } from './shape.ts';
@@ -23,7 +23,6 @@ interface ReshapedSides {
  */
 export function reshapedFields(ours: FieldSet, others: () => FieldSet, sides: ReshapedSides): FieldSet {
   const { live, shape } = sides;
-  if (sides.isBuiltIn && isOwnedBy(shape, ours)) return ours;
   const expandsMap = sides.isBuiltIn ? () => false : hasAppliedMember;
   const here = { live, target: () => sides.target, shape, expandsMap };
   if (reshaped(ours, { ...here, others: undefined }) === ours) return ours;
@@ -36,25 +35,28 @@ export function reshapedFields(ours: FieldSet, others: () => FieldSet, sides: Re
 }
 
 /**
- * Whether the set owns the lists and map keys of a built-in type as the type does. Then nothing is
- * reshaped, whatever the objects hold.
+ * Whether `fieldsV1` has the lists and map keys of a built-in type as the type does. Then nothing
+ * is reshaped, whatever the objects hold. Parses nothing: almost every entry is such a one.
  */
-function isOwnedBy(shape: OwnershipShape, set: FieldSet): boolean {
-  const { listKeys, atomicMap } = shape;
-  if (atomicMap) return true;
-  if (listKeys !== undefined && isOwnedWhole(set)) return false;
-  for (const [step, child] of set.children) {
-    const name = step.slice(2);
+export function isOwnedAs(shape: OwnershipShape, fields: JsonObject): boolean {
+  const { listKeys } = shape;
+  if (shape.atomicMap) return true;
+  const steps = Object.keys(fields);
+  if (listKeys !== undefined && steps.every((step) => step === '.')) return false;
+  return steps.every((step) => {
+    const inner = fields[step];
+    if (step === '.' || !isObject(inner)) return true;
     const isItem = !step.startsWith('f:');
-    if (isItem && listKeys !== undefined && !hasKeys(step, listKeys)) return false;
-    if (!isItem && !child.member && shape.isMapKey(name)) return false;
-    if (child.children.size === 0 && isItem) continue;
-    if (!isOwnedBy(isItem ? shape.items() : shape.member(name), child)) return false;
-  }
-  return true;
+    if (isItem && listKeys !== undefined && !hasKeys(canonicalStep(step), listKeys)) return false;
+    const name = step.slice(2);
+    const isLeaf = Object.keys(inner).length === 0;
+    if (!isItem && !isLeaf && !Object.hasOwn(inner, '.') && shape.isMapKey(name)) return false;
+    return (isLeaf && isItem) || isOwnedAs(isItem ? shape.items() : shape.member(name), inner);
+  });
 }
 
-function hasKeys(step: string, listKeys: readonly string[]): boolean {
+function hasKeys(step: string | undefined, listKeys: readonly string[]): boolean {
+  if (step === undefined) return false;
   if (listKeys.length === 0) return step.startsWith('v:');
   const keys = keysOf(step);
   return keys.length === listKeys.length && listKeys.every((key) => keys.includes(key));
