@@ -254,9 +254,15 @@ export function isDeleteHook(object: KubeObject): boolean {
 /** One list, because compiled rules are cached by their list. */
 const noIgnoreRules: DiffRules['ignoreDifferences'] = [];
 
+/** Of one comparison: each of its rows needs them. */
+const diffRulesOf = new WeakMap<RowRules, DiffRules>();
+
 /** The ignore rules in effect for the Application. */
-function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
-  return {
+function diffRules(rules: RowRules): DiffRules {
+  const known = diffRulesOf.get(rules);
+  if (known !== undefined) return known;
+  const { app, settings, work, schemas, jq } = rules;
+  const made = {
     settings,
     ignoreDifferences: app.spec.ignoreDifferences ?? noIgnoreRules,
     work,
@@ -264,6 +270,8 @@ function diffRules({ app, settings, work, schemas, jq }: RowRules): DiffRules {
     ...(schemas === undefined ? {} : { schemas: schemas.kinds }),
     ...defined({ jq }),
   };
+  diffRulesOf.set(rules, made);
+  return made;
 }
 
 /** Group versions of targets whose list and map ownership matters: their schemas are needed. */
@@ -300,7 +308,7 @@ const customTargets = new WeakMap<readonly KubeObject[], readonly KubeObject[]>(
  */
 function isUnrecorded({ target, live, unread }: RowFacts, rules: RowRules): boolean {
   if (target === null || live === null || unread) return false;
-  if (applyMethodOf(target, live, applyRulesOf(rules.app)) === 'client') return false;
+  if (applyMethodOf(target, live, diffRules(rules)) === 'client') return false;
   return trackedApp(live, rules.settings.tracking) === rules.instance && lacksAppliedRecord(live);
 }
 
