@@ -46,7 +46,7 @@ export type { NamespaceSharer } from './namespaces.ts';
 export { reasonNotApplied } from './rule-faults.ts';
 export { equalLoosely, equalNamespaceMetadata, equalSourceLists, equalSources } from './source-equality.ts';
 export { comparedToOf } from './sources.ts';
-export { recordApiVersions, schemaApiVersions } from './row.ts';
+export { recordApiVersions, schemaApiVersions } from './needed-schemas.ts';
 export type { ResourceComparison } from './row.ts';
 export { rowMisses, RowStore } from './store.ts';
 export type { RowMiss, StoredComparison } from './store.ts';

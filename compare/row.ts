@@ -5,11 +5,8 @@ import {
   diffObjects,
   displacedItemsPatch,
   hasOtherVersions,
-  isCustomResource,
   isMigrated,
   lacksAppliedRecord,
-  readsOwnership,
-  readsOwnRecord,
   withinBudget,
 } from '#diff';
 import type { ApplyMethod, DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
@@ -273,34 +270,6 @@ function diffRules(rules: RowRules): DiffRules {
   diffRulesOf.set(rules, made);
   return made;
 }
-
-/** Group versions of targets whose list and map ownership matters: their schemas are needed. */
-export function schemaApiVersions(
-  app: Application,
-  targets: readonly KubeObject[],
-  settings: Settings,
-): readonly string[] {
-  const ignoreDifferences = app.spec.ignoreDifferences ?? noIgnoreRules;
-  const rules = { settings, ignoreDifferences, ...applyRulesOf(app) };
-  const read = targets.filter((target) => readsOwnership(target, rules));
-  return [...new Set(read.map(({ apiVersion }) => apiVersion))];
-}
-
-/** Like {@link schemaApiVersions}, for objects whose managed fields say what we applied. */
-export function recordApiVersions(
-  targets: readonly KubeObject[],
-  objects: ReadonlyMap<ResourceKey, KubeObject>,
-): readonly string[] {
-  const custom = customTargets.get(targets) ?? targets.filter(isCustomResource);
-  customTargets.set(targets, custom);
-  const read = custom.filter((target) => {
-    const live = objects.get(keyOf(target));
-    return live !== undefined && readsOwnRecord(target, live);
-  });
-  return [...new Set(read.map(({ apiVersion }) => apiVersion))];
-}
-
-const customTargets = new WeakMap<readonly KubeObject[], readonly KubeObject[]>();
 
 /**
  * Whether managed fields are all that says what we applied, and nothing in them is ours: they were
