@@ -100,6 +100,30 @@ generatorOptions: {disableNameSuffixHash: true}
   });
 });
 
+describeWithTool('kustomize', 'an overlay with an encrypted configuration', () => {
+  const generator = `apiVersion: builtin
+kind: SecretGenerator
+metadata: {name: a}
+files: ["b=http://127.0.0.1:9/x"]
+`;
+  it.each([
+    ['a file', 'g.yaml', 'app/g.yaml'],
+    ['a directory', 'g', 'app/g/g.yaml'],
+  ])('is refused, because its paths could not be checked: %s', async (_title, entry, path) => {
+    const { encrypted } = encryptedBySops({ 'g.yaml': generator });
+    const files = {
+      'app/kustomization.yaml': `generators: [${entry}]\n`,
+      'app/g/kustomization.yaml': 'resources: [g.yaml]\n',
+      [path]: encrypted['g.yaml'] ?? '',
+    };
+    const { message } = await failureOf(render(files));
+    expect(message).toContain(`${path} is encrypted by SOPS, which is refused for a configuration of kustomize`);
+    // The name of a member of YAML may be written in other ways.
+    const hidden = { ...files, [path]: files[path]?.replace('\nsops:', '\n"sop\\u0073":') ?? '' };
+    expect((await failureOf(render(hidden))).message).toContain('refused for a configuration');
+  });
+});
+
 describeWithTool('helm', 'a chart with encrypted values', () => {
   const chart = {
     'app/Chart.yaml': 'apiVersion: v2\nname: app\nversion: 1.0.0\n',
@@ -162,6 +186,19 @@ describeWithTool('jsonnet', 'a program that imports encrypted files', () => {
       'app/lib/s.json': sopsFile('secret.json').encrypted,
     };
     expect(at0(await render(files), 'metadata', 'name')).toBe('1');
+  });
+
+  it('is refused if the encrypted files are programs that import others', async () => {
+    const { encrypted } = encryptedBySops({
+      'a.jsonnet': '{apiVersion: "v1", kind: "A", metadata: {name: std.md5(importstr "/etc/hostname")}}\n',
+    });
+    const program = encrypted['a.jsonnet'] ?? '';
+    const expected = 'is encrypted by SOPS and imports other files, which is refused';
+    expect((await failureOf(render({ 'app/a.jsonnet': program }))).message).toContain(`app/a.jsonnet ${expected}`);
+    const repository = bench.repository({ 'app/a.jsonnet': '(import "b.libsonnet")\n', 'lib/b': program });
+    repository.link('app/b.libsonnet', '../lib/b');
+    const { message } = await failureOf(bench.render(repository, at, { decryption: age }));
+    expect(message).toContain(`lib/b ${expected}`);
   });
 });
 
