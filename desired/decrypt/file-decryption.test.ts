@@ -110,6 +110,34 @@ describe('a file that cannot be decrypted', () => {
     expect(await refusal('a.yaml', plain + encrypted, testKeys('age'))).toContain('more than 10000 values');
   });
 
+  it('is refused if its empty values, or its keys, are too many to be printed', async () => {
+    const json = sopsFile('secret.json').encrypted;
+    const withMember = (name: string, value: string): string => json.replace('{', () => `{"${name}": ${value},`);
+    const indented = `${'['.repeat(400)}${'[],'.repeat(12_000)}[]${']'.repeat(400)}`;
+    const all: readonly (readonly [string, string])[] = [
+      [withMember('a', `[${'null,'.repeat(12_000)}null]`), 'more than 10000 values'],
+      [withMember('a', indented), 'more than 10000 values'],
+      [withMember('k'.repeat(3_000_000), `[${'[],'.repeat(20)}[]]`), 'its keys are too long'],
+    ];
+    for (const [text, expected] of all) expect(await refusal('a.json', text, testKeys('age'))).toContain(expected);
+  });
+
+  it('is refused without delay if its names or its pattern would take long', async () => {
+    const name = `sops_${'x__list_1__map_'.repeat(60_000)}-`;
+    const settings = `${sopsFile('settings.env').encrypted}\n${name}=x\n`;
+    expect(await decryptedText('a.env', settings, testKeys('age'))).toContain('two words');
+    const pattern = encrypted.replace(/encrypted_regex: .*/, 'encrypted_regex: (x?){900}y');
+    const keys = Array.from({ length: 300 }, (_, i) => `k${i}${'x'.repeat(100)}: a\n`).join('');
+    expect(await refusal('a.yaml', `${keys}${pattern}`, testKeys('age'))).toContain('would take too long for its keys');
+  });
+
+  it('names the value whose random start is too long', async () => {
+    const text = encrypted.replace(/(password: .*iv:)[^,]*/, `$1${'AAAA'.repeat(60)}`);
+    expect(await refusal('a.yaml', text, testKeys('age'))).toContain(
+      'its value at stringData.password: it was changed',
+    );
+  });
+
   it('is refused if it is too big to be read here', async () => {
     const big = `${encrypted}\n# ${'x'.repeat(256 * 1024)}\n`;
     expect(await refusal('a.yaml', big, testKeys('age'))).toMatch(/it has \d+ bytes, more than 262144/);
