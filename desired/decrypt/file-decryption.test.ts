@@ -38,8 +38,11 @@ describe('a file that sops encrypted', () => {
   it('is decrypted between documents that are not encrypted', async () => {
     const plain = 'kind: ConfigMap\nmetadata: {name: a}\n---\n';
     const [first, second] = [sopsFile('regex.yaml').encrypted, sopsFile('mac-only.yaml').encrypted];
-    const result = await decryptedText('a.yaml', `${plain}${first}---\n${second}`, testKeys('age'));
-    expect(parseYamlDocuments(result)).toHaveLength(3);
+    const nested = `${'['.repeat(400)}${'[],'.repeat(20_000)}[]${']'.repeat(400)}`;
+    const deep = `a: ${nested}\n---\n`;
+    const result = await decryptedText('a.yaml', `${deep}${plain}${first}---\n${second}`, testKeys('age'));
+    expect(parseYamlDocuments(result)).toHaveLength(4);
+    expect(result.length).toBeLessThan(deep.length * 2);
     expect(result.match(/p4ss: word #1/g)).toHaveLength(2);
   });
 });

@@ -93,11 +93,12 @@ function readYaml(text: string): readonly (SopsPart | PlainPart)[] | undefined {
     if (groups.at(-1)?.key === key) groups.at(-1)?.documents.push(document);
     else groups.push({ key, documents: [document] });
   }
-  const printed = (all: readonly Json[]): Buffer =>
-    Buffer.from(all.map((document) => formatYaml(document)).join(documentSeparator));
+  // Aliases and indentation could turn plain documents into a gigabyte of block style.
+  const printed = (all: readonly Json[], print: (document: Json) => string = formatYaml): Buffer =>
+    Buffer.from(all.map((document) => print(document)).join(documentSeparator));
   const parts = groups.map(({ documents: all }): SopsPart | PlainPart => {
     const sops = metadataIn(all[0]);
-    if (sops === undefined) return { plain: printed(all) };
+    if (sops === undefined) return { plain: printed(all, (document) => `${stringifyJson(document)}\n`) };
     return {
       metadata: readMetadata(sops),
       decrypt: (values) => printed(all.map((document) => values.tree(withoutMetadata(document)))),

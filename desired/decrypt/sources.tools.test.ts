@@ -167,6 +167,11 @@ stringData:
   it('has its own values decrypted too', async () => {
     const objects = await render({ ...chart, 'app/values.yaml': secret, 'app/secrets.yaml': '' }, at);
     expect(at0(objects, 'stringData', 'password')).toBe(password);
+    const linked = bench.repository({ ...chart, 'app/secrets.yaml': '', 'shared/db.yaml': secret });
+    linked.link('app/values.yaml', '../shared/db.yaml');
+    const made = await bench.render(linked, at, { decryption: age });
+    expect(at0(made.objects, 'stringData', 'password')).toBe(password);
+    expect((await failureOf(bench.render(linked, at))).message).toMatch(/^shared\/db\.yaml is encrypted by SOPS/);
   });
 
   it('shows no decrypted value when a template fails', async () => {
@@ -204,7 +209,10 @@ describeWithTool('jsonnet', 'a program that imports encrypted files', () => {
 
 describeWithTool('kustomize', 'decrypted manifests', () => {
   it('are kept in memory and not on disk, and plain ones on disk', async () => {
-    const repository = bench.repository({ 'app/a.yaml': secret, 'plain/a.yaml': secret.replace(/sops:[^]*/, '') });
+    const repository = bench.repository({
+      'app/a.yaml': secret,
+      'plain/a.yaml': 'apiVersion: v1\nkind: A\nmetadata: {name: a}\n',
+    });
     for (let i = 0; i < 2; i += 1) await bench.render(repository, at, { decryption: age });
     await bench.render(repository, { path: 'plain' }, { decryption: age });
     expect(isOnDisk(bench.root, 'p4ss')).toBe(false);
