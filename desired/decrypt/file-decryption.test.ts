@@ -107,6 +107,20 @@ describe('a file that cannot be decrypted', () => {
     expect(await refusal('a.yaml', comments, testKeys('age'))).toContain('it has encrypted_comment_regex');
   });
 
+  it('has a message of limited length, without control characters', async () => {
+    const json = sopsFile('secret.json').encrypted;
+    const long = 'x'.repeat(100_000);
+    const changed = [
+      json.replace('"recipient": "', () => `"recipient": "\\u001b[31m${long}`),
+      json.replace('{', () => `{"\\u001b[31m${long}": "ENC[x]",`),
+    ];
+    for (const text of changed) {
+      const message = await refusal('a.json', text, testKeys('age'));
+      expect(message.length).toBeLessThan(5000);
+      expect(message).not.toContain('\u001b');
+    }
+  });
+
   it('is refused if aliases multiply its values', async () => {
     const lists = [1, 2, 3, 4, 5].map((i) => `  l${i}: &l${i} [${`*l${i - 1}, `.repeat(8)}]\n`);
     const plain = `plain:\n  l0: &l0 [${'x, '.repeat(8)}]\n${lists.join('')}`;
