@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isObject, parseYamlDocuments, seededRandom } from '#base';
 import type { Json } from '#base';
 import type { SourceDecryption } from '#model';
-import { DecryptionFailed } from '../errors.ts';
+import { CommandError, DecryptionFailed } from '../errors.ts';
 import { failureOf } from '../testing/repository.ts';
 import { decryptedText, keysOf, sopsFile, sopsTestData, testKeys } from '../testing/sops-files.ts';
 
@@ -105,6 +105,16 @@ describe('a file that cannot be decrypted', () => {
     );
     const comments = encrypted.replace('encrypted_regex:', 'encrypted_comment_regex:');
     expect(await refusal('a.yaml', comments, testKeys('age'))).toContain('it has encrypted_comment_regex');
+  });
+
+  it('names the file if gpg is not installed', async () => {
+    const commands = {
+      runCommand: ([program]: readonly string[]) =>
+        Promise.reject(new CommandError('COMMAND_NOT_FOUND', `no ${program ?? ''}`)),
+    };
+    const { encrypted: pgp } = sopsFile('rsa.yaml');
+    const message = (await failureOf(decryptedText('a.yaml', pgp, testKeys('rsa'), commands))).message;
+    expect(message).toMatch(/^a\.yaml is encrypted by SOPS .* gpg is not installed/);
   });
 
   it('has a message of limited length, without control characters', async () => {
