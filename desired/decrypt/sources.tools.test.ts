@@ -180,6 +180,13 @@ stringData:
     const { message } = await failureOf(render(files, { ...at, helm }));
     expect(message).toContain('execution error at (app/templates/a.yaml');
     expect(message).not.toMatch(/p4ss|Zmlyc3Q|first line/);
+    const lines = encryptedBySops({ 'secrets.yaml': 'settings: |\n  user: me\n  pw: hidden\n' }).encrypted;
+    const whole = { ...chart, ...{ 'app/templates/a.yaml': '{{ fail (toYaml .Values) }}\n' } };
+    const shown = await failureOf(
+      render({ ...whole, 'app/secrets.yaml': lines['secrets.yaml'] ?? '' }, { ...at, helm }),
+    );
+    expect(shown.message).toContain('settings: |');
+    expect(shown.message).not.toContain('hidden');
   });
 });
 
