@@ -137,6 +137,12 @@ describe('a file that cannot be decrypted', () => {
     expect(await refusal('a.yaml', plain + encrypted, testKeys('age'))).toContain('more than 10000 values');
   });
 
+  it('is refused if aliases multiply its bytes', async () => {
+    const plain = `plain:\n- &text ${'x'.repeat(100_000)}\n- [${'*text, '.repeat(9000)}]\n`;
+    for (const text of [plain + encrypted, `${plain}---\n${encrypted}`])
+      expect(await refusal('a.yaml', text, testKeys('age'))).toContain('aliases make more than 4194304 bytes of it');
+  });
+
   it('is refused if its empty values, or its keys, are too many to be printed', async () => {
     const json = sopsFile('secret.json').encrypted;
     const withMember = (name: string, value: string): string => json.replace('{', () => `{"${name}": ${value},`);
