@@ -111,9 +111,9 @@ export class FileDecryption {
 const ciphertext = /^(?:ENC\[AES256_GCM,data:|RU5DW0FFUzI1Nl9HQ00s)/;
 
 /**
- * Refuses objects that SOPS encrypted, and Secrets with values that it encrypted (an item of a list,
- * a chart's values): applied as they are, they would replace their secrets by ciphertext. Objects
- * that an operator decrypts in the cluster are kept.
+ * Refuses objects that SOPS encrypted, and Secrets with values that it encrypted (an item of a
+ * list, a chart's values): applied as they are, they would replace their secrets by ciphertext.
+ * Objects that an operator decrypts in the cluster are kept.
  * @throws DecryptionFailed
  */
 export function refuseEncrypted(

@@ -181,7 +181,7 @@ stringData:
     expect(message).toContain('execution error at (app/templates/a.yaml');
     expect(message).not.toMatch(/p4ss|Zmlyc3Q|first line/);
     const lines = encryptedBySops({ 'secrets.yaml': 'settings: |\n  user: me\n  pw: hidden\n' }).encrypted;
-    const whole = { ...chart, ...{ 'app/templates/a.yaml': '{{ fail (toYaml .Values) }}\n' } };
+    const whole = { ...chart, 'app/templates/a.yaml': '{{ fail (toYaml .Values) }}\n' };
     const shown = await failureOf(
       render({ ...whole, 'app/secrets.yaml': lines['secrets.yaml'] ?? '' }, { ...at, helm }),
     );
