@@ -81,8 +81,6 @@ export class FileDecryption {
         if (plain.length > 0) plain.push(Buffer.from(documentSeparator));
         plain.push('plain' in part ? part.plain : await this.#part(part, signal));
       }
-      await yieldToLoop();
-      signal.throwIfAborted();
       return Buffer.concat(plain);
     } catch (error) {
       if (!(error instanceof DriftlessError) || error instanceof CommandError || signal.aborted) throw error;
@@ -95,6 +93,8 @@ export class FileDecryption {
     const values = new SopsValues(metadata, await this.#keys.unwrap(metadata, signal));
     const plain = decrypt(values);
     values.verify();
+    await yieldToLoop();
+    signal.throwIfAborted();
     this.#hasDecrypted = true;
     for (const text of values.texts()) if (!/^(?:|true|false)$/i.test(text)) this.#texts.add(text);
     if (this.#texts.size > maxTexts)
