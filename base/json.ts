@@ -40,8 +40,8 @@ const maxDepth = 500;
 // parse.
 const maybeBig = /[0-9]{16}|[0-9][eE]\+?[0-9]{3,}\s*(?:[,}\]]|$)/;
 // Strings are matched only to skip them: a long number inside one (a time stamp, an id) needs no
-// exact parser.
-const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*"|[0-9]{16,}(?![0-9.eE])|[0-9]{200}|[0-9][eE]\+?[0-9]{3}/gs;
+// exact parser. One that is not closed reaches to the end: else each quote in it begins another.
+const stringOrBig = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[0-9]{16,}(?![0-9.eE])|[0-9]{200}|[0-9][eE]\+?[0-9]{3}/gs;
 
 /**
  * Parses JSON exactly: integers outside ±(2^53-1) become bigint, everything else is as in

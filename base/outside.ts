@@ -106,6 +106,8 @@ function withoutControls(text: string): string {
 
 /** Shorter values are removed only where they stand alone: they occur inside many words. */
 const shortValueLength = 4;
+/** Shorter lines of a value stay: they are often plain words of a configuration. */
+const shortLineLength = 8;
 
 function withoutValues(text: string, hidden: readonly string[]): string {
   if (hidden.length === 0) return text;
@@ -124,7 +126,7 @@ function withoutValues(text: string, hidden: readonly string[]): string {
 function encodedForms(value: string): string[] {
   const plain = [value, value.trim()];
   // A key or certificate of several lines may be quoted line by line.
-  const lines = value.includes('\n') ? value.split('\n').filter((line) => line.trim().length >= 16) : [];
+  const lines = value.includes('\n') ? value.split('\n').filter((line) => line.trim().length >= shortLineLength) : [];
   const bytes = Buffer.from(value);
   const packed =
     value.length >= shortValueLength ? [bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')] : [];

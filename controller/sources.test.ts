@@ -381,6 +381,18 @@ describe('refuses whatever the status and the operation contain', () => {
     expect(applied()).toEqual([]);
   });
 
+  it('local manifests that SOPS encrypted', async () => {
+    world.application();
+    await start();
+    const encrypted = { ...configMap('local'), sops: { mac: 'ENC[AES256_GCM,data:x]' } };
+    await sync({ sync: { manifests: [JSON.stringify(encrypted)] } });
+    expect(world.app.status?.operationState).toMatchObject({
+      phase: 'Error',
+      message: expect.stringContaining('encrypted by SOPS and not applied: local manifests are not decrypted'),
+    });
+    expect(applied()).toEqual([]);
+  });
+
   it('local manifests with a source that the project forbids', async () => {
     world.project('strict', { sourceRepos: ['https://git/x'] });
     world.application({ project: 'strict' });

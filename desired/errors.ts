@@ -1,4 +1,4 @@
-import { DriftlessError, messageOf } from '#base';
+import { DriftlessError, messageOf, outsideText } from '#base';
 import type { ErrorDetails, ErrorFields } from '#base';
 
 /** Why a program gave no result. */
@@ -113,13 +113,16 @@ export class GenerationPaused extends DesiredError {
   }
 }
 
+const maxDecryptionMessage = 4096;
+
 /**
  * A file that SOPS encrypted cannot be decrypted, or must not be used as it is. Users name a Secret
  * with its key in the AppProject, or encrypt it again. Never contains a decrypted value.
  */
 export class DecryptionFailed extends DesiredError {
   constructor(message: string) {
-    super('DESIRED_DECRYPTION', message, { retry: 'never' });
+    // Names of keys and recipients are texts of the file.
+    super('DESIRED_DECRYPTION', outsideText('field', message).slice(0, maxDecryptionMessage), { retry: 'never' });
   }
 }
 

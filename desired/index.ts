@@ -24,6 +24,7 @@ export {
   ToolMissing,
   UnsafeInput,
 } from './errors.ts';
+export { refuseEncrypted } from './decrypt/file-decryption.ts';
 export { isUnreachable } from './failures.ts';
 export { commitFiles, readDirectory } from './local-folder.ts';
 export type { FolderBounds, LocalFile } from './local-folder.ts';

@@ -29,6 +29,7 @@ describe('the annotation of a project', () => {
     ['provider: sops\nsecretRef: {name: ../a}', 'write {"provider"'],
     ['provider: sops\nsecretRef: {name: a, namespace: b}', 'write {"provider"'],
     ['provider: sops\nsecretRef: {name: a}\nserviceAccountName: x', 'it has the field "serviceAccountName"'],
+    ['{provider: sops, secretRef: {name: a}}\n---\nprovider: vault', 'write {"provider"'],
     ['{', 'unexpected end of the stream'],
     [7, 'it is too long'],
     ['x'.repeat(2000), 'it is too long'],

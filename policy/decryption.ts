@@ -24,14 +24,15 @@ export function decryptionSecret(project: AppProject): DecryptionSecret | undefi
 }
 
 function secretIn(text: string): DecryptionSecret | string {
-  let value: Json;
+  let documents: readonly Json[];
   try {
-    value = parseYamlDocuments(text)[0] ?? null;
+    documents = parseYamlDocuments(text);
   } catch (error) {
     return messageOf(error);
   }
+  const [value] = documents.length === 1 ? documents : [null];
   const expected = 'write {"provider": "sops", "secretRef": {"name": "…"}}';
-  if (!isObject(value)) return expected;
+  if (value === undefined || !isObject(value)) return expected;
   const ref = ownMember(value, 'secretRef');
   const unknown = unknownMember(value, ['provider', 'secretRef']);
   if (unknown !== undefined) return `it has the field "${unknown}"; ${expected}`;

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { defined, DriftlessError, isAbort, isObject, messageOf, parseJson, valueAt } from '#base';
 import type { Clock, ClockTimer } from '#base';
 import type { RenderedTargets } from '#compare';
-import { generatorOptions, KeyringUnavailable, SourceFailed } from '#desired';
+import { generatorOptions, KeyringUnavailable, refuseEncrypted, SourceFailed } from '#desired';
 import type {
   CachePolicy,
   TargetCapabilities,
@@ -420,6 +420,7 @@ function localTargets(request: RenderRequest): RenderedSources {
     try {
       const value = parseJson(text);
       if (isObject(value)) objects.push(value as unknown as KubeObject);
+      refuseEncrypted(objects.slice(-1), undefined, 'user');
     } catch (error) {
       return failedTargets({ type: 'ComparisonError', message: `Failed to load local manifests: ${messageOf(error)}` });
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { isObject, parseYamlDocuments, seededRandom } from '#base';
 import type { Json } from '#base';
 import type { SourceDecryption } from '#model';
-import { DecryptionFailed } from '../errors.ts';
+import { CommandError, DecryptionFailed } from '../errors.ts';
 import { failureOf } from '../testing/repository.ts';
 import { decryptedText, keysOf, sopsFile, sopsTestData, testKeys } from '../testing/sops-files.ts';
 
@@ -38,8 +38,11 @@ describe('a file that sops encrypted', () => {
   it('is decrypted between documents that are not encrypted', async () => {
     const plain = 'kind: ConfigMap\nmetadata: {name: a}\n---\n';
     const [first, second] = [sopsFile('regex.yaml').encrypted, sopsFile('mac-only.yaml').encrypted];
-    const result = await decryptedText('a.yaml', `${plain}${first}---\n${second}`, testKeys('age'));
-    expect(parseYamlDocuments(result)).toHaveLength(3);
+    const nested = `${'['.repeat(400)}${'[],'.repeat(20_000)}[]${']'.repeat(400)}`;
+    const deep = `a: ${nested}\n---\n`;
+    const result = await decryptedText('a.yaml', `${deep}${plain}${first}---\n${second}`, testKeys('age'));
+    expect(parseYamlDocuments(result)).toHaveLength(4);
+    expect(result.length).toBeLessThan(deep.length * 2);
     expect(result.match(/p4ss: word #1/g)).toHaveLength(2);
   });
 });
@@ -104,10 +107,68 @@ describe('a file that cannot be decrypted', () => {
     expect(await refusal('a.yaml', comments, testKeys('age'))).toContain('it has encrypted_comment_regex');
   });
 
+  it('names the file if gpg is not installed', async () => {
+    const commands = {
+      runCommand: ([program]: readonly string[]) =>
+        Promise.reject(new CommandError('COMMAND_NOT_FOUND', `no ${program ?? ''}`)),
+    };
+    const { encrypted: pgp } = sopsFile('rsa.yaml');
+    const message = (await failureOf(decryptedText('a.yaml', pgp, testKeys('rsa'), commands))).message;
+    expect(message).toMatch(/^a\.yaml is encrypted by SOPS .* gpg is not installed/);
+  });
+
+  it('has a message of limited length, without control characters', async () => {
+    const json = sopsFile('secret.json').encrypted;
+    const long = 'x'.repeat(100_000);
+    const changed = [
+      json.replace('"recipient": "', () => `"recipient": "\\u001b[31m${long}`),
+      json.replace('{', () => `{"\\u001b[31m${long}": "ENC[x]",`),
+    ];
+    for (const text of changed) {
+      const message = await refusal('a.json', text, testKeys('age'));
+      expect(message.length).toBeLessThan(5000);
+      expect(message).not.toContain('\u001b');
+    }
+  });
+
   it('is refused if aliases multiply its values', async () => {
     const lists = [1, 2, 3, 4, 5].map((i) => `  l${i}: &l${i} [${`*l${i - 1}, `.repeat(8)}]\n`);
     const plain = `plain:\n  l0: &l0 [${'x, '.repeat(8)}]\n${lists.join('')}`;
     expect(await refusal('a.yaml', plain + encrypted, testKeys('age'))).toContain('more than 10000 values');
+  });
+
+  it('is refused if aliases multiply its bytes', async () => {
+    const plain = `plain:\n- &text ${'x'.repeat(100_000)}\n- [${'*text, '.repeat(9000)}]\n`;
+    for (const text of [plain + encrypted, `${plain}---\n${encrypted}`])
+      expect(await refusal('a.yaml', text, testKeys('age'))).toContain('aliases make more than 4194304 bytes of it');
+  });
+
+  it('is refused if its empty values, or its keys, are too many to be printed', async () => {
+    const json = sopsFile('secret.json').encrypted;
+    const withMember = (name: string, value: string): string => json.replace('{', () => `{"${name}": ${value},`);
+    const indented = `${'['.repeat(400)}${'[],'.repeat(12_000)}[]${']'.repeat(400)}`;
+    const all: readonly (readonly [string, string])[] = [
+      [withMember('a', `[${'null,'.repeat(12_000)}null]`), 'more than 10000 values'],
+      [withMember('a', indented), 'more than 10000 values'],
+      [withMember('k'.repeat(3_000_000), `[${'[],'.repeat(20)}[]]`), 'its keys are too long'],
+    ];
+    for (const [text, expected] of all) expect(await refusal('a.json', text, testKeys('age'))).toContain(expected);
+  });
+
+  it('is refused without delay if its names or its pattern would take long', async () => {
+    const name = `sops_${'x__list_1__map_'.repeat(60_000)}-`;
+    const settings = `${sopsFile('settings.env').encrypted}\n${name}=x\n`;
+    expect(await decryptedText('a.env', settings, testKeys('age'))).toContain('two words');
+    const pattern = encrypted.replace(/encrypted_regex: .*/, 'encrypted_regex: (x?){900}y');
+    const keys = Array.from({ length: 300 }, (_, i) => `k${i}${'x'.repeat(100)}: a\n`).join('');
+    expect(await refusal('a.yaml', `${keys}${pattern}`, testKeys('age'))).toContain('would take too long for its keys');
+  });
+
+  it('names the value whose random start is too long', async () => {
+    const text = encrypted.replace(/(password: .*iv:)[^,]*/, `$1${'AAAA'.repeat(60)}`);
+    expect(await refusal('a.yaml', text, testKeys('age'))).toContain(
+      'its value at stringData.password: it was changed',
+    );
   });
 
   it('is refused if it is too big to be read here', async () => {

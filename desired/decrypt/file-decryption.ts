@@ -12,6 +12,9 @@ import { SopsValues } from './sops-values.ts';
 const notConfigured =
   'no keys are configured for the project: name a Secret with them in the annotation driftless.io/decryption of the AppProject, or render it with a config management plugin';
 
+/** Messages of programs are searched for each of them. */
+const maxTexts = 20_000;
+
 /**
  * Decrypts the files of one render that SOPS encrypted. The result exists only in memory and in the
  * renderer's private folder. {@link close} ends it.
@@ -78,8 +81,6 @@ export class FileDecryption {
         if (plain.length > 0) plain.push(Buffer.from(documentSeparator));
         plain.push('plain' in part ? part.plain : await this.#part(part, signal));
       }
-      await yieldToLoop();
-      signal.throwIfAborted();
       return Buffer.concat(plain);
     } catch (error) {
       if (!(error instanceof DriftlessError) || error instanceof CommandError || signal.aborted) throw error;
@@ -92,8 +93,12 @@ export class FileDecryption {
     const values = new SopsValues(metadata, await this.#keys.unwrap(metadata, signal));
     const plain = decrypt(values);
     values.verify();
+    await yieldToLoop();
+    signal.throwIfAborted();
     this.#hasDecrypted = true;
     for (const text of values.texts()) if (!/^(?:|true|false)$/i.test(text)) this.#texts.add(text);
+    if (this.#texts.size > maxTexts)
+      throw new DecryptionFailed(`the source has more than ${maxTexts} encrypted values: split it into several`);
     return plain;
   }
 
@@ -102,28 +107,45 @@ export class FileDecryption {
   }
 }
 
+/** How a value that SOPS encrypted begins, also in base64. */
+const ciphertext = /^(?:ENC\[AES256_GCM,data:|RU5DW0FFUzI1Nl9HQ00s)/;
+
 /**
- * Refuses objects that SOPS encrypted: applied as they are, they would replace their secrets by
- * ciphertext. Objects that an operator decrypts in the cluster are kept.
+ * Refuses objects that SOPS encrypted, and Secrets with values that it encrypted (an item of a
+ * list, a chart's values): applied as they are, they would replace their secrets by ciphertext.
+ * Objects that an operator decrypts in the cluster are kept.
  * @throws DecryptionFailed
  */
 export function refuseEncrypted(
   objects: readonly KubeObject[],
   decryption: SourceDecryption | undefined,
-  renderedBy: 'us' | 'repo-server' = 'us',
+  origin: 'us' | 'repo-server' | 'user' = 'us',
 ): void {
   for (const object of objects) {
-    const sops = ownMember(object as unknown as JsonObject, 'sops');
-    if (sops === undefined || !isObject(sops) || typeof ownMember(sops, 'mac') !== 'string') continue;
-    if (isDecryptedInCluster(object as unknown as JsonObject)) continue;
+    if (!isEncrypted(object as unknown as JsonObject)) continue;
     const why =
-      decryption === undefined
-        ? notConfigured
-        : renderedBy === 'us'
-          ? 'only files that the source names are decrypted'
-          : 'a repo-server renders the sources (--repo-server), and decrypts nothing without a plugin';
+      origin === 'user'
+        ? 'local manifests are not decrypted'
+        : decryption === undefined
+          ? notConfigured
+          : origin === 'us'
+            ? 'only files that the source names are decrypted'
+            : 'a repo-server renders the sources (--repo-server), and decrypts nothing without a plugin';
     throw new DecryptionFailed(
       `the ${object.kind} "${object.metadata.name ?? ''}" is encrypted by SOPS and not applied: ${why}`,
     );
   }
+}
+
+function isEncrypted(object: JsonObject): boolean {
+  const sops = ownMember(object, 'sops');
+  if (sops !== undefined && isObject(sops) && typeof ownMember(sops, 'mac') === 'string')
+    return !isDecryptedInCluster(object);
+  if (ownMember(object, 'kind') !== 'Secret') return false;
+  return ['data', 'stringData'].some((name) => {
+    const values = ownMember(object, name);
+    return (
+      isObject(values) && Object.values(values).some((value) => typeof value === 'string' && ciphertext.test(value))
+    );
+  });
 }

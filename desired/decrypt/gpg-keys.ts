@@ -74,6 +74,9 @@ export class GpgKeys {
     if (!this.#hasHome) return;
     try {
       await this.#run(['gpgconf', '--homedir', this.#home, '--kill', 'gpg-agent'], '', signal);
+    } catch (error) {
+      // Without gpg there is no agent, and the caller has failed already.
+      if (!(error instanceof DecryptionFailed)) throw error;
     } finally {
       await rm(this.#home, { recursive: true, force: true });
     }

@@ -84,20 +84,33 @@ function withoutMetadata(document: Json): Json {
   return omit(document, 'sops');
 }
 
+/** Parsed, an alias takes no memory: printed or decrypted, it does. @throws DecryptionFailed */
+function checkExpanded(value: Json, counter = { bytes: 0 }): void {
+  counter.bytes += typeof value === 'string' ? value.length : 1;
+  if (counter.bytes > maxBytes) throw new DecryptionFailed(`aliases make more than ${maxBytes} bytes of it`);
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, member] of Object.entries(value as JsonObject)) {
+    counter.bytes += key.length;
+    checkExpanded(member ?? null, counter);
+  }
+}
+
 /** Neighbouring documents with equal metadata were encrypted as one file. */
 function readYaml(text: string): readonly (SopsPart | PlainPart)[] | undefined {
   const documents = parseYamlDocuments(text, 'v3');
+  checkExpanded(documents);
   const groups: { readonly key: string; readonly documents: Json[] }[] = [];
   for (const document of documents) {
     const key = stringifyJson(metadataIn(document) ?? null);
     if (groups.at(-1)?.key === key) groups.at(-1)?.documents.push(document);
     else groups.push({ key, documents: [document] });
   }
-  const printed = (all: readonly Json[]): Buffer =>
-    Buffer.from(all.map((document) => formatYaml(document)).join(documentSeparator));
+  // Aliases and indentation could turn plain documents into a gigabyte of block style.
+  const printed = (all: readonly Json[], print: (document: Json) => string = formatYaml): Buffer =>
+    Buffer.from(all.map((document) => print(document)).join(documentSeparator));
   const parts = groups.map(({ documents: all }): SopsPart | PlainPart => {
     const sops = metadataIn(all[0]);
-    if (sops === undefined) return { plain: printed(all) };
+    if (sops === undefined) return { plain: printed(all, (document) => `${stringifyJson(document)}\n`) };
     return {
       metadata: readMetadata(sops),
       decrypt: (values) => printed(all.map((document) => values.tree(withoutMetadata(document)))),
@@ -131,12 +144,10 @@ const metadataPrefix = 'sops_';
 function readDotenv(text: string): readonly SopsPart[] {
   const flat = new Map<string, string>();
   const lines: (readonly [name: string, value: string])[] = [];
-  const comments: string[] = [];
   for (const line of text.split('\n')) {
     const at = line.indexOf('=');
-    if (line === '') continue;
-    if (line.startsWith('#')) comments.push(line);
-    else if (at < 0) throw new DecryptionFailed('one of its lines has no "="');
+    if (line === '' || line.startsWith('#')) continue;
+    if (at < 0) throw new DecryptionFailed('one of its lines has no "="');
     else {
       const [name, value] = [line.slice(0, at), line.slice(at + 1).replaceAll('\\n', '\n')];
       if (name.startsWith(metadataPrefix)) flat.set(name.slice(metadataPrefix.length), value);

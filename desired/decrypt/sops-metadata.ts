@@ -1,4 +1,4 @@
-import { compileLinearPattern, isObject, messageOf, ownMember, parseGoBool, setOwnMember } from '#base';
+import { compileLinearPattern, isObject, ownMember, parseGoBool, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJsonObject } from '#base';
 import { DecryptionFailed } from '../errors.ts';
 
@@ -34,6 +34,8 @@ const serviceKeys = [
 ] as const;
 const defaultSuffix = '_unencrypted';
 const maxRecipients = 100;
+/** Steps of a regular expression over all keys of a file: about a tenth of a second. */
+const maxPatternSteps = 10_000_000;
 /** A wrapped key has some hundred bytes. */
 const maxWrappedLength = 16_384;
 
@@ -66,7 +68,8 @@ export function readMetadata(sops: JsonObject): SopsMetadata {
 export function unflattened(flat: ReadonlyMap<string, string>): JsonObject {
   const nested: MutableJsonObject = {};
   for (const [name, value] of flat) {
-    const match = /^(\w+?)__list_(\d{1,3})__map_(\w+)$/.exec(name);
+    // Counts are limited: a name of megabytes would take hours.
+    const match = /^(\w{1,32}?)__list_(\d{1,3})__map_(\w{1,64})$/.exec(name);
     if (match === null) {
       setOwnMember(nested, name, value);
       continue;
@@ -108,14 +111,15 @@ function patternTest(rule: string, source: string): (key: string) => boolean {
   const pattern = compileLinearPattern(source);
   if (!pattern.ok) throw new DecryptionFailed(`its ${rule} cannot be used: ${pattern.message}`);
   const known = new Map<string, boolean>();
+  let steps = 0;
   return (key) => {
-    try {
-      const found = known.get(key) ?? pattern.test(key);
-      known.set(key, found);
-      return found;
-    } catch (error) {
-      throw new DecryptionFailed(`its ${rule} cannot be used: ${messageOf(error)}`);
-    }
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    steps += pattern.size * key.length;
+    if (steps > maxPatternSteps) throw new DecryptionFailed(`its ${rule} would take too long for its keys`);
+    const found = pattern.test(key);
+    known.set(key, found);
+    return found;
   };
 }
 

@@ -14,8 +14,10 @@ export interface DecryptedValue {
 const encrypted = /^ENC\[AES256_GCM,data:([\w+/=]*),iv:([\w+/=]+),tag:([\w+/=]+),type:([a-z]+)\]$/;
 /** The hash of a MAC over encrypted values only begins with these bytes, so that both differ. */
 const macOfEncrypted = Buffer.from('8a3fd2ad54ce66527b1034f3d147be0b0b975b3bf44f72c6fdadec8176f27d69', 'hex');
-/** Aliases of YAML could multiply a value a million times. */
+/** Lists and maps count too. Aliases of YAML could multiply a value a million times. */
 const maxValues = 10_000;
+/** Each value is authenticated with all keys above it. */
+const maxPathLength = 16 * 1024 * 1024;
 const dataKeyBytes = 32;
 const tagBytes = 16;
 
@@ -30,6 +32,7 @@ export class SopsValues {
   readonly #hash: Hash;
   readonly #texts: string[] = [];
   #count = 0;
+  #pathLength = 0;
 
   /** @throws DecryptionFailed */
   constructor(metadata: SopsMetadata, dataKey: Uint8Array) {
@@ -42,6 +45,7 @@ export class SopsValues {
 
   /** A tree with its values decrypted. @throws DecryptionFailed, which names the keys */
   tree(value: Json, path: readonly string[] = []): MutableJson {
+    if (value === null || typeof value === 'object') this.#noteNode(path);
     if (value === null) return null;
     if (Array.isArray(value)) return this.#list(value as readonly Json[], path);
     if (isObject(value)) {
@@ -55,14 +59,20 @@ export class SopsValues {
 
   /** One value. @throws DecryptionFailed */
   value(value: Exclude<Json, object | null>, path: readonly string[]): DecryptedValue {
-    this.#count += 1;
-    if (this.#count > maxValues) throw new DecryptionFailed(`it has more than ${maxValues} values`);
+    this.#noteNode(path);
     const isEncrypted = this.#metadata.isEncrypted(path);
     const plain = isEncrypted ? this.#decrypt(value, path) : { bytes: bytesOf(value), value };
     const isInMac = isEncrypted || !this.#metadata.isMacOfEncrypted;
     if (isInMac && plain.value !== undefined) this.#hash.update(plain.bytes);
     if (isEncrypted) this.#texts.push(plain.bytes.toString('utf8'));
     return plain;
+  }
+
+  #noteNode(path: readonly string[]): void {
+    this.#count += 1;
+    if (this.#count > maxValues) throw new DecryptionFailed(`it has more than ${maxValues} values`);
+    this.#pathLength += path.reduce((sum, key) => sum + key.length, 0);
+    if (this.#pathLength > maxPathLength) throw new DecryptionFailed('its keys are too long for so many values');
   }
 
   /** The decrypted values so far. */
@@ -115,10 +125,10 @@ function open(text: string, key: Uint8Array, additional: string): DecryptedValue
   const [data, iv, tag] = match.slice(1, 4).map((part) => Buffer.from(part, 'base64'));
   if (data === undefined || iv === undefined || tag?.length !== tagBytes || iv.length === 0)
     throw new DecryptionFailed('its tag has another length');
-  const cipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
-  cipher.setAuthTag(tag).setAAD(Buffer.from(additional));
   let bytes: Buffer;
   try {
+    const cipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: tagBytes });
+    cipher.setAuthTag(tag).setAAD(Buffer.from(additional));
     bytes = Buffer.concat([cipher.update(data), cipher.final()]);
   } catch {
     throw new DecryptionFailed('it was changed, moved or encrypted with another data key');

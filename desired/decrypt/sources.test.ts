@@ -39,6 +39,21 @@ describe('a directory with an encrypted manifest', () => {
     expect(message).toContain('driftless.io/decryption');
   });
 
+  it('is refused without keys as an item of a list, whose metadata is lost', async () => {
+    const metadata = secret.slice(secret.indexOf('sops:'));
+    const item = secret.replace(metadata, '').trimEnd().replaceAll('\n', '\n  ');
+    repository.commit({ 'secret.yaml': `apiVersion: v1\nkind: List\nitems:\n- ${item}\n${metadata}` });
+    expect((await failureOf(password())).message).toMatch(refused);
+  });
+
+  it('leaves out a file with the marker of Argo CD, which decryption would lose', async () => {
+    repository.commit({ 'secret.yaml': `# +argocd:skip-file-rendering\n${secret}` });
+    for (const more of [{}, { decryption: testKeys('age') }, { decryption: testKeys('otherAge') }]) {
+      const { objects } = await bench.render(repository, { path: '.' }, more);
+      expect(objects.map(({ kind }) => kind)).toEqual(['ConfigMap']);
+    }
+  });
+
   it('has nothing of one project in another, whose keys differ or are missing', async () => {
     expect(await password(testKeys('age'))).toBe('p4ss: word #1');
     expect((await failureOf(password())).message).toMatch(refused);
@@ -78,5 +93,11 @@ it('refuses what a plugin or a repo-server left encrypted', () => {
   const refuse = (one: object, decryption?: SourceDecryption): void => refuseEncrypted([one as KubeObject], decryption);
   expect(() => refuse(object)).toThrow('no keys are configured');
   expect(() => refuse(object, testKeys('age'))).toThrow('only files that the source names are decrypted');
-  expect(() => refuse({ ...object, sops: { enabled: true } })).not.toThrow();
+  const plain = { ...object, sops: { enabled: true } };
+  expect(() => refuse(plain)).not.toThrow();
+  const value = /ENC\[[^\]]*\]/.exec(secret)?.[0] ?? '';
+  expect(() => refuse({ ...plain, stringData: { a: value } })).toThrow('no keys are configured');
+  expect(() => refuse({ ...plain, data: { b: '', a: Buffer.from(value).toString('base64') } })).toThrow('no keys');
+  expect(() => refuse({ ...plain, stringData: { file: secret, text: `see ${value}` } })).not.toThrow();
+  expect(() => refuse({ ...plain, kind: 'ConfigMap', data: { a: value } })).not.toThrow();
 });

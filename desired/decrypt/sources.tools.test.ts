@@ -100,6 +100,30 @@ generatorOptions: {disableNameSuffixHash: true}
   });
 });
 
+describeWithTool('kustomize', 'an overlay with an encrypted configuration', () => {
+  const generator = `apiVersion: builtin
+kind: SecretGenerator
+metadata: {name: a}
+files: ["b=http://127.0.0.1:9/x"]
+`;
+  it.each([
+    ['a file', 'g.yaml', 'app/g.yaml'],
+    ['a directory', 'g', 'app/g/g.yaml'],
+  ])('is refused, because its paths could not be checked: %s', async (_title, entry, path) => {
+    const { encrypted } = encryptedBySops({ 'g.yaml': generator });
+    const files = {
+      'app/kustomization.yaml': `generators: [${entry}]\n`,
+      'app/g/kustomization.yaml': 'resources: [g.yaml]\n',
+      [path]: encrypted['g.yaml'] ?? '',
+    };
+    const { message } = await failureOf(render(files));
+    expect(message).toContain(`${path} is encrypted by SOPS, which is refused for a configuration of kustomize`);
+    // The name of a member of YAML may be written in other ways.
+    const hidden = { ...files, [path]: files[path]?.replace('\nsops:', '\n"sop\\u0073":') ?? '' };
+    expect((await failureOf(render(hidden))).message).toContain('refused for a configuration');
+  });
+});
+
 describeWithTool('helm', 'a chart with encrypted values', () => {
   const chart = {
     'app/Chart.yaml': 'apiVersion: v2\nname: app\nversion: 1.0.0\n',
@@ -143,6 +167,11 @@ stringData:
   it('has its own values decrypted too', async () => {
     const objects = await render({ ...chart, 'app/values.yaml': secret, 'app/secrets.yaml': '' }, at);
     expect(at0(objects, 'stringData', 'password')).toBe(password);
+    const linked = bench.repository({ ...chart, 'app/secrets.yaml': '', 'shared/db.yaml': secret });
+    linked.link('app/values.yaml', '../shared/db.yaml');
+    const made = await bench.render(linked, at, { decryption: age });
+    expect(at0(made.objects, 'stringData', 'password')).toBe(password);
+    expect((await failureOf(bench.render(linked, at))).message).toMatch(/^shared\/db\.yaml is encrypted by SOPS/);
   });
 
   it('shows no decrypted value when a template fails', async () => {
@@ -151,6 +180,13 @@ stringData:
     const { message } = await failureOf(render(files, { ...at, helm }));
     expect(message).toContain('execution error at (app/templates/a.yaml');
     expect(message).not.toMatch(/p4ss|Zmlyc3Q|first line/);
+    const lines = encryptedBySops({ 'secrets.yaml': 'settings: |\n  user: me\n  pw: hidden\n' }).encrypted;
+    const whole = { ...chart, 'app/templates/a.yaml': '{{ fail (toYaml .Values) }}\n' };
+    const shown = await failureOf(
+      render({ ...whole, 'app/secrets.yaml': lines['secrets.yaml'] ?? '' }, { ...at, helm }),
+    );
+    expect(shown.message).toContain('settings: |');
+    expect(shown.message).not.toContain('hidden');
   });
 });
 
@@ -163,11 +199,27 @@ describeWithTool('jsonnet', 'a program that imports encrypted files', () => {
     };
     expect(at0(await render(files), 'metadata', 'name')).toBe('1');
   });
+
+  it('is refused if the encrypted files are programs that import others', async () => {
+    const { encrypted } = encryptedBySops({
+      'a.jsonnet': '{apiVersion: "v1", kind: "A", metadata: {name: std.md5(importstr "/etc/hostname")}}\n',
+    });
+    const program = encrypted['a.jsonnet'] ?? '';
+    const expected = 'is encrypted by SOPS and imports other files, which is refused';
+    expect((await failureOf(render({ 'app/a.jsonnet': program }))).message).toContain(`app/a.jsonnet ${expected}`);
+    const repository = bench.repository({ 'app/a.jsonnet': '(import "b.libsonnet")\n', 'lib/b': program });
+    repository.link('app/b.libsonnet', '../lib/b');
+    const { message } = await failureOf(bench.render(repository, at, { decryption: age }));
+    expect(message).toContain(`lib/b ${expected}`);
+  });
 });
 
 describeWithTool('kustomize', 'decrypted manifests', () => {
   it('are kept in memory and not on disk, and plain ones on disk', async () => {
-    const repository = bench.repository({ 'app/a.yaml': secret, 'plain/a.yaml': secret.replace(/sops:[^]*/, '') });
+    const repository = bench.repository({
+      'app/a.yaml': secret,
+      'plain/a.yaml': 'apiVersion: v1\nkind: A\nmetadata: {name: a}\n',
+    });
     for (let i = 0; i < 2; i += 1) await bench.render(repository, at, { decryption: age });
     await bench.render(repository, { path: 'plain' }, { decryption: age });
     expect(isOnDisk(bench.root, 'p4ss')).toBe(false);

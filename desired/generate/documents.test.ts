@@ -169,6 +169,10 @@ describe('objectsOf reads JSON files', () => {
     expect(endOfJsonValue('{"a":"}\\"}"} {')).toBe(12);
     expect(endOfJsonValue('["]"]x')).toBe(5);
     expect(endOfJsonValue('{"a')).toBe(3);
+    expect(endOfJsonValue('{"a\\')).toBe(4);
+    // A quadratic search would take minutes for this.
+    const unclosed = `{"${'\\"'.repeat(500_000)}`;
+    expect(endOfJsonValue(unclosed)).toBe(unclosed.length);
   });
 });
 

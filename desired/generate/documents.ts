@@ -164,7 +164,8 @@ function withoutQuotes(message: string): string {
 /** The end of the first JSON object or array in a text; the text's length if it is not closed. */
 export function endOfJsonValue(text: string): number {
   let depth = 0;
-  const token = /"(?:[^"\\]|\\.)*"|[[\]{}]/gs;
+  // A string that is not closed reaches to the end.
+  const token = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[[\]{}]/gs;
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     if (match[0] === '{' || match[0] === '[') depth += 1;
     else if (match[0] === '}' || match[0] === ']') {

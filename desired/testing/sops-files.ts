@@ -5,6 +5,7 @@ import { env } from 'node:process';
 import { hashJson, SecretValue, systemClock, systemRandom } from '#base';
 import type { DecryptionKeys, SourceDecryption } from '#model';
 import { createInProcessRunner } from '../command/in-process.ts';
+import type { CommandRunner } from '../command/types.ts';
 import { FileDecryption } from '../decrypt/file-decryption.ts';
 
 /** A file that the real sops encrypted; `decrypted` is absent if it cannot be decrypted here. */
@@ -54,9 +55,9 @@ export async function decryptedText(
   path: string,
   content: string,
   keys: SourceDecryption | undefined,
+  commands: CommandRunner = createInProcessRunner({ clock: systemClock, env }),
 ): Promise<string> {
   const cacheDir = mkdtempSync(join(tmpdir(), 'sops-'));
-  const commands = createInProcessRunner({ clock: systemClock, env });
   const decryption = new FileDecryption({ commands, cacheDir, random: systemRandom }, keys);
   try {
     const { signal } = new AbortController();

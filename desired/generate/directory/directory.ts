@@ -79,12 +79,12 @@ export async function planDirectory(job: RenderJob, deps: DirectoryDeps, signal:
         for (const { path, name, file } of candidates) {
           const shown = [...segments, path].join('/');
           if (isJsonnet(name)) for (const one of evaluated?.get(path) ?? []) files.push(one);
-          else
-            files.push({
-              path: shown,
-              name,
-              content: await job.decryption.content(shown, contents.get(file.oid) ?? new Uint8Array(), inner),
-            });
+          else {
+            const written = contents.get(file.oid) ?? new Uint8Array();
+            // Decryption would remove the marker, which is a comment.
+            const content = isSkipped(written) ? written : await job.decryption.content(shown, written, inner);
+            files.push({ path: shown, name, content });
+          }
         }
         return manifestsOf(files, deps, inner);
       });

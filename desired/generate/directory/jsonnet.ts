@@ -1,11 +1,12 @@
 import { JsonSyntaxError, messageOf, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
-import { DesiredError, ManifestError, SourcePathError, ToolFailed } from '../../errors.ts';
+import { DecryptionFailed, DesiredError, ManifestError, SourcePathError, ToolFailed } from '../../errors.ts';
 import { unreadFiles } from '../../fetch/files/staged-files.ts';
 import { Selection } from '../../fetch/files/selection.ts';
 import type { FileNode } from '../../fetch/files/tree.ts';
 import { hiddenTexts } from '../../given-secrets.ts';
 import { checkoutFolder } from '../../render/types.ts';
+import type { RenderFile } from '../../render/types.ts';
 import type { ManifestFile } from '../documents.ts';
 import { buildEnvironment, environmentKey, substituteIn } from '../environment.ts';
 import { importsOf } from './jsonnet-imports.ts';
@@ -45,7 +46,8 @@ export async function planJsonnet(
   const tool = await deps.tools.find('jsonnet', signal);
   const options = job.source.directory?.jsonnet ?? {};
   const libraries = wordsOf(options, 'libs').map((lib) => inRepository([], lib, lib));
-  const scope = { job, libraries: [job.segments, ...libraries], selection: new Selection(job.snapshot.tree) };
+  const selection = new Selection(job.snapshot.tree);
+  const scope = { job, libraries: [job.segments, ...libraries], selection, programs: new Set<string>() };
   const variables = variablesOf(job, options);
   for (const { path } of files) scope.selection.add([...job.segments, ...path.split('/')]);
   await selectImports({ ...deps, ...scope, files, variables }, signal);
@@ -88,6 +90,8 @@ interface JsonnetScope {
   /** Directories from the root: the application's first, then the libraries. */
   readonly libraries: readonly (readonly string[])[];
   readonly selection: Selection;
+  /** The staged files that the interpreter evaluates, and whose imports are known therefore. */
+  readonly programs: Set<string>;
 }
 
 interface ImportSearch extends JsonnetScope, Pick<GeneratorDeps, 'inputs' | 'limits'> {
@@ -119,8 +123,10 @@ async function selectImports(scope: ImportSearch, signal: AbortSignal): Promise<
   while (todo.length > 0) {
     const batch = todo.splice(0);
     await withFiles({ job, inputs, nodes: batch.map(({ file }) => file) }, signal, (contents) => {
-      for (const { at, file } of batch)
+      for (const { at, file } of batch) {
+        scope.programs.add([checkoutFolder, ...(scope.selection.realPath(at) ?? at)].join('/'));
         follow(Buffer.from(contents.get(file.oid) ?? []).toString('utf8'), at.slice(0, -1), at.join('/'));
+      }
     });
     scope.selection.check(limits);
   }
@@ -185,7 +191,9 @@ async function evaluateFiles(
       inputBytes: unread.bytes,
       readInput: async (work) => {
         const { files: all, links } = await unread.read(work);
-        return { files: await job.decryption.staged(all, {}, work), links };
+        const staged = await job.decryption.staged(all, {}, work);
+        for (const [i, file] of staged.entries()) if (file.content !== all[i]?.content) refuseImports(file, scope);
+        return { files: staged, links };
       },
       steps: stepsOf(evaluation),
       share: { project: job.request.project, repository: job.repository.url },
@@ -202,6 +210,15 @@ async function evaluateFiles(
     made.set(path, manifestsIn(result.stdout, name));
   }
   return made;
+}
+
+/** The imports of a decrypted program were not known when files were selected. */
+function refuseImports({ path, content }: RenderFile, { programs }: JsonnetScope): void {
+  const name = path.slice(checkoutFolder.length + 1);
+  if (programs.has(path) && importsOf(Buffer.from(content).toString('utf8'), name).length > 0)
+    throw new DecryptionFailed(
+      `${name} is encrypted by SOPS and imports other files, which is refused: encrypt only the values that it imports`,
+    );
 }
 
 /**

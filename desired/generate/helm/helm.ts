@@ -127,7 +127,9 @@ async function givenFiles(
   const up = '../'.repeat(folder.split('/').length);
   const shownNames = new Map<string, string>();
   // helm always reads the chart's own values.
-  const named = new Set([`${folder}/values.yaml`]);
+  const named = new Set(
+    origins.slice(0, 1).map((own) => stagedPath({ origin: own, segments: [...job.segments, 'values.yaml'] })),
+  );
   const place = (file: ValuesFile, path: string, isValues = true): string => {
     // Without decryption, a template may still embed an encrypted file.
     if (isValues || job.request.decryption !== undefined) named.add(file.kind === 'url' ? path : stagedPath(file));
@@ -151,7 +153,7 @@ async function givenFiles(
 }
 
 /** Where the file is in the staging folder, with links resolved. */
-function stagedPath({ origin, segments }: ValuesFile & { readonly kind: 'file' }): string {
+function stagedPath({ origin, segments }: Omit<ValuesFile & { readonly kind: 'file' }, 'kind'>): string {
   return [origin.folder, ...(origin.selection.realPath(segments) ?? segments)].join('/');
 }
 

@@ -1,6 +1,7 @@
 import { formatYaml, isObject, messageOf, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
-import { DesiredError } from '../../errors.ts';
+import { sopsParts } from '../../decrypt/sops-file.ts';
+import { DecryptionFailed, DesiredError } from '../../errors.ts';
 import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
 import { textOf } from '../options.ts';
 import { refuseProgram } from './exec-plugins.ts';
@@ -32,7 +33,10 @@ export function checkedConfigs(place: OverlayContext, documents: readonly Json[]
   return documents.map((document) => formatYaml(checkedConfig(place, document))).join('---\n');
 }
 
-/** Replaces a file of configurations by its checked content. */
+/**
+ * Replaces a file of configurations by its checked content.
+ * @throws DecryptionFailed if it would be decrypted: its paths were checked before
+ */
 export async function checkConfigFile(place: OverlayContext, at: readonly string[], used: string): Promise<void> {
   const { snapshot, replaced, folder, signal } = place.scope;
   const found = snapshot.tree.lookup(at);
@@ -41,6 +45,10 @@ export async function checkConfigFile(place: OverlayContext, at: readonly string
   const contents = await snapshot.read([found.node], signal);
   const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
   const checked = checkedConfigs(place, documentsIn(text, at.join('/')));
+  if (sopsParts(used, Buffer.from(checked)) !== undefined)
+    throw new DecryptionFailed(
+      `${at.join('/')} is encrypted by SOPS, which is refused for a configuration of kustomize: write it in plain text, and encrypt the files that it names`,
+    );
   replaced.set([folder, ...at].join('/'), checked);
   replaced.set(used, checked);
 }
