@@ -44,7 +44,7 @@ RUN node node_modules/typescript-native/bin/tsc -p . --sourceMap false \
     && node scripts/client-node.mjs \
     && node scripts/dashboard/build.mjs \
     && node scripts/programs.mjs \
-    && rm -f dist/.tsbuildinfo \
+    && rm -rf dist/.tsbuildinfo dist/engine \
     && node scripts/release/sbom.mjs
 RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \
     && cp -R dist examples package.json LICENSE build/sbom.json /out/opt/driftless/ \
@@ -55,12 +55,12 @@ RUN mkdir -p /out/opt/driftless/manifests /out/usr/local/bin \
 
 # The production packages of the lock file, verified by its checksums. --ignore-scripts: no package
 # runs code during its installation. No platform: none contains native code that Node loads. The
-# parts of client-node that the controller uses are bundled into dist, so its packages go.
+# parts of client-node that the controller uses are bundled into dist, and so is age: they go.
 FROM --platform=${BUILDPLATFORM} ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-    && npm uninstall --omit=dev --ignore-scripts --no-audit --no-fund --offline @kubernetes/client-node \
+    && npm uninstall --omit=dev --ignore-scripts --no-audit --no-fund --offline @kubernetes/client-node age-encryption \
     && find node_modules -type f -regex '.*\.\(map\|ts\|mts\|cts\|bare\)' -delete \
     && rm -rf node_modules/*/test node_modules/*/tests node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext node_modules/@opentelemetry/semantic-conventions/dist/experimental_*
 
