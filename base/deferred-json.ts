@@ -41,7 +41,7 @@ export class DeferredJson<T extends JsonObject | readonly Json[]> {
     this.#range = range;
   }
 
-  /** The same value for as long as somebody holds it. */
+  /** Parses the text. Calls return one value while it is referenced. */
   read(): T {
     const known = this.#value?.deref();
     if (known !== undefined) return known;

@@ -102,7 +102,7 @@ async function measureDirectory(root: string, { smoke }: BenchContext): Promise<
 /** A program, and small sources of its type. */
 interface ProgramCost {
   readonly program: 'helm' | 'kustomize';
-  /** Of the sources, in the names of figures. */
+  /** The name of the sources in metrics. */
   readonly sources: string;
   readonly command: string;
   readonly args: readonly string[];

@@ -251,7 +251,7 @@ export function isDeleteHook(object: KubeObject): boolean {
 /** One list, because compiled rules are cached by their list. */
 const noIgnoreRules: DiffRules['ignoreDifferences'] = [];
 
-/** Of one comparison: each of its rows needs them. */
+/** Cached for the rows of one comparison. */
 const diffRulesOf = new WeakMap<RowRules, DiffRules>();
 
 /** The ignore rules in effect for the Application. */

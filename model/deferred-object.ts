@@ -2,7 +2,7 @@ import { deepEqual } from '#base';
 import type { DeferredJson, Json, JsonObject } from '#base';
 import type { KubeObject } from './object.ts';
 
-/** What a deferred object keeps as text. */
+/** The members that a deferred object keeps as text. */
 export interface DeferredParts {
   readonly status: DeferredJson<JsonObject> | undefined;
   readonly managedFields: DeferredJson<readonly JsonObject[]> | undefined;

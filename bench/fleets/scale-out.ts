@@ -14,7 +14,7 @@ const modelApplications = 20_000;
 const restMs = 10_000;
 /** Applications whose status is written at once, and the pause after that. */
 const touchBatch = { size: 25, pauseMs: 50 };
-/** Changes of each Application that nobody owns. */
+/** Status changes of each Application without an owner. */
 const touches = 5;
 
 interface ReplicaCosts {
@@ -99,8 +99,8 @@ export const scaleOutScenario: Scenario = {
 };
 
 /**
- * What the bystander pays for Applications that nobody owns. Nothing else happens meanwhile, so the
- * result is more exact than the difference of two loads.
+ * CPU and memory that Applications without an owner cost the bystander. No other events occur
+ * meanwhile, so the result is more exact than the difference of two loads.
  */
 async function foreignCosts(run: ScenarioRun, fleet: Fleet, size: number): Promise<BenchMetrics> {
   const bystander = fleet.replica(1);

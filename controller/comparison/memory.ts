@@ -15,8 +15,8 @@ import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
 
 /**
- * In-memory state of one application. Losing it (restart, hand-over) costs one comparison. It shows
- * the values of now; {@link AppMemories.note} alone changes them.
+ * In-memory state of one application. Losing it (restart, hand-over) costs one comparison. A live
+ * view: only {@link AppMemories.note} changes it.
  */
 export interface AppMemory {
   /** Delays the status writes of refreshes while an operation runs. */
@@ -93,7 +93,7 @@ export interface AppMemory {
   readonly differences?: readonly string[];
 }
 
-/** New values; undefined forgets one. */
+/** Members to set; undefined removes one. */
 export type MemoryChange = { readonly [K in Exclude<keyof AppMemory, 'hold'>]?: AppMemory[K] | undefined };
 
 /** The version that our write of a running operation has stored. */

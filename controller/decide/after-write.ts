@@ -2,8 +2,6 @@ import { deepEqual } from '#base';
 import type { Comparison } from '#compare';
 import { isAutomated, isCompleted, jsonOf } from '#model';
 import type { Application, ApplicationStatus } from '#model';
-import { syncedLine } from '../application/autosync-log.ts';
-import type { LogLine } from '../application/autosync-log.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { hasSameInputs } from '../comparison/basis.ts';
 import type { LiveSight, RestingPass } from '../comparison/basis.ts';
@@ -15,7 +13,7 @@ import { outageOver } from './sources.ts';
 type Written = Pick<RefreshFacts, 'before'>;
 type Decided = Pick<RefreshDecision, 'status' | 'decisions' | 'memory'>;
 
-/** What a pass has proved for the next ones. Nothing if its writes have not landed. */
+/** What the next passes may skip. Nothing if the writes of this one have to be repeated. */
 export function provedAfter(facts: Written, decided: Decided, written: StatusWrite): MemoryChange {
   if (written.again === true) return { resting: undefined, sight: undefined };
   return { resting: restAfter(facts, decided, written), sight: sightAfter(facts, decided, written) };
@@ -67,7 +65,7 @@ function sightAfter({ before }: Written, { decisions }: Decided, { answered }: S
   return isLeft || isBusy(before) ? undefined : sight;
 }
 
-/** What a pass proves whose inputs are still those of `resting`. */
+/** Changes of the memory after a pass that finds the inputs of `resting` unchanged. */
 export function restMemory(
   { autosync }: Pick<AppMemory, 'autosync'>,
   { isOutOfSync }: RestingPass,
@@ -91,10 +89,4 @@ export function restAnswered(
 ): RestingPass | undefined {
   const isSame = isStoredAs(before, status, written.app);
   return isSame ? { ...resting, basis: { ...resting.basis, app: written.app } } : undefined;
-}
-
-/** The line of Argo CD about a pass that rests. */
-export function restLog(before: Application): readonly LogLine[] {
-  const line = syncedLine(before);
-  return line === undefined ? [] : [line];
 }

@@ -1,6 +1,6 @@
 import { buildTree } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
-import type { Application, ApplicationCondition, ApplicationStatus } from '#model';
+import type { Application, ApplicationCondition } from '#model';
 import type { SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import { decideAutosync, onlyKeptLeft } from '../application/autosync.ts';
@@ -12,14 +12,15 @@ import { finalizersOf } from '../application/finalizers.ts';
 import { compareLevel } from '../application/freshness.ts';
 import { hydrationConditions } from '../application/hydration.ts';
 import { keptConditions, keptObjects } from '../application/kept-objects.ts';
+import type { KeptObjects } from '../application/kept-objects.ts';
 import { statusChange, withConditions } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
+import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
 import { contestConditions, contestPauses } from '../comparison/contest.ts';
 import type { ContestMemory } from '../comparison/contest.ts';
 import { describeDifferences } from '../comparison/differences.ts';
 import type { MemoryChange } from '../comparison/memory.ts';
 import { boundConditions, ownedConditions } from '../shared/conditions.ts';
-import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
 import { contestsAfter } from './contests.ts';
 import { invalidStatus, nextStatus, withSyncError } from './next-status.ts';
 import type { ComparedFacts, DecisionConfig, ReadFacts, RefreshFacts, RememberedPasses } from './refresh-facts.ts';
@@ -38,17 +39,17 @@ export interface Decisions {
   readonly sight: LiveSight | undefined;
 }
 
-/** What follows from the facts of a refresh: nothing of it has happened yet. */
+/** The decision of a refresh, before any effect. */
 export interface RefreshDecision extends StatusChange {
   readonly tree: BuiltTree['tree'];
   /** Conditions of this pass only; `status` also has those of other steps. */
   readonly conditions: readonly ApplicationCondition[];
   /** Undefined: nothing was compared, because the spec is invalid or only the tree changed. */
   readonly decisions: Decisions | undefined;
-  /** What later passes remember of this one, when its writes have landed. */
+  /** Changes of the Application's memory, to be made when the writes have succeeded. */
   readonly memory: MemoryChange;
-  /** What it has remembered of earlier ones. */
-  readonly decidedFrom: RememberedPasses;
+  /** The contests that it is based on. */
+  readonly decidedFrom: Pick<RememberedPasses, 'contests'>;
   readonly log: readonly LogLine[];
 }
 
@@ -114,7 +115,7 @@ function compared(facts: RefreshFacts, read: ReadFacts, found: ComparedFacts): R
   const autosync = automatedSync(facts, read, found, contests);
   const { decision } = autosync;
   const isLeft = decision?.do === 'skip' && decision.reason === onlyKeptLeft;
-  const ofKept = isLeft ? keptConditions(keptObjects(comparison, before)) : [];
+  const ofKept = isLeft ? keptConditions(autosync.kept) : [];
   const conditions = [
     ...comparison.conditions,
     ...outage.conditions,
@@ -124,7 +125,8 @@ function compared(facts: RefreshFacts, read: ReadFacts, found: ComparedFacts): R
   ];
   const ofStatus = withConditions(before.status ?? {}, ofSpec, ownedConditions.spec, time);
   const evaluated = [...ownedConditions.comparison, ...ownedConditions.tree];
-  const status = withDecision(withConditions(ofStatus, conditions, evaluated, time), decision, time);
+  const current = withConditions(ofStatus, conditions, evaluated, time);
+  const status = decision === undefined ? current : withSyncError(current, decision, time);
   return {
     ...nextStatus(facts, status, { comparison: outage.shown, built }),
     tree: built.tree,
@@ -153,15 +155,7 @@ function isLasting({ bound, isWindowOpen }: ReadFacts, ofSpec: readonly Applicat
   return ofSpec.length === 0 && isWindowOpen && bound.project.spec.orphanedResources === undefined;
 }
 
-function withDecision(
-  status: ApplicationStatus,
-  decision: AutosyncDecision | undefined,
-  time: string,
-): ApplicationStatus {
-  return decision === undefined ? status : withSyncError(status, decision, time);
-}
-
-/** What a comparison proves for later passes. */
+/** Changes of the memory after a comparison. */
 function comparisonMemory(
   { refresh, now, startedAt }: RefreshFacts,
   read: ReadFacts,
@@ -183,6 +177,7 @@ function comparisonMemory(
 interface DecidedAutosync {
   /** Undefined while a sync window forbids it. */
   readonly decision: AutosyncDecision | undefined;
+  readonly kept: KeptObjects;
   readonly observed: MemoryChange['autosync'];
   readonly log: readonly LogLine[];
 }
@@ -193,6 +188,7 @@ function automatedSync(
   { comparison }: ComparedFacts,
   contests: ContestMemory,
 ): DecidedAutosync {
+  const kept = keptObjects(comparison, before);
   const facts: AutosyncFacts = {
     app: before,
     syncStatus: comparison.syncStatus,
@@ -204,7 +200,7 @@ function automatedSync(
     stale: comparison.degraded,
     pruneBlocked: comparison.pruneBlocked !== undefined,
     claimed,
-    kept: keptObjects(comparison, before),
+    kept,
     contested: contestPauses(contests, startedAt),
     retryLatestRevision: config.retryLatestRevision === true,
     now,
@@ -214,5 +210,5 @@ function automatedSync(
     decision === undefined
       ? { level: 'info', message: 'Sync prevented by sync window' }
       : autosyncLine(facts, decision);
-  return { decision, observed: observeAutosync(facts, decision), log: line === undefined ? [] : [line] };
+  return { decision, kept, observed: observeAutosync(facts, decision), log: line === undefined ? [] : [line] };
 }

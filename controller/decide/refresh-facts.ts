@@ -16,7 +16,7 @@ export interface DecisionConfig {
   readonly hydrates?: boolean;
 }
 
-/** What earlier passes have left for this one. */
+/** The memory of earlier passes that a decision uses. */
 export type RememberedPasses = Pick<
   AppMemory,
   'contests' | 'driftSeenAt' | 'lastGood' | 'sourceError' | 'sourceFailedAt' | 'sourceRetryAt'
@@ -54,7 +54,7 @@ export interface RefreshFacts {
   readonly read: ReadFacts | undefined;
 }
 
-/** What a pass read about an Application with a valid spec. */
+/** The facts that exist only for a valid spec. */
 export interface ReadFacts {
   readonly bound: BoundApplication;
   /** No sync window forbids automated sync. */

@@ -52,8 +52,9 @@ function wasRendered(before: Application, { lastGood }: Pick<MemoryChange, 'last
 }
 
 /**
- * What the status shows: nothing while the outage is tolerated; then the error of the source, and
- * since when. Decisions use the comparison with the last good rendering.
+ * The conditions and the comparison to show during an outage. A tolerated one is not shown; later
+ * the status has the error of the source and the begin of the outage. Decisions use the comparison
+ * with the last good rendering.
  * @param memory with what this comparison has changed.
  */
 export function shownOutage(

@@ -133,7 +133,7 @@ export class PassReader {
     const found = await pass.times.measure('compare_app_state_ms', compare).finally(away.end);
     if (found === undefined) return undefined;
     const { comparison, cluster } = found;
-    const nextFullMs = changed === undefined && !comparison.failed ? untilFullComparisonMs(random) : undefined;
+    const nextFullMs = changed === undefined ? untilFullComparisonMs(random) : undefined;
     const roots = treeRoots(comparison);
     const rows = await this.#tree(pass, { bound, cluster, roots }, signal);
     const claimed = this.#claimed(pass, comparison, bound);

@@ -4,6 +4,7 @@ import { appKeyOf, isCompleted } from '#model';
 import type { AppKey, Application } from '#model';
 import type { HandlerResult, TakenItem, WorkerSlot } from '#queues';
 import type { StatusWrite } from '../application/application-writes.ts';
+import { syncedLine } from '../application/autosync-log.ts';
 import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshness.ts';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
@@ -11,7 +12,7 @@ import { withReconciledAt } from '../application/status-patch.ts';
 import type { ComparisonBasis, RestingPass } from '../comparison/basis.ts';
 import { waitOn } from '../comparison/memory.ts';
 import type { AppMemory } from '../comparison/memory.ts';
-import { provedAfter, restAnswered, restLog, restMemory } from '../decide/after-write.ts';
+import { provedAfter, restAnswered, restMemory } from '../decide/after-write.ts';
 import { decideRefresh } from '../decide/decide-refresh.ts';
 import type { RefreshFacts } from '../decide/refresh-facts.ts';
 import { keepFailure } from '../recorder/captured-error.ts';
@@ -55,10 +56,7 @@ export class RefreshProcessor {
     this.#config = config;
     this.#recorder = new PassRecorder(deps);
     this.#outage = new SourceOutages(deps, config);
-    const { namespace, selfHeal, retryLatestRevision = false, hydrates = false } = config;
-    const { trees } = deps.memories;
-    const decision = { namespace, selfHeal, retryLatestRevision, hydrates };
-    this.#reader = new PassReader({ ...deps, trees, outage: this.#outage }, decision);
+    this.#reader = new PassReader({ ...deps, trees: deps.memories.trees, outage: this.#outage }, config);
   }
 
   async handle(
@@ -217,7 +215,8 @@ export class RefreshProcessor {
     // Another writer was faster: decide again.
     if (resting === undefined || !effects.stands(pass)) return { app, answered: true, again: true };
     work.rows({ kept: resting.rowsCount, made: new Map() });
-    for (const line of restLog(app)) pass.logger[line.level](line.message);
+    const line = syncedLine(app);
+    if (line !== undefined) pass.logger[line.level](line.message);
     if (pass.asked !== undefined) return this.#answer(pass, resting);
     pass.note(restMemory(memory, resting, pass.now));
     pass.logger.info('No status changes. Skipping patch');

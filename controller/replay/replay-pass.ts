@@ -86,7 +86,6 @@ async function replayRefresh(
   const { key, clock } = world;
   const memories = new AppMemories();
   memories.note(key, refreshMemory(objectOf(inputs, 'memory')));
-  const { namespace, selfHeal, retryLatestRevision, hydrates = false } = header.config;
   const reader = new PassReader(
     {
       validate: (app) => policies.validate(app),
@@ -101,7 +100,7 @@ async function replayRefresh(
       clock,
       random: seededRandom(1),
     },
-    { namespace, selfHeal, retryLatestRevision, hydrates },
+    header.config,
   );
   const memory = memories.of(key);
   const begun = { key, before, refresh, memory, now, startedAt };

@@ -5,7 +5,7 @@ import { CommandError, DecryptionFailed } from '../errors.ts';
 import type { RenderFile } from '../render/types.ts';
 import { DataKeys } from './data-keys.ts';
 import type { GpgKeysDeps } from './gpg-keys.ts';
-import { documentSeparator, isDecryptedInCluster, sopsParts } from './sops-file.ts';
+import { documentSeparator, metadataIn, sopsParts } from './sops-file.ts';
 import type { SopsPart } from './sops-file.ts';
 import { SopsValues } from './sops-values.ts';
 
@@ -138,9 +138,7 @@ export function refuseEncrypted(
 }
 
 function isEncrypted(object: JsonObject): boolean {
-  const sops = ownMember(object, 'sops');
-  if (sops !== undefined && isObject(sops) && typeof ownMember(sops, 'mac') === 'string')
-    return !isDecryptedInCluster(object);
+  if (metadataIn(object) !== undefined) return true;
   if (ownMember(object, 'kind') !== 'Secret') return false;
   return ['data', 'stringData'].some((name) => {
     const values = ownMember(object, name);

@@ -28,7 +28,7 @@ const marks = ['ENC[AES256_GCM,', 'sops'].map((text) => Buffer.from(text));
 const metadataMarks = ['\nsops:', '"sops"', '\nsops_mac=', '\n[sops]'].map((text) => Buffer.from(text));
 
 /** Objects that an operator decrypts in the cluster keep their metadata. */
-export function isDecryptedInCluster(object: JsonObject): boolean {
+function isDecryptedInCluster(object: JsonObject): boolean {
   const kind = ownMember(object, 'kind');
   return typeof kind === 'string' && kind.endsWith('SopsSecret');
 }
@@ -72,7 +72,8 @@ const readers: Readonly<Record<SopsFormat, PartReader>> = {
   ini: readIni,
 };
 
-function metadataIn(document: Json | undefined): JsonObject | undefined {
+/** The metadata of an object that SOPS encrypted. */
+export function metadataIn(document: Json | undefined): JsonObject | undefined {
   if (document === undefined || !isObject(document)) return undefined;
   const sops = ownMember(document, 'sops');
   if (sops === undefined || !isObject(sops) || typeof ownMember(sops, 'mac') !== 'string') return undefined;

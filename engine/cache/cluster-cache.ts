@@ -68,7 +68,7 @@ class FilledCache implements ClusterCache {
   readonly #live: LiveClusters;
   #settings: Settings;
   #invalidations = 0;
-  /** Of the discovery that handlers know. */
+  /** The version of the discovery that handlers have received. */
   #kindsVersion = Number.NaN;
   readonly #controller = newAbortController();
   readonly #deliveries = new Set<ChangeDelivery>();

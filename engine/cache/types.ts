@@ -30,7 +30,7 @@ export interface CacheOptions extends ClusterAddress {
   readonly onProblem?: (problem: CacheProblem) => void;
 }
 
-/** What a running cache may get anew. */
+/** Options that a running cache can change. */
 export type CacheChanges = Pick<CacheOptions, 'include' | 'exclude' | 'namespaces' | 'clusterScoped' | 'health'>;
 
 /** A fault in code of the caller, contained by the cache. */

@@ -23,7 +23,7 @@ export interface OpenedSyncWriter extends SyncWriter {
   close(): Promise<void>;
 }
 
-/** The part of the cache of @driftless/engine/live that a sync reads, and tells of its writes. */
+/** The part of the cache of @driftless/engine/live that a sync reads and reports its writes to. */
 export type SyncCache = Pick<ClusterCache, 'server' | 'apiMetadata' | 'read' | 'observe'>;
 
 export interface GateOptions {
@@ -88,7 +88,7 @@ export interface SyncInputs {
   readonly inventoryName?: string;
   /** Reads and changes the cluster. */
   readonly writer: SyncWriter;
-  /** That of `openCache` of @driftless/engine/live: live objects are read from it. */
+  /** The cache from which live objects are read: `openCache` of @driftless/engine/live. */
   readonly cache?: SyncCache;
   /** Namespace of namespaced objects that name none. Default: "default". */
   readonly namespace?: string;

@@ -19,7 +19,7 @@ export interface ReadingContext {
   readonly isolated: (body: () => void) => void;
 }
 
-/** What the requests of a reflector have in common: which objects, and how they are read. */
+/** The options that all requests of a reflector share. */
 export function scopeOf(
   options: ReflectorOptions,
 ): Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'defers'> {

@@ -112,7 +112,7 @@ export interface InformerOptions extends Omit<ReflectorTarget, 'defers'> {
   readonly transform?: (object: KubeObject) => KubeObject;
   /**
    * Whether the object with this key is seldom read in full: its status and managedFields are then
-   * kept as text until somebody reads them. Asked at each change. Default: never.
+   * kept as text until they are read. Asked at each change. Default: never.
    */
   readonly isDeferred?: (key: string) => boolean;
 }

@@ -46,7 +46,7 @@ export function rememberText(object: KubeObject, text: string): KubeObject {
   return object;
 }
 
-/** For callers that keep the object. */
+/** Removes the text of an object that stays in memory. */
 export function forgetText(object: KubeObject): void {
   textsByObject.delete(object);
 }

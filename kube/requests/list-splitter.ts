@@ -2,15 +2,7 @@ import { isObject, JsonSyntaxError, parseJson, stringifyJson } from '#base';
 import type { Json, JsonObject } from '#base';
 import { checkParsedSize, defaultByteLimits } from '../bytes/byte-limits.ts';
 import { KubeSizeError } from '../errors.ts';
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+import { backslash, closeBrace, closeBracket, colon, comma, openBrace, openBracket, quote } from './json-bytes.ts';
 
 /** Receives the bytes of an item, which may share the memory of a chunk. */
 type ItemReader = (bytes: Uint8Array) => void;

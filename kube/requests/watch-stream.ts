@@ -8,15 +8,15 @@ import type { Exchange, RequestSpec } from './exchange.ts';
 import { markAsHead, rememberText, readValue } from './head.ts';
 import type { ReadValue } from './head.ts';
 import { readDeferred } from './deferred-reader.ts';
+import { closeBrace } from './json-bytes.ts';
 import { LineSplitter, textIn } from './list-splitter.ts';
 import type { DefersMembers, WatchEvent } from '../types.ts';
 
-const closeBrace = 0x7d;
 const watchSliceBytes = 256 * 1024;
 /** Annotation of the bookmark after the initial events. */
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** What a watch calls while it is read. */
+/** Callbacks of a watch. */
 export interface WatchReading {
   readonly onOpen?: (() => void) | undefined;
   readonly defers?: DefersMembers | undefined;

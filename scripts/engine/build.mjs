@@ -14,7 +14,7 @@ const programs = ['command-helper-main', 'parse-main', 'render-main', 'ssh-proxy
 /** The parts of client-node that read a kubeconfig, bundled before. */
 const clientNode = join(root, 'dist', 'kube', 'config', 'client-node.js');
 const isPackage = /^[^./#]/;
-/** For keys of SOPS files, which no door of the engine takes yet: nobody has to install it. */
+/** Only for keys of SOPS files, which no entry point of the engine accepts yet. */
 const optional = ['age-encryption'];
 
 /** No module of the engine has effects when it is loaded: what is not used can go, imports too. */

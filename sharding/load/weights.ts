@@ -70,7 +70,7 @@ interface ApplicationLoad {
   readonly isUnreachable: boolean;
 }
 
-/** By immutable object: reading the status of all Applications may mean to parse it. */
+/** Cached by object, because the status of another replica's Application has to be parsed. */
 const loads = new WeakMap<Application, ApplicationLoad>();
 
 function loadOf(app: Application): ApplicationLoad {

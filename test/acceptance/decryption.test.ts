@@ -97,7 +97,7 @@ describe('an Application whose project names decryption keys', () => {
     expect(world.live('', 'ConfigMap', 'plain')).toBeUndefined();
     keys('sops-keys', `${recorded.keys.otherAge}\n${recorded.keys.age}\n`);
     await world.until('web', isSynced);
-    expect(liveDb()).toBeDefined();
+    expect(liveDb()).toMatchObject({ kind: 'Secret', metadata: { name: 'db' } });
   });
 
   it('keeps what is live when a key is removed from the Secret', async () => {

@@ -2,7 +2,7 @@ import { DesiredError } from '../../errors.ts';
 import { textOf } from '../options.ts';
 import type { RenderJob, RenderPlan } from '../plan.ts';
 
-/** What a plan needs of plugins. Programs that refuse them load none of their packages. */
+/** The plugins of a plan. Programs without plugins load none of their packages. */
 export interface SourcePlugins {
   /** The plugin that supports a source without an explicit type; undefined if none does. */
   discover(job: RenderJob, signal: AbortSignal): Promise<string | undefined>;
@@ -19,7 +19,7 @@ export interface SourcePlugins {
   clear(): Promise<void>;
 }
 
-/** For a program without plugins: a source that needs one is refused. */
+/** No plugins: a source that needs one is refused. */
 export const noPlugins: SourcePlugins = {
   discover: () => Promise.resolve(undefined),
   plan: ({ source }) => Promise.reject(pluginMissing(textOf(source.plugin ?? {}, 'name'))),
