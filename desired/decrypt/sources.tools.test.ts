@@ -1,15 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { env } from 'node:process';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { parseYamlDocuments, valueAt } from '#base';
 import type { Json } from '#base';
 import type { KubeObject, SourceDecryption } from '#model';
-import { failureOf, machineTools, renderBench } from '../testing/repository.ts';
+import { encryptedBySops } from '../testing/real-sops.ts';
+import { failureOf, renderBench } from '../testing/repository.ts';
 import type { RenderBench } from '../testing/repository.ts';
-import { sopsFile, sopsTestData, testKeys } from '../testing/sops-files.ts';
+import { sopsFile, testKeys } from '../testing/sops-files.ts';
 import { describeWithTool } from '../testing/with-tool.ts';
 
 const password = 'p4ss: word #1';
@@ -272,32 +270,3 @@ describeWithTool('sops', 'random files', () => {
     }
   });
 });
-
-/** Encrypts by the real program, and decrypts again. */
-function encryptedBySops(plain: Readonly<Record<string, string>>): {
-  readonly encrypted: Readonly<Record<string, string>>;
-  readonly decrypted: Readonly<Record<string, string>>;
-} {
-  const folder = mkdtempSync(join(tmpdir(), 'sops-'));
-  try {
-    const recipient = /age1\w+/.exec(secret)?.[0] ?? '';
-    const both = Object.entries(plain).map(([name, text]) => {
-      const path = join(folder, name);
-      writeFileSync(path, text);
-      const run = (...args: readonly string[]): string =>
-        execFileSync(machineTools('sops') ?? 'sops', [...args, path], {
-          encoding: 'utf8',
-          env: { ...env, HOME: folder, SOPS_AGE_KEY: sopsTestData.keys.age },
-        });
-      const encrypted = run('--encrypt', '--age', recipient);
-      writeFileSync(path, encrypted);
-      return { name, encrypted, decrypted: run('--decrypt') };
-    });
-    return {
-      encrypted: Object.fromEntries(both.map(({ name, encrypted }) => [name, encrypted])),
-      decrypted: Object.fromEntries(both.map(({ name, decrypted }) => [name, decrypted])),
-    };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
