@@ -13,6 +13,9 @@ export function emptyTrie(): PointerTrie {
   return { remove: false, children: new Map() };
 }
 
+/** Not worth counting the names of a map. */
+const few = 8;
+
 /**
  * A step that may be a list index. Removing an item shifts the others, so such pointers run one
  * after the other.
@@ -44,7 +47,9 @@ export function addPointer(trie: PointerTrie, steps: readonly string[]): void {
 export function removePointers(value: Json, trie: PointerTrie): Json {
   if (!isObject(value)) return value;
   let changed: MutableJsonObject | undefined;
-  for (const [step, child, before] of shared(value, trie)) {
+  for (const step of sharedSteps(value, trie)) {
+    const [child, before] = [trie.children.get(step), ownMember(value, step)];
+    if (child === undefined || before === undefined) continue;
     const after = child.remove ? undefined : removePointers(before, child);
     if (after === before) continue;
     changed ??= copyOf(value);
@@ -57,7 +62,9 @@ export function removePointers(value: Json, trie: PointerTrie): Json {
 /** Marks what {@link removePointers} would remove. */
 export function markPointers(value: Json, trie: PointerTrie, marks: RemovalMarks): void {
   if (marks.remove || !isObject(value)) return;
-  for (const [step, child, before] of shared(value, trie)) {
+  for (const step of sharedSteps(value, trie)) {
+    const [child, before] = [trie.children.get(step), ownMember(value, step)];
+    if (child === undefined || before === undefined) continue;
     let inner = marks.children.get(step);
     if (inner === undefined) {
       if (!child.remove && removePointers(before, child) === before) continue;
@@ -69,14 +76,9 @@ export function markPointers(value: Json, trie: PointerTrie, marks: RemovalMarks
   }
 }
 
-/** The members that a map and a trie share. */
-function* shared(
-  value: Readonly<Record<string, Json | undefined>>,
-  trie: PointerTrie,
-): Generator<readonly [step: string, child: PointerTrie, before: Json]> {
+/** The fewer: the names of a map, or those of a trie. All that both share are among them. */
+function sharedSteps(value: Readonly<Record<string, Json | undefined>>, { children }: PointerTrie): Iterable<string> {
+  if (children.size <= few) return children.keys();
   const names = Object.keys(value);
-  for (const step of names.length < trie.children.size ? names : [...trie.children.keys()]) {
-    const [child, before] = [trie.children.get(step), ownMember(value, step)];
-    if (child !== undefined && before !== undefined) yield [step, child, before];
-  }
+  return names.length < children.size ? names : children.keys();
 }
