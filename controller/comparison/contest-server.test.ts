@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { ManagedPair } from '#compare';
 import { defaultSettings, keyOf } from '#model';
 import type { ApplicationCondition, KubeObject, ResourceKey } from '#model';
-import { afterComparison, afterWrite, contestConditions, contestPauses, contestRules, noContests } from './contest.ts';
+import { afterComparison, afterWrites, contestConditions, contestPauses, contestRules, noContests } from './contest.ts';
 import type { ContestMemory } from './contest.ts';
 
 const target: KubeObject = {
@@ -22,7 +22,7 @@ function live(metadata: KubeObject['metadata'] = {}): KubeObject {
 }
 
 function synced(isSelfHeal = false, stored = live()): ContestMemory {
-  return afterWrite(noContests, { key, uid: 'u', stored, target, isSelfHeal }, 1);
+  return afterWrites(noContests, [{ key, uid: 'u', stored, target, isSelfHeal, at: 1 }]);
 }
 
 interface Found {
@@ -86,7 +86,7 @@ describe('an object that a sync did not make equal', () => {
   it('is no contest of another writer where self-heal is off', () => {
     let memory = noContests;
     for (let at = 1; at < 10; at += 2) {
-      memory = afterWrite(memory, { key, uid: 'u', stored: live(), target, isSelfHeal: true }, at);
+      memory = afterWrites(memory, [{ key, uid: 'u', stored: live(), target, isSelfHeal: true, at }]);
       const managedFields = [{ manager: 'rival', operation: 'Update', fieldsV1: { 'f:spec': {} } }];
       memory = compared(memory, { metadata: { resourceVersion: '9', generation: 3, managedFields }, at: at + 1 });
     }
@@ -94,17 +94,16 @@ describe('an object that a sync did not make equal', () => {
   });
 
   it('is not expected of a prune', () => {
-    expect(afterWrite(noContests, { key, uid: 'u', stored: null, target: null, isSelfHeal: false }, 1).size).toBe(0);
+    const pruned = { key, uid: 'u', stored: null, target: null, isSelfHeal: false, at: 1 };
+    expect(afterWrites(noContests, [pruned]).size).toBe(0);
   });
 
   it('costs no more memory than the limit, however many objects a sync writes', () => {
-    let memory = noContests;
-    for (let i = 0; i < 2 * contestRules.maxObjects; i += 1)
-      memory = afterWrite(
-        memory,
-        { key: `key-${i}` as ResourceKey, uid: 'u', stored: live(), target, isSelfHeal: false },
-        1,
-      );
+    const writes = Array.from({ length: 2 * contestRules.maxObjects }, (_, i) => {
+      const key = `key-${i}` as ResourceKey;
+      return { key, uid: 'u', stored: live(), target, isSelfHeal: false, at: 1 };
+    });
+    const memory = writes.reduce((known, write) => afterWrites(known, [write]), afterWrites(noContests, writes));
     expect(memory.size).toBe(contestRules.maxObjects);
   });
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ManagedPair } from '#compare';
 import { annotations, defaultSettings, keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
-import { afterComparison, afterWrite, contestConditions, contestPauses, contestRules, noContests } from './contest.ts';
+import { afterComparison, afterWrites, contestConditions, contestPauses, contestRules, noContests } from './contest.ts';
 import type { ContestMemory } from './contest.ts';
 
 const second = 1000;
@@ -44,13 +44,13 @@ class Ring {
     this.#version += 1;
     const target = name === 'a' ? this.target : configMap(name, 'ours');
     const stored = configMap(name, 'ours', this.#metadata('uid', 'argocd-controller'));
-    const own = { key: keyOf(stored), uid: 'uid', stored, target, isSelfHeal };
-    this.memory = afterWrite(this.memory, own, this.now);
+    const own = { key: keyOf(stored), uid: 'uid', stored, target, isSelfHeal, at: this.now };
+    this.memory = afterWrites(this.memory, [own]);
   }
 
   prune(uid: string): void {
     const own = { key: keyOf(configMap('a', '')), uid, stored: null, target: null, isSelfHeal: true };
-    this.memory = afterWrite(this.memory, own, this.now);
+    this.memory = afterWrites(this.memory, [{ ...own, at: this.now }]);
   }
 
   #metadata(uid: string, manager: string): KubeObject['metadata'] {

@@ -46,6 +46,8 @@ export interface OwnWrite {
   readonly target: KubeObject | null;
   /** Otherwise only the API server can be the rival. */
   readonly isSelfHeal: boolean;
+  /** By the monotonic clock. */
+  readonly at: number;
 }
 
 export type Rival =
@@ -103,18 +105,25 @@ export interface ContestFacts {
 
 export const noContests: ContestMemory = new Map();
 
-export function afterWrite(memory: ContestMemory, own: OwnWrite, at: number): ContestMemory {
-  const known = memory.get(own.key);
-  const isWatched = own.isSelfHeal || own.stored !== null;
-  if (known === undefined && (!isWatched || memory.size >= contestRules.maxObjects)) return memory;
+export function afterWrites(memory: ContestMemory, writes: readonly OwnWrite[]): ContestMemory {
+  const next = new Map(memory);
+  for (const own of writes) {
+    const known = next.get(own.key);
+    const isWatched = own.isSelfHeal || own.stored !== null;
+    const isNoted = known !== undefined || (isWatched && next.size < contestRules.maxObjects);
+    if (isNoted) next.set(own.key, entryOf(own, known));
+  }
+  return next;
+}
+
+function entryOf(own: OwnWrite, known: ContestEntry | undefined): ContestEntry {
   const { resourceVersion, generation } = own.stored?.metadata ?? {};
-  const write = { at, uid: own.uid, resourceVersion, generation, isDeletion: own.stored === null };
+  const write = { at: own.at, uid: own.uid, resourceVersion, generation, isDeletion: own.stored === null };
   const desired = desiredOf(own.target);
   const kept = known?.desired === desired ? known : undefined;
   const { undos = [], rival, contest } = kept ?? {};
   const isSelfHeal = own.isSelfHeal || kept?.isSelfHeal === true;
-  const entry = { write, desired, isSelfHeal, isUndone: false, isMissing: false, undos, rival, contest };
-  return new Map(memory).set(own.key, entry);
+  return { write, desired, isSelfHeal, isUndone: false, isMissing: false, undos, rival, contest };
 }
 
 /** Judges each entry by a comparison. Call it for successful comparisons only. */

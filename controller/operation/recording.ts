@@ -8,7 +8,7 @@ import type { OwnWrite } from '../comparison/contest.ts';
 export function recordingWriter(
   writer: ClusterWriter,
   pairs: readonly ManagedPair[],
-  record: (write: Omit<OwnWrite, 'isSelfHeal'>) => void,
+  record: (write: Omit<OwnWrite, 'isSelfHeal' | 'at'>) => void,
 ): ClusterWriter {
   let managed: ReadonlyMap<ResourceKey, ManagedPair> | undefined;
   const written = (object: KubeObject, stored: KubeObject | null): void => {

@@ -1,36 +1,13 @@
 import { defined, messageOf } from '#base';
 import type { Clock } from '#base';
-import { isUnreadKind, maxJqSteps, managedNamespace, migrationManagerOf, unreadConditions } from '#compare';
+import { isUnreadKind, maxJqSteps, managedNamespace, migrationManagerOf } from '#compare';
 import type { Comparison } from '#compare';
 import { healthOf } from '#health';
 import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
-import {
-  annotationOf,
-  annotations,
-  appLogFields,
-  asObject,
-  destinationNamespaceOf,
-  hasMultipleSources,
-  hasSyncOption,
-  keyOf,
-  kindFinder,
-  refOf,
-  resourceKey,
-  sourceOf,
-  trackedApp,
-} from '#model';
-import type {
-  AppKey,
-  Application,
-  KubeObject,
-  OperationState,
-  ResourceKey,
-  ResourceRef,
-  SyncOperation,
-  SyncOperationResult,
-} from '#model';
+import { appLogFields, destinationNamespaceOf, hasSyncOption, keyOf, kindFinder, sourceOf, trackedApp } from '#model';
+import type { AppKey, Application, OperationState, ResourceKey, SyncOperation } from '#model';
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
@@ -44,7 +21,8 @@ import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
 import { formatConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
-import { afterWrite, noContests } from '../comparison/contest.ts';
+import { afterWrites, noContests } from '../comparison/contest.ts';
+import type { OwnWrite } from '../comparison/contest.ts';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { recordingWriter } from './recording.ts';
@@ -53,6 +31,15 @@ import { adviceFor } from './result-advice.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { attemptOf } from '../application/operation-state.ts';
+import {
+  differingKeys,
+  isApproved,
+  pinRevisions,
+  refusalOf,
+  requestedRevisions,
+  selectedBy,
+  withResult,
+} from '../decide/operation-step.ts';
 import type { StepTap } from '../recorder/step-tap.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
@@ -99,6 +86,13 @@ export interface StepWork {
   readonly place: WorkerSlot | undefined;
   /** Sees what the step reads, and what it sends to the cluster. */
   readonly tap?: StepTap;
+}
+
+/** What the writer of a step needs, and notes. */
+interface StepContext {
+  readonly user: string | undefined;
+  readonly loan: SlotLoan;
+  readonly writes: OwnWrite[];
 }
 
 /** The state after a step, input of endPass. */
@@ -148,15 +142,16 @@ export class Syncer {
     } catch (error) {
       return failedStep(pinned, 'Error', messageOf(error));
     }
-    const request = this.#request(bound, pinned, compared, {
-      user,
-      work,
-      loan: new SlotLoan(work.place, this.#deps.clock),
-    });
-    const outcome = await this.#deps.work.stage('sync', () =>
-      terminating ? terminateSync(request) : syncStep(request),
-    );
-    return afterStep(bound.app, pinned, outcome, compared.cluster);
+    const loan = new SlotLoan(work.place, this.#deps.clock);
+    const writes: OwnWrite[] = [];
+    const request = this.#request(bound, pinned, compared, { user, work, loan, writes });
+    try {
+      const run = terminating ? terminateSync : syncStep;
+      const outcome = await this.#deps.work.stage('sync', () => run(request));
+      return afterStep(bound.app, pinned, outcome, compared.cluster);
+    } finally {
+      this.#remember(bound.key, writes);
+    }
   }
 
   #compare(
@@ -189,7 +184,7 @@ export class Syncer {
     bound: BoundApplication,
     state: OperationState,
     compared: ComparedApplication,
-    context: { readonly user: string | undefined; readonly work: StepWork; readonly loan: SlotLoan },
+    context: StepContext & { readonly work: StepWork },
   ): SyncRequest {
     const { comparison } = compared;
     const { app, settings } = bound;
@@ -234,7 +229,7 @@ export class Syncer {
     bound: BoundApplication,
     { operation }: OperationState,
     { comparison, cluster }: ComparedApplication,
-    context: { readonly user: string | undefined; readonly loan: SlotLoan },
+    context: StepContext,
   ): ClusterWriter {
     const { app, key, settings } = bound;
     const sync = operation.sync ?? {};
@@ -245,7 +240,12 @@ export class Syncer {
       loan: context.loan,
     };
     return respectingWriter(
-      this.#recorded(key, operation, { ...comparison, differing: as.differing }, this.writer(bound, cluster, as)),
+      this.#recorded(
+        { key, writes: context.writes },
+        operation,
+        { ...comparison, differing: as.differing },
+        this.writer(bound, cluster, as),
+      ),
       comparison.pairs,
       hasSyncOption(sync.syncOptions, 'RespectIgnoreDifferences=true')
         ? { settings, ignoreDifferences: app.spec.ignoreDifferences ?? [], work: { left: maxJqSteps } }
@@ -254,9 +254,9 @@ export class Syncer {
     );
   }
 
-  /** Remembers the writes of a sync, to notice when another writer undoes them. */
+  /** Notes the writes of a step, to notice when another writer undoes them. */
   #recorded(
-    key: AppKey,
+    { key, writes }: Pick<StepContext, 'writes'> & { readonly key: AppKey },
     { sync, initiatedBy }: OperationState['operation'],
     { pairs, differing }: Pick<Comparison, 'pairs'> & { readonly differing: ReadonlySet<ResourceKey> },
     writer: ClusterWriter,
@@ -267,8 +267,15 @@ export class Syncer {
     return recordingWriter(writer, pairs, (write) => {
       const { contests = noContests } = memories.of(key);
       if (!isSelfHeal && !differing.has(write.key) && !contests.has(write.key)) return;
-      memories.note(key, { contests: afterWrite(contests, { ...write, isSelfHeal }, this.#deps.clock.monotonic()) });
+      writes.push({ ...write, isSelfHeal, at: this.#deps.clock.monotonic() });
     });
+  }
+
+  /** At once, and not one by one: each change copies the memory. A comparison follows the step. */
+  #remember(key: AppKey, writes: readonly OwnWrite[]): void {
+    if (writes.length === 0) return;
+    const { memories } = this.#deps;
+    memories.note(key, { contests: afterWrites(memories.of(key).contests ?? noContests, writes) });
   }
 
   #waveAppliedAt(key: AppKey, name: string): number {
@@ -345,121 +352,6 @@ export class Syncer {
 
 function failedStep(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {
   return { ...state, phase, message };
-}
-
-/** The first step records the sources and revisions of this operation. */
-function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
-  if (state.syncResult !== undefined) return state;
-  const named = sync.source !== undefined || (sync.sources?.length ?? 0) > 0;
-  const sources = named ? (sync.sources ?? []) : hasMultipleSources(app.spec) ? (app.spec.sources ?? []) : [];
-  const source = named ? sync.source : hasMultipleSources(app.spec) ? undefined : sourceOf(app.spec);
-  return {
-    ...state,
-    syncResult: {
-      revision: sync.revision ?? '',
-      source: source ?? { repoURL: '' },
-      ...(sources.length > 0 ? { sources, revisions: sync.revisions ?? [] } : {}),
-    },
-  };
-}
-
-function requestedRevisions(result: SyncOperationResult | undefined, multiple: boolean): readonly string[] {
-  if (!multiple) return [nonEmpty(result?.revision) ?? result?.source.targetRevision ?? ''];
-  const revisions = result?.revisions ?? [];
-  return (result?.sources ?? []).map((source, i) => nonEmpty(revisions[i]) ?? source.targetRevision ?? '');
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
-}
-
-/** Pins the operation to the resolved commits, for later passes and other replicas. */
-function pinRevisions(state: OperationState, { revisions }: ComparedApplication): OperationState {
-  const result = state.syncResult;
-  if (result === undefined || revisions.length === 0) return state;
-  const pinned = (result.sources?.length ?? 0) > 0 ? { revisions } : { revision: revisions[0] ?? '' };
-  return { ...state, syncResult: { ...result, ...pinned } };
-}
-
-function refusalOf(
-  app: Application,
-  sync: SyncOperation,
-  comparison: Comparison,
-): { readonly phase: 'Error' | 'Failed'; readonly message: string } | undefined {
-  const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
-  if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
-    return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
-  const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
-  const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
-  const untouched = new Set([
-    ...untouchedConditions(sync, comparison),
-    ...comparison.refusals.map(({ message }) => message),
-  ]);
-  const errors = [
-    ...fresh.filter(({ message }) => !untouched.has(message)),
-    ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message)),
-  ];
-  return errors.length === 0 ? undefined : { phase: 'Error', message: formatConditions(errors) };
-}
-
-/**
- * Messages about unread objects that this operation may ignore, because it names none of them. If
- * it names any, it is refused as a whole, as in Argo CD: its waves could not be kept in order.
- */
-function untouchedConditions(sync: SyncOperation, comparison: Comparison): ReadonlySet<string> {
-  if (comparison.unread.some((ref) => isNamed(sync, ref))) return new Set();
-  return new Set(unreadConditions(comparison.unread).map(({ message }) => message));
-}
-
-/** A user confirmed the prunes of this operation: the annotation is not older than its start. */
-function isApproved(app: Application, startedAt: number): boolean {
-  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
-  return approved !== undefined && approved >= startedAt;
-}
-
-function differingKeys({ pairs }: Comparison): ReadonlySet<ResourceKey> {
-  return new Set(pairs.filter(({ diff }) => diff.modified).map(({ key }) => key));
-}
-
-/**
- * The objects that this operation touches: those it names, except unread ones and copies that carry
- * the tracking of another object.
- */
-function selectedBy(sync: SyncOperation, comparison: Comparison, namespace: string): (object: KubeObject) => boolean {
-  const needed = neededNamespaces(sync, comparison, namespace);
-  const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
-  const unread = new Set(comparison.unread.map(({ key }) => key));
-  return (object) => {
-    const key = keyOf(object);
-    return !foreign.has(key) && !unread.has(key) && (needed.has(key) || isNamed(sync, refOf(object)));
-  };
-}
-
-/** Missing Namespaces of the objects that a self-heal names: they may be deleted after it began. */
-function neededNamespaces(sync: SyncOperation, { pairs }: Comparison, namespace: string): ReadonlySet<ResourceKey> {
-  if (sync.autoHealAttemptsCount === undefined) return new Set();
-  const targets = pairs.flatMap(({ target }) => (target !== null && isNamed(sync, refOf(target)) ? [target] : []));
-  const wanted = new Set(
-    targets.map(({ metadata }) => resourceKey('', 'Namespace', '', metadata.namespace ?? namespace)),
-  );
-  return new Set(
-    pairs.flatMap(({ key, target, live }) => (target !== null && live === null && wanted.has(key) ? [key] : [])),
-  );
-}
-
-/** An operation without a resource list names all. */
-function isNamed(sync: SyncOperation, { group, kind, namespace, name }: ResourceRef): boolean {
-  const named = sync.resources ?? [];
-  return (
-    named.length === 0 ||
-    named.some(
-      (r) =>
-        r.kind === kind &&
-        r.name === name &&
-        (r.group ?? '') === group &&
-        ((r.namespace ?? '') === '' || r.namespace === namespace),
-    )
-  );
 }
 
 function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {

@@ -7,7 +7,7 @@ import type { LiveCluster, LiveSchemas } from '#live';
 import { asApplication, defaultSettings, keyOf } from '#model';
 import type { AppKey, Application, ApplicationCondition, KubeObject } from '#model';
 import { SlotLoan } from '#queues';
-import { afterComparison, afterWrite, contestConditions, noContests } from '../comparison/contest.ts';
+import { afterComparison, afterWrites, contestConditions, noContests } from '../comparison/contest.ts';
 import { DryRuns } from '../comparison/server-side-diff.ts';
 import { GuardedWriter } from '../write/writer.ts';
 import { WriteSlots } from '../write/write-slots.ts';
@@ -106,10 +106,11 @@ export class ObjectSync {
   /** The conditions of a comparison right after a sync that stored the object. */
   conditionsAfter({ pairs }: Comparison, stored: KubeObject): readonly ApplicationCondition[] {
     const { tracking } = defaultSettings;
-    const written = pairs.reduce((memory, { key, target }) => {
-      const own = { key, uid: stored.metadata.uid ?? '', stored, target, isSelfHeal: false };
-      return afterWrite(memory, own, 0);
-    }, noContests);
+    const own = { uid: stored.metadata.uid ?? '', stored, isSelfHeal: false, at: 0 };
+    const written = afterWrites(
+      noContests,
+      pairs.map(({ key, target }) => ({ ...own, key, target })),
+    );
     const facts = { pairs, at: 1, instance: 'matrix', tracking, heals: false, conditions: [] };
     return contestConditions(afterComparison(written, facts));
   }

@@ -1,0 +1,144 @@
+import { unreadConditions } from '#compare';
+import type { Comparison } from '#compare';
+import {
+  annotationOf,
+  annotations,
+  asObject,
+  hasMultipleSources,
+  hasSyncOption,
+  keyOf,
+  refOf,
+  resourceKey,
+  sourceOf,
+} from '#model';
+import type {
+  Application,
+  KubeObject,
+  OperationState,
+  ResourceKey,
+  ResourceRef,
+  SyncOperation,
+  SyncOperationResult,
+} from '#model';
+import type { ComparedApplication } from '../comparison/comparer.ts';
+import { formatConditions } from '../shared/conditions.ts';
+import { parseTime } from '../shared/kube-time.ts';
+
+/** The first step records the sources and revisions of this operation. */
+export function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
+  if (state.syncResult !== undefined) return state;
+  const named = sync.source !== undefined || (sync.sources?.length ?? 0) > 0;
+  const sources = named ? (sync.sources ?? []) : hasMultipleSources(app.spec) ? (app.spec.sources ?? []) : [];
+  const source = named ? sync.source : hasMultipleSources(app.spec) ? undefined : sourceOf(app.spec);
+  return {
+    ...state,
+    syncResult: {
+      revision: sync.revision ?? '',
+      source: source ?? { repoURL: '' },
+      ...(sources.length > 0 ? { sources, revisions: sync.revisions ?? [] } : {}),
+    },
+  };
+}
+
+export function requestedRevisions(result: SyncOperationResult | undefined, multiple: boolean): readonly string[] {
+  if (!multiple) return [nonEmpty(result?.revision) ?? result?.source.targetRevision ?? ''];
+  const revisions = result?.revisions ?? [];
+  return (result?.sources ?? []).map((source, i) => nonEmpty(revisions[i]) ?? source.targetRevision ?? '');
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
+}
+
+/** Pins the operation to the resolved commits, for later passes and other replicas. */
+export function pinRevisions(state: OperationState, { revisions }: ComparedApplication): OperationState {
+  const result = state.syncResult;
+  if (result === undefined || revisions.length === 0) return state;
+  const pinned = (result.sources?.length ?? 0) > 0 ? { revisions } : { revision: revisions[0] ?? '' };
+  return { ...state, syncResult: { ...result, ...pinned } };
+}
+
+export function refusalOf(
+  app: Application,
+  sync: SyncOperation,
+  comparison: Comparison,
+): { readonly phase: 'Error' | 'Failed'; readonly message: string } | undefined {
+  const shared = comparison.conditions.find((condition) => condition.type === 'SharedResourceWarning');
+  if (shared !== undefined && hasSyncOption(sync.syncOptions, 'FailOnSharedResource=true'))
+    return { phase: 'Failed', message: `Shared resource found: ${shared.message}` };
+  const invalid = (app.status?.conditions ?? []).filter((condition) => condition.type === 'InvalidSpecError');
+  const fresh = comparison.conditions.filter(({ type }) => type === 'ComparisonError' || type === 'InvalidSpecError');
+  const untouched = new Set([
+    ...untouchedConditions(sync, comparison),
+    ...comparison.refusals.map(({ message }) => message),
+  ]);
+  const errors = [
+    ...fresh.filter(({ message }) => !untouched.has(message)),
+    ...invalid.filter((old) => !fresh.some((condition) => condition.message === old.message)),
+  ];
+  return errors.length === 0 ? undefined : { phase: 'Error', message: formatConditions(errors) };
+}
+
+/**
+ * Messages about unread objects that this operation may ignore, because it names none of them. If
+ * it names any, it is refused as a whole, as in Argo CD: its waves could not be kept in order.
+ */
+function untouchedConditions(sync: SyncOperation, comparison: Comparison): ReadonlySet<string> {
+  if (comparison.unread.some((ref) => isNamed(sync, ref))) return new Set();
+  return new Set(unreadConditions(comparison.unread).map(({ message }) => message));
+}
+
+/** A user confirmed the prunes of this operation: the annotation is not older than its start. */
+export function isApproved(app: Application, startedAt: number): boolean {
+  const approved = parseTime(annotationOf(asObject(app), annotations.deletionApproved));
+  return approved !== undefined && approved >= startedAt;
+}
+
+export function differingKeys({ pairs }: Comparison): ReadonlySet<ResourceKey> {
+  return new Set(pairs.filter(({ diff }) => diff.modified).map(({ key }) => key));
+}
+
+/**
+ * The objects that this operation touches: those it names, except unread ones and copies that carry
+ * the tracking of another object.
+ */
+export function selectedBy(
+  sync: SyncOperation,
+  comparison: Comparison,
+  namespace: string,
+): (object: KubeObject) => boolean {
+  const needed = neededNamespaces(sync, comparison, namespace);
+  const foreign = new Set(comparison.pairs.filter((pair) => !pair.own).map((pair) => pair.key));
+  const unread = new Set(comparison.unread.map(({ key }) => key));
+  return (object) => {
+    const key = keyOf(object);
+    return !foreign.has(key) && !unread.has(key) && (needed.has(key) || isNamed(sync, refOf(object)));
+  };
+}
+
+/** Missing Namespaces of the objects that a self-heal names: they may be deleted after it began. */
+function neededNamespaces(sync: SyncOperation, { pairs }: Comparison, namespace: string): ReadonlySet<ResourceKey> {
+  if (sync.autoHealAttemptsCount === undefined) return new Set();
+  const targets = pairs.flatMap(({ target }) => (target !== null && isNamed(sync, refOf(target)) ? [target] : []));
+  const wanted = new Set(
+    targets.map(({ metadata }) => resourceKey('', 'Namespace', '', metadata.namespace ?? namespace)),
+  );
+  return new Set(
+    pairs.flatMap(({ key, target, live }) => (target !== null && live === null && wanted.has(key) ? [key] : [])),
+  );
+}
+
+/** An operation without a resource list names all. */
+function isNamed(sync: SyncOperation, { group, kind, namespace, name }: ResourceRef): boolean {
+  const named = sync.resources ?? [];
+  return (
+    named.length === 0 ||
+    named.some(
+      (r) =>
+        r.kind === kind &&
+        r.name === name &&
+        (r.group ?? '') === group &&
+        ((r.namespace ?? '') === '' || r.namespace === namespace),
+    )
+  );
+}
