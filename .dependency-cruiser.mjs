@@ -81,6 +81,14 @@ export default {
       },
     },
     {
+      name: 'no-hooks-of-async-work',
+      severity: 'error',
+      comment:
+        'AsyncLocalStorage makes each promise of Node 20 cost more than twice as much: only tracing, which is off by default, may use it.',
+      from: { pathNot: '^telemetry/(?:tracing|testing)/' },
+      to: { path: '^(?:node:)?async_hooks$' },
+    },
+    {
       name: 'no-cycles',
       severity: 'error',
       comment:

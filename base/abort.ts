@@ -1,13 +1,16 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from './clock.ts';
 import { DeadlineExceeded } from './errors.ts';
+import { inheritTenant } from './tenant.ts';
 
 /**
  * An AbortController whose signal accepts any number of listeners: many tasks wait on one signal,
  * and Node would warn of a leak at the eleventh.
+ * @param first whose tenant its work has: the first caller of shared work
  */
-export function newAbortController(): AbortController {
+export function newAbortController(first?: AbortSignal): AbortController {
   const controller = new AbortController();
+  if (first !== undefined) inheritTenant(controller.signal, first);
   // Infinity, not 0: Node 20 reads a limit of 0 as unset, and its getMaxListeners throws.
   setMaxListeners(Infinity, controller.signal);
   return controller;
@@ -22,7 +25,7 @@ export async function withChild<T>(
   parent: AbortSignal,
   body: (signal: AbortSignal, abort: (reason: Error) => void) => Promise<T>,
 ): Promise<T> {
-  const child = newAbortController();
+  const child = newAbortController(parent);
   const onAbort = (): void => child.abort(parent.reason);
   if (parent.aborted) child.abort(parent.reason);
   else parent.addEventListener('abort', onAbort, { once: true });

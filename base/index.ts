@@ -73,5 +73,5 @@ export { SecretValue } from './secret.ts';
 export { formatYaml, parseYamlDocuments, YamlSyntaxError } from './yaml.ts';
 export { parseYamlNodes } from './yaml-nodes.ts';
 export type { YamlNode } from './yaml-nodes.ts';
-export { currentTenant, onBehalfOf } from './tenant.ts';
+export { assignTenant, tenantOf } from './tenant.ts';
 export type { Tenant } from './tenant.ts';

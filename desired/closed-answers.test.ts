@@ -19,7 +19,7 @@ describe('answers that follow from a commit', () => {
   it('are given again for the same request and plugins, for an hour', async () => {
     const clock = new FakeClock();
     const answers = new ClosedAnswers(clock);
-    answers.set('key', ['a.sock'], manifests);
+    answers.set('key', ['a.sock'], manifests, 'default');
     expect(answers.get('key', ['a.sock'])).toEqual(manifests);
     expect(answers.get('key', ['a.sock'])?.objects).toBe(objects);
     expect(answers.get('other', ['a.sock'])).toBeUndefined();
@@ -33,8 +33,8 @@ describe('answers that follow from a commit', () => {
 
   it('end when nothing else holds their manifests any more', async () => {
     const answers = new ClosedAnswers(new FakeClock());
-    answers.set('held', [], manifests);
-    answers.set('dropped', [], { ...manifests, objects: [...objects] });
+    answers.set('held', [], manifests, 'default');
+    answers.set('dropped', [], { ...manifests, objects: [...objects] }, 'default');
     // A reference that was made or read in this turn of the event loop is held until its end.
     await systemClock.sleep(0, new AbortController().signal);
     setFlagsFromString('--expose-gc');

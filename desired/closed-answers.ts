@@ -38,9 +38,9 @@ export class ClosedAnswers {
     return isOld || known.plugins !== plugins.join('\n') ? undefined : { objects, ...known.answer };
   }
 
-  set(key: string, plugins: readonly string[], { objects, ...answer }: SourceManifests): void {
+  set(key: string, plugins: readonly string[], { objects, ...answer }: SourceManifests, owner: string): void {
     const at = this.#clock.monotonic();
-    this.#answers.set(key, { objects: new WeakRef(objects), answer, plugins: plugins.join('\n'), at }, 1);
+    this.#answers.set(key, { objects: new WeakRef(objects), answer, plugins: plugins.join('\n'), at }, 1, owner);
   }
 }
 

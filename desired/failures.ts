@@ -48,7 +48,7 @@ export class PausedFailures {
    * time from other sources.
    * @throws GenerationPaused while the source is paused
    */
-  check(key: string, isHardRefresh: boolean): void {
+  check(key: string, isHardRefresh: boolean, owner: string): void {
     const { pauseAfterFailures, pauseMs, pauseRequests } = this.#limits;
     const failure = this.#failures.get(key);
     if (failure === undefined || pauseAfterFailures <= 0 || failure.count < pauseAfterFailures) return;
@@ -58,7 +58,7 @@ export class PausedFailures {
       this.#failures.delete(key);
       return;
     }
-    this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, weightOf(failure));
+    this.#failures.set(key, { ...failure, answered: failure.answered + 1 }, weightOf(failure), owner);
     throw new GenerationPaused(failure.message, pauseMs > 0 ? failure.since + pauseMs : undefined);
   }
 
@@ -66,11 +66,11 @@ export class PausedFailures {
     this.#failures.delete(key);
   }
 
-  failed(key: string, error: unknown): void {
+  failed(key: string, error: unknown, owner: string): void {
     if (!isFaultOfSource(error)) return;
     const { since = this.#clock.now(), count = 0 } = this.#failures.get(key) ?? {};
     const failure = { since, count: count + 1, message: messageOf(error), answered: 0, isTimeOut: isTimeOut(error) };
-    this.#failures.set(key, failure, weightOf(failure));
+    this.#failures.set(key, failure, weightOf(failure), owner);
   }
 }
 

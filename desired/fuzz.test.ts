@@ -138,7 +138,7 @@ const targets: readonly FuzzTarget[] = [
       '{}',
       'null',
     ],
-    read: (text) => new ParsedAnswers(defaultLimits.cacheBytes).objectsOf([text.toString()]),
+    read: (text) => new ParsedAnswers(defaultLimits.cacheBytes).objectsOf([text.toString()], ''),
   },
 ];
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { omit, onBehalfOf, Shutdown, systemClock } from '#base';
+import { omit, Shutdown, systemClock } from '#base';
 import { bareRepository } from '#model';
-import { eventually, FakeClock } from '#support';
+import { eventually, FakeClock, signalOf } from '#support';
 import { chartArchive, startWebServer } from './testing/index.ts';
 import { defaultLimits } from './limits.ts';
 import { failureOf, renderBench } from './testing/repository.ts';
@@ -214,7 +214,7 @@ describe('mirrors on disk', () => {
     const made = bench({ clock, limits: { mirrorDiskBytes: Math.floor(4.5 * bytes) } });
     const fetch = async (project: string): Promise<void> => {
       const repository = made.repository({ 'app/x.yaml': configMap('a') });
-      await onBehalfOf({ project, application: '' }, () => made.render(repository, { path: 'app' }));
+      await made.render(repository, { path: 'app' }, {}, signalOf({ project, application: '' }));
       await clock.advance(1000);
     };
     await fetch('victim');

@@ -37,17 +37,17 @@ describe('rendered manifests on disk', () => {
     ['many', 1000],
   ])('are read by the next process: %s', async (name, count) => {
     const objects = configMaps(count);
-    await started().set(name, { objects, bytes: 1 });
-    expect((await started().get(name))?.objects).toEqual(objects);
+    await started().set(name, { objects, bytes: 1 }, 'default');
+    expect((await started().get(name, 'default'))?.objects).toEqual(objects);
   });
 
   it('are not kept there with an object without a name, whose file would be lost', async () => {
     const [object] = configMaps(1);
     const unnamed = [{ object: { ...object!, metadata: {} }, where: 'app/a.yaml' }];
     const cache = started();
-    await cache.set('unnamed', { objects: unnamed.map((one) => one.object), unnamed, bytes: 1 });
-    expect((await cache.get('unnamed'))?.unnamed).toEqual(unnamed);
-    expect(await started().get('unnamed')).toBeUndefined();
+    await cache.set('unnamed', { objects: unnamed.map((one) => one.object), unnamed, bytes: 1 }, 'default');
+    expect((await cache.get('unnamed', 'default'))?.unnamed).toEqual(unnamed);
+    expect(await started().get('unnamed', 'default')).toBeUndefined();
   });
 
   it('are packed if that saves disk', () => {
@@ -59,6 +59,6 @@ describe('rendered manifests on disk', () => {
     const root = join(cacheDir, 'rendered');
     const disk = new DiskCache({ root, clock, random: seededRandom(2), maxBytes: 1e6, maxAgeMs: 1e9 });
     await disk.set('packed', gzipSync(JSON.stringify(configMaps(1)[0])));
-    expect((await started().get('packed'))?.objects).toEqual(configMaps(1));
+    expect((await started().get('packed', 'default'))?.objects).toEqual(configMaps(1));
   });
 });

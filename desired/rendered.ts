@@ -72,7 +72,7 @@ export class RenderedCache {
     });
   }
 
-  async get(key: string): Promise<CachedManifests | undefined> {
+  async get(key: string, owner: string): Promise<CachedManifests | undefined> {
     const known = this.#memory.get(key);
     if (known !== undefined && this.#deps.clock.now() - known.at <= this.#deps.limits.renderedAgeMs) return known;
     const written = await this.#disk.get(key);
@@ -88,7 +88,7 @@ export class RenderedCache {
       return lines.length;
     });
     const manifests = { objects, at: written.at };
-    this.#memory.set(key, manifests, bytes + 256);
+    this.#memory.set(key, manifests, bytes + 256, owner);
     return manifests;
   }
 
@@ -99,9 +99,10 @@ export class RenderedCache {
   async set(
     key: string,
     { objects, unnamed = [], bytes, isSecret = false }: RenderedManifests,
+    owner: string,
   ): Promise<CachedManifests> {
     const manifests = { objects, unnamed, at: this.#deps.clock.now() };
-    this.#memory.set(key, manifests, bytes);
+    this.#memory.set(key, manifests, bytes, owner);
     const isKept = this.#deps.limits.renderedDiskBytes > 0 && unnamed.length === 0 && !isSecret;
     if (isKept) await this.#write(key, objects);
     return manifests;

@@ -1,4 +1,4 @@
-import { hashJson, isAbort, outsideText, Shutdown } from '#base';
+import { hashJson, isAbort, outsideText, Shutdown, tenantOf } from '#base';
 import type { Clock, Json } from '#base';
 import type { Repository } from '#model';
 import { isReferenceOnly } from '#policy';
@@ -220,7 +220,7 @@ export class EmbeddedSource implements DesiredSource {
     const parts = [repositoryKey(at.repository), chart, revision, segments, optionsHash(at.source), inputsOf(request)];
     const key = hashJson(parts);
     const rerenders = mustRerender(request);
-    this.#deps.failures.check(key, rerenders);
+    this.#deps.failures.check(key, rerenders, tenantOf(signal).project);
     const plugins = await this.#deps.generators.plugins();
     const closed = rerenders ? undefined : this.#closed.get(key, plugins);
     if (closed !== undefined) return closed;
@@ -258,12 +258,12 @@ export class EmbeddedSource implements DesiredSource {
       const manifests = await this.#generate({ ...job, noteWait }, signal).finally(() => job.decryption.close());
       failures.succeeded(key);
       const isPinned = isGitSource(at) && manifests.sourceType !== 'Plugin';
-      if (isPinned && isClosed()) this.#closed.set(key, plugins, manifests);
+      if (isPinned && isClosed()) this.#closed.set(key, plugins, manifests, tenantOf(signal).project);
       return manifests;
     } catch (error) {
       // After the deadline only the failure of a program counts: waiting for a slot is not the
       // source's fault.
-      if (!signal.aborted || error instanceof CommandError) failures.failed(key, error);
+      if (!signal.aborted || error instanceof CommandError) failures.failed(key, error, tenantOf(signal).project);
       throw error;
     }
   }
@@ -293,7 +293,8 @@ export class EmbeddedSource implements DesiredSource {
     const plan = await generators.plan(sourceType, job, signal);
     const parts = [version, sourceType, snapshot.key, ...plan.key, ...decryptionKey(request)];
     const key = hashJson(parts as unknown as Json);
-    const cached = mustRerender(request) ? undefined : await rendered.get(key);
+    const owner = tenantOf(signal).project;
+    const cached = mustRerender(request) ? undefined : await rendered.get(key, owner);
     if (cached !== undefined) return answerOf(key, cached, { revision, sourceType });
     const share = { project: request.project, repository: repositoryKey(repository) };
     const { tracer = noTracer } = this.#deps;
@@ -302,7 +303,7 @@ export class EmbeddedSource implements DesiredSource {
     );
     refuseEncrypted(manifests.objects, request.decryption);
     const isSecret = job.decryption.hasDecrypted;
-    return answerOf(key, await rendered.set(key, { ...manifests, isSecret }), { revision, sourceType });
+    return answerOf(key, await rendered.set(key, { ...manifests, isSecret }, owner), { revision, sourceType });
   }
 }
 

@@ -15,7 +15,7 @@ export class SingleFlight<T> {
 
   async run(signal: AbortSignal, body: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const flight = this.#flight ?? this.#start(body);
+    const flight = this.#flight ?? this.#start(signal, body);
     flight.waiters += 1;
     try {
       return await abortable(flight.promise, signal);
@@ -25,8 +25,8 @@ export class SingleFlight<T> {
     }
   }
 
-  #start(body: (signal: AbortSignal) => Promise<T>): SharedRun<T> {
-    const stop = newAbortController();
+  #start(first: AbortSignal, body: (signal: AbortSignal) => Promise<T>): SharedRun<T> {
+    const stop = newAbortController(first);
     const flight: SharedRun<T> = {
       stop,
       waiters: 0,

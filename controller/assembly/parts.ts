@@ -1,4 +1,4 @@
-import { untilAborted, defined, isAbort, messageOf, onBehalfOf, recordedText, RollingSums } from '#base';
+import { untilAborted, defined, isAbort, messageOf, assignTenant, recordedText, RollingSums } from '#base';
 import type { Runnable, Tenant } from '#base';
 import type { KnownRepositories } from '#desired';
 import { createInformer } from '#kube';
@@ -266,8 +266,8 @@ export function makePool<K extends string, P extends ReasonedPayload>(
   const counted: ItemHandler<K, P> = async (taken, signal, slot) => {
     rates.add(`${taken.priority} ${taken.payload?.cause ?? 'other'}`, 'taken', 1, clock.monotonic());
     try {
-      const run = (): ReturnType<typeof handler> => handler(taken, signal, slot);
-      return await (tenantOf === undefined ? run() : onBehalfOf(tenantOf(taken.key), run));
+      if (tenantOf !== undefined) assignTenant(signal, tenantOf(taken.key));
+      return await handler(taken, signal, slot);
     } catch (error) {
       if (!isAbort(error))
         activity.faults.push({ key: taken.key, at: clock.now(), message: recordedText(messageOf(error)) });

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { deepEqual, onBehalfOf, parseJson, systemClock, yieldToLoop } from '#base';
+import { deepEqual, parseJson, systemClock, yieldToLoop } from '#base';
 import type { Json } from '#base';
 import { diffObjects, JqAnswers } from '#diff';
 import type { DiffResult } from '#diff';
 import { defaultSettings } from '#model';
 import type { KubeObject } from '#model';
-import { FakeClock } from '#support';
+import { FakeClock, signalOf } from '#support';
 import { JqRunner } from './jq-runner.ts';
 
 const lines = (name: string): readonly Json[] =>
@@ -145,13 +145,12 @@ describe('programs that only jq can run', () => {
   it('gives projects turns: one project with many endless programs delays another by two of them', async () => {
     const runner = make(300);
     const ended: string[] = [];
-    const ask = (project: string, program: string): Promise<unknown> =>
-      onBehalfOf({ project, application: '' }, async () => {
-        const answers = new JqAnswers();
-        answers.answerTo(program, { a: 1 });
-        await runner.answer(answers, signal);
-        ended.push(project);
-      });
+    const ask = async (project: string, program: string): Promise<void> => {
+      const answers = new JqAnswers();
+      answers.answerTo(program, { a: 1 });
+      await runner.answer(answers, signalOf({ project, application: '' }));
+      ended.push(project);
+    };
     const slow = Array.from({ length: 6 }, (_, i) => ask('hostile', `def f: f; limit(${i + 1}; f)`));
     await ask('victim', 'limit(1; .a)');
     expect(ended.filter((project) => project === 'hostile').length).toBeLessThan(3);

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
-import { abortable, currentTenant, parseJson, stringifyJson } from '#base';
+import { abortable, tenantOf, parseJson, stringifyJson } from '#base';
 import type { Clock } from '#base';
 import type { JqAnswer, JqAnswers, JqQuestion } from '#diff';
 import { FairSlots } from '#queues';
@@ -137,7 +137,7 @@ export class JqRunner {
   ): Promise<readonly JqAnswer[] | JqAnswer> {
     const input = questions.map((question) => stringifyJson(question.input)).join('\n');
     const job = { filter: filterOf(program), input };
-    const reply = await this.#turns.run(currentTenant().project, signal, () => this.#post(job, signal));
+    const reply = await this.#turns.run(tenantOf(signal).project, signal, () => this.#post(job, signal));
     if (reply === undefined)
       return { problem: `takes longer than ${this.#config.limitMs / 1000} s on this object`, transient: true };
     if ('failure' in reply)

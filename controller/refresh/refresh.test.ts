@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { DriftlessError } from '#base';
 import { CommandError, RepositoryError, SourceFailed, ToolFailed } from '#desired';
@@ -47,6 +48,9 @@ describe('a refresh', () => {
     await at.clock.advance(3_600_000);
     expect(at.world.writes()).toHaveLength(before);
     expect(at.world.git.asked.length).toBeGreaterThan(20);
+    // Operations render on behalf of it, too.
+    const own = { project: 'default', application: 'argocd/demo' };
+    expect(at.world.git.tenants.filter((tenant) => !isDeepStrictEqual(tenant, own))).toEqual([]);
   });
 
   it('compares what changed in the cluster, and nothing else at the resync', async () => {

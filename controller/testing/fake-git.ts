@@ -1,4 +1,4 @@
-import { currentTenant, untilAborted } from '#base';
+import { tenantOf, untilAborted } from '#base';
 import type { Clock, Tenant } from '#base';
 import type { DesiredSource, Manifests, ManifestsRequest, SourceManifests, VerifyRequest } from '#desired';
 import type { ApplicationSource, KubeObject } from '#model';
@@ -100,7 +100,7 @@ export class FakeGit {
           }
           this.asked.push(asked);
           this.rendered.push(source);
-          this.tenants.push(currentTenant());
+          this.tenants.push(tenantOf(signal));
           if (this.failure !== undefined && this.fails(source, revision)) throw this.failure;
           this.#mirror.add(revision);
           sources.push({ objects: this.commits.get(revision) ?? [], revision, sourceType: this.sourceType });

@@ -1,4 +1,4 @@
-import { hashJson } from '#base';
+import { hashJson, tenantOf } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError } from '../errors.ts';
@@ -97,7 +97,7 @@ export class TarballSources {
         body === undefined && known !== undefined
           ? { ...known, at }
           : { digest: digestOf(body ?? Buffer.alloc(0)), etag: answer.headers['etag'] ?? '', at };
-      this.#known.set(owner, found, 1);
+      this.#known.set(owner, found, 1, tenantOf(work).project);
       return found;
     });
   }

@@ -19,7 +19,7 @@ export class ParsedAnswers {
   }
 
   /** @throws ManifestError */
-  async objectsOf(manifests: readonly string[]): Promise<readonly KubeObject[]> {
+  async objectsOf(manifests: readonly string[], owner: string): Promise<readonly KubeObject[]> {
     const hash = createHash('sha256');
     let length = 0;
     for (const text of manifests) {
@@ -30,7 +30,7 @@ export class ParsedAnswers {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const objects = await parsedAll(manifests);
-    this.#known.set(key, objects, length);
+    this.#known.set(key, objects, length, owner);
     return objects;
   }
 }

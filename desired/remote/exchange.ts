@@ -1,3 +1,4 @@
+import { tenantOf } from '#base';
 import { isArtifact } from '#model';
 import { isReferenceOnly } from '#policy';
 import { DesiredError, WrongRevision } from '../errors.ts';
@@ -105,7 +106,7 @@ export class RepoServerExchange {
     const problems = problemsOf(at, answer.sourceIntegrityResult);
     const sourceType = typeOf(answer.sourceType);
     if (problems.length > 0) return { objects: [], revision: answer.revision, sourceType, problems };
-    const objects = await this.#answers.objectsOf(answer.manifests);
+    const objects = await this.#answers.objectsOf(answer.manifests, tenantOf(signal).project);
     const unnamed = unnamedIn(objects, 'the manifests of the repo-server');
     return { objects, ...(unnamed.length > 0 && { unnamed }), revision: answer.revision, sourceType };
   }

@@ -130,7 +130,7 @@ export function createFairRenderer(deps: {
       } catch (error) {
         const ranMs = clock.monotonic() - begin;
         if (!isTimeOut(error, signal, ranMs)) throw error;
-        timeOuts.set(key, before + 1, 200);
+        timeOuts.set(key, before + 1, 200, request.share.project);
         const program = request.steps[0]?.program ?? 'the program';
         throw error instanceof CommandError ? error : tookTooLong(program, ranMs, error);
       }

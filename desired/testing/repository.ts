@@ -88,6 +88,7 @@ export interface RenderBench {
     repository: TestRepository,
     source: Partial<ApplicationSource>,
     more?: Partial<ManifestsRequest> & { readonly revision?: string },
+    signal?: AbortSignal,
   ) => Promise<SourceManifests>;
   readonly close: () => void;
 }
@@ -119,11 +120,11 @@ export function renderBench({ tools, ...over }: RenderBenchDeps = {}): RenderBen
     ran,
     count: (program, word) => ran.filter((argv) => argv[0]?.endsWith(`/${program}`) && argv.includes(word)).length,
     repository: (files) => new TestRepository(root, files),
-    render: (repository, source, more = {}) =>
+    render: (repository, source, more = {}, signal = new AbortController().signal) =>
       renderOne(
         desired,
         requestOf({ repoURL: repository.path, path: '.', ...source }, bareRepository(repository.path), more),
-        new AbortController().signal,
+        signal,
       ),
     close: () => rmSync(root, { recursive: true, force: true }),
   };

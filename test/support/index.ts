@@ -17,6 +17,7 @@ export { openProject } from './open-project.ts';
 export { makePackageUser } from './package-user.ts';
 export { driftless, Program } from './program.ts';
 export type { ProgramResult } from './program.ts';
+export { signalOf } from './signal-of.ts';
 export { canMount, SmallDisk } from './small-disk.ts';
 export { SocksProxy } from './socks-proxy.ts';
 export type { SocksProxyOptions } from './socks-proxy.ts';

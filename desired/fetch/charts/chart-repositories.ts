@@ -1,6 +1,6 @@
 import { gunzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { hashJson, messageOf } from '#base';
+import { hashJson, messageOf, tenantOf } from '#base';
 import type { Clock } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import { DesiredError, RepositoryError, UnsafeInput } from '../../errors.ts';
@@ -108,7 +108,7 @@ export class ChartRepositories {
       if (known !== undefined && kept !== undefined)
         return snapshotOf(at.chart, version, hashJson([owner, known]), kept);
       const { digest, archive } = await this.#download(at, version, again, work);
-      this.#digests.set(key, digest, 1);
+      this.#digests.set(key, digest, 1, tenantOf(work).project);
       return snapshotOf(at.chart, version, hashJson([owner, digest]), archive);
     });
   }
@@ -159,7 +159,7 @@ export class ChartRepositories {
     if (known?.of === number) return known.versions;
     return this.#reading.run(`${key} ${number}`, `reading the versions of ${at.chart}`, signal, async (work) => {
       const versions = await this.#deps.indexes.versions(content, at.chart, work);
-      this.#read.set(key, { of: number, versions }, weightOf(versions));
+      this.#read.set(key, { of: number, versions }, weightOf(versions), tenantOf(work).project);
       return versions;
     });
   }
@@ -189,7 +189,7 @@ export class ChartRepositories {
               etag: answer.headers['etag'] ?? '',
               at: began,
             };
-      this.#indexes.set(owner, index, index.content.length);
+      this.#indexes.set(owner, index, index.content.length, tenantOf(work).project);
       return index;
     });
   }

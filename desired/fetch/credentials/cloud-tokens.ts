@@ -1,6 +1,6 @@
 import { createPrivateKey, createSign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { hashText, isObject, messageOf, omit, ownMember, parseJson, SecretValue } from '#base';
+import { hashText, isObject, messageOf, omit, ownMember, parseJson, SecretValue, tenantOf } from '#base';
 import type { Clock, JsonObject } from '#base';
 import type { AzurePrincipal, Repository } from '#model';
 import { RepositoryError } from '../../errors.ts';
@@ -138,7 +138,7 @@ export class CloudTokens {
     if (known !== undefined && this.#deps.clock.monotonic() < known.until) return known.value;
     return this.#asking.run(key, `getting a token of ${kind}`, signal, async (work) => {
       const token = await ask(work);
-      this.#tokens.set(key, token, 1);
+      this.#tokens.set(key, token, 1, tenantOf(work).project);
       return token.value;
     });
   }

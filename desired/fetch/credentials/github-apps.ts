@@ -1,6 +1,6 @@
 import { createPrivateKey, createSign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { hashText, isObject, ownMember, parseJson } from '#base';
+import { hashText, isObject, ownMember, parseJson, tenantOf } from '#base';
 import type { Clock, Json } from '#base';
 import type { GitHubApp, Repository, SourceAddress } from '#model';
 import { RepositoryError } from '../../errors.ts';
@@ -49,7 +49,8 @@ export class GitHubApps {
       const answer = await this.#call(asked, `/app/installations/${installation}/access_tokens`, 'POST');
       const token = isObject(answer) ? ownMember(answer, 'token') : undefined;
       if (typeof token !== 'string' || token === '') throw authenticationError(app, 'it returned no token');
-      this.#tokens.set(key, { token, until: began + Math.min(tokenLifetimeMs, this.#deps.maxTokenMs ?? Infinity) }, 1);
+      const until = began + Math.min(tokenLifetimeMs, this.#deps.maxTokenMs ?? Infinity);
+      this.#tokens.set(key, { token, until }, 1, tenantOf(work).project);
       return token;
     });
   }

@@ -1,3 +1,4 @@
+import { tenantOf } from '#base';
 import { createHash } from 'node:crypto';
 import { readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -67,7 +68,9 @@ export class ArchiveCache {
     if (known !== undefined) return this.#kept(id, known);
     const packed: PackedArchive = { ...id, bytes, read: () => this.#packed(id) };
     try {
-      return await this.#deps.unpacker.run(packed, signal, (found) => this.#kept(id, this.#remember(id, found)));
+      return await this.#deps.unpacker.run(packed, signal, (found) =>
+        this.#kept(id, this.#remember(id, found, tenantOf(signal).project)),
+      );
     } catch (error) {
       if (error instanceof ArchiveMissing) return undefined;
       throw error;
@@ -124,10 +127,10 @@ export class ArchiveCache {
     );
   }
 
-  #remember(id: ArchiveId, unpacked: UnpackedArchive): ArchiveFiles {
-    this.#unpacked.set(keyOf(id), unpacked, unpacked.bytes);
+  #remember(id: ArchiveId, unpacked: UnpackedArchive, project: string): ArchiveFiles {
+    this.#unpacked.set(keyOf(id), unpacked, unpacked.bytes, project);
     const { tree, positions } = unpacked;
-    this.#lists.set(keyOf(id), { tree, positions }, 256 + positions.size * listedBytes);
+    this.#lists.set(keyOf(id), { tree, positions }, 256 + positions.size * listedBytes, project);
     return { tree, positions };
   }
 

@@ -1,4 +1,4 @@
-import { omit, outsideText } from '#base';
+import { omit, outsideText, tenantOf } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import { RepositoryError } from '../../errors.ts';
 import { Lru } from '../shared/lru.ts';
@@ -50,7 +50,7 @@ export class GitRedirects {
       this.#redirected.delete(url.url);
       return remote;
     }
-    this.#redirected.set(url.url, true, 1);
+    this.#redirected.set(url.url, true, 1, tenantOf(signal).project);
     if (!finalUrl.endsWith(tail))
       throw new RepositoryError(
         `${outsideText('url', url.url)} redirects to ${outsideText('url', finalUrl)}, which is no Git repository`,

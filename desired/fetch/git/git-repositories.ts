@@ -47,7 +47,7 @@ export class GitRepositories {
       reading: new TenantSlots(maxConcurrentTreeReads),
       listing: listParallelism > 0 ? new TenantSlots(listParallelism) : undefined,
     };
-    const onUse = (name: string, grown: boolean): Promise<void> => this.#used(name, grown);
+    const onUse: GitRepositoryDeps['onUse'] = (...use) => this.#used(...use);
     this.#deps = { ...deps, trees, folders: new KeyedMutex(), onUse };
   }
 
@@ -56,8 +56,10 @@ export class GitRepositories {
     return this.#mirrors.tidy((name) => this.#discard(name));
   }
 
-  #used(name: string, grown: boolean): Promise<void> {
-    return grown ? this.#mirrors.grown(name, (other) => this.#discard(other)) : this.#mirrors.used(name);
+  #used(name: string, project: string, grown: boolean): Promise<void> {
+    return grown
+      ? this.#mirrors.grown(name, project, (other) => this.#discard(other))
+      : this.#mirrors.used(name, project);
   }
 
   /** Removes a mirror, whose folder has the repository's key as name, unless it is in use. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KeyedMutex, newAbortController, omit } from '#base';
+import { KeyedMutex, newAbortController, omit, tenantOf } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
@@ -34,7 +34,7 @@ export interface GitRepositoryDeps {
   /** Held while a mirror's folder is created or removed, by its name. */
   readonly folders: KeyedMutex<string>;
   /** Called when a mirror is read or has grown, with the name of its folder. */
-  readonly onUse?: (name: string, grown: boolean) => Promise<void>;
+  readonly onUse?: (name: string, project: string, grown: boolean) => Promise<void>;
 }
 
 /**
@@ -163,7 +163,12 @@ export class GitRepository {
       });
       if (result.exitCode !== 0) throw remoteFailure('failed to list refs', this.#url.url, result.stderr);
       const refs = parseRefs(textOf(result));
-      this.#deps.trees.refs.set(this.#directory, { refs, at }, result.stdout.length * refsMemoryFactor);
+      this.#deps.trees.refs.set(
+        this.#directory,
+        { refs, at },
+        result.stdout.length * refsMemoryFactor,
+        tenantOf(signal).project,
+      );
       return refs;
     } finally {
       this.#finished = this.#started;
@@ -314,7 +319,7 @@ export class GitRepository {
       await this.#folder.prepare(signal);
     });
     if (isRepaired) result = await this.#fetchOnce(all, signal);
-    await this.#deps.onUse?.(this.#folder.name, true);
+    await this.#deps.onUse?.(this.#folder.name, tenantOf(signal).project, true);
     return result;
   }
 
@@ -371,7 +376,7 @@ export class GitRepository {
 
   /** Returns the files of a commit in the mirror. `again` bypasses the cache. */
   async tree(commit: string, again: boolean, signal: AbortSignal): Promise<Tree> {
-    await this.#deps.onUse?.(this.#folder.name, false);
+    await this.#deps.onUse?.(this.#folder.name, tenantOf(signal).project, false);
     const { kept, reading } = this.#deps.trees;
     const key = `${this.#directory} ${commit}`;
     if (again) kept.delete(key);
@@ -380,7 +385,7 @@ export class GitRepository {
     return this.#trees.run(commit, `listing the files of ${commit}`, signal, (work) =>
       reading.run(work, async () => {
         const tree = await this.#readTree(commit, work);
-        kept.set(key, tree, tree.weight);
+        kept.set(key, tree, tree.weight, tenantOf(work).project);
         return tree;
       }),
     );

@@ -1,6 +1,5 @@
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { currentTenant } from '#base';
 import type { Clock } from '#base';
 import type { DesiredLimits } from '../../limits.ts';
 
@@ -43,22 +42,22 @@ export class MirrorStore {
   }
 
   /** Records that a mirror is read. */
-  async used(name: string): Promise<void> {
+  async used(name: string, project: string): Promise<void> {
     const now = this.#deps.clock.now();
     const { bytes = 0 } = this.#known.get(name) ?? {};
     this.#known.delete(name);
-    this.#known.set(name, { bytes, usedAt: now, project: currentTenant().project });
+    this.#known.set(name, { bytes, usedAt: now, project });
     if (now - (this.#marked.get(name) ?? -Infinity) < markIntervalMs) return;
     this.#marked.set(name, now);
     await mark(join(this.#root, name), now);
   }
 
   /** Records that a mirror has grown, and frees disk space if needed. */
-  async grown(name: string, discard: DiscardMirror): Promise<void> {
+  async grown(name: string, project: string, discard: DiscardMirror): Promise<void> {
     await this.#load();
-    await this.used(name);
+    await this.used(name, project);
     const bytes = await sizeOf(join(this.#root, name));
-    this.#known.set(name, { bytes, usedAt: this.#deps.clock.now(), project: currentTenant().project });
+    this.#known.set(name, { bytes, usedAt: this.#deps.clock.now(), project });
     // A mirror that cannot be removed is no fault of this one; the next run removes it.
     await this.tidy(discard, name).catch(() => undefined);
   }

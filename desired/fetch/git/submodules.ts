@@ -1,4 +1,4 @@
-import { hashJson, isAbort, messageOf } from '#base';
+import { hashJson, isAbort, messageOf, tenantOf } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import { RepositoryError, UnsafeInput } from '../../errors.ts';
 import { withoutCredentials } from '../network/web-client.ts';
@@ -61,7 +61,7 @@ export class Submodules {
       );
     const made = withMounts(snapshot, mounts);
     if ([...mounts.values()].every((mount) => typeof mount !== 'string'))
-      this.#complete.set(key, made, made.tree.weight);
+      this.#complete.set(key, made, made.tree.weight, tenantOf(signal).project);
     return made;
   }
 

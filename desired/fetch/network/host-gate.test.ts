@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { onBehalfOf, Shutdown } from '#base';
-import { FakeClock } from '#support';
+import { Shutdown } from '#base';
+import { FakeClock, signalOf } from '#support';
 import { HostGate, portOf } from './host-gate.ts';
 
 const never = new AbortController().signal;
@@ -48,9 +48,7 @@ describe('HostGate', () => {
     const clock = new FakeClock();
     const hosts = new HostGate(8, undefined, clock);
     const talk = (project: string, application: string, ms: number, done: () => void): void =>
-      void onBehalfOf({ project, application }, () => hosts.run(at('git'), never, () => clock.sleep(ms, never))).then(
-        done,
-      );
+      void hosts.run(at('git'), signalOf({ project, application }), () => clock.sleep(ms, never)).then(done);
     let slow = 0;
     for (let i = 0; i < 40; i += 1) talk('hostile', `app-${i}`, 14_000, () => (slow += 1));
     await clock.advance(100);
@@ -67,9 +65,9 @@ describe('HostGate', () => {
     const hosts = new HostGate(2, undefined, clock);
     const ended: string[] = [];
     const talk = (application: string): void =>
-      void onBehalfOf({ project: 'default', application }, () =>
-        hosts.run(at('git'), never, () => clock.sleep(1000, never)),
-      ).then(() => ended.push(application));
+      void hosts
+        .run(at('git'), signalOf({ project: 'default', application }), () => clock.sleep(1000, never))
+        .then(() => ended.push(application));
     for (let i = 0; i < 40; i += 1) talk('big');
     talk('small');
     await clock.advance(2100);

@@ -1,4 +1,4 @@
-import { abortable, currentTenant, systemClock } from '#base';
+import { abortable, tenantOf, systemClock } from '#base';
 import type { Clock } from '#base';
 import { FairLimiter } from '../../render/fair.ts';
 import type { DeniedNetworks } from './denied-networks.ts';
@@ -49,7 +49,7 @@ export class HostGate {
     this.#servers.set(key, entry);
     entry.users += 1;
     try {
-      const { project, application: repository } = currentTenant();
+      const { project, application: repository } = tenantOf(signal);
       return await entry.limiter.run({ project, repository }, signal, () => body(addresses));
     } finally {
       entry.users -= 1;

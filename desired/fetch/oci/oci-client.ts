@@ -1,4 +1,4 @@
-import { defined, isObject, omit, ownMember, parseJson } from '#base';
+import { defined, isObject, omit, ownMember, parseJson, tenantOf } from '#base';
 import type { Clock, Json, JsonObject } from '#base';
 import { isRefused, readAddress } from '#model';
 import type { Repository, SourceAddress } from '#model';
@@ -145,7 +145,7 @@ export class OciClient {
     if (/^basic\b/i.test(challenge)) return this.#deps.web.get(request, { repository, at: at.address });
     if (!/^bearer\b/i.test(challenge)) return first;
     const fresh = await this.#token(repository, at, challenge, signal);
-    this.#tokens.set(key, fresh, 1);
+    this.#tokens.set(key, fresh, 1, tenantOf(signal).project);
     return this.#deps.web.get(request, anonymousAccess(repository, at, fresh.token));
   }
 

@@ -1,4 +1,4 @@
-import { hashJson } from '#base';
+import { hashJson, tenantOf } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, RepositoryError, RevisionNotFound } from '../../errors.ts';
@@ -128,7 +128,7 @@ export class OciSources {
         archive = await open(hex);
       }
       if (archive === undefined) throw new DesiredError('DESIRED_ARCHIVE', 'the layer could not be kept on disk');
-      this.#layers.set(key, { digest: hex, isChart }, 1);
+      this.#layers.set(key, { digest: hex, isChart }, 1, tenantOf(work).project);
       return made({ archive, isChart }, hashJson([owner, hex]));
     });
   }
@@ -155,6 +155,7 @@ export class OciSources {
               key,
               fresh,
               fresh.tags.reduce((sum, tag) => sum + 40 + tag.length, 200),
+              tenantOf(work).project,
             );
             return fresh;
           });

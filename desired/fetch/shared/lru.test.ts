@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { onBehalfOf } from '#base';
 import { Lru } from './lru.ts';
 
 describe('Lru', () => {
@@ -20,7 +19,7 @@ describe('Lru', () => {
               if (old !== undefined) model = [...model.filter((e) => e !== old), old];
               continue;
             }
-            lru.set(key, weight, weight);
+            lru.set(key, weight, weight, '');
             model = model.filter((e) => e.key !== key);
             if (weight <= 10) model.push({ key, weight });
             while (model.reduce((sum, e) => sum + e.weight, 0) > 10) model.shift();
@@ -33,8 +32,7 @@ describe('Lru', () => {
 
   it('lets a project evict its own entries once it has half, and no others', () => {
     const lru = new Lru<number>(10);
-    const put = (project: string, key: string, weight: number): void =>
-      onBehalfOf({ project, application: '' }, () => lru.set(key, weight, weight));
+    const put = (project: string, key: string, weight: number): void => lru.set(key, weight, weight, project);
     for (let i = 0; i < 4; i += 1) put('victim', `v${i}`, 1);
     for (let i = 0; i < 1000; i += 1) put('hostile', `h${i}`, 1);
     expect([0, 1, 2, 3].map((i) => lru.get(`v${i}`))).toEqual([1, 1, 1, 1]);

@@ -1,5 +1,3 @@
-import { currentTenant } from '#base';
-
 interface LruEntry<V> {
   readonly value: V;
   readonly weight: number;
@@ -29,11 +27,13 @@ export class Lru<V> {
     return entry.value;
   }
 
-  /** An entry heavier than the whole capacity is not kept. */
-  set(key: string, value: V, weight: number): void {
+  /**
+   * An entry heavier than the whole capacity is not kept.
+   * @param owner the project; "" for entries of the controller itself
+   */
+  set(key: string, value: V, weight: number, owner: string): void {
     this.delete(key);
     if (weight > this.#capacity) return;
-    const owner = currentTenant().project;
     this.#entries.set(key, { value, weight, owner });
     this.#add(owner, weight);
     while (this.#weight > this.#capacity) this.#evict(key, owner);

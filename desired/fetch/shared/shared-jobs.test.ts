@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { FakeClock } from '#support';
+import { tenantOf, withChild } from '#base';
+import type { Tenant } from '#base';
+import { FakeClock, signalOf } from '#support';
 import { SharedJobs } from './shared-jobs.ts';
 
 describe('SharedJobs', () => {
@@ -23,6 +25,17 @@ describe('SharedJobs', () => {
     expect(await jobs.run('a', 'x', signal, body)).toBe(3);
     expect(jobs.idle).toBe(true);
     expect(clock.pending).toBe(0);
+  });
+
+  it('works on behalf of the first caller, also under a deadline of its own', async () => {
+    const jobs = new SharedJobs<Tenant>({ clock: new FakeClock(), limitMs: 1000 });
+    const [first, second] = ['first', 'second'].map((project) => ({ project, application: '' }));
+    const body = (signal: AbortSignal): Promise<Tenant> =>
+      withChild(signal, (child) => Promise.resolve(tenantOf(child)));
+    const run = (tenant: Tenant): Promise<Tenant> => jobs.run('a', 'x', signalOf(tenant), body);
+    expect(await Promise.all([run(first!), run(second!)])).toEqual([first, first]);
+    expect(await run(second!)).toEqual(second);
+    expect(tenantOf(new AbortController().signal)).toEqual({ project: '', application: '' });
   });
 
   it('reports a failure to all waiting callers and to no later one', async () => {

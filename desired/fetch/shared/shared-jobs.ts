@@ -45,7 +45,7 @@ export class SharedJobs<T> {
     body: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
-    const job = this.#jobs.get(key) ?? this.#start(key, what, body);
+    const job = this.#jobs.get(key) ?? this.#start(key, what, signal, body);
     job.waiters += 1;
     try {
       return await abortable(job.result, signal);
@@ -67,8 +67,13 @@ export class SharedJobs<T> {
     for (const job of this.#jobs.values()) job.stop.abort(reason);
   }
 
-  #start(key: string, what: DeadlineOptions['what'], body: (signal: AbortSignal) => Promise<T>): SharedJob<T> {
-    const stop = newAbortController();
+  #start(
+    key: string,
+    what: DeadlineOptions['what'],
+    first: AbortSignal,
+    body: (signal: AbortSignal) => Promise<T>,
+  ): SharedJob<T> {
+    const stop = newAbortController(first);
     const { clock, limitMs } = this.#options;
     const result = withDeadline(stop.signal, { clock, limitMs, what }, body).finally(() => {
       job.isOver = true;

@@ -1,4 +1,4 @@
-import { currentTenant } from '#base';
+import { tenantOf } from '#base';
 import { FairSlots } from '#queues';
 
 /** Slots for work of the current tenant: projects take turns, and none has all of several slots. */
@@ -11,6 +11,6 @@ export class TenantSlots {
 
   /** @throws the reason of `signal` while it waits */
   run<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
-    return this.#slots.run(currentTenant().project, signal, body);
+    return this.#slots.run(tenantOf(signal).project, signal, body);
   }
 }

@@ -1,3 +1,4 @@
+import { tenantOf } from '#base';
 import type { Clock } from '#base';
 import { DesiredError } from '../../errors.ts';
 import type { VerifiedRevision, VerifyRequest } from '../../types.ts';
@@ -72,7 +73,7 @@ export class Verifier {
     if (known !== undefined && request.cache.manifests === 'cached' && now - known.at < this.#deps.ttlMs)
       return { revision: commit, problems: known.problems };
     const problems = await this.#problems({ repository, commit, tag, ring, request, signal });
-    this.#outcomes.set(key, { problems, at: now }, 300 + 2 * problems.join('').length);
+    this.#outcomes.set(key, { problems, at: now }, 300 + 2 * problems.join('').length, tenantOf(signal).project);
     return { revision: commit, problems };
   }
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isObject, newAbortController, ownMember, parseGoBool, stringifyJson, withDeadline } from '#base';
+import { isObject, newAbortController, ownMember, parseGoBool, stringifyJson, tenantOf, withDeadline } from '#base';
 import type { Clock, JsonObject, RandomSource } from '#base';
 import type { Repository } from '#model';
 import { DesiredError, PluginFailed, UnsafeInput } from '../../errors.ts';
@@ -110,7 +110,7 @@ export class PluginGenerator implements SourcePlugins {
     const here = sockets.length === 0 ? '' : await this.#discoverHere(job, sockets, signal);
     const asksElsewhere = here === '' && elsewhere.length > 0;
     const found = asksElsewhere && (await this.#deps.remote?.supports(job, signal)) === true ? atRepoServer : here;
-    this.#found.set(key, found, 1);
+    this.#found.set(key, found, 1, tenantOf(signal).project);
     return found === '' ? undefined : found;
   }
 
