@@ -16,18 +16,28 @@ export interface LocalRendererPlace {
   readonly logFormat?: 'json' | 'text';
   /** Logs the available namespaces only if some are missing. */
   readonly isQuiet?: boolean;
+  /** The renderer starts with the first request, and ends after it was idle for this long. */
+  readonly idleLimitMs?: number | undefined;
 }
 
 /**
  * Starts a renderer as a child process. Call it early: a fork stalls a process in proportion to its
  * size.
  */
-export function localRenderer({ logger, folder, path = '', logFormat, isQuiet }: LocalRendererPlace): Renderer {
+export function localRenderer({
+  logger,
+  folder,
+  path = '',
+  logFormat,
+  isQuiet,
+  idleLimitMs,
+}: LocalRendererPlace): Renderer {
   return startLocalRenderer({
     clock: systemClock,
     random: systemRandom,
     version: packageVersion(),
     logger,
+    idleLimitMs,
     settings: {
       folder: join(folder, 'render'),
       path,

@@ -37,6 +37,7 @@ import { TelemetryServer } from '#telemetry';
 import type { EventLoopDelay, Logger, MetricRegistry, PromMetrics, Tracing } from '#telemetry';
 import type { ApiListener } from './api-listener.ts';
 import { HubAccess } from './hub-access.ts';
+import { answeredHere, hubTimeListener } from './hub-answers.ts';
 import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
 import { answerLimits, comparisonMemory, heapBytes, liveLimits } from './memory.ts';
@@ -51,6 +52,11 @@ import { packageVersion } from '../process/root.ts';
 export interface WireInputs {
   readonly config: RunConfig;
   readonly hub: LoadedConnection;
+  /**
+   * Opens a hub in this process, which is not dialled. The client calls `onAnswer` after each
+   * request.
+   */
+  readonly openHub?: ((onAnswer: () => void) => KubeClient) | undefined;
   /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
   readonly inCluster?: ClusterConnection;
   /** Already started, while the process was small. */
@@ -133,7 +139,8 @@ export function createInfrastructure(
     },
     onForbidden: (request, message) => hubAccess.denied(request, message),
   });
-  const [client, eventClient] = [connectHub(hub.connection), connectHub(hub.connection)];
+  const openHub = (): KubeClient => inputs.openHub?.(() => answeredHere(hubTime)) ?? connectHub(hub.connection);
+  const [client, eventClient] = [openHub(), openHub()];
   const settings = settingsStore(inputs, { ...surroundings, client, namespace, metrics, writer: writerOf?.(client) });
   const plugins = config.credentialPlugins.length === 0 ? {} : { credentialPlugins: config.credentialPlugins };
   const connect = clientFactory(inputs, { rate: 1, instruments, onRequest: () => (requests += 1), ...plugins });
@@ -355,14 +362,6 @@ function clientFactory(
       limits: { ...connectionLimits(config, rate), bytes: answerLimits(config.clusterObject, heapBytes()) },
       ...more,
     });
-}
-
-/** Records the Date header of responses. */
-function hubTimeListener(hubTime: HubTime): NonNullable<KubeClientDeps['onRequest']> {
-  return ({ dateMs, durationMs, code }) => {
-    const answeredAt = systemClock.monotonic();
-    if (code > 0) hubTime.answered({ dateMs: dateMs ?? Number.NaN, sentAt: answeredAt - durationMs, answeredAt });
-  };
 }
 
 /** Contains the replica's name, so that API server audit logs identify it. */

@@ -37,6 +37,8 @@ export interface ReplicaParts extends SourceHelpers {
   readonly env: CommandContext['env'];
   readonly logger: Logger;
   readonly hub: LoadedConnection;
+  /** Opens a hub in this process, instead of `hub`. */
+  readonly openHub?: WireInputs['openHub'];
   /** The cluster behind `https://kubernetes.default.svc`; the hub itself if absent. */
   readonly inCluster?: ClusterConnection;
   readonly redis: RedisSettings | undefined;
@@ -50,19 +52,28 @@ export interface ReplicaParts extends SourceHelpers {
   readonly sourceLimits?: WireInputs['sourceLimits'];
 }
 
+export interface SourceHelperOptions {
+  readonly logger: Logger;
+  readonly isQuiet?: boolean;
+  /** Each process starts when it is needed, and ends after it was idle for this long. */
+  readonly idleLimitMs?: number;
+}
+
 /**
- * Starts the helper processes. Call it while the process is small: a fork copies the page tables
- * and stalls a large process.
+ * Starts the helper processes, unless they have an idle limit. Call it while the process is small:
+ * a fork copies the page tables and stalls a large process.
  */
 export function startSourceHelpers(
   config: RunConfig,
   env: CommandContext['env'],
-  { logger, isQuiet = false }: { readonly logger: Logger; readonly isQuiet?: boolean },
+  { logger, isQuiet = false, idleLimitMs }: SourceHelperOptions,
 ): SourceHelpers {
-  const commands = startCommandHelper({ logger, env });
+  const idle = idleLimitMs === undefined ? undefined : { clock: systemClock, limitMs: idleLimitMs };
+  const commands = startCommandHelper({ logger, env, idle });
   const place = {
     logger,
     isQuiet,
+    idleLimitMs,
     folder: ownNames(config).cacheDir,
     path: env['PATH'],
     logFormat: config.logFormat as 'json',

@@ -7,9 +7,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { transformFile } from '@swc/core';
 import { Shutdown, systemClock } from '#base';
 import { eventually, FakeClock } from '#support';
-import { silentLogger } from '#telemetry';
+import { createLogger, silentLogger } from '#telemetry';
 import { CommandError, createInProcessRunner, startCommandHelper } from '../index.ts';
 import type { CommandHelper, CommandOptions, CommandRunner } from '../index.ts';
+import type { CommandHelperDeps } from './helper.ts';
 
 const never = new AbortController().signal;
 const options = (more: Partial<CommandOptions> = {}): CommandOptions => ({
@@ -56,11 +57,12 @@ afterAll(() => rmSync(built, { recursive: true, force: true }));
 
 const helpers: AbortController[] = [];
 const ends: Promise<void>[] = [];
-function helper(extraEnv: Record<string, string> = {}): CommandHelper {
+function helper(extraEnv: Record<string, string> = {}, more: Partial<CommandHelperDeps> = {}): CommandHelper {
   const started = startCommandHelper({
     logger: silentLogger,
     env: { ...env, ...extraEnv },
     script: join(built, 'command-helper-main.js'),
+    ...more,
   });
   const stop = new AbortController();
   helpers.push(stop);
@@ -224,5 +226,29 @@ describe('the command helper', () => {
     const result = await one.runCommand(node('process.stdout.write(JSON.stringify(process.env))'), options());
     expect(JSON.parse(textOf(result.stdout))).toMatchObject({ https_proxy: 'http://proxy:1' });
     expect(textOf(result.stdout)).not.toContain('AWS_SECRET_ACCESS_KEY');
+  });
+
+  it('with an idle limit starts with the first command, ends after the last one, and starts again', async () => {
+    const clock = new FakeClock();
+    const lines: string[] = [];
+    const logger = createLogger({ level: 'warn', format: 'json', destination: { write: (line) => lines.push(line) } });
+    const one = helper({}, { idle: { clock, limitMs: 10_000 }, logger });
+    expect(one.pid).toBeUndefined();
+    await one.runCommand(['true'], options());
+    const first = one.pid ?? 0;
+    await clock.advance(9999);
+    const stop = new AbortController();
+    const running = codeOf(one.runCommand(['sleep', '600'], options({ signal: stop.signal })));
+    await clock.advance(60_000);
+    expect([one.pid, alive(first)]).toEqual([first, true]);
+    stop.abort(new CommandError('COMMAND_FAILED', 'enough'));
+    await running;
+    await clock.advance(10_000);
+    expect(one.pid).toBeUndefined();
+    await eventually(() => expect(alive(first)).toBe(false));
+    expect(textOf((await one.runCommand(['echo', 'back'], options())).stdout)).toBe('back\n');
+    helpers.pop()?.abort(new Shutdown());
+    await ends.pop();
+    expect([clock.pending, lines]).toEqual([0, []]);
   });
 });

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { untilAborted } from '#base';
-import type { Runnable } from '#base';
+import type { Clock, ClockTimer, Runnable } from '#base';
 import type { Logger } from '#telemetry';
 import { CommandError } from '../errors.ts';
 import { allowedEnvironment, requestOf, resultOf } from './in-process.ts';
@@ -26,12 +26,17 @@ export interface CommandHelperDeps {
    * The helper's program: the built `desired/command-helper-main.js`, unless a test uses its own.
    */
   readonly script?: string;
+  /**
+   * For a process that stays small: the helper starts with the first command, and ends after it
+   * was idle for this long.
+   */
+  readonly idle?: { readonly clock: Clock; readonly limitMs: number } | undefined;
 }
 
 /**
- * Starts the helper process immediately, so call it while this process is still small. If the
- * helper dies, its commands fail with CommandError COMMAND_FAILED and the next command starts a new
- * one.
+ * Starts the helper process immediately, unless `idle` is set, so call it while this process is
+ * still small. If the helper dies, its commands fail with CommandError COMMAND_FAILED and the next
+ * command starts a new one.
  */
 export function startCommandHelper(deps: CommandHelperDeps): CommandHelper {
   return new ForkedHelper(deps);
@@ -57,10 +62,11 @@ class ForkedHelper implements CommandHelper {
   #child: ChildProcess | undefined;
   #lastId = 0;
   #ended = false;
+  #idling: ClockTimer | undefined;
 
   constructor(deps: CommandHelperDeps) {
     this.#deps = deps;
-    this.#child = this.#fork();
+    if (deps.idle === undefined) this.#child = this.#fork();
   }
 
   get pid(): number | undefined {
@@ -70,6 +76,7 @@ class ForkedHelper implements CommandHelper {
   async run(signal: AbortSignal): Promise<void> {
     await untilAborted(signal);
     this.#ended = true;
+    this.#idling?.cancel();
     const child = this.#child;
     if (child?.exitCode !== null) return;
     const gone = new Promise<void>((resolve) => {
@@ -84,6 +91,7 @@ class ForkedHelper implements CommandHelper {
   async runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
     options.signal.throwIfAborted();
     if (this.#ended) throw new CommandError('COMMAND_FAILED', 'the command helper has been stopped');
+    this.#idling?.cancel();
     this.#child ??= this.#fork();
     const child = this.#child;
     this.#lastId += 1;
@@ -103,9 +111,23 @@ class ForkedHelper implements CommandHelper {
       return resultOf(options.program ?? argv[0] ?? '', result);
     } finally {
       this.#waiting.delete(id);
-      if (this.#waiting.size === 0) child.channel?.unref();
+      if (this.#waiting.size === 0) this.#rest(child);
       options.signal.removeEventListener('abort', onAbort);
     }
+  }
+
+  /** No command runs: the helper keeps this process no longer alive, and may end. */
+  #rest(child: ChildProcess): void {
+    child.channel?.unref();
+    const { idle } = this.#deps;
+    if (idle === undefined || this.#ended) return;
+    this.#idling?.cancel();
+    this.#idling = idle.clock.timer(idle.limitMs, () => {
+      if (this.#child !== child) return;
+      this.#child = undefined;
+      // The helper exits when the channel closes.
+      if (child.connected) child.disconnect();
+    });
   }
 
   #fork(): ChildProcess {

@@ -4,12 +4,12 @@ import { join, resolve } from 'node:path';
 import { kill } from 'node:process';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { newAbortController, Shutdown, systemClock, systemRandom } from '#base';
-import { eventually } from '#support';
-import { silentLogger } from '#telemetry';
+import { eventually, FakeClock } from '#support';
+import { createLogger, silentLogger } from '#telemetry';
 import { RendererUnavailable } from '../errors.ts';
 import { failureOf } from '../testing/repository.ts';
 import { startLocalRenderer } from './local.ts';
-import type { LocalRenderer } from './local.ts';
+import type { LocalRenderer, LocalRendererDeps } from './local.ts';
 import type { RenderRequest } from './types.ts';
 
 const script = resolve('dist/desired/render-main.js');
@@ -32,6 +32,17 @@ const parse = (text: string): RenderRequest => ({
   maxMemoryBytes: 2 ** 31,
 });
 
+const settings = (): LocalRendererDeps['settings'] => ({
+  folder: join(root, 'render'),
+  path: '/nonexistent',
+  folders: [],
+  parallelism: 4,
+  memoryBytes: 2 ** 32,
+  maxRequestBytes: 2 ** 30,
+  logLevel: 'error',
+  logFormat: 'text',
+});
+
 let root = '';
 let stop: AbortController;
 let renderer: LocalRenderer;
@@ -48,16 +59,7 @@ beforeEach(() => {
     version: 'v1',
     logger: silentLogger,
     script,
-    settings: {
-      folder: join(root, 'render'),
-      path: '/nonexistent',
-      folders: [],
-      parallelism: 4,
-      memoryBytes: 2 ** 32,
-      maxRequestBytes: 2 ** 30,
-      logLevel: 'error',
-      logFormat: 'text',
-    },
+    settings: settings(),
   });
   running = renderer.run(stop.signal);
 });
@@ -123,5 +125,51 @@ describe('the renderer as a child process', () => {
     expect((await other).steps[0]?.exitCode).toBe(0);
     expect((await renderer.render(parse(manifest), never)).steps[0]?.exitCode).toBe(0);
     expect(renderer.pid).toBeGreaterThan(0);
+  });
+});
+
+describe('a renderer with an idle limit', () => {
+  const idleLimitMs = 10_000;
+  let clock: FakeClock;
+  let lines: string[];
+  let idle: LocalRenderer;
+  beforeEach(() => {
+    clock = new FakeClock();
+    lines = [];
+    const logger = createLogger({ level: 'warn', format: 'json', destination: { write: (line) => lines.push(line) } });
+    const deps = { clock, random: systemRandom, version: 'v1', script, idleLimitMs, logger };
+    idle = startLocalRenderer({ ...deps, settings: { ...settings(), folder: join(root, 'idle') } });
+  });
+
+  it('starts with the first request, ends after the last one, and starts again', async () => {
+    const ending = idle.run(stop.signal);
+    expect(idle.pid).toBeUndefined();
+    await idle.render(parse(manifest), never);
+    const first = idle.pid ?? 0;
+    await clock.advance(idleLimitMs - 1);
+    await idle.render(parse(manifest), never);
+    await clock.advance(idleLimitMs - 1);
+    expect(idle.pid).toBe(first);
+    await clock.advance(1);
+    await eventually(() => expect(idle.pid).toBeUndefined());
+    await eventually(() => expect(existsSync(`/proc/${first}`)).toBe(false));
+    expect(existsSync(join(root, 'idle'))).toBe(false);
+    const { steps } = await idle.render(parse(manifest), never);
+    expect([steps[0]?.exitCode, lines]).toEqual([0, []]);
+    stop.abort(new Shutdown());
+    await ending;
+    expect(clock.pending).toBe(0);
+  });
+
+  it('serves a request that arrives while the idle process ends', async () => {
+    const ending = idle.run(stop.signal);
+    await idle.render(parse(manifest), never);
+    const first = idle.pid;
+    await clock.advance(idleLimitMs);
+    const { steps } = await idle.render(parse(manifest), never);
+    expect([steps[0]?.exitCode, lines]).toEqual([0, []]);
+    expect(idle.pid).not.toBe(first);
+    stop.abort(new Shutdown());
+    await ending;
   });
 });

@@ -4,6 +4,7 @@ import { execPath } from 'node:process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { untilAborted } from '#base';
+import type { ClockTimer } from '#base';
 import type { Logger } from '#telemetry';
 import { RendererUnavailable } from '../errors.ts';
 import { InstanceVersions, renderBy } from './remote.ts';
@@ -34,6 +35,8 @@ export interface LocalRendererDeps extends SessionDeps {
   readonly settings: Omit<LocalRendererSettings, 'version'>;
   /** The program: the built `desired/render-main.js`, unless a test uses its own. */
   readonly script?: string;
+  /** The process starts with the first request, and ends after it was idle for this long. */
+  readonly idleLimitMs?: number | undefined;
 }
 
 export interface LocalRenderer extends Renderer {
@@ -50,10 +53,10 @@ const builtScript = fileURLToPath(
 export const inheritedDescriptor = 3;
 
 /**
- * Starts a renderer as a child process immediately, while this process is small: a fork blocks it
- * in proportion to its memory. The child has no environment and no address. If it dies, its
- * requests fail with RendererUnavailable and the next request starts another one. It ends when the
- * signal of `run` aborts, or with this process.
+ * Starts a renderer as a child process immediately, unless `idleLimitMs` is set, while this process
+ * is small: a fork blocks it in proportion to its memory. The child has no environment and no
+ * address. If it dies, its requests fail with RendererUnavailable and the next request starts
+ * another one. It ends when the signal of `run` aborts, or with this process.
  */
 export function startLocalRenderer(deps: LocalRendererDeps): LocalRenderer {
   return new ChildRenderer(deps);
@@ -67,10 +70,11 @@ class ChildRenderer implements LocalRenderer {
   #session: RenderSession | undefined;
   #isStopped = false;
   #requests = 0;
+  #idling: ClockTimer | undefined;
 
   constructor(deps: LocalRendererDeps) {
     this.#deps = deps;
-    this.#start();
+    if (deps.idleLimitMs === undefined) this.#start();
   }
 
   get pid(): number | undefined {
@@ -80,6 +84,7 @@ class ChildRenderer implements LocalRenderer {
   async run(signal: AbortSignal): Promise<void> {
     await untilAborted(signal);
     this.#isStopped = true;
+    this.#idling?.cancel();
     const child = this.#child;
     if (child?.exitCode !== null || child.signalCode !== null) return;
     const gone = new Promise<void>((resolve) => {
@@ -100,6 +105,7 @@ class ChildRenderer implements LocalRenderer {
 
   async #withSession<T>(body: (session: RenderSession) => Promise<T>): Promise<T> {
     if (this.#isStopped) throw new RendererUnavailable('it has been stopped');
+    this.#idling?.cancel();
     const session = this.#session?.isOpen === true ? this.#session : this.#start();
     // An idle renderer must not keep this process alive; a request that runs does.
     this.#requests += 1;
@@ -108,8 +114,22 @@ class ChildRenderer implements LocalRenderer {
       return await body(session);
     } finally {
       this.#requests -= 1;
-      if (this.#requests === 0) streamOf(this.#child)?.unref();
+      if (this.#requests === 0) this.#rest(session);
     }
+  }
+
+  /** No request runs: the renderer keeps this process no longer alive, and may end. */
+  #rest(session: RenderSession): void {
+    streamOf(this.#child)?.unref();
+    const { clock, idleLimitMs } = this.#deps;
+    if (idleLimitMs === undefined || this.#isStopped) return;
+    this.#idling?.cancel();
+    this.#idling = clock.timer(idleLimitMs, () => {
+      if (this.#session !== session) return;
+      this.#session = undefined;
+      // The renderer exits when its connection closes. A request before that kills it.
+      session.close();
+    });
   }
 
   #start(): RenderSession {
@@ -136,9 +156,11 @@ class ChildRenderer implements LocalRenderer {
   #lost(child: ChildProcess, session: RenderSession): void {
     session.close();
     if (this.#child !== child) return;
+    const wasIdle = this.#session !== session;
     this.#child = undefined;
     this.#session = undefined;
-    if (!this.#isStopped) this.#deps.logger.warn('The renderer process ended; the next request starts a new one');
+    if (!this.#isStopped && !wasIdle)
+      this.#deps.logger.warn('The renderer process ended; the next request starts a new one');
   }
 }
 
