@@ -5,7 +5,6 @@ import {
   formatGoDuration,
   messageOf,
   newAbortController,
-  SecretValue,
   Shutdown,
   sleepOn,
   systemClock,
@@ -17,8 +16,6 @@ import {
 } from '#base';
 import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
-import { startSimCluster } from '#sim';
-import type { SimCluster } from '#sim';
 import { createLogger } from '#telemetry';
 import type { HealthReport, Logger } from '#telemetry';
 import { describe, readArgs } from '../options/args.ts';
@@ -31,15 +28,16 @@ import { runReplica, startSourceHelpers } from '../run/replica.ts';
 import type { SourceHelpers } from '../run/replica.ts';
 import { createMetrics } from '../run/telemetry/metrics.ts';
 import { TelemetryPort } from '../run/telemetry/telemetry-port.ts';
-import { argoCrds } from '../simulation/fleet.ts';
 import { AgentRecord } from './agent-record.ts';
 import { fencedClient } from './fenced-client.ts';
 import { sourceIdOf } from './identity.ts';
 import { asComparedWith, followRevision } from './kept-revision.ts';
 import type { KeptRevision } from './kept-revision.ts';
 import { FormerLease } from './former-lease.ts';
+import { hubClient, hubServer } from './hub-client.ts';
 import { agentNamespace, hubObjects } from './hub-objects.ts';
 import type { AgentPlan } from './hub-objects.ts';
+import { HubStore } from './hub-store.ts';
 import { agentOptions } from './options.ts';
 import type { AgentConfig } from './options.ts';
 import { cacheFolder, originOf, planOf, repositoryFolder, sourceOf } from './plan.ts';
@@ -49,6 +47,8 @@ import type { AgentState } from './progress.ts';
 import { SourceImport } from './source-import.ts';
 
 const releaseMs = 3000;
+/** How long the processes for git and for rendering stay after their last use. */
+const idleLimitMs = 10_000;
 
 /**
  * `driftless agent`: keeps one cluster equal to one folder, without CRDs. The controller runs
@@ -129,7 +129,7 @@ class Agent {
   async run(signal: AbortSignal): Promise<number> {
     const { env } = this.#parts;
     const replica = this.#replicaConfig();
-    const helpers = startSourceHelpers(replica, env, { logger: this.#logger, isQuiet: true });
+    const helpers = startSourceHelpers(replica, env, { logger: this.#logger, isQuiet: true, idleLimitMs });
     const telemetry = this.#telemetry(replica);
     return withChild(signal, async (inner, stop) => {
       const serving = telemetry.run(inner);
@@ -225,20 +225,19 @@ class Agent {
   /** Runs the controller against the hub of this process until `signal` aborts, or once. */
   async #keep(signal: AbortSignal, stop: (reason: Error) => void, run: AgentRun): Promise<number> {
     const { config, env, plan, target } = this.#parts;
-    const token = new SecretValue(randomBytes(32).toString('base64url'));
-    const hub = await this.#startHub(token.reveal(), run);
-    this.#refresh = () => requestRefresh(hub.store, plan.name);
-    const unfollow = followState(hub.store, plan.name, (state) => this.#report(state));
-    const unkeep = followRevision(hub.store, plan.name, (revision) =>
+    const hub = this.#createHub(run);
+    this.#refresh = () => requestRefresh(hub, plan.name);
+    const unfollow = followState(hub, plan.name, (state) => this.#report(state));
+    const unkeep = followRevision(hub, plan.name, (revision) =>
       run.record.keepRevision({ revision, source: run.sourceId }),
     );
-    const connection = { server: hub.url, insecure: false, credentials: { bearerToken: token } };
-    const inside = { connection, context: 'agent', namespace: agentNamespace };
+    const connection = { server: hubServer, insecure: false, credentials: {} };
     const controller = {
       config: run.replica,
       env,
       logger: this.#logger,
-      hub: inside,
+      hub: { connection, context: 'agent', namespace: agentNamespace },
+      openHub: (onAnswer: () => void) => hubClient(hub, onAnswer),
       inCluster: target.connection,
       telemetry: run.telemetry,
       wrapClient: (client: KubeClient) => fencedClient(client, run.record),
@@ -258,7 +257,6 @@ class Agent {
       await Promise.allSettled(running);
       unfollow();
       unkeep();
-      await hub.close();
     }
   }
 
@@ -301,20 +299,10 @@ class Agent {
     await withDeadline(signal, deadline, (own) => record.release(own)).catch(() => undefined);
   }
 
-  /** Only this process knows the token, so other users of the machine cannot use the hub. */
-  async #startHub(token: string, { mark, kept }: AgentRun): Promise<SimCluster> {
-    const hub = await startSimCluster({
-      name: 'agent',
-      clock: systemClock,
-      random: systemRandom,
-      crds: argoCrds(),
-      workloads: { enabled: false, delayMs: 0 },
-      tokens: [token],
-    });
-    for (const object of hubObjects(this.#parts.plan, mark)) {
-      const known = kept === undefined ? object : asComparedWith(object, kept.revision);
-      hub.store.create(known, 'driftless-agent');
-    }
+  #createHub({ mark, kept }: AgentRun): HubStore {
+    const hub = new HubStore({ clock: systemClock, random: systemRandom });
+    for (const object of hubObjects(this.#parts.plan, mark))
+      hub.create(kept === undefined ? object : asComparedWith(object, kept.revision));
     return hub;
   }
 
@@ -350,11 +338,11 @@ class Agent {
   }
 
   /** Exit code 0 when everything is Synced and Healthy, 1 with the reason after the timeout. */
-  async #untilSettled(hub: SimCluster, signal: AbortSignal): Promise<number> {
+  async #untilSettled(hub: HubStore, signal: AbortSignal): Promise<number> {
     const { config, plan, output } = this.#parts;
     const reason = await withChild(signal, async (inner, stop) => {
       const timer = systemClock.timer(config.timeout, () => stop(new Shutdown('the timeout')));
-      return settledOrReason(hub.store, plan.name, inner).finally(() => timer.cancel());
+      return settledOrReason(hub, plan.name, inner).finally(() => timer.cancel());
     });
     signal.throwIfAborted();
     if (reason === undefined) return 0;

@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '#base';
 import { systemClock, systemRandom } from '#base';
-import { startSimCluster } from '#sim';
-import type { SimCluster } from '#sim';
-import { argoCrds } from '../simulation/fleet.ts';
 import { noAgentFile } from './agent-file.ts';
 import { agentNamespace, hubObjects } from './hub-objects.ts';
+import { HubStore } from './hub-store.ts';
 import { bindingOf, sourceIdOf } from './identity.ts';
 import { asComparedWith, followRevision } from './kept-revision.ts';
 
@@ -25,20 +23,19 @@ const plan = {
   file: noAgentFile,
 };
 
-let hub: SimCluster;
+let hub: HubStore;
 let noted: string[];
 
-beforeEach(async () => {
-  hub = await startSimCluster({ name: 'agent', clock: systemClock, random: systemRandom, crds: argoCrds() });
-  for (const object of hubObjects(plan, '0123456789abcdef')) hub.store.create(object, 'test');
+beforeEach(() => {
+  hub = new HubStore({ clock: systemClock, random: systemRandom });
+  for (const object of hubObjects(plan, '0123456789abcdef')) hub.create(object);
   noted = [];
-  followRevision(hub.store, 'shop', (revision) => noted.push(revision));
+  followRevision(hub, 'shop', (revision) => noted.push(revision));
 });
-afterEach(() => hub.close());
 
 function update(change: JsonObject): void {
-  const found = hub.store.get('argoproj.io', 'Application', agentNamespace, 'shop')!;
-  hub.store.update({ ...found, ...change });
+  const found = hub.get('argoproj.io', 'Application', agentNamespace, 'shop')!;
+  hub.update({ ...found, ...change });
 }
 
 const shown = (status: string, revision: string): JsonObject => ({ sync: { status, revision } });

@@ -2,8 +2,8 @@ import { isObject, parseJson } from '#base';
 import type { Json } from '#base';
 import { asApplication } from '#model';
 import type { Application, KubeObject } from '#model';
-import type { SimStore } from '#sim';
 import { agentNamespace } from './hub-objects.ts';
+import type { HubStore } from './hub-store.ts';
 import { recordAnnotations } from './identity.ts';
 import { specOf } from './lease-holder.ts';
 
@@ -61,7 +61,7 @@ function revisionInForce({ operation, status }: Application): string | undefined
 }
 
 /** Calls `note` with the commit in force after each change of an Application. */
-export function followRevision(store: SimStore, name: string, note: (revision: string) => void): () => void {
+export function followRevision(store: HubStore, name: string, note: (revision: string) => void): () => void {
   return store.subscribe(({ object }) => {
     if (object.kind !== 'Application' || object.metadata.name !== name) return;
     const revision = revisionInForce(asApplication(object));

@@ -1,8 +1,8 @@
 import { annotations, asApplication } from '#model';
 import type { Application } from '#model';
-import type { SimStore } from '#sim';
 import { isSettled, reasonOf } from '../process/application-state.ts';
 import { agentNamespace } from './hub-objects.ts';
+import type { HubStore } from './hub-store.ts';
 
 /** The state of the folder, as the agent reports it. */
 export interface AgentState {
@@ -51,7 +51,7 @@ export function stateLine({ sync, health, revision, operation, problems }: Agent
 }
 
 /** Calls `report` for each new state of an Application. Returns the unsubscribe function. */
-export function followState(store: SimStore, name: string, report: (state: AgentState) => void): () => void {
+export function followState(store: HubStore, name: string, report: (state: AgentState) => void): () => void {
   let last = '';
   return store.subscribe(({ object }) => {
     if (object.kind !== 'Application' || object.metadata.name !== name) return;
@@ -65,7 +65,7 @@ export function followState(store: SimStore, name: string, report: (state: Agent
 }
 
 /** Resolves when the Application is Synced and Healthy, or with the reason when `signal` aborts. */
-export async function settledOrReason(store: SimStore, name: string, signal: AbortSignal): Promise<string | undefined> {
+export async function settledOrReason(store: HubStore, name: string, signal: AbortSignal): Promise<string | undefined> {
   const current = (): Application | undefined => {
     const found = store.get('argoproj.io', 'Application', agentNamespace, name);
     return found === undefined ? undefined : asApplication(found);
@@ -90,7 +90,7 @@ export async function settledOrReason(store: SimStore, name: string, signal: Abo
 }
 
 /** Has the sources of an Application read now, as the annotation of a user does. */
-export function requestRefresh(store: SimStore, name: string): void {
+export function requestRefresh(store: HubStore, name: string): void {
   const found = store.get('argoproj.io', 'Application', agentNamespace, name);
   if (found === undefined) return;
   const marked = { ...found.metadata.annotations, [annotations.refresh]: 'normal' };
