@@ -16,7 +16,7 @@ export function applyMemberPatch(document: Json, patch: Json): Json | undefined 
 function applyOperation(document: MutableJson, operation: Json): boolean {
   if (!isObject(operation) || typeof operation['path'] !== 'string') return false;
   const { op, path, value = null } = operation;
-  const steps = parsePointer(path as string) ?? [];
+  const steps = parsePointer(path) ?? [];
   const name = steps.at(-1);
   const parent = steps.slice(0, -1).reduce<Json | undefined>(memberOf, document);
   if (name === undefined || !isObject(parent)) return false;
