@@ -267,6 +267,20 @@ describe('server-side apply of custom resources', () => {
     expect(valueAt(server.owned('b') ?? null, 'f:spec', 'f:tags')).toEqual({ 'v:"u"': {} });
   });
 
+  it('keeps the rest of the metadata when an applier gives up its last label', () => {
+    const server = new Server(widgetKind);
+    server.apply(
+      'a',
+      withChange(widgetSample, { metadata: { name: widgetSample.metadata.name ?? '', labels: { x: 'y' } } }),
+    );
+    const { live } = server;
+    if (live === undefined) throw new Error('nothing was applied');
+    server.live = { ...live, metadata: { ...live.metadata, uid: '1', resourceVersion: '2' } };
+    server.apply('a', withChange(widgetSample, {}));
+    expect(server.get('metadata')).toMatchObject({ uid: '1', resourceVersion: '2' });
+    expect(server.get('metadata', 'labels')).toBeUndefined();
+  });
+
   it('works without any schema', () => {
     const loose = Object.fromEntries(Object.entries(widgetKind).filter(([key]) => key !== 'schema'));
     const server = new Server(loose as unknown as KindDefinition);

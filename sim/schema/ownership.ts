@@ -168,11 +168,13 @@ class ApplyPass {
     const self = selfEntry(kind, how, 'Apply');
     const key = managerIdentity(self);
     const last = known.get(key);
-    const fields = ownableFields(kind, how, ownedFieldsOf(schema, config));
-    const mine: FieldManager = { ...self, time: last?.time, fields };
+    const applied = ownedFieldsOf(schema, config);
+    const mine: FieldManager = { ...self, time: last?.time, fields: ownableFields(kind, how, applied) };
     const claimed = new Map(known).set(key, mine);
     const merged = mergeTyped(schema, before, config) as MutableJsonObject;
-    const pruned = last === undefined ? merged : pruneUnapplied(schema, merged, claimed, last.fields);
+    // The name, which nobody owns in the end, keeps the rest of the metadata.
+    const withName = new Map(claimed).set(key, { ...mine, fields: applied });
+    const pruned = last === undefined ? merged : pruneUnapplied(schema, merged, withName, last.fields);
     const changed = compareFields(schema, before, pruned);
     const touched = ownableFields(kind, how, changed.added.union(changed.modified));
     const removed = ownableFields(kind, how, changed.removed);
