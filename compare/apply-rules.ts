@@ -1,10 +1,10 @@
 import type { DiffRules } from '#diff';
-import { annotationOf, annotations, asObject } from '#model';
+import { annotationOf, annotations, asObject, clientSideManager } from '#model';
 import type { Application } from '#model';
 
 /** The manager whose client-side fields a server-side apply takes over first. */
 export function migrationManagerOf(app: Application): string {
-  return annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? 'kubectl-client-side-apply';
+  return annotationOf(asObject(app), annotations.clientSideApplyMigrationManager) ?? clientSideManager;
 }
 
 /** How the Application's sync options send its objects. */

@@ -16,6 +16,7 @@
  *                                                    Applications do not block the event loop
  *  toDryRun(facts) -> pairs                          requests of a server-side diff; the responses
  *                                                    are part of the facts
+ *  diffByOutcome, isPreparedByWrites                one pair of a server-side diff
  *  managedResources, treeRoots, buildTree            what the UI reads of a comparison
  *  growTree, changeTree                              the managed part of the tree, in full and
  *                                                    incrementally
@@ -25,6 +26,7 @@
  */
 export { migrationManagerOf } from './apply-rules.ts';
 export { compareState, maxJqSteps, toDryRun } from './comparison.ts';
+export { diffByOutcome, isPreparedByWrites } from './dry-run-diff.ts';
 export type {
   CompareFacts,
   Comparison,

@@ -1,15 +1,6 @@
-import { defined, DriftlessError, hashJson } from '#base';
-import {
-  applyMethodOf,
-  diffDryRun,
-  diffObjects,
-  displacedItemsPatch,
-  hasOtherVersions,
-  isMigrated,
-  lacksAppliedRecord,
-  withinBudget,
-} from '#diff';
-import type { ApplyMethod, DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
+import { defined, hashJson } from '#base';
+import { applyMethodOf, diffObjects, lacksAppliedRecord, withinBudget } from '#diff';
+import type { DiffResult, DiffRules, JqAnswers, JqWork } from '#diff';
 import { healthOf } from '#health';
 import type { LiveSchemas } from '#live';
 import {
@@ -44,7 +35,9 @@ import { resourceHealth } from './app-health.ts';
 import { applyRulesOf, migrationManagerOf } from './apply-rules.ts';
 import { resourceWarnings } from './resource-warnings.ts';
 import { isManagedNamespace } from './namespaces.ts';
-import type { DryRunOutcome, DryRunPair, ServerSideDiff } from './types.ts';
+import { diffByOutcome, equalDiff, isPreparedByWrites, isRefused } from './dry-run-diff.ts';
+import type { ComputedDiff } from './dry-run-diff.ts';
+import type { DryRunPair, ServerSideDiff } from './types.ts';
 
 /** Facts about one resource. At least one of `target` and `live` is set. */
 export interface RowFacts {
@@ -278,76 +271,19 @@ function diffRules(rules: RowRules): DiffRules {
 function isUnrecorded({ target, live, unread }: RowFacts, rules: RowRules): boolean {
   if (target === null || live === null || unread) return false;
   if (applyMethodOf(target, live, diffRules(rules)) === 'client') return false;
-  return trackedApp(live, rules.settings.tracking) === rules.instance && lacksAppliedRecord(live);
-}
-
-interface ComputedDiff {
-  readonly diff: DiffResult;
-  /** Why the server could not predict the change: then nothing is known. */
-  readonly refused: string | undefined;
-  /** Why the server refuses the change itself: the object differs, and a sync may recreate it. */
-  readonly refusedChange?: string;
-}
-
-function isRefused({ refused, refusedChange }: ComputedDiff): boolean {
-  return refused !== undefined || refusedChange !== undefined;
+  return trackedApp(live, rules.settings.tracking) === rules.instance && lacksAppliedRecord(live, diffRules(rules));
 }
 
 /** Hooks and unreadable objects do not differ; nor does any resource while one side is unknown. */
 function computeDiff(facts: RowFacts, rules: RowRules, hook: boolean): ComputedDiff {
   const { target, live } = facts;
-  const same = { modified: false, normalizedLive: live, predictedLive: live, paths: [], faults: [], undecided: false };
-  if (rules.failed || hook || facts.unread) return { diff: same, refused: undefined };
-  const { serverSideDiff } = rules;
-  const diffLocally = (): DiffResult => diffObjects(target, live, diffRules(rules));
-  if (serverSideDiff === undefined || target === null || live === null)
-    return { diff: diffLocally(), refused: undefined };
+  if (rules.failed || hook || facts.unread) return { diff: equalDiff(live), refused: undefined };
   const how = diffRules(rules);
-  if (isPreparedByWrites(target, live, how)) return { diff: diffLocally(), refused: undefined };
-  const outcome = serverSideDiff.outcomes.get(keyOf(live)) ?? notAskedOutcome;
-  if ('refused' in outcome) return diffWhenRefused({ target, live }, outcome, how, { same, diffLocally });
-  const sides = { target, live, predicted: outcome.predicted };
-  try {
-    return { diff: diffDryRun(sides, how, serverSideDiff.mutations), refused: undefined };
-  } catch (error) {
-    if (!(error instanceof DriftlessError)) throw error;
-    if (isStoredAnyway(error, applyMethodOf(target, live, how))) return { diff: diffLocally(), refused: undefined };
-    return { diff: same, refused: refusalMessage(target, error.message) };
-  }
-}
-
-function diffWhenRefused(
-  { target, live }: { readonly target: KubeObject; readonly live: KubeObject },
-  { refused, final = false }: { readonly refused: string; readonly final?: boolean },
-  how: DiffRules,
-  { same, diffLocally }: { readonly same: DiffResult; readonly diffLocally: () => DiffResult },
-): ComputedDiff {
-  if (final) return { diff: { ...diffLocally(), modified: true }, refused: undefined, refusedChange: refused };
-  if (isRefusedForVersions(target, live, how)) return { diff: diffLocally(), refused: undefined };
-  return { diff: same, refused: refusalMessage(target, refused) };
-}
-
-/** The server may refuse every apply while it has managed fields of a version that is gone. */
-function isRefusedForVersions(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
-  return applyMethodOf(target, live, how) === 'server' && hasOtherVersions(live);
-}
-
-/** Before its server-side apply, the sync sends other writes, which a dry run cannot follow. */
-function isPreparedByWrites(target: KubeObject, live: KubeObject, how: DiffRules): boolean {
-  if (applyMethodOf(target, live, how) !== 'server') return false;
-  return isMigrated(target, live, how) || displacedItemsPatch(target, live) !== undefined;
-}
-
-/** The server could not compute ownership, as an item of a list has no key, but stores it. */
-function isStoredAnyway({ code }: DriftlessError, method: ApplyMethod): boolean {
-  return code === 'DIFF_NO_MANAGED_FIELDS' && method !== 'server';
-}
-
-const notAskedOutcome: DryRunOutcome = { refused: 'the API server was not asked' };
-
-function refusalMessage(target: KubeObject, why: string): string {
-  const which = `${target.kind}/${target.metadata.name ?? ''}`;
-  return `failed to calculate diff: error calculating server side diff: serverSideDiff error: error running server side apply in dryrun mode for resource ${which}: ${why}`;
+  const { serverSideDiff } = rules;
+  if (serverSideDiff === undefined || target === null || live === null)
+    return { diff: diffObjects(target, live, how), refused: undefined };
+  const { outcomes, mutations } = serverSideDiff;
+  return diffByOutcome({ target, live, outcome: outcomes.get(keyOf(live)) }, how, mutations);
 }
 
 /** In Argo CD nothing of the Application is compared then. Here all other resources are. */

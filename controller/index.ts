@@ -53,7 +53,8 @@ export type {
   Waiting,
 } from './report/application-facts.ts';
 export { createController } from './assembly/create-controller.ts';
+export { sendDryRun } from './comparison/dry-run-sending.ts';
 export { JqRunner } from './comparison/jq-runner.ts';
 export { ApplyGate } from './write/apply-gate.ts';
 export { GuardedWriter } from './write/writer.ts';
-export type { ApplyIntent, WriterGate } from './write/writer.ts';
+export type { ApplyIntent, WriterDeps, WriterGate } from './write/writer.ts';

@@ -43,7 +43,6 @@ export { displacedItemsPatch } from './applied/client-side-apply.ts';
 export { applyMethodOf } from './comparison/apply-method.ts';
 export type { ApplyMethod } from './comparison/apply-method.ts';
 export { dryRunRequest } from './comparison/dry-run-request.ts';
-export type { DryRunRequest } from './comparison/dry-run-request.ts';
 export { clientSideApplyPatch } from './applied/client-side-apply.ts';
 export { lacksAppliedRecord, lastAppliedFault } from './applied/read-last-applied.ts';
 export { withLastApplied } from './patch/last-applied.ts';

@@ -63,6 +63,7 @@ export type {
 export { createInformer } from './reflector/informer.ts';
 export { faultOf, rawTextOf } from './requests/head.ts';
 export { findResource } from './discovery/find-resource.ts';
+export { openApiPath, readOpenApiDocument } from './discovery/open-api-document.ts';
 export { ListBounds, listLimits } from './reflector/list-bounds.ts';
 export type { ListLimits } from './reflector/list-bounds.ts';
 export { Reflector } from './reflector/reflector.ts';

@@ -27,6 +27,7 @@ export { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 export { failureOf } from './discovery/discovery.ts';
 export { isExcluded } from './discovery/exclusions.ts';
 export { createLiveClusters } from './live-clusters.ts';
+export { ClusterSchemas, SchemaStore } from './queries/cluster-schemas.ts';
 export type {
   BodyFilter,
   ClusterInfo,

@@ -60,6 +60,9 @@ export const finalizers = {
 /** The field manager of all writes of the controller. */
 export const fieldManager = 'argocd-controller';
 
+/** The field manager of `kubectl apply`, without server-side apply. */
+export const clientSideManager = 'kubectl-client-side-apply';
+
 /** The implicit cluster in which the controller runs. */
 export const inClusterServer = 'https://kubernetes.default.svc';
 export const inClusterName = 'in-cluster';

@@ -1,19 +1,16 @@
-import { isAbort, mapLimit, messageOf } from '#base';
+import { mapLimit } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
-import { dryRunRequest } from '#diff';
-import { findResource, isConflict, KubeApiError } from '#kube';
-import type { ClusterClients, KubeClient, WriteOptions } from '#kube';
+import type { ClusterClients, KubeClient } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster, LiveSchemas } from '#live';
-import { fieldManager, gkOf, versionOf } from '#model';
-import type { ApiResource, AppKey, KubeObject, ResourceKey } from '#model';
+import type { AppKey, ResourceKey } from '#model';
 import type { SlotLoan } from '#queues';
-import { needsVersion } from '../write/apply-rules.ts';
 import { dryRunOnly } from '../write/dry-run-client.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
 import type { KnownDryRun, AppMemories } from './memory.ts';
 import { WritePace } from '../write/write-pace.ts';
 import type { WriteSlots } from '../write/write-slots.ts';
+import { sendDryRun } from './dry-run-sending.ts';
 
 /**
  * Concurrent dry runs of one application; `--kubectl-parallelism-limit` bounds all of them
@@ -39,14 +36,6 @@ export interface DryRunRequest {
   readonly useKnown: boolean;
   /** Lends the worker slot of the pass while the cluster is slow. */
   readonly loan: SlotLoan;
-  readonly schemas: LiveSchemas | undefined;
-}
-
-/** Client and rate limit for one cluster. */
-interface DryRunAccess {
-  readonly client: KubeClient;
-  readonly pace: WritePace;
-  readonly cluster: LiveCluster;
   readonly schemas: LiveSchemas | undefined;
 }
 
@@ -80,12 +69,14 @@ export class DryRuns {
     const client = this.#client(request);
     const { server } = request.cluster;
     const pace = new WritePace(this.#deps.slots, server, request.loan);
+    const rules = request.schemas === undefined ? {} : { schemas: request.schemas.kinds };
+    const access = { client, pace, discovery: () => request.cluster.discovery(), rules };
     const answers = await mapLimit(pairs, parallelDryRuns, async (pair) => {
       const id = pair.id === undefined ? undefined : `${server} ${request.user} ${pair.id}`;
       const known = before?.get(pair.key);
       if (known !== undefined && known.id === id) return { pair, id, outcome: known.outcome };
       if (this.#deps.slots.isStalled(server)) throw new ClusterStalled(server);
-      return { pair, id, outcome: await this.#ask({ client, pace, ...request }, pair, signal) };
+      return { pair, id, outcome: await sendDryRun(access, pair, signal) };
     });
     const kept = answers.flatMap(({ pair, id, outcome }): [ResourceKey, KnownDryRun][] =>
       id === undefined || 'refused' in outcome ? [] : [[pair.key, { id, outcome }]],
@@ -99,67 +90,4 @@ export class DryRuns {
     if (client === undefined) throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
     return dryRunOnly(user === '' ? client : client.impersonate(user));
   }
-
-  async #ask(
-    { client, pace, cluster, schemas }: DryRunAccess,
-    { target, live, method }: DryRunPair,
-    signal: AbortSignal,
-  ): Promise<DryRunOutcome> {
-    const request = dryRunRequest(target, live, method, schemas === undefined ? {} : { schemas: schemas.kinds });
-    if (request === undefined) return { predicted: live };
-    const resource = findResource(cluster.discovery(), gkOf(target), versionOf(target.apiVersion));
-    if (resource === undefined) return { refused: 'the server could not find the requested resource' };
-    const { name = '', namespace = '' } = target.metadata;
-    const named = { namespace: resource.namespaced ? namespace : '', name };
-    const options = { signal, fieldManager, fieldValidation: 'Ignore' } as const;
-    try {
-      const predicted = await pace.write(signal, () => {
-        if (request.verb === 'replace') return replaceAnyVersion(client, resource, request.body, options);
-        const patch = request.verb === 'patch' ? request : ({ type: 'apply', body: request.body } as const);
-        return client.patch(resource, named, patch, request.verb === 'patch' ? options : { ...options, force: true });
-      });
-      return { predicted };
-    } catch (error) {
-      if (signal.aborted || isAbort(error) || error instanceof ClusterNotReady) throw error;
-      return { refused: refusalText(messageOf(error)), final: isFinalRefusal(error) };
-    }
-  }
-}
-
-const maxReplaceAttempts = 3;
-
-/** Replaces whatever version is stored; some kinds require the current one. */
-async function replaceAnyVersion(
-  client: KubeClient,
-  resource: ApiResource,
-  body: KubeObject,
-  options: WriteOptions,
-): Promise<KubeObject> {
-  let sent = body;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await client.replace(resource, sent, options);
-    } catch (error) {
-      if (attempt === maxReplaceAttempts || !(isConflict(error) || needsVersion(error))) throw error;
-      const { name = '', namespace = '' } = body.metadata;
-      const { metadata } = await client.get(resource, { name, namespace }, { signal: options.signal });
-      const { resourceVersion = '' } = metadata;
-      sent = { ...body, metadata: { ...body.metadata, resourceVersion } };
-    }
-  }
-}
-
-/** A refusal for what the request contains, which a sync will get too. */
-function isFinalRefusal(error: unknown): boolean {
-  return error instanceof KubeApiError && (error.status === 400 || error.status === 422);
-}
-
-const maxQuotedLength = 60;
-const quotedValue = /(Invalid value): (.+): (?=[^:]{1,200}$)/gmsu;
-
-/** The server's reason without the whole struct that it quotes: long, or confidential. */
-function refusalText(message: string): string {
-  return message.replaceAll(quotedValue, (all: string, what: string, value: string) =>
-    value.length > maxQuotedLength ? `${what}: ` : all,
-  );
 }

@@ -48,6 +48,7 @@ async function written(live: KubeObject, target: Json, predict: () => KubeObject
   } as unknown as KubeClient;
   const deps = {
     client,
+    fieldManager: 'argocd-controller',
     read: () => Promise.resolve(live),
     write: <T>(_signal: AbortSignal, send: (call: never) => Promise<T>) => send({} as never),
   };

@@ -11,9 +11,9 @@ import {
   shownShape,
 } from '#diff';
 import type { MigrationFacts } from '#diff';
-import { isConflict, KubeApiError } from '#kube';
+import { isConflict, KubeApiError, readOpenApiDocument } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
-import { fieldManager, refOf } from '#model';
+import { refOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 
@@ -22,6 +22,7 @@ const maxMigrationAttempts = 5;
 
 export interface MigrationDeps {
   readonly client: KubeClient;
+  readonly fieldManager: string;
   readonly read: (resource: ApiResource, name: NamedObject, signal: AbortSignal) => Promise<KubeObject | null>;
   /** Sends a write through GuardedWriter's choke point. */
   readonly write: <T>(signal: AbortSignal, send: FencedSend<T>) => Promise<T>;
@@ -61,8 +62,8 @@ export async function migrateBeforeApply(
   signal: AbortSignal,
 ): Promise<KubeObject> {
   const { live, from } = apply;
-  const managers = managersToAdopt(live, from);
-  const known = await migrationFacts(deps.client, apply, managers, signal);
+  const managers = managersToAdopt(live, from, deps);
+  const known = await migrationFacts(deps, apply, managers, signal);
   if (adoptFields(live, managers, known) === undefined) return live;
   try {
     return (await migrateManagers(deps, place, { managers, known }, signal)) ?? live;
@@ -85,9 +86,10 @@ export async function migrateAfterApply(
   stored: KubeObject,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const managers = clientSideManagers(stored);
+  const managers = clientSideManagers(stored, deps);
   try {
-    if (managers.length > 0) await migrateManagers(deps, place, { managers, known: {} }, signal);
+    if (managers.length > 0)
+      await migrateManagers(deps, place, { managers, known: { fieldManager: deps.fieldManager } }, signal);
     return managers.length > 0;
   } catch (error) {
     if (error instanceof KubeApiError) return false;
@@ -102,22 +104,23 @@ type ListAndMapTypes = MigrationFacts['shape'];
  * published schemas may lag behind. They decide where the server refuses the dry run.
  */
 async function migrationFacts(
-  client: KubeClient,
+  { client, fieldManager }: MigrationDeps,
   { target, live, predict, isServed }: MigratedApply,
   managers: readonly string[],
   signal: AbortSignal,
 ): Promise<MigrationFacts> {
   const retired = retiredVersions(live, isServed);
-  const reshapes = mayReshape(live, target, managers);
-  if (retired.length === 0 && !reshapes) return {};
+  const reshapes = mayReshape(live, target, managers, { fieldManager });
+  if (retired.length === 0 && !reshapes) return { fieldManager };
   try {
-    const shape = shownShape(await predict());
-    return { ...(reshapes ? { target, shape } : {}), retired };
+    const shape = shownShape(await predict(), { fieldManager });
+    return { ...(reshapes ? { target, shape } : {}), retired, fieldManager };
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     return {
       ...(reshapes ? { target, shape: await publishedTypes(client, live, signal) } : {}),
       retired,
+      fieldManager,
       isRefused: true,
     };
   }
@@ -125,11 +128,9 @@ async function migrationFacts(
 
 /** Undefined if the server publishes none. */
 async function publishedTypes(client: KubeClient, live: KubeObject, signal: AbortSignal): Promise<ListAndMapTypes> {
-  const path = live.apiVersion.includes('/') ? `apis/${live.apiVersion}` : `api/${live.apiVersion}`;
   try {
-    const hash = (await client.openApiIndex({ signal })).get(path);
-    if (hash === undefined) return undefined;
-    return readOpenApi(await client.openApiDocument(path, hash, { signal })).get(kindKey(live))?.shape;
+    const document = await readOpenApiDocument(client, live.apiVersion, { signal });
+    return document === undefined ? undefined : readOpenApi(document).get(kindKey(live))?.shape;
   } catch (error) {
     if (error instanceof KubeApiError) return undefined;
     throw error;
@@ -152,7 +153,7 @@ async function migrateManagers(
     if (body === undefined) return undefined;
     try {
       return await deps.write(signal, (call) =>
-        deps.client.patch(resource, name, { type: 'json', body }, { ...call, fieldManager }),
+        deps.client.patch(resource, name, { type: 'json', body }, { ...call, fieldManager: deps.fieldManager }),
       );
     } catch (error) {
       if (!isConflict(error) || attempt === maxMigrationAttempts) throw error;

@@ -2,13 +2,14 @@ import { valueAt, DriftlessError, isAbort, isObject, messageOf, omit, OwnershipL
 import type { Clock } from '#base';
 import { isAlreadyExists, isNotFound, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
-import { fieldManager, groupOf, jsonOf } from '#model';
+import { groupOf, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { dryRunOnly } from './dry-run-client.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 
 export interface RecreateDeps {
   readonly client: KubeClient;
+  readonly fieldManager: string;
   readonly read: (resource: ApiResource, name: NamedObject, signal: AbortSignal) => Promise<KubeObject | null>;
   /** Sends a write through GuardedWriter's choke point. */
   readonly write: <T>(signal: AbortSignal, send: FencedSend<T>) => Promise<T>;
@@ -95,12 +96,12 @@ function hasLostWriteRight(error: unknown, signal: AbortSignal): boolean {
 }
 
 function createObject(
-  deps: RecreateDeps,
+  { client, fieldManager, write }: RecreateDeps,
   { resource }: RecreateJob,
   object: KubeObject,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  return deps.write(signal, (call) => deps.client.create(resource, object, { ...call, fieldManager }));
+  return write(signal, (call) => client.create(resource, object, { ...call, fieldManager }));
 }
 
 async function deleteOriginal(

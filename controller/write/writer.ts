@@ -4,7 +4,7 @@ import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastAp
 import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
 import type { ApiDiscovery, CheckedCall, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
-import { fieldManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
+import { fieldManager as controllerManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { missingNameMessage } from '#sync';
 import type { ApplyOptions, ApplyResult, ClusterWriter, DeleteOutcome } from '#sync';
@@ -55,6 +55,8 @@ export interface WriterDeps {
   readonly gate?: WriterGate;
   /** True for a dry-run operation: every write becomes a dry run. */
   readonly dryRun?: boolean;
+  /** The name under which it applies; by default that of the controller. */
+  readonly fieldManager?: string;
 }
 
 /** The hash gate, bound to one Application and cluster. */
@@ -108,6 +110,7 @@ export class GuardedWriter implements ClusterWriter {
     this.#gate = this.#isDryRun ? undefined : deps.gate;
     this.#tools = {
       client: this.#client,
+      fieldManager: deps.fieldManager ?? controllerManager,
       read: this.#read.bind(this),
       write: (signal, send) => this.#write(signal, send),
       clock: deps.clock,
@@ -268,7 +271,7 @@ export class GuardedWriter implements ClusterWriter {
     { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
     signal: AbortSignal,
   ): Promise<ApplyResult> {
-    const patch = clientSideApplyPatch(target, live);
+    const patch = clientSideApplyPatch(target, live, this.#tools);
     this.#countClientSide({ target, live, how }, patch === undefined);
     if (patch === undefined) return this.#resultOf(live, 'unchanged');
     const name = namedObjectOf(target, resource);
@@ -317,7 +320,7 @@ export class GuardedWriter implements ClusterWriter {
   ): Promise<KubeObject> {
     const place = { resource, name: namedObjectOf(target, resource) };
     const sent = await resolveManifest(target, live, how, signal);
-    const patch = { type: 'apply', body: serverSideTarget(sent, live) } as const;
+    const patch = { type: 'apply', body: serverSideTarget(sent, live, this.#tools) } as const;
     const dry = (call: CheckedCall): WriteOptions => ({ ...this.#options(call), force: true, dryRun: true });
     const predict = (): Promise<KubeObject> =>
       this.#write(signal, (call) => this.#client.patch(resource, place.name, patch, dry(call)));
@@ -330,7 +333,7 @@ export class GuardedWriter implements ClusterWriter {
     { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
     signal: AbortSignal,
   ): Promise<KubeObject> {
-    const patch = displacedItemsPatch(await resolveManifest(target, live, how, signal), live);
+    const patch = displacedItemsPatch(await resolveManifest(target, live, how, signal), live, this.#tools);
     if (patch === undefined) return live;
     const sent = { ...patch, body: withResourceVersion(patch.body, live) };
     return this.#command('apply', signal, (call) =>
@@ -345,7 +348,7 @@ export class GuardedWriter implements ClusterWriter {
     const name = namedObjectOf(target, resource);
     let live = known;
     for (let attempt = 1; ; attempt += 1) {
-      const wanted = serverSideTarget(await resolveManifest(target, live, how, signal), live);
+      const wanted = serverSideTarget(await resolveManifest(target, live, how, signal), live, this.#tools);
       const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
       try {
         return await this.#command('apply', signal, (call) =>
@@ -464,7 +467,7 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   #options(call: CheckedCall): WriteOptions {
-    return { ...call, fieldManager };
+    return { ...call, fieldManager: this.#tools.fieldManager };
   }
 
   #resultOf(object: KubeObject, verb: string): ApplyResult {

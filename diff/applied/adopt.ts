@@ -1,6 +1,6 @@
 import { deepEqual, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
-import { annotations, fieldManager, jsonOf } from '#model';
+import { annotations, fieldManager as controllerManager, jsonOf } from '#model';
 import type { KubeObject } from '#model';
 import { entriesOf, fieldsIn, fieldsV1Of } from './entries.ts';
 import { readLastApplied } from './read-last-applied.ts';
@@ -10,16 +10,18 @@ import { asJson, textOf, withoutMembers } from '../shared/values.ts';
 import { unionOf } from '../field-ownership/field-owners.ts';
 import { selectPaths } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
-import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import type { OwnershipRules } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
 import {
   asStoredFields,
   isMainEntry,
   isOfNobody,
+  isOtherController,
   isOwnApply,
   isOwnUpdate,
   isSecret,
 } from '../field-ownership/own-entries.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { dropsParts, isOwnedAs, reshapedFields } from '../field-ownership/reshape.ts';
 import { fieldSetOf, shapeFromManagedFields, shapeOfType, unknownShape } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
@@ -50,7 +52,7 @@ export function adoptFields(live: KubeObject, from: readonly string[], known: Mi
 }
 
 /** Inputs of a migration besides the live object. */
-export interface MigrationFacts {
+export interface MigrationFacts extends OwnManager {
   /** The list and map types: for a custom resource without managed fields, or of another schema. */
   readonly shape?: OwnershipShape | undefined;
   /** API versions that are not served: their entries move to the version of the object. */
@@ -63,7 +65,7 @@ export interface MigrationFacts {
 
 /** The managed fields after {@link adoptFields}; undefined when there is nothing to move. */
 function adoptedEntries(live: KubeObject, from: readonly string[], known: MigrationFacts): readonly Json[] | undefined {
-  const moved = movedEntries(live, from, known.shape);
+  const moved = movedEntries(live, from, known);
   const after = reshapedEntries(moved ?? entriesOf(live), live, known) ?? moved;
   const { retired = [], isRefused = false } = known;
   const isForgotten = isRefused || schemaOf(live) !== undefined;
@@ -75,15 +77,15 @@ function adoptedEntries(live: KubeObject, from: readonly string[], known: Migrat
 function movedEntries(
   live: KubeObject,
   from: readonly string[],
-  shape?: OwnershipShape,
+  own: Pick<MigrationFacts, 'fieldManager' | 'shape'>,
 ): readonly JsonObject[] | undefined {
   const entries = entriesOf(live);
-  if (entries.length === 0) return from.length === 0 ? undefined : entriesOfLastApplied(live, shape);
+  if (entries.length === 0) return from.length === 0 ? undefined : entriesOfLastApplied(live, own);
   const isFrom = (entry: JsonObject): boolean =>
     isMainEntry(entry, 'Update') && from.includes(textOf(ownMember(entry, 'manager')));
-  const known = entries.findIndex(isOwnApply);
+  const known = entries.findIndex((entry) => isOwnApply(entry, own));
   const isStale = isSecret(live) && Object.hasOwn(fieldsIn(entries[known]), 'f:stringData');
-  const shared = from.length === 0 ? undefined : sharedWithNobody(entries);
+  const shared = from.length === 0 ? undefined : sharedWithNobody(entries, own);
   if (!isStale && shared === undefined && !entries.some(isFrom)) return undefined;
   const at = known < 0 ? entries.findIndex(isFrom) : known;
   const version = ownMember(entries[at] ?? {}, 'apiVersion');
@@ -94,7 +96,7 @@ function movedEntries(
     if (entry === shared?.entry) return shared.left;
     if (i !== at) return isFrom(entry) ? [] : [entry];
     const fields = [entry, ...others].map(fieldsIn).map((one) => (isSecret(live) ? asStoredFields(one) : one));
-    return [{ ...entry, manager: fieldManager, operation: 'Apply', fieldsV1: fieldsV1Of(unionOf(fields)) }];
+    return [{ ...entry, ...applyBy(own), fieldsV1: fieldsV1Of(unionOf(fields)) }];
   });
 }
 
@@ -103,7 +105,10 @@ function movedEntries(
  * the first apply makes all of live fields of `before-first-apply`: what Git drops would stay, and
  * a migration of that manager would remove what others set (argo-cd 28736).
  */
-function entriesOfLastApplied(live: KubeObject, shape: OwnershipShape | undefined): readonly JsonObject[] | undefined {
+function entriesOfLastApplied(
+  live: KubeObject,
+  { shape, fieldManager }: Pick<MigrationFacts, 'fieldManager' | 'shape'>,
+): readonly JsonObject[] | undefined {
   const { manifest } = readLastApplied(live);
   if (manifest === undefined) return undefined;
   const { annotations: notes, labels } = (ownMember(manifest, 'metadata') ?? {}) as JsonObject;
@@ -115,17 +120,22 @@ function entriesOfLastApplied(live: KubeObject, shape: OwnershipShape | undefine
     { ...withoutMembers(manifest, ['apiVersion', 'kind', 'status']), metadata },
     shape ?? shapeOf(live) ?? unknownShape,
   );
-  const entry = { manager: fieldManager, operation: 'Apply', apiVersion: live.apiVersion, fieldsType: 'FieldsV1' };
+  const entry = { ...applyBy({ fieldManager }), apiVersion: live.apiVersion, fieldsType: 'FieldsV1' };
   return [{ ...entry, fieldsV1: fieldsV1Of(fields) }];
+}
+
+/** Names our manager in an entry of its server-side applies. */
+function applyBy({ fieldManager = controllerManager }: OwnManager): JsonObject {
+  return { manager: fieldManager, operation: 'Apply' };
 }
 
 /** Undefined: no list or map that our entry owns has another type now. */
 function reshapedEntries(
   entries: readonly JsonObject[],
   live: KubeObject,
-  { shape = shapeOf(live), target }: MigrationFacts,
+  { shape = shapeOf(live), target, fieldManager }: MigrationFacts,
 ): readonly JsonObject[] | undefined {
-  const own = entries.find(isOwnApply);
+  const own = entries.find((entry) => isOwnApply(entry, { fieldManager }));
   if (own === undefined || target === undefined || shape === undefined) return undefined;
   const isBuiltIn = schemaOf(live) !== undefined;
   if (isBuiltIn && isOwnedAs(shape, fieldsIn(own))) return undefined;
@@ -141,16 +151,22 @@ function reshapedEntries(
  * Whether the types of lists and maps decide what the apply removes. For built-in types, ours
  * decide first, and only the server knows its own.
  */
-export function mayReshape(live: KubeObject, target: KubeObject, from: readonly string[]): boolean {
-  const entries = movedEntries(live, from) ?? entriesOf(live);
-  if (shapeOf(live) !== undefined) return reshapedEntries(entries, live, { target }) !== undefined;
-  const own = entries.find(isOwnApply);
+export function mayReshape(
+  live: KubeObject,
+  target: KubeObject,
+  from: readonly string[],
+  { fieldManager }: OwnManager = {},
+): boolean {
+  const entries = movedEntries(live, from, { fieldManager }) ?? entriesOf(live);
+  if (shapeOf(live) !== undefined) return reshapedEntries(entries, live, { target, fieldManager }) !== undefined;
+  const own = entries.find((entry) => isOwnApply(entry, { fieldManager }));
   return own !== undefined && dropsParts(unionOf([fieldsIn(own)]), asJson(live), asJson(target));
 }
 
 /** The list and map types that the response to an apply of ours shows. */
-export function shownShape(stored: KubeObject): OwnershipShape {
-  return shapeFromManagedFields(unionOf(entriesOf(stored).filter(isOwnApply).map(fieldsIn)));
+export function shownShape(stored: KubeObject, own: OwnManager = {}): OwnershipShape {
+  const ours = entriesOf(stored).filter((entry) => isOwnApply(entry, own));
+  return shapeFromManagedFields(unionOf(ours.map(fieldsIn)));
 }
 
 /** Whether the migration needs the published schema: a custom resource without managed fields. */
@@ -166,10 +182,11 @@ function shapeOf(live: KubeObject): OwnershipShape | undefined {
 /** The entry of `before-first-apply` without what we apply; undefined: nothing in common. */
 function sharedWithNobody(
   entries: readonly JsonObject[],
+  own: OwnManager,
 ): { readonly entry: JsonObject; readonly left: readonly JsonObject[] } | undefined {
   const entry = entries.find((one) => isMainEntry(one, 'Update') && isOfNobody(one));
   if (entry === undefined) return undefined;
-  const ours = unionOf(entries.filter(isOwnApply).map(fieldsIn));
+  const ours = unionOf(entries.filter((one) => isOwnApply(one, own)).map(fieldsIn));
   const fields = unionOf([fieldsIn(entry)]);
   if (isEmptySet(selectPaths(fields, [ours, undefined], (isOurs) => isOurs))) return undefined;
   const left = selectPaths(fields, [ours, undefined], (isOurs) => !isOurs);
@@ -184,9 +201,13 @@ function isEmptySet({ member, children }: FieldSet): boolean {
  * The managers whose client-side fields a server-side apply takes over: the given one, and ours.
  * Undefined: none (`ClientSideApplyMigration=false`).
  */
-export function managersToAdopt(live: KubeObject, adoptFrom: string | undefined): readonly string[] {
+export function managersToAdopt(
+  live: KubeObject,
+  adoptFrom: string | undefined,
+  own: OwnManager = {},
+): readonly string[] {
   if (adoptFrom === undefined) return [];
-  const ours = entriesOf(live).filter(isOwnUpdate);
+  const ours = entriesOf(live).filter((entry) => isOwnUpdate(entry, own));
   return [...new Set([adoptFrom, ...ours.map((entry) => textOf(ownMember(entry, 'manager')))])];
 }
 
@@ -194,15 +215,16 @@ export function managersToAdopt(live: KubeObject, adoptFrom: string | undefined)
 export function isMigrated(
   target: KubeObject,
   live: KubeObject,
-  { adoptFrom, schemas }: PublishedSchemas & { readonly adoptFrom?: string | undefined },
+  { adoptFrom, schemas, fieldManager }: OwnershipRules & { readonly adoptFrom?: string | undefined },
 ): boolean {
   const shape = schemas?.get(kindKey(target))?.shape;
-  return adoptedEntries(live, managersToAdopt(live, adoptFrom), { shape, target }) !== undefined;
+  const from = managersToAdopt(live, adoptFrom, { fieldManager });
+  return adoptedEntries(live, from, { shape, target, fieldManager }) !== undefined;
 }
 
 /** The live object after the migration that precedes a server-side apply. */
 export function withAdoptedFields(live: KubeObject, adoptFrom: string | undefined, known: MigrationFacts): JsonObject {
-  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom), known);
+  const entries = adoptedEntries(live, managersToAdopt(live, adoptFrom, known), known);
   const whole = jsonOf(live) as JsonObject;
   if (entries === undefined) return whole;
   return { ...whole, metadata: { ...(whole['metadata'] as JsonObject), managedFields: entries } };
@@ -210,9 +232,9 @@ export function withAdoptedFields(live: KubeObject, adoptFrom: string | undefine
 
 /**
  * Returns the managers that own the last-applied annotation. Like kubectl, the caller migrates
- * their fields after a server-side apply.
+ * their fields after a server-side apply: without those of the controller, if that is another tool.
  */
-export function clientSideManagers(live: KubeObject): readonly string[] {
+export function clientSideManagers(live: KubeObject, own: OwnManager = {}): readonly string[] {
   const noted = entriesOf(live).filter((entry) => {
     if (!isMainEntry(entry, 'Update') || isOfNobody(entry)) return false;
     const path = ['f:metadata', 'f:annotations', `f:${annotations.lastApplied}`];
@@ -222,5 +244,6 @@ export function clientSideManagers(live: KubeObject): readonly string[] {
     );
     return found !== undefined;
   });
-  return [...new Set(noted.map((entry) => textOf(ownMember(entry, 'manager'))))];
+  const names = noted.map((entry) => textOf(ownMember(entry, 'manager')));
+  return [...new Set(names)].filter((name) => !isOtherController(name, own));
 }

@@ -7,7 +7,7 @@ import { addAll, emptySet, fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
 import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
-import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import type { OwnershipRules, PublishedSchemas } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
 import { reshapedFields } from '../field-ownership/reshape.ts';
 import { listItemStep, shapeFromManagedFields } from '../field-ownership/shape.ts';
@@ -47,12 +47,12 @@ export function appliedBefore(
   target: KubeObject,
   live: KubeObject,
   method: MergeMethod,
-  published: PublishedSchemas,
+  rules: OwnershipRules,
 ): AppliedBefore {
-  const form = sentForm(target, live);
+  const form = sentForm(target, live, rules);
   const sent = method === 'replace' ? (withEmptyTexts(form, schemaOf(target)) as JsonObject) : form;
-  const ours = ownFields(target, live, method, published);
-  const part = ours.length === 0 ? undefined : droppedOf({ target, sent, live: asJson(live), ours }, published);
+  const ours = ownFields(target, live, method, rules);
+  const part = ours.length === 0 ? undefined : droppedOf({ target, sent, live: asJson(live), ours }, rules);
   if (part === undefined || !isObject(part.gone)) return { dropped: undefined, target: sent };
   return { dropped: part.gone, target: isObject(part.target) ? part.target : sent };
 }
@@ -90,16 +90,18 @@ export function originalOf(
   before: AppliedBefore,
   target: KubeObject,
   live: KubeObject,
-  published: PublishedSchemas,
+  rules: OwnershipRules,
 ): JsonObject | undefined {
-  return withDropped(readLastApplied(live).manifest, before.dropped, () => mergeShape(target, asJson(live), published));
+  return withDropped(readLastApplied(live).manifest, before.dropped, () => mergeShape(target, asJson(live), rules));
 }
 
 /** The list and map types of an object, from the managed fields where no schema is known. */
-export function mergeShape(target: KubeObject, live: JsonObject, published: PublishedSchemas): OwnershipShape {
+export function mergeShape(target: KubeObject, live: JsonObject, rules: OwnershipRules): OwnershipShape {
   return (
-    knownShape(target, published) ??
-    shapeFromManagedFields(unionOf([...appliedFields(live), ...updatedFields(live), ...foreignFields(live)]))
+    knownShape(target, rules) ??
+    shapeFromManagedFields(
+      unionOf([appliedFields, updatedFields, foreignFields].flatMap((fieldsOf) => fieldsOf(live, rules))),
+    )
   );
 }
 
@@ -112,12 +114,12 @@ function ownFields(
   target: KubeObject,
   live: KubeObject,
   method: MergeMethod,
-  published: PublishedSchemas,
+  rules: OwnershipRules,
 ): readonly FieldSource[] {
-  const applied = appliedFields(asJson(live)).map((fields) => ({ fields, isUpdate: false }));
-  const counts = method === 'client' ? lastAppliedText(live) === undefined : knowsDefaults(target, published);
+  const applied = appliedFields(asJson(live), rules).map((fields) => ({ fields, isUpdate: false }));
+  const counts = method === 'client' ? lastAppliedText(live) === undefined : knowsDefaults(target, rules);
   if (!counts) return applied;
-  return [...applied, ...updatedFields(asJson(live)).map((fields) => ({ fields, isUpdate: true }))];
+  return [...applied, ...updatedFields(asJson(live), rules).map((fields) => ({ fields, isUpdate: true }))];
 }
 
 function knowsDefaults(target: KubeObject, { schemas }: PublishedSchemas): boolean {
@@ -145,10 +147,10 @@ interface OwnedPair {
   readonly ours: readonly FieldSource[];
 }
 
-function droppedOf({ target, sent, live, ours }: OwnedPair, published: PublishedSchemas): DroppedPart | undefined {
-  const shape = mergeShape(target, live, published);
+function droppedOf({ target, sent, live, ours }: OwnedPair, rules: OwnershipRules): DroppedPart | undefined {
+  const shape = mergeShape(target, live, rules);
   const type = schemaOf(target);
-  const stored = withServerValues(storedForm(target, type, published), live);
+  const stored = withServerValues(storedForm(target, type, rules), live);
   const counted = ours.map(({ fields, isUpdate }) => {
     const set = unionOf([fields]);
     return isUpdate && type !== undefined ? knownFields(set, type) : set;
@@ -156,12 +158,12 @@ function droppedOf({ target, sent, live, ours }: OwnedPair, published: Published
   const all = emptySet();
   for (const set of counted) addAll(all, set);
   forgetLastApplied(all);
-  const others = unionOf(foreignFields(live));
+  const others = unionOf(foreignFields(live, rules));
   const applied = reshapedFields(all, () => others, { live, target: sent, shape, isBuiltIn: type !== undefined });
   const wholeLists = type === undefined;
   // Defaults in lists of an update count once, as in ownFields; those of an apply would for ever.
   const isOnce = ours.every(({ isUpdate }) => isUpdate);
-  const known = isOnce || knowsDefaults(target, published);
+  const known = isOnce || knowsDefaults(target, rules);
   return droppedAt({ live, target: sent, stored, ours: applied, others, shape, wholeLists, knowsDefaults: known });
 }
 

@@ -4,8 +4,9 @@ import type { KubeObject } from '#model';
 import { unionOf } from '../field-ownership/field-owners.ts';
 import { fieldStep } from '../field-ownership/field-set.ts';
 import type { FieldSet } from '../field-ownership/field-set.ts';
-import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import type { OwnershipRules } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { asStored, withDefaults } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { applyJsonPatch, threeWayJsonPatch } from '../patch/json-merge.ts';
@@ -34,8 +35,12 @@ export interface ApplyPatch {
  * Differences: a patch that the API server's own defaults would undo counts as no change. Removed
  * is also what our server-side applies own ({@link appliedBefore}), which kubectl does not read.
  */
-export function clientSideApplyPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
-  return mergePatch(target, live, 'client', {});
+export function clientSideApplyPatch(
+  target: KubeObject,
+  live: KubeObject,
+  own: OwnManager = {},
+): ApplyPatch | undefined {
+  return mergePatch(target, live, 'client', own);
 }
 
 /**
@@ -46,12 +51,12 @@ function mergePatch(
   target: KubeObject,
   live: KubeObject,
   method: MergeMethod,
-  published: PublishedSchemas,
+  rules: OwnershipRules,
 ): ApplyPatch | undefined {
   const present = asJson(live);
-  const before = appliedBefore(target, live, method, published);
+  const before = appliedBefore(target, live, method, rules);
   const wanted = method === 'client' ? withLastAppliedOf(foldStringData(asJson(target)), before.target) : before.target;
-  const original = originalOf(before, target, live, published);
+  const original = originalOf(before, target, live, rules);
   const type = schemaOf(target);
   if (type === undefined) {
     const body = threeWayJsonPatch(original, wanted, present, 'exact');
@@ -71,9 +76,9 @@ export function predictApply(
   target: KubeObject,
   live: KubeObject,
   method: MergeMethod = 'client',
-  published: PublishedSchemas = {},
+  rules: OwnershipRules = {},
 ): KubeObject {
-  const patch = mergePatch(target, live, method, published);
+  const patch = mergePatch(target, live, method, rules);
   const type = schemaOf(target);
   if (patch === undefined) return live;
   const present = asJson(live);
@@ -90,17 +95,22 @@ export function predictApply(
  * (`rollingUpdate` of a strategy that becomes Recreate). An apply removes neither. An empty map of
  * a custom resource becomes null in an apply that removes its members (structured-merge-diff 259).
  */
-export function displacedItemsPatch(target: KubeObject, live: KubeObject): ApplyPatch | undefined {
+export function displacedItemsPatch(
+  target: KubeObject,
+  live: KubeObject,
+  own: OwnManager = {},
+): ApplyPatch | undefined {
   const type = schemaOf(target);
   if (type === undefined) {
     const present = asJson(live);
-    const [ours, others] = [[...appliedFields(present), ...updatedFields(present)], foreignFields(present)].map(
-      unionOf,
-    );
+    const [ours, others] = [
+      [...appliedFields(present, own), ...updatedFields(present, own)],
+      foreignFields(present, own),
+    ].map(unionOf);
     const body = emptiedMaps(asJson(target), present, { ours, others });
     return isObject(body) ? { type: 'merge', body } : undefined;
   }
-  return hasDisplaced(asJson(target), asJson(live), type) ? mergePatch(target, live, 'replace', {}) : undefined;
+  return hasDisplaced(asJson(target), asJson(live), type) ? mergePatch(target, live, 'replace', own) : undefined;
 }
 
 interface MapOwners {

@@ -187,6 +187,6 @@ describe('an object without a record of what we applied', () => {
     ['that we applied', object('ConfigMap', {}, [ours({})]), false],
     ['that kubectl applied', object('ConfigMap', {}, [managedEntry('kubectl-client-side-apply', 'Update', {})]), false],
   ])('is one %s: %#', (_what, live, expected) => {
-    expect(lacksAppliedRecord(live)).toBe(expected);
+    expect(lacksAppliedRecord(live, {})).toBe(expected);
   });
 });

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { groupOf } from '#model';
 import type { KubeObject } from '#model';
 import { hasOwnEntry } from '../field-ownership/own-entries.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { lastAppliedText, parseLastApplied } from '../patch/last-applied.ts';
 import { asJson, textOf, withoutNulls } from '../shared/values.ts';
@@ -66,6 +67,6 @@ export function lastAppliedFault(live: KubeObject): string | undefined {
  * Whether nothing in the object says what we applied: no annotation, and no entry of ours in the
  * managed fields. An operator has trimmed them, or we never applied it.
  */
-export function lacksAppliedRecord(live: KubeObject): boolean {
-  return lastAppliedText(live) === undefined && !hasOwnEntry(asJson(live));
+export function lacksAppliedRecord(live: KubeObject, own: OwnManager): boolean {
+  return lastAppliedText(live) === undefined && !hasOwnEntry(asJson(live), own);
 }

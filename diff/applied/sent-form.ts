@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
 import { isKubectlApply, isMainEntry, isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { asStored } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { fieldOf, schemaOf } from '../schema/schema.ts';
@@ -22,7 +23,7 @@ import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/va
  *   The server chooses them once: otherwise egress rules that Git adds later are not enforced, and
  *   those that it drops deny all traffic. Types that another manager set stay.
  */
-export function sentForm(target: KubeObject, live: KubeObject | null): JsonObject {
+export function sentForm(target: KubeObject, live: KubeObject | null, own: OwnManager): JsonObject {
   const sent = foldStringData(asJson(target));
   const spec = ownMember(sent, 'spec');
   if (live === null || !isObject(spec)) return sent;
@@ -33,7 +34,7 @@ export function sentForm(target: KubeObject, live: KubeObject | null): JsonObjec
     return withSpec(sent, spec, withBoundClaim(spec, ownMember(asJson(live), 'spec')));
   if (version === 'apps/v1' && kind === 'StatefulSet') return withSpec(sent, spec, withoutRollingUpdate(spec, live));
   if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
-  const types = typesToSend(target, spec, asJson(live));
+  const types = typesToSend(target, spec, asJson(live), own);
   return types === undefined ? sent : withMember(sent, 'spec', withMember(spec, 'policyTypes', types));
 }
 
@@ -81,14 +82,14 @@ function isEmptyList(value: Json | undefined): boolean {
   return isList(value) && value.length === 0;
 }
 
-function typesToSend(target: KubeObject, spec: JsonObject, live: JsonObject): Json | undefined {
+function typesToSend(target: KubeObject, spec: JsonObject, live: JsonObject, own: OwnManager): Json | undefined {
   const [type, present, given] = [schemaOf(target), ownMember(live, 'spec'), ownMember(spec, 'policyTypes') ?? null];
   if (type === undefined || !isObject(present) || (given !== null && !isEmptyList(given))) return undefined;
   const stored = asStored(withMember(asJson(target), 'spec', withoutMembers(spec, ['policyTypes'])), type);
   const created = isObject(stored) ? ownMember(stored, 'spec') : undefined;
   const types = isObject(created) ? ownMember(created, 'policyTypes') : undefined;
   if (types === undefined || deepEqual(types, ownMember(present, 'policyTypes') ?? null)) return undefined;
-  return isSetByOthers(spec, live) ? undefined : types;
+  return isSetByOthers(spec, live, own) ? undefined : types;
 }
 
 /**
@@ -96,11 +97,11 @@ function typesToSend(target: KubeObject, spec: JsonObject, live: JsonObject): Js
  * them. The creator of a policy owns its selector or its metadata as well: it did not choose the
  * types, the server did.
  */
-function isSetByOthers(spec: JsonObject, live: JsonObject): boolean {
-  const applied = fieldsOwned(live, (entry) => isMainEntry(entry, 'Apply') && !isOwnApply(entry));
+function isSetByOthers(spec: JsonObject, live: JsonObject, own: OwnManager): boolean {
+  const applied = fieldsOwned(live, (entry) => isMainEntry(entry, 'Apply') && !isOwnApply(entry, own));
   const updated = fieldsOwned(
     live,
-    (entry) => isMainEntry(entry, 'Update') && !isOwnUpdate(entry) && !isKubectlApply(entry),
+    (entry) => isMainEntry(entry, 'Update') && !isOwnUpdate(entry, own) && !isKubectlApply(entry),
   );
   const keepsEgress = (ownMember(spec, 'egress') ?? null) === null;
   if (keepsEgress && [...applied, ...updated].some((fields) => owns(fields, 'egress'))) return true;

@@ -8,6 +8,7 @@ import { fieldOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { containsTwins, isTwinDropped, twinFields } from '../schema/twins.ts';
 import { asJson, asKube, withMember } from '../shared/values.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { sentForm } from './sent-form.ts';
 
 /**
@@ -17,11 +18,11 @@ import { sentForm } from './sent-form.ts';
  *
  * @param owned the live object with the managed fields that the apply will find.
  */
-export function serverSideTarget(target: KubeObject, owned: KubeObject | null): KubeObject {
-  const sent = sentForm(target, owned);
+export function serverSideTarget(target: KubeObject, owned: KubeObject | null, own: OwnManager = {}): KubeObject {
+  const sent = sentForm(target, owned, own);
   const type = schemaOf(target);
   if (owned === null || !dropsTwin(sent, asJson(owned), type)) return asKube(sent);
-  const { ours, others } = fieldOwnersOf(asJson(owned));
+  const { ours, others } = fieldOwnersOf(asJson(owned), own);
   return asKube(withEmptyTwins(sent, asJson(owned), { type, ours: unionOf(ours), others: unionOf(others) }));
 }
 

@@ -3,6 +3,7 @@ import type { KubeObject, Settings } from '#model';
 import type { MergeMethod } from '../applied/applied-before.ts';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
 import { isOwnApply, saysWhatWasApplied } from '../field-ownership/own-entries.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
 import { lastAppliedText } from '../patch/last-applied.ts';
@@ -62,10 +63,10 @@ export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
  * Whether a comparison of a custom resource that is applied client-side finds what the target
  * dropped only with the published schema, which has the defaults: our entries say what we applied.
  */
-export function readsOwnRecord(target: KubeObject, live: KubeObject): boolean {
+export function readsOwnRecord(target: KubeObject, live: KubeObject, own: OwnManager = {}): boolean {
   if (!isCustomResource(target)) return false;
   const isOurs = lastAppliedText(live) === undefined ? saysWhatWasApplied : isOwnApply;
-  return fieldsOwned(asJson(live), isOurs).length > 0;
+  return fieldsOwned(asJson(live), (entry) => isOurs(entry, own)).length > 0;
 }
 
 /** Whether only the API server knows the schema of the object. */

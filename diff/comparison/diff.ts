@@ -145,12 +145,13 @@ function predictServerSide(
   const adopted = withAdoptedFields(asKube(owned), rules.adoptFrom, {
     shape: published?.shape,
     target: asKube(target),
+    fieldManager: rules.fieldManager,
   });
-  const owners = fieldOwnersOf(adopted);
+  const owners = fieldOwnersOf(adopted, rules);
   const type = schemaOf(asKube(target));
   const known = (): OwnershipShape =>
     type === undefined ? shapeFromManagedFields(allOwnedFields(owners)) : shapeOfType(type);
-  const sent = withEmptyTexts(asJson(serverSideTarget(asKube(target), asKube(adopted))), type) as JsonObject;
+  const sent = withEmptyTexts(asJson(serverSideTarget(asKube(target), asKube(adopted), rules)), type) as JsonObject;
   const after = structuredMerge(sent, live, owners, published?.shape ?? known());
   if (after === live) return [live, live];
   const stored =

@@ -3,7 +3,7 @@ import type { ApplyPatch } from '../applied/client-side-apply.ts';
 import type { KubeObject } from '#model';
 import { clientSideApplyPatch, predictApply } from '../applied/client-side-apply.ts';
 import { serverSideTarget } from '../applied/server-side-target.ts';
-import type { PublishedSchemas } from '../field-ownership/known-shape.ts';
+import type { OwnershipRules } from '../field-ownership/known-shape.ts';
 import type { ApplyMethod } from './apply-method.ts';
 
 /** The request of a server-side diff: what a sync sends, as a dry run. */
@@ -21,14 +21,14 @@ export function dryRunRequest(
   target: KubeObject,
   live: KubeObject,
   method: ApplyMethod,
-  published: PublishedSchemas,
+  rules: OwnershipRules,
 ): DryRunRequest | undefined {
-  if (method === 'server') return { verb: 'apply', body: serverSideTarget(target, live) };
+  if (method === 'server') return { verb: 'apply', body: serverSideTarget(target, live, rules) };
   if (method === 'client') {
-    const patch = clientSideApplyPatch(target, live);
+    const patch = clientSideApplyPatch(target, live, rules);
     return patch === undefined ? undefined : { verb: 'patch', ...patch };
   }
-  const body = predictApply(target, live, 'replace', published);
+  const body = predictApply(target, live, 'replace', rules);
   if (body === live) return undefined;
   return { verb: 'replace', body: { ...body, metadata: omit(body.metadata, 'managedFields', 'resourceVersion') } };
 }

@@ -99,15 +99,15 @@ function withoutMutations(target: JsonObject, predicted: JsonObject, live: JsonO
       { retry: 'never' },
     );
   const shape = knownShape(asKube(predicted), rules) ?? shapeFromManagedFields(unionOf(all));
-  const now = fieldsOwned(predicted, isOwnEntry);
+  const now = fieldsOwned(predicted, (entry) => isOwnEntry(entry, rules));
   // A field that we give up and the server defaults again is our change.
-  const ours = unionOf([...now, ...fieldOwnersOf(live).ours]);
+  const ours = unionOf([...now, ...fieldOwnersOf(live, rules).ours]);
   const whole = fieldSetOf(predicted, shape);
   const applied = withoutNulls(
     removeFields(predicted, pathsWithout(whole, ours, shape, fieldSetOf(live, shape)), shape),
   );
   // Fields that Go always writes become null when given up. Keep those that others own.
-  const givenUp = withParents(unionOf([...now, ...fieldOwnersOf(live).ours, ...updatedFields(live)]));
+  const givenUp = withParents(unionOf([...now, ...fieldOwnersOf(live, rules).ours, ...updatedFields(live, rules)]));
   const nulls = selectPaths(
     pathsWithout(whole, fieldSetOf(withoutNulls(predicted), shape), shape),
     [givenUp, undefined],

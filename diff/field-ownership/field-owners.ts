@@ -3,6 +3,7 @@ import { addFields, emptySet } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOwned } from './managed-fields.ts';
 import { appliedFields, isOwnApply } from './own-entries.ts';
+import type { OwnManager } from './own-entries.ts';
 
 /** The field sets in `metadata.managedFields` of a live object, split by owner. */
 export interface FieldOwners {
@@ -16,8 +17,8 @@ export interface FieldOwners {
  * Reads the managed fields of a live object. Our entries are those of server-side apply, at any API
  * version.
  */
-export function fieldOwnersOf(live: JsonObject): FieldOwners {
-  return { ours: appliedFields(live), others: fieldsOwned(live, (entry) => !isOwnApply(entry)) };
+export function fieldOwnersOf(live: JsonObject, own: OwnManager): FieldOwners {
+  return { ours: appliedFields(live, own), others: fieldsOwned(live, (entry) => !isOwnApply(entry, own)) };
 }
 
 /** All owned fields. They show the list and map types of the schema that the API server used. */

@@ -5,6 +5,7 @@ import { unionOf } from './field-owners.ts';
 import { fieldsOwned } from './managed-fields.ts';
 import { kindKey } from './open-api.ts';
 import type { KindSchema } from './open-api.ts';
+import type { OwnManager } from './own-entries.ts';
 import { shapeFromManagedFields, shapeOfType } from './shape.ts';
 import type { OwnershipShape } from './shape.ts';
 
@@ -12,6 +13,9 @@ import type { OwnershipShape } from './shape.ts';
 export interface PublishedSchemas {
   readonly schemas?: ReadonlyMap<string, KindSchema>;
 }
+
+/** What decides which fields are ours. */
+export interface OwnershipRules extends PublishedSchemas, OwnManager {}
 
 /**
  * Returns the list and map types of a kind: from the published schema, else from the built-in

@@ -1,19 +1,42 @@
 import { isObject, ownMember } from '#base';
 import type { JsonObject } from '#base';
-import { fieldManager } from '#model';
+import { clientSideManager, fieldManager as controllerManager } from '#model';
 import type { KubeObject } from '#model';
 import { asKube, textOf } from '../shared/values.ts';
 import { fieldsOwned } from './managed-fields.ts';
 
+/** Whose entries in the managed fields are ours. */
+export interface OwnManager {
+  /** The name under which we apply; that of the controller if absent. */
+  readonly fieldManager?: string | undefined;
+}
+
 /**
- * Managers whose entries are ours. Argo CD sends Replace and creations without a manager, so the
- * API server derives the name from its user agent, as it does for ours.
+ * Managers whose entries are the controller's. Argo CD sends Replace and creations without a
+ * manager, so the API server derives the name from its user agent, as it does for ours.
  */
-const ownManagers: ReadonlySet<string> = new Set([fieldManager, 'argocd-application-controller', 'driftless']);
+const controllerManagers: ReadonlySet<string> = new Set([
+  controllerManager,
+  'argocd-application-controller',
+  'driftless',
+]);
+
+/** Whether we write under this name. Those of the controller are foreign to another manager. */
+export function isOwnManager(name: string, { fieldManager = controllerManager }: OwnManager): boolean {
+  return name === fieldManager || (fieldManager === controllerManager && controllerManagers.has(name));
+}
+
+/** Whether the controller writes under this name, and we do not. */
+export function isOtherController(name: string, own: OwnManager): boolean {
+  return controllerManagers.has(name) && !isOwnManager(name, own);
+}
 
 /** The fields that we applied server-side, one set for each of our entries. */
-export function appliedFields(live: JsonObject): readonly JsonObject[] {
-  return storedFields(live, fieldsOwned(live, isOwnApply));
+export function appliedFields(live: JsonObject, own: OwnManager): readonly JsonObject[] {
+  return storedFields(
+    live,
+    fieldsOwned(live, (entry) => isOwnApply(entry, own)),
+  );
 }
 
 /**
@@ -21,8 +44,11 @@ export function appliedFields(live: JsonObject): readonly JsonObject[] {
  * server added. An update that changes no field gets no owner: what kubectl applied and we replaced
  * stays kubectl's, although its last-applied annotation is gone.
  */
-export function updatedFields(live: JsonObject): readonly JsonObject[] {
-  return storedFields(live, fieldsOwned(live, isUpdate));
+export function updatedFields(live: JsonObject, own: OwnManager): readonly JsonObject[] {
+  return storedFields(
+    live,
+    fieldsOwned(live, (entry) => isUpdate(entry, own)),
+  );
 }
 
 function storedFields(live: JsonObject, sets: readonly JsonObject[]): readonly JsonObject[] {
@@ -42,8 +68,8 @@ export function asStoredFields(fields: JsonObject): JsonObject {
 }
 
 /** The fields of all managers but us and `kubectl apply`, and of subresources. */
-export function foreignFields(live: JsonObject): readonly JsonObject[] {
-  return fieldsOwned(live, (entry) => !isOwnApply(entry) && !isUpdate(entry) && !isOfNobody(entry));
+export function foreignFields(live: JsonObject, own: OwnManager): readonly JsonObject[] {
+  return fieldsOwned(live, (entry) => !saysWhatWasApplied(entry, own) && !isOfNobody(entry));
 }
 
 /** The API server's entry for what an object without managed fields had before its first apply. */
@@ -52,34 +78,34 @@ export function isOfNobody(entry: JsonObject): boolean {
 }
 
 /** Whether the managed fields tell what we or `kubectl apply` applied, created or patched. */
-export function hasOwnEntry(live: JsonObject): boolean {
-  return fieldsOwned(live, saysWhatWasApplied).length > 0;
+export function hasOwnEntry(live: JsonObject, own: OwnManager): boolean {
+  return fieldsOwned(live, (entry) => saysWhatWasApplied(entry, own)).length > 0;
 }
 
 /** Whether what the entry owns counts as applied before, for an object without last-applied. */
-export function saysWhatWasApplied(entry: JsonObject): boolean {
-  return isOwnApply(entry) || isUpdate(entry);
+export function saysWhatWasApplied(entry: JsonObject, own: OwnManager): boolean {
+  return isOwnApply(entry, own) || isUpdate(entry, own);
 }
 
-function isUpdate(entry: JsonObject): boolean {
-  return isOwnUpdate(entry) || isKubectlApply(entry);
+function isUpdate(entry: JsonObject, own: OwnManager): boolean {
+  return isOwnUpdate(entry, own) || isKubectlApply(entry);
 }
 
 /** `kubectl apply` sets what is in last-applied. */
 export function isKubectlApply(entry: JsonObject): boolean {
-  return isMainEntry(entry, 'Update') && ownMember(entry, 'manager') === 'kubectl-client-side-apply';
+  return isMainEntry(entry, 'Update') && ownMember(entry, 'manager') === clientSideManager;
 }
 
 /** Whether the entry is ours: of any operation, and of subresources too. */
-export function isOwnEntry(entry: JsonObject): boolean {
-  return ownManagers.has(textOf(ownMember(entry, 'manager')));
+export function isOwnEntry(entry: JsonObject, own: OwnManager): boolean {
+  return isOwnManager(textOf(ownMember(entry, 'manager')), own);
 }
 
-export function isOwnUpdate(entry: JsonObject): boolean {
-  return isMainEntry(entry, 'Update') && ownManagers.has(textOf(ownMember(entry, 'manager')));
+export function isOwnUpdate(entry: JsonObject, own: OwnManager): boolean {
+  return isMainEntry(entry, 'Update') && isOwnEntry(entry, own);
 }
 
-export function isOwnApply(entry: JsonObject): boolean {
+export function isOwnApply(entry: JsonObject, { fieldManager = controllerManager }: OwnManager): boolean {
   return isMainEntry(entry, 'Apply') && ownMember(entry, 'manager') === fieldManager;
 }
 

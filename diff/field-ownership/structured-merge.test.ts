@@ -48,7 +48,7 @@ function withoutZeros(value: Json): Json | undefined {
 describe('structuredMerge', () => {
   it.each(mergeExamples)('predicts the result of the API server: $name', ({ target, live, after }) => {
     const type = schemaOf(kube(target));
-    const predicted = structuredMerge(target, live, fieldOwnersOf(live), shapeOfType(type));
+    const predicted = structuredMerge(target, live, fieldOwnersOf(live, {}), shapeOfType(type));
     expect(stored(predicted)).toEqual(stored(after));
     const isChanged = !deepEqual(stored(live), stored(after));
     const result = diffObjects(kube(target), kube(live), rules);
@@ -73,7 +73,7 @@ describe('pruneBelow', () => {
     let gone = 0;
     for (const { live } of mergeExamples) {
       const shape = shapeOfType(schemaOf(kube(live)));
-      const all = unionOf([...fieldOwnersOf(live).ours, ...fieldOwnersOf(live).others]);
+      const all = unionOf([...fieldOwnersOf(live, {}).ours, ...fieldOwnersOf(live, {}).others]);
       for (let i = 0; i < 4; i += 1) {
         const before = fieldSetOf(live, shape);
         const wanted = half(before, chance);

@@ -21,6 +21,8 @@ export interface DiffRules {
    * (`ClientSideApplyMigration=false`).
    */
   readonly adoptFrom?: string;
+  /** The manager under which a sync applies. Absent: that of the controller. */
+  readonly fieldManager?: string;
   /**
    * Schemas that the API server publishes, by `apiVersion Kind`, for objects sent by server-side
    * apply.

@@ -1,9 +1,10 @@
 import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
-import { annotations } from '#model';
+import { annotations, clientSideManager, fieldManager as controllerManager } from '#model';
 import type { KubeObject, TrackingSettings } from '#model';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { fieldsOwned, managedDifferences } from '../field-ownership/managed-fields.ts';
+import type { OwnManager } from '../field-ownership/own-entries.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff, repeatUntilNoNewFault } from '../ignore/ignored.ts';
 import { normalizeSecret } from '../normalize/normalize.ts';
@@ -58,7 +59,7 @@ export function respectIgnored(
     mergeKey: undefined,
     whole: false,
     lastApplied: lastApplied(live),
-    ...splitOwners(present),
+    ...splitOwners(present, rules),
   };
   const complete = method === 'client' ? withAnnotationsMap(wanted) : wanted;
   return asKube(mergeIgnored({ target: complete, live: present }, marks, position));
@@ -77,10 +78,16 @@ function withAnnotationsMap(target: JsonObject): JsonObject {
   return { ...target, metadata: { ...metadata, annotations: {} } };
 }
 
-const ourManagers = new Set(['argocd-controller', 'kubectl-client-side-apply', 'kubectl']);
+const kubectlManagers = new Set([clientSideManager, 'kubectl']);
 
-function splitOwners(live: JsonObject): Pick<MergePosition, 'ours' | 'theirs'> {
-  const isOurs = (entry: JsonObject): boolean => ourManagers.has(textOf(ownMember(entry, 'manager')));
+function splitOwners(
+  live: JsonObject,
+  { fieldManager = controllerManager }: OwnManager,
+): Pick<MergePosition, 'ours' | 'theirs'> {
+  const isOurs = (entry: JsonObject): boolean => {
+    const name = textOf(ownMember(entry, 'manager'));
+    return name === fieldManager || kubectlManagers.has(name);
+  };
   return { ours: fieldsOwned(live, isOurs), theirs: fieldsOwned(live, (entry) => !isOurs(entry)) };
 }
 

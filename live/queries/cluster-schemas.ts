@@ -2,7 +2,7 @@ import { hashJson, isAbort, withDeadline } from '#base';
 import type { Clock } from '#base';
 import { readOpenApi } from '#diff';
 import type { GroupVersionSchemas, KindSchema } from '#diff';
-import { SingleFlight } from '#kube';
+import { openApiPath, SingleFlight } from '#kube';
 import type { KubeClient } from '#kube';
 import type { Logger } from '#telemetry';
 import type { LiveSchemas } from '../types.ts';
@@ -85,7 +85,7 @@ export class ClusterSchemas {
     const index = this.#isStale() ? await this.#reading.run(signal, (inner) => this.#readIndex(inner)) : this.#index;
     const kinds = new Map<string, KindSchema>();
     const versions: string[] = [];
-    for (const path of [...new Set(apiVersions)].sort().map(pathOf)) {
+    for (const path of [...new Set(apiVersions)].sort().map(openApiPath)) {
       const hash = index?.hashes.get(path);
       const found = hash === undefined ? undefined : await this.#document(path, hash, signal);
       if (found === undefined) continue;
@@ -156,9 +156,4 @@ export class ClusterSchemas {
     const at = this.#failed.get(path);
     return at !== undefined && now - at < retryDelayMs;
   }
-}
-
-/** The path of a group version in the server's index. */
-function pathOf(apiVersion: string): string {
-  return apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
 }
