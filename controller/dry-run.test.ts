@@ -175,7 +175,7 @@ function requestFor(
     waveAppliedAt: () => 0,
     health: () => health,
     canPrune: () => true,
-    otherApplication: () => undefined,
+    otherOwner: () => undefined,
     namespaceModifier: (live) =>
       live === null ? { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps' } } : null,
     writer: now.writer,

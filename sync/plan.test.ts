@@ -50,7 +50,7 @@ function requestFor(
     isSelected: () => true,
     health: () => null,
     canPrune: () => true,
-    otherApplication: () => undefined,
+    otherOwner: () => undefined,
     namespaceModifier: () => null,
     warn: () => undefined,
     writer: {} as ClusterWriter,

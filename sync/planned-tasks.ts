@@ -48,8 +48,9 @@ function plannedTask(task: SyncTask, request: SyncRequest, problem: string | und
   };
 }
 
-function actionOf(task: SyncTask, { options }: SyncRequest): PlannedTask['action'] {
-  if (isPrune(task)) return decidePrune(task, options).delete ? 'prune' : 'keep';
+function actionOf(task: SyncTask, { options, otherOwner }: SyncRequest): PlannedTask['action'] {
+  if (isPrune(task))
+    return decidePrune(task, options).delete && otherOwner(objectOf(task)) === undefined ? 'prune' : 'keep';
   if (task.isHook) return 'hook';
   if (task.live === null) return 'create';
   return task.modified ? 'update' : 'unchanged';

@@ -162,7 +162,7 @@ class SyncWorld {
         return this.health.get(`${live.kind}/${live.metadata.name ?? ''}`) ?? null;
       },
       canPrune: (gk) => gk.kind !== 'Service',
-      otherApplication: () => undefined,
+      otherOwner: () => undefined,
       namespaceModifier: (live) => (live === null ? object('Namespace', 'prod') : null),
       writer: this.writer,
       warn: (message, error) => this.warnings.push(`${message}: ${messageOf(error)}`),

@@ -89,8 +89,8 @@ export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<T
     return { status: 'PruneSkipped', message: `ignored (the live state of ${live.kind} is not fresh)` };
   if (request.pruneBlocked !== undefined)
     return { status: 'PruneSkipped', message: `ignored (${request.pruneBlocked})` };
-  const other = request.otherApplication(live);
-  if (other !== undefined) return { status: 'PruneSkipped', message: `ignored (application ${other} also manages it)` };
+  const other = request.otherOwner(live);
+  if (other !== undefined) return { status: 'PruneSkipped', message: `ignored (${other} also manages it)` };
   if (request.options.dryRun)
     return lacksConfirmation(task, request.options)
       ? { status: 'PruneSkipped', message: 'ignored (requires confirmation)' }

@@ -116,10 +116,8 @@ export interface SyncRequest {
   readonly canPrune: (ref: ResourceRef) => boolean;
   /** Why nothing at all is pruned. Absent: pruning is possible. */
   readonly pruneBlocked?: string;
-  /**
-   * Key of another Application whose manifests contain this object; the object is then not pruned.
-   */
-  readonly otherApplication: (object: KubeObject) => string | undefined;
+  /** Who else manages this object, such as `application b`: then it is not pruned. */
+  readonly otherOwner: (object: KubeObject) => string | undefined;
   /** With CreateNamespace: the desired destination namespace; null: no change. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;
   /** In a dry-run operation it must send only dry runs. */

@@ -213,7 +213,7 @@ export class Syncer {
         !isUnreadKind(comparison.unread, ref) &&
         (kindFinder(comparison.degraded)(ref)?.state ?? 'polled') === 'polled',
       ...defined({ pruneBlocked: comparison.pruneBlocked }),
-      otherApplication: this.#claimant(bound, compared, tap),
+      otherOwner: this.#claimant(bound, compared, tap),
       namespaceModifier: (live) =>
         managedNamespace(app, live, this.#deps.claims.namespaceSharers(app, compared.cluster.server)),
       writer: tap === undefined ? writer : tap.writer(writer),
@@ -292,12 +292,13 @@ export class Syncer {
     { key }: BoundApplication,
     { comparison, cluster }: ComparedApplication,
     tap: StepTap | undefined,
-  ): SyncRequest['otherApplication'] {
+  ): SyncRequest['otherOwner'] {
     let known: ReadonlyMap<ResourceKey, AppKey> | undefined;
     return (object) => {
       known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
       tap?.claimed(known);
-      return known.get(keyOf(object));
+      const other = known.get(keyOf(object));
+      return other === undefined ? undefined : `application ${other}`;
     };
   }
 
@@ -357,7 +358,6 @@ function failedStep(state: OperationState, phase: 'Error' | 'Failed', message: s
 function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {
   const discovery = cluster.discovery();
   const result = state.syncResult ?? { revision: '', source: { repoURL: '' } };
-  const metadata = app.spec.syncPolicy?.managedNamespaceMetadata;
   return {
     ...state,
     phase: outcome.phase,
@@ -365,7 +365,7 @@ function afterStep(app: Application, state: OperationState, outcome: SyncOutcome
     syncResult: {
       ...result,
       resources: outcome.results.map((item) => ({ ...item, ...adviceFor(item, discovery) })),
-      ...defined({ managedNamespaceMetadata: metadata }),
+      ...defined({ managedNamespaceMetadata: app.spec.syncPolicy?.managedNamespaceMetadata }),
     },
   };
 }

@@ -166,7 +166,7 @@ export class SyncRun {
       isSelected: this.#inputs.isSelected ?? isAny,
       health: health ?? ((object) => healthOf(object, defaultSettings)),
       canPrune: () => true,
-      otherApplication: () => undefined,
+      otherOwner: () => undefined,
       namespaceModifier: (namespace) => (namespace === null ? namespaceObject(this.#namespace) : null),
       writer,
       waveAppliedAt: (wave) => this.#waveAppliedAt(wave),

@@ -161,7 +161,7 @@ function requestOf(input: Json): SyncRequest {
     isSelected: () => true,
     health: () => null,
     canPrune: () => true,
-    otherApplication: () => undefined,
+    otherOwner: () => undefined,
     namespaceModifier: () => null,
     writer,
     waveAppliedAt: () => 0,
