@@ -84,6 +84,21 @@ describe('@driftless/engine/live', () => {
     expect(apiVersions).toContain('apps/v1/Deployment');
   });
 
+  it('reads the published OpenAPI document of an API version', async () => {
+    const cache = await open();
+    const kindsIn = async (apiVersion: string): Promise<readonly string[]> => {
+      const document = (await cache.openApi(apiVersion)) as { components: { schemas: Record<string, object> } };
+      return Object.keys(document.components.schemas);
+    };
+    expect(await kindsIn('apps/v1')).toContain('io.k8s.api.apps.v1.Deployment');
+    expect(await kindsIn('v1')).toContain('io.k8s.api.core.v1.ConfigMap');
+    expect(await cache.openApi('example.com/v1')).toBeUndefined();
+    sim.store.create(widgetCrd());
+    expect(await kindsIn('example.com/v1')).toContain('com.example.v1.Widget');
+    await cache.close();
+    await expect(cache.openApi('v1')).rejects.toThrow('closed');
+  });
+
   it('waits until an object is healthy, gone, or as a function says', async () => {
     const cache = await open();
     const ref = { ...configMaps, namespace: 'shop', name: 'late' };

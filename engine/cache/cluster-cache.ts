@@ -1,6 +1,6 @@
-import { DriftlessError, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
+import { DriftlessError, isObject, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
 import type { Clock, Json, RandomSource } from '#base';
-import { createKubeClient, findResource, SharedClients } from '#kube';
+import { createKubeClient, findResource, readOpenApiDocument, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLiveClusters, failureOf, isExcluded } from '#live';
 import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
@@ -65,6 +65,7 @@ class FilledCache implements ClusterCache {
   readonly #connection: Cluster['connection'];
   #options: CacheOptions;
   readonly #deps: CacheDeps;
+  readonly #clients: SharedClients;
   readonly #live: LiveClusters;
   #settings: Settings;
   #invalidations = 0;
@@ -85,10 +86,11 @@ class FilledCache implements ClusterCache {
     this.#settings = settingsOf(options);
     const open = (to: typeof connection): KubeClient =>
       createKubeClient(to, { clock, random, logger: silentLogger, userAgent, readOnly: true });
+    this.#clients = new SharedClients(deps.connect ?? open);
     this.#live = createLiveClusters({
       clock,
       random,
-      clients: new SharedClients(deps.connect ?? open),
+      clients: this.#clients,
       logger: silentLogger,
       metrics: new PromMetrics(),
       ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
@@ -142,6 +144,17 @@ class FilledCache implements ClusterCache {
   capabilities(): ReturnType<ClusterCache['capabilities']> {
     const cluster = this.#cluster();
     return { kubeVersion: cluster.serverVersion() ?? '', apiVersions: cluster.capabilities().apiVersions };
+  }
+
+  async openApi(
+    apiVersion: string,
+    signal = this.#controller.signal,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    this.#cluster();
+    const client = this.#clients.of(this.server);
+    if (client === undefined) throw new Error(`the cache of ${this.server} is closed`);
+    const document = await readOpenApiDocument(client, apiVersion, { signal });
+    return isObject(document) ? document : undefined;
   }
 
   async waitFor(ref: ResourceRef, until: WaitCondition, options: WaitOptions = {}): Promise<CachedObject | undefined> {

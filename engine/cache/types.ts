@@ -152,6 +152,11 @@ export interface ClusterCache {
   /** For renderers: `kubeVersion` and `apiVersions` of @driftless/engine/desired. */
   capabilities(): { readonly kubeVersion: string; readonly apiVersions: readonly string[] };
   /**
+   * The OpenAPI v3 document that the server publishes for an API version (`v1`, `apps/v1`), by two
+   * requests. Undefined if it publishes none.
+   */
+  openApi(apiVersion: string, signal?: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined>;
+  /**
    * Resolves with the object when the condition holds, by the cache.
    * @throws an error with `code` `DEADLINE_EXCEEDED`, or the reason of `signal`
    */
