@@ -3,9 +3,12 @@
  * client-side apply, or by the managed fields of server-side apply; normalization, ignore rules and
  * masking of Secrets as in Argo CD. Pure: values in, values out.
  */
+import { defined } from '#base';
 import type { DiffRules } from '#diff';
+import { clientSideManager } from '#model';
 import type { ResourceIgnoreDifferences } from '#model';
 import { parseSettings } from '#settings';
+import { checkFieldManager } from './sync/field-manager.ts';
 
 export { diffObjects, maskSecrets } from '#diff';
 export type { DiffResult, DiffRules, ObjectPair, RuleFault } from '#diff';
@@ -18,13 +21,26 @@ export interface DiffOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Predict server-side apply by our field manager instead of client-side apply. */
   readonly serverSideApply?: boolean;
+  /** The name under which the sync applies. Default: `argocd-controller`. */
+  readonly fieldManager?: string;
 }
 
-/** The rules of `diffObjects`. A malformed key of `settings` is ignored, as in the controller. */
+/**
+ * The rules of `diffObjects`. A malformed key of `settings` is ignored, as in the controller.
+ * @throws an error with `code` `USAGE` for a `fieldManager` that no API server accepts
+ */
 export function diffRules({
   ignoreDifferences = [],
   settings = {},
   serverSideApply = false,
+  fieldManager,
 }: DiffOptions = {}): DiffRules {
-  return { settings: parseSettings(settings).settings, ignoreDifferences, serverSideApply };
+  if (fieldManager !== undefined) checkFieldManager(fieldManager);
+  return {
+    settings: parseSettings(settings).settings,
+    ignoreDifferences,
+    serverSideApply,
+    adoptFrom: clientSideManager,
+    ...defined({ fieldManager }),
+  };
 }

@@ -6,27 +6,30 @@
 import { emitWarning } from 'node:process';
 import { newAbortController, systemClock, systemRandom, UsageError, withDeadline } from '#base';
 import { createKubeClient } from '#kube';
-import { fieldManager, keyOf } from '#model';
+import { fieldManager as controllerManager, keyOf } from '#model';
 import type { GroupKind, KubeObject } from '#model';
 import { pairResources } from '#sync';
 import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
 import { connectionOf } from './connect/connection.ts';
 import type { ClusterAddress } from './connect/connection.ts';
+import { checkFieldManager } from './sync/field-manager.ts';
 import { OpenedGate } from './sync/gate.ts';
 import { OpenedWriter } from './sync/open-writer.ts';
 import { SyncRun } from './sync/sync-run.ts';
-import type { GateOptions, OpenedSyncWriter, SyncGate, SyncInputs, SyncReport } from './sync/types.ts';
+import type { GateOptions, OpenedSyncWriter, ServerDiff, SyncGate, SyncInputs, SyncReport } from './sync/types.ts';
 
 export type {
   GateMetrics,
   GateOptions,
   InventoryObject,
   OpenedSyncWriter,
+  ServerDiff,
   SyncCache,
   SyncGate,
   SyncInputs,
   SyncInventory,
+  SyncOwner,
   SyncReport,
   SyncWriter,
 } from './sync/types.ts';
@@ -60,6 +63,15 @@ export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
   return new SyncRun(inputs, depsOf(inputs)).run();
 }
 
+/**
+ * What the API server would make of the apply of each target, hooks apart: the server-side diff of
+ * the controller. It sends the dry runs of what `runSync` would send for the same inputs.
+ * @throws as `runSync`
+ */
+export async function serverSideDiff(inputs: SyncInputs): Promise<readonly ServerDiff[]> {
+  return new SyncRun(inputs, depsOf(inputs)).diff();
+}
+
 /** Desired and live objects, paired as a sync pairs them. */
 export type ReconciledObjects = ReturnType<typeof pairResources>;
 
@@ -82,6 +94,8 @@ export interface WriterOptions extends ClusterAddress {
   readonly dryRun?: boolean;
   /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
   readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
+  /** The name under which it applies, of 1 to 128 bytes. Default: `argocd-controller`. */
+  readonly fieldManager?: string;
   /** Leaves out server-side applies that would change nothing: that of `openGate`. */
   readonly gate?: SyncGate;
 }
@@ -94,14 +108,19 @@ export function openGate(options: GateOptions = {}): SyncGate {
   return new OpenedGate(options, { clock: systemClock, random: systemRandom });
 }
 
-/** Opens the writer of the controller for one cluster; `close` ends its connections. */
+/**
+ * Opens the writer of the controller for one cluster; `close` ends its connections.
+ * @throws an error with `code` `USAGE` for a `fieldManager` that no API server accepts
+ */
 export async function openWriter({
   dryRun = false,
   denied = () => undefined,
   gate,
+  fieldManager = controllerManager,
   ...address
 }: WriterOptions = {}): Promise<OpenedSyncWriter> {
   if (gate !== undefined && !(gate instanceof OpenedGate)) throw new UsageError('gate must be that of openGate');
+  checkFieldManager(fieldManager);
   const { connection } = await connectionOf(address);
   const shared = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-sync' };
   const client = createKubeClient(connection, shared);
@@ -110,7 +129,7 @@ export async function openWriter({
     const { signal } = newAbortController();
     const discovery = await withDeadline(signal, deadline, (own) => client.discover({ signal: own }));
     const bound = gate?.of(connection.server, fieldManager);
-    return new OpenedWriter(client, discovery, { dryRun, denied, gate: bound }, systemClock);
+    return new OpenedWriter(client, discovery, { dryRun, denied, gate: bound, fieldManager }, systemClock);
   } catch (error) {
     await client.close();
     throw error;

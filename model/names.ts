@@ -43,3 +43,11 @@ export function appKeyOfInstance(instance: string, controllerNamespace: string):
   if (instance.includes('_')) return instance.replaceAll('_', '/') as AppKey;
   return appKey(controllerNamespace, instance);
 }
+
+const labelKeyPattern =
+  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+/** Whether Kubernetes accepts the text as the key of a label. */
+export function isLabelKey(text: string): boolean {
+  return labelKeyPattern.test(text);
+}

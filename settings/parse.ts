@@ -1,7 +1,7 @@
 import { compileGlob, hashJson, isObject, outsideText, ownMember, parseGoBool } from '#base';
 import type { Json, JsonObject } from '#base';
 import { updateRuleFaults, updateRulesOnlyForJq } from '#diff';
-import { defaultSettings, serverPattern } from '#model';
+import { defaultSettings, isLabelKey, serverPattern } from '#model';
 import type { FilteredResource, Settings, TrackingMethod, UnreadableSetting } from '#model';
 import { parseOverrides } from './overrides.ts';
 import { lineOf, notText, splitCommaList, textList, yamlValue } from './values.ts';
@@ -109,13 +109,10 @@ function trackingMethod(data: SettingsData, report: ReportProblem): TrackingMeth
   return 'annotation';
 }
 
-const labelKeyPattern =
-  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-
 function instanceLabelKey(data: SettingsData, report: ReportProblem): string {
   const key = 'application.instanceLabelKey';
   const text = orDefault(data[key], defaultSettings.tracking.labelKey);
-  if (!labelKeyPattern.test(text)) report(key, 'must be the key of a label', 'every write');
+  if (!isLabelKey(text)) report(key, 'must be the key of a label', 'every write');
   return text;
 }
 

@@ -38,6 +38,7 @@ const inputNames: Readonly<Record<keyof SyncInputs, true>> = {
   writer: true,
   cache: true,
   namespace: true,
+  owner: true,
   options: true,
   diff: true,
   health: true,

@@ -38,6 +38,8 @@ export interface InventoryFacts {
   /** The sync has succeeded: equal objects that it has left out are ours, too. */
   readonly isComplete: boolean;
   readonly isSelected: (object: KubeObject) => boolean;
+  /** Another owner has taken the object over. */
+  readonly isForeign: (object: KubeObject) => boolean;
   /** Namespace of the results of cluster-scoped objects. */
   readonly namespace: string;
   readonly discovery: ApiDiscovery;
@@ -78,7 +80,7 @@ export class Inventory {
     return deletedUid === undefined || deletedUid === live.metadata.uid;
   }
 
-  /** The inventory after a step. Objects leave it only when the server shows that they are gone. */
+  /** The inventory after a step. Objects leave it when the server shows that they are gone. */
   after(facts: InventoryFacts): SyncInventory {
     const { targets, live, discovery } = facts;
     const objects = new Map<ResourceKey, InventoryObject>();
@@ -87,7 +89,8 @@ export class Inventory {
     for (const [key, known] of this.#objects) {
       const object = live.get(key);
       const isUnreadable = discovery.failedGroups.has(groupOf(known.apiVersion));
-      if (!wanted.has(key) && object === undefined && !isUnreadable) continue;
+      const isLost = object === undefined ? !isUnreadable : facts.isForeign(object);
+      if (isLost && !wanted.has(key)) continue;
       const isPruned = statusOf(nameOf(known)) === 'Pruned' && object !== undefined;
       objects.set(key, isPruned ? { ...known, deletedUid: object.metadata.uid ?? '' } : known);
     }

@@ -1,12 +1,17 @@
 import { ConcurrencyLimiter, createMergePatch, defined } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { GuardedWriter } from '#controller';
-import type { WriterGate } from '#controller';
+import type { DryRunOutcome, DryRunPair } from '#compare';
+import { GuardedWriter, sendDryRun } from '#controller';
+import type { WriterDeps, WriterGate } from '#controller';
+import type { DiffRules } from '#diff';
 import { findResource } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
+import { ClusterSchemas, SchemaStore } from '#live';
+import type { LiveSchemas } from '#live';
 import { gkOf, versionOf } from '#model';
 import type { KubeObject, ObjectName } from '#model';
 import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
+import { silentLogger } from '#telemetry';
 import type { OpenedSyncWriter } from './types.ts';
 
 const maxParallelWrites = 10;
@@ -18,6 +23,7 @@ export interface OpenWriterOptions {
   readonly dryRun: boolean;
   readonly denied: (object: KubeObject, namespaced: boolean) => string | undefined;
   readonly gate: WriterGate | undefined;
+  readonly fieldManager: string;
 }
 
 /**
@@ -27,8 +33,13 @@ export interface OpenWriterOptions {
 export class OpenedWriter implements OpenedSyncWriter {
   readonly server: string;
   readonly dryRun: boolean;
+  readonly fieldManager: string;
   readonly #client: KubeClient;
   readonly #writer: GuardedWriter;
+  /** The same writer, for dry runs. */
+  readonly #trial: GuardedWriter;
+  readonly #limiter = new ConcurrencyLimiter(maxParallelWrites);
+  readonly #schemas: ClusterSchemas;
   readonly #clock: Clock;
   #discovery: ApiDiscovery;
   #discoveredAt = Number.NEGATIVE_INFINITY;
@@ -36,14 +47,15 @@ export class OpenedWriter implements OpenedSyncWriter {
   #isStale = false;
 
   constructor(client: KubeClient, discovery: ApiDiscovery, options: OpenWriterOptions, clock: Clock) {
-    const { dryRun, denied, gate } = options;
-    const limiter = new ConcurrencyLimiter(maxParallelWrites);
+    const { dryRun, denied, gate, fieldManager } = options;
     this.dryRun = dryRun;
+    this.fieldManager = fieldManager;
     this.server = client.server;
     this.#client = client;
     this.#discovery = discovery;
     this.#clock = clock;
-    this.#writer = new GuardedWriter({
+    this.#schemas = new ClusterSchemas({ client, store: new SchemaStore(), clock, logger: silentLogger });
+    const deps: WriterDeps = {
       cluster: {
         discovery: () => this.#discovery,
         observe: ({ kind }) => (this.#isStale ||= kind === 'CustomResourceDefinition'),
@@ -53,14 +65,17 @@ export class OpenedWriter implements OpenedSyncWriter {
       denied,
       appOf: () => undefined,
       pace: {
-        write: (signal, send) => limiter.run(signal, send),
+        write: (signal, send) => this.#limiter.run(signal, send),
         read: (work) => work,
         during: (work) => work,
       },
       clock,
       dryRun,
+      fieldManager,
       ...defined({ gate }),
-    });
+    };
+    this.#writer = new GuardedWriter(deps);
+    this.#trial = new GuardedWriter({ ...deps, dryRun: true });
   }
 
   get discovery(): ApiDiscovery {
@@ -116,6 +131,27 @@ export class OpenedWriter implements OpenedSyncWriter {
   async patchStatus(live: KubeObject, status: JsonObject, signal: AbortSignal): Promise<KubeObject> {
     const patch = createMergePatch((live['status'] ?? {}) as JsonObject, status);
     return patch === undefined ? live : this.#writer.patch(live, { status: patch }, signal);
+  }
+
+  /** The published schemas of these API versions, as far as they can be read. */
+  schemas(apiVersions: readonly string[], signal: AbortSignal): Promise<LiveSchemas> {
+    return this.#schemas.of(apiVersions, signal);
+  }
+
+  /** The outcome of the dry run of what a sync sends for a live object. */
+  predict(
+    pair: Pick<DryRunPair, 'target' | 'live' | 'method'>,
+    rules: DiffRules,
+    signal: AbortSignal,
+  ): Promise<DryRunOutcome> {
+    const pace = { write: <T>(own: AbortSignal, send: () => Promise<T>) => this.#limiter.run(own, send) };
+    const access = { client: this.#client, pace, discovery: () => this.#discovery, rules };
+    return sendDryRun(access, pair, signal);
+  }
+
+  /** The object that the server would create. Rejects if it refuses. */
+  async predictCreation(target: KubeObject, how: ApplyOptions, signal: AbortSignal): Promise<KubeObject> {
+    return (await this.#trial.apply(target, null, how, signal)).object;
   }
 
   denied(object: KubeObject, namespaced: boolean): string | undefined {

@@ -1,8 +1,9 @@
-import { messageOf, newAbortController, withDeadline } from '#base';
+import { defined, messageOf, newAbortController, UsageError, withDeadline } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { diffObjects } from '#diff';
+import type { DiffRules } from '#diff';
 import { healthOf } from '#health';
-import { defaultSettings, keyOf } from '#model';
+import { clientSideManager, defaultSettings, keyOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model';
 import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
@@ -10,7 +11,10 @@ import { findResource } from '#kube';
 import { inNamespace, placedTargets, requireKnownInputs, requireNames, requireTargets } from './inputs.ts';
 import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
-import type { SyncInputs, SyncInventory, SyncReport } from './types.ts';
+import { OpenedWriter } from './open-writer.ts';
+import { OwnerLabel } from './owner.ts';
+import { diffOnServer } from './server-diff.ts';
+import type { ServerDiff, SyncInputs, SyncInventory, SyncReport } from './types.ts';
 
 const defaultDeadlineMs = 600_000;
 const terminationMs = 30_000;
@@ -32,6 +36,7 @@ const defaultOptions: Omit<SyncOptions, 'dryRun'> = {
   prunePropagationPolicy: 'Foreground',
   pruneConfirmed: false,
   waveDelayMs: 0,
+  migrationManager: clientSideManager,
 };
 
 export interface SyncDeps {
@@ -53,6 +58,8 @@ export class SyncRun {
   readonly #reader: LiveReader;
   readonly #inventory: Inventory;
   readonly #namespace: string;
+  readonly #owner: OwnerLabel;
+  readonly #rules: DiffRules;
   readonly #startedAt: number;
   readonly #attempt: string;
   readonly #waves = new Map<string, number>();
@@ -71,12 +78,28 @@ export class SyncRun {
     const { inventory, inventoryName: name = '', targets, writer } = inputs;
     this.#inventory = new Inventory(inventory, targets.length, { name, server: writer.server });
     this.#namespace = inputs.namespace ?? 'default';
+    this.#owner = new OwnerLabel(inputs.owner);
+    this.#rules = rulesOf(inputs);
     this.#startedAt = deps.clock.now();
     this.#attempt = `${this.#startedAt}-${Math.floor(deps.random.next() * 2 ** 32).toString(36)}`;
   }
 
   async plan(): Promise<readonly PlannedTask[]> {
     return this.#within(async (signal) => planTasks(await this.#request(signal)));
+  }
+
+  /** What the server would make of the apply of each target, hooks apart. */
+  async diff(): Promise<readonly ServerDiff[]> {
+    const { writer, options = {}, isSelected = isAny } = this.#inputs;
+    if (!(writer instanceof OpenedWriter)) throw new UsageError('writer must be that of openWriter');
+    return this.#within(async (signal) => {
+      await this.#readState(signal);
+      const pairs = this.#paired().pairs.flatMap(({ target, live }) =>
+        target !== null && isSelected(target) ? [{ target, live, refused: this.#owner.refusal(live) }] : [],
+      );
+      const how = { ...defaultOptions, ...options };
+      return diffOnServer(writer, pairs, { rules: this.#rules, how }, signal);
+    });
   }
 
   /** Runs steps until the sync is final. Beyond the deadline, it terminates the running hooks. */
@@ -128,7 +151,16 @@ export class SyncRun {
     const { dryRun, discovery } = this.#inputs.writer;
     const isComplete = phase === 'Succeeded';
     const { isSelected = isAny } = this.#inputs;
-    const facts = { ...this.#state, results, isComplete, isSelected, namespace: this.#namespace, discovery };
+    const isForeign = (object: KubeObject): boolean => this.#owner.otherOwner(object) !== undefined;
+    const facts = {
+      ...this.#state,
+      results,
+      isComplete,
+      isSelected,
+      isForeign,
+      namespace: this.#namespace,
+      discovery,
+    };
     return dryRun === true ? this.#inventory.before() : this.#inventory.after(facts);
   }
 
@@ -142,22 +174,21 @@ export class SyncRun {
   }
 
   async #request(signal: AbortSignal): Promise<SyncRequest> {
-    const { diff, health, revision = '', options } = this.#inputs;
-    const { writer } = this.#reader;
+    const { health, revision = '', options } = this.#inputs;
     const { clock, warn } = this.#deps;
     const { targets, live } = await this.#readState(signal);
-    const { pairs, hooks, liveHooks } = pairResources(
-      targets,
-      live,
-      this.#namespace,
-      (gk) => findResource(writer.discovery, gk)?.namespaced,
-    );
-    const rules = diff ?? { settings: defaultSettings, ignoreDifferences: [] };
+    const { pairs, hooks, liveHooks } = this.#paired();
+    const wanted = new Set(targets.map(keyOf));
+    const liveTargets = new Map([...live].filter(([key]) => wanted.has(key)));
+    const writer = this.#owner.guard(this.#reader.writer, liveTargets);
     return {
-      resources: pairs.map((pair) => ({ ...pair, modified: diffObjects(pair.target, pair.live, rules).modified })),
+      resources: pairs.map((pair) => ({
+        ...pair,
+        modified: diffObjects(pair.target, pair.live, this.#rules).modified,
+      })),
       hooks,
       liveHooks,
-      options: { ...defaultOptions, ...options, dryRun: writer.dryRun === true },
+      options: { ...defaultOptions, ...options, dryRun: this.#inputs.writer.dryRun === true },
       destinationNamespace: this.#namespace,
       revision,
       startedAt: this.#startedAt,
@@ -166,7 +197,7 @@ export class SyncRun {
       isSelected: this.#inputs.isSelected ?? isAny,
       health: health ?? ((object) => healthOf(object, defaultSettings)),
       canPrune: () => true,
-      otherOwner: () => undefined,
+      otherOwner: (object) => this.#owner.otherOwner(object),
       namespaceModifier: (namespace) => (namespace === null ? namespaceObject(this.#namespace) : null),
       writer,
       waveAppliedAt: (wave) => this.#waveAppliedAt(wave),
@@ -177,11 +208,17 @@ export class SyncRun {
     };
   }
 
+  #paired(): ReturnType<typeof pairResources> {
+    const { targets, live } = this.#state;
+    const { discovery } = this.#inputs.writer;
+    return pairResources(targets, live, this.#namespace, (gk) => findResource(discovery, gk)?.namespaced);
+  }
+
   /** New kinds are discovered first: they decide about the namespaces of targets. */
   async #readState(signal: AbortSignal): Promise<SyncState> {
     const { targets: given, writer } = this.#inputs;
     await writer.refresh?.(given, signal);
-    const targets = placedTargets(given, this.#namespace, writer.discovery);
+    const targets = this.#owner.labelled(placedTargets(given, this.#namespace, writer.discovery));
     this.#warnOfDefault(targets);
     const read = await this.#readLive(targets, signal);
     const wanted = new Set(targets.map(keyOf));
@@ -219,6 +256,14 @@ export class SyncRun {
     this.#waves.set(wave, at);
     return at;
   }
+}
+
+/** The rules by which the sync sends. */
+function rulesOf({ diff, options = {}, writer }: SyncInputs): DiffRules {
+  const rules = diff ?? { settings: defaultSettings, ignoreDifferences: [] };
+  const { serverSideApply, replace } = options;
+  const { migrationManager: adoptFrom } = { ...defaultOptions, ...options };
+  return { ...rules, ...defined({ serverSideApply, replace, adoptFrom, fieldManager: writer.fieldManager }) };
 }
 
 function isAny(): boolean {

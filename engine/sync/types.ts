@@ -1,6 +1,6 @@
 import type { JsonObject } from '#base';
-import type { DiffRules } from '#diff';
-import type { HealthStatus, KubeObject, ObjectName } from '#model';
+import type { DiffResult, DiffRules } from '#diff';
+import type { HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 import type { ClusterCache } from '../cache/types.ts';
 import type { ClusterWriter, SyncOptions, SyncOutcome } from '#sync';
 
@@ -9,6 +9,8 @@ export interface SyncWriter extends ClusterWriter {
   readonly dryRun?: boolean;
   /** URL of the API server, to refuse the cache of another one. */
   readonly server?: string;
+  /** The field manager of the writes. Default: `argocd-controller`. */
+  readonly fieldManager?: string;
   /** Called before each step: discovers again if one of these kinds may be new. */
   refresh?(objects: readonly ObjectName[], signal: AbortSignal): Promise<void>;
 }
@@ -49,6 +51,25 @@ export interface SyncGate {
   metrics(): GateMetrics;
   /** Sends everything again. */
   forget(): void;
+}
+
+/** A label that a sync puts on everything that it applies. */
+export interface SyncOwner {
+  /** Key of the label, such as `example.com/owner`. */
+  readonly label: string;
+  readonly value: string;
+  /** Applies over objects with another value, too. Default: they are refused. */
+  readonly adopt?: boolean;
+}
+
+/** What the API server would make of the apply of one target. */
+export interface ServerDiff extends ResourceRef {
+  /** `refused`: by the server, or because the object has another owner. */
+  readonly change: 'unchanged' | 'changed' | 'created' | 'refused';
+  /** Why it is refused. */
+  readonly message?: string;
+  /** The difference. `normalizedLive` is null if the object would be created. */
+  readonly diff?: DiffResult;
 }
 
 /** An object that a sync has applied. */
@@ -92,6 +113,8 @@ export interface SyncInputs {
   readonly cache?: SyncCache;
   /** Namespace of namespaced objects that name none. Default: "default". */
   readonly namespace?: string;
+  /** Labels what the sync applies. What has another value is neither applied nor pruned. */
+  readonly owner?: SyncOwner;
   /** Default: all off, but `validate`. */
   readonly options?: Partial<Omit<SyncOptions, 'dryRun'>>;
   /** Rules of comparing, from `diffRules` of @driftless/engine/diff. */

@@ -13,7 +13,7 @@ async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = ()
   const renderer = await openRenderer({ env: process.env });
   const cache = await openCache({ kubeConfig });
   const gate = openGate();
-  const writer = await openWriter({ kubeConfig, gate });
+  const writer = await openWriter({ kubeConfig, gate, fieldManager: 'folder-agent' });
   let inventory = existsSync(stateFile) ? JSON.parse(readFileSync(stateFile, 'utf8')) : undefined;
 
   function store(next) {
@@ -31,6 +31,7 @@ async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = ()
       cache,
       inventory,
       inventoryName: 'agent',
+      owner: { label: 'example.com/agent', value: namespace },
       options: { prune: true, serverSideApply: true, createNamespace: true },
       // Stored after each step: a crash loses nothing that was created.
       onStep: (step) => store(step.inventory),

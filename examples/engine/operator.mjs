@@ -44,7 +44,7 @@ function queueOf(reconcile, signal) {
 /** Starts the operator; its return value ends it. */
 async function startOperator({ kubeConfig, onStatus }) {
   const cache = await openCache({ kubeConfig });
-  const writer = await openWriter({ kubeConfig, gate: openGate() });
+  const writer = await openWriter({ kubeConfig, gate: openGate(), fieldManager: 'site-operator' });
   const stop = new AbortController();
   const { signal } = stop;
 

@@ -1,6 +1,6 @@
 // Syncs two waves with a hook, then prunes what the next version no longer has.
 import { kubeConfigOf, startCluster } from '@driftless/engine/sim';
-import { openWriter, planSync, runSync } from '@driftless/engine/sync';
+import { openWriter, planSync, runSync, serverSideDiff } from '@driftless/engine/sync';
 
 const cluster = await startCluster({ workloads: { enabled: true, delayMs: 1 } });
 const kubeConfig = kubeConfigOf(cluster); // for a real cluster: process.env.KUBECONFIG
@@ -26,7 +26,9 @@ const first = await runSync({ targets, namespace, writer });
 console.log(first.phase, first.message);
 for (const { name, message } of first.results) console.log(`- ${name}: ${message}`);
 
-const next = targets.slice(1, 2);
+const next = [{ ...targets[1], data: { port: '8080' } }];
+for (const { name, change, diff } of await serverSideDiff({ targets: next, namespace, writer }))
+  console.log(`${name} would be ${change}: ${diff.paths}`);
 const second = await runSync({ targets: next, known: targets, namespace, writer, options: { prune: true } });
 for (const { name, status } of second.results) console.log(`- ${name}: ${status}`);
 await writer.close();

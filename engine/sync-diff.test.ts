@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
+import { diffRules } from './diff.ts';
+import { kubeConfigOf, startCluster } from './sim.ts';
+import type { SimCluster } from './sim.ts';
+import { openWriter, runSync, serverSideDiff } from './sync.ts';
+import type { OpenedSyncWriter, ServerDiff, SyncInputs, SyncWriter } from './sync.ts';
+
+const configMap = (name: string, data: object = { of: name }): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
+const job = (image: string): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'job' },
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image }] } } },
+});
+const modes: readonly (readonly [string, NonNullable<SyncInputs['options']>])[] = [
+  ['client-side', {}],
+  ['server-side', { serverSideApply: true }],
+  ['Replace', { replace: true }],
+];
+
+describe('serverSideDiff', () => {
+  let sim: SimCluster;
+  let writer: OpenedSyncWriter;
+  let requests: string[];
+
+  beforeEach(async () => {
+    sim = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
+    writer = await openWriter({ kubeConfig: kubeConfigOf(sim), fieldManager: 'team-agent' });
+    requests = [];
+    sim.onRequest(({ verb, resource, name, dryRun }) => {
+      if (!['get', 'list', 'watch'].includes(verb)) requests.push(`${verb} ${resource}/${name}${dryRun ? '' : ' (!)'}`);
+    });
+  });
+
+  afterEach(async () => {
+    await writer.close();
+    await sim.close();
+  });
+
+  const diff = (inputs: Partial<SyncInputs>): Promise<readonly ServerDiff[]> =>
+    serverSideDiff({ targets: [], writer, namespace: 'default', ...inputs });
+
+  it.each(modes)('finds what the sync would change, by dry runs only (%s)', async (_mode, options) => {
+    const before = [configMap('same'), configMap('changed'), configMap('dropped', { a: 'a', b: 'b' }), job('a:1')];
+    await runSync({ targets: before, writer, namespace: 'default', options });
+    requests = [];
+    const targets = [
+      configMap('same'),
+      configMap('changed', { of: 'other' }),
+      configMap('dropped', { a: 'a' }),
+      job('a:2'),
+      configMap('new'),
+      configMap('bad', { 'no key!': 'x' }),
+      { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'unknown' } },
+      { ...configMap('check'), metadata: { name: 'check', annotations: { 'argocd.argoproj.io/hook': 'PreSync' } } },
+    ];
+    const found = await diff({ targets, options });
+    expect(found.map(({ name, change, diff: difference }) => [name, change, difference?.paths])).toEqual([
+      ['same', 'unchanged', []],
+      ['changed', 'changed', ['/data/of']],
+      ['dropped', 'changed', ['/data/b']],
+      ['job', 'refused', undefined],
+      ['new', 'created', []],
+      ['bad', 'refused', undefined],
+      ['unknown', 'refused', undefined],
+    ]);
+    const messages = Object.fromEntries(found.map(({ name, message = '' }) => [name, message]));
+    expect(messages['job']).toContain('field is immutable');
+    expect(messages['bad']).toContain('no key!');
+    expect(messages['unknown']).toBe('the server could not find the requested resource');
+    const [created] = found.filter(({ name }) => name === 'new');
+    expect(created?.diff).toMatchObject({
+      modified: true,
+      normalizedLive: null,
+      predictedLive: { data: { of: 'new' } },
+    });
+    expect(requests.filter((request) => request.endsWith('(!)'))).toEqual([]);
+    expect(requests).toContain(`${options.replace === true ? 'update' : 'patch'} configmaps/changed`);
+    expect(sim.store.get('', 'ConfigMap', 'default', 'new')).toBeUndefined();
+  });
+
+  it('agrees with the sync after a switch from client-side to server-side apply', async () => {
+    await runSync({ targets: [configMap('a', { kept: '1', dropped: '1' })], writer, namespace: 'default' });
+    const inputs = { targets: [configMap('a', { kept: '1' })], options: { serverSideApply: true } };
+    expect(await diff(inputs)).toMatchObject([{ change: 'changed', diff: { paths: ['/data/dropped'] } }]);
+    await runSync({ ...inputs, writer, namespace: 'default' });
+    expect(await diff(inputs)).toMatchObject([
+      { name: 'a', kind: 'ConfigMap', namespace: 'default', change: 'unchanged' },
+    ]);
+  });
+
+  it('leaves out what is not selected, and ignores what the rules ignore', async () => {
+    await runSync({ targets: [configMap('a'), configMap('b')], writer, namespace: 'default' });
+    const targets = [configMap('a', { of: 'x' }), configMap('b', { of: 'x' })];
+    const found = await diff({ targets, isSelected: ({ metadata }) => metadata.name === 'b' });
+    expect(found.map(({ name, change }) => [name, change])).toEqual([['b', 'changed']]);
+    const ignoreDifferences = [{ group: '', kind: 'ConfigMap', name: 'b', jsonPointers: ['/data/of'] }];
+    const ignoring = await diff({ targets, diff: diffRules({ ignoreDifferences }) });
+    expect(ignoring.map(({ change }) => change)).toEqual(['changed', 'unchanged']);
+  });
+
+  it('refuses a writer of your own, which sends no dry runs', async () => {
+    const own: SyncWriter = { ...writer, discovery: writer.discovery };
+    await expect(diff({ writer: own })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});
