@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
-import { eventually, makePackageUser } from '#support';
+import type { KubeObject } from '#model';
+import { eventually, makePackageUser, widgetCrd } from '#support';
 import { openCache } from '../../engine/live.ts';
-import { openWriter, runSync } from '../../engine/sync.ts';
+import { openWriter, runSync, serverSideDiff } from '../../engine/sync.ts';
+import type { OpenedSyncWriter, SyncInputs } from '../../engine/sync.ts';
 import { isBy, startDouble, startServers, toolPath } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
 
@@ -157,6 +159,165 @@ describe('the engine as a package, on a real API server', () => {
         );
       }
       await writer.close();
+    });
+  });
+
+  describe('under a field manager and an owner of its own', () => {
+    const label = 'example.com/owner';
+    const namespace = 'managed';
+    const properties = { size: { type: 'integer', default: 3 }, color: { type: 'string' } };
+    const schema = { type: 'object', properties: { spec: { type: 'object', properties } } };
+    const widget = (spec: object): KubeObject => ({
+      apiVersion: 'managed.example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'one' },
+      spec,
+    });
+    const configMap = (name: string, ...keys: readonly string[]): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name },
+      data: Object.fromEntries(keys.map((key) => [key, key])),
+    });
+    const deployment = (image: string, extra: object = {}): KubeObject => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: 'web' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: { ...extra, containers: [{ name: 'web', image }] },
+        },
+      },
+    });
+    const modes = { 'client-side': {}, 'server-side': { serverSideApply: true }, Replace: { replace: true } };
+    type Mode = keyof typeof modes;
+    const names = Object.keys(modes) as Mode[];
+    let writer: OpenedSyncWriter;
+    let argo: OpenedSyncWriter;
+
+    beforeAll(async () => {
+      await target.kubectl(['create', 'namespace', namespace]);
+      const kubeConfig = target.kubeconfig;
+      writer = await openWriter({ kubeConfig, fieldManager: 'team-agent' });
+      argo = await openWriter({ kubeConfig });
+      // In one sync, which waits until the kind is served.
+      const targets = [widgetCrd('managed.example.com', schema), widget({ size: 1 })];
+      expect((await runSync({ targets, namespace, writer })).phase).toBe('Succeeded');
+    }, 60_000);
+
+    afterAll(async () => {
+      await writer.close();
+      await argo.close();
+    });
+
+    const sync = (targets: readonly KubeObject[], inputs: Partial<SyncInputs> = {}): ReturnType<typeof runSync> =>
+      runSync({ targets, writer, namespace, ...inputs });
+    const keysOf = async (name: string): Promise<readonly string[]> => {
+      const stored = await target.api.get(`/api/v1/namespaces/${namespace}/configmaps/${name}`);
+      return Object.keys(stored?.['data'] ?? {}).sort();
+    };
+
+    it.each(names.flatMap((from) => names.map((to) => [from, to] as const)))(
+      'removes what the targets drop, and keeps what argocd-controller set: %s, then %s',
+      async (from, to) => {
+        const name = `${from}-${to}`.toLowerCase();
+        const remove = ['delete', 'widgets/one', 'deployments/web', '-n', namespace, '--ignore-not-found'];
+        await target.kubectl(remove);
+        // A replacement sends the whole object: nothing of others would stay.
+        const [isAppliedFirst, isKept] = [from !== 'Replace', to !== 'Replace'];
+        const applyOther = (): ReturnType<typeof runSync> =>
+          sync([configMap(name, 'applied')], { writer: argo, options: modes['server-side'] });
+        if (isKept && isAppliedFirst) await applyOther();
+        const first = [configMap(name, 'kept', 'dropped'), deployment('web:1', { hostNetwork: true })];
+        const before = await sync([...first, widget({ size: 1, color: 'red' })], { options: modes[from] });
+        expect([before.phase, before.results.filter(({ status }) => status !== 'Synced')]).toEqual(['Succeeded', []]);
+        if (isKept && !isAppliedFirst) await applyOther();
+        const patch = ['patch', 'configmap', name, '-n', namespace, '--type=merge', '-p', '{"data":{"written":"x"}}'];
+        if (isKept) await target.kubectl([...patch, '--field-manager=argocd-controller']);
+        expect(await keysOf(name)).toEqual([
+          ...(isKept ? ['applied'] : []),
+          'dropped',
+          'kept',
+          ...(isKept ? ['written'] : []),
+        ]);
+        const targets = [configMap(name, 'kept'), deployment('web:1'), widget({ size: 1 })];
+        const inputs = { targets, writer, namespace, options: modes[to] };
+        const unchanged = ['unchanged', 'unchanged', 'unchanged'];
+        expect((await serverSideDiff(inputs)).map(({ change }) => change)).toEqual(['changed', 'changed', 'changed']);
+        const after = await runSync(inputs);
+        expect([after.phase, after.results.filter(({ status }) => status !== 'Synced')]).toEqual(['Succeeded', []]);
+        expect(await keysOf(name)).toEqual(isKept ? ['applied', 'kept', 'written'] : ['kept']);
+        const [site, web] = await Promise.all([
+          target.api.get(`/apis/managed.example.com/v1/namespaces/${namespace}/widgets/one`),
+          target.api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`),
+        ]);
+        expect(site).toMatchObject({ spec: { size: 1 } });
+        expect(JSON.stringify([site, web])).not.toMatch(/"hostNetwork":true|"color":"red"/);
+        expect((await serverSideDiff(inputs)).map(({ change }) => change)).toEqual(unchanged);
+      },
+      60_000,
+    );
+
+    it.each(['client-side', 'server-side'] as const)(
+      'finds, refuses and hands over by the label (%s)',
+      async (mode) => {
+        const [mine, moved] = [`mine-${mode}`, `moved-${mode}`];
+        const [a, b] = [
+          { label, value: `a-${mode}` },
+          { label, value: `b-${mode}` },
+        ];
+        const options = { ...modes[mode], prune: true };
+        const { inventory } = await sync([configMap(mine, 'x'), configMap(moved, 'x')], { owner: a, options });
+        const list = ['get', 'configmaps', '-n', namespace, '-o', 'name', '-l', `${label} in (a-${mode},c)`];
+        const found = async (): Promise<readonly string[]> => (await target.kubectl(list)).trim().split('\n').sort();
+        expect(await found()).toEqual([`configmap/${mine}`, `configmap/${moved}`]);
+        const refused = await sync([configMap(moved, 'y')], { owner: b, options });
+        expect(refused).toMatchObject({
+          phase: 'Failed',
+          results: [{ message: `it belongs to owner "a-${mode}" (label ${label}): set owner.adopt to take it over` }],
+        });
+        expect(await keysOf(moved)).toEqual(['x']);
+        const owner = { ...b, adopt: true };
+        expect((await sync([configMap(moved, 'y')], { owner, options })).phase).toBe('Succeeded');
+        const left = await sync([configMap(mine, 'x')], { owner: a, inventory, options });
+        expect(left.results).toContainEqual(expect.objectContaining({ name: moved, status: 'PruneSkipped' }));
+        expect(left.inventory.objects.map(({ name }) => name)).toEqual([mine]);
+        expect([await keysOf(moved), await found()]).toEqual([['y'], [`configmap/${mine}`]]);
+      },
+    );
+
+    it.each(names)('the server-side diff has the words of the server (%s)', async (mode) => {
+      const job = (image: string): KubeObject => ({
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: `diffed-${mode.toLowerCase()}` },
+        spec: { suspend: true, template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image }] } } },
+      });
+      const options = modes[mode];
+      await sync([job('a:1')], { options });
+      const targets = [job('a:2'), configMap(`new-${mode.toLowerCase()}`, 'a'), configMap('Bad Name', 'a')];
+      const [changed, created, bad] = await serverSideDiff({ targets, writer, namespace, options });
+      expect(changed).toMatchObject({ change: 'refused', message: expect.stringContaining('field is immutable') });
+      expect(created).toMatchObject({
+        change: 'created',
+        diff: { predictedLive: { metadata: { uid: expect.any(String) } } },
+      });
+      expect(bad).toMatchObject({ change: 'refused', message: expect.stringContaining('Bad Name') });
+      const path = `/api/v1/namespaces/${namespace}/configmaps/new-${mode.toLowerCase()}`;
+      expect(await target.api.get(path)).toBeUndefined();
+    });
+
+    it('the cache reads the OpenAPI documents that the server publishes', async () => {
+      const cache = await openCache({ kubeConfig: target.kubeconfig, include: [{ groups: ['apps'] }] });
+      await eventually(async () =>
+        expect(JSON.stringify(await cache.openApi('managed.example.com/v1'))).toContain('"color"'),
+      );
+      expect(await cache.openApi('apps/v1')).toHaveProperty('components.schemas');
+      expect(await cache.openApi('apps/v0')).toBeUndefined();
+      await cache.close();
     });
   });
 });
