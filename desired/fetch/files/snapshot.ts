@@ -1,5 +1,5 @@
 import { DesiredError, SourcePathError } from '../../errors.ts';
-import type { DirectoryNode, SubmoduleNode, Tree } from './tree.ts';
+import type { DirectoryNode, FileNode, SubmoduleNode, Tree } from './tree.ts';
 
 /** The files of one revision, whatever their source. They are not on disk. */
 export interface Snapshot {
@@ -13,6 +13,11 @@ export interface Snapshot {
     blobs: readonly { readonly oid: string; readonly size: number }[],
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, Uint8Array>>;
+  /**
+   * Like `read` for a file that decides which others a source needs. Also reads small files in and
+   * around its folder, which the next reads then have. Absent: no read is expensive.
+   */
+  readAhead?(file: FileNode, folder: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Memory that reading the files takes. Absent: their sizes. */
   measure?(blobs: readonly { readonly oid: string; readonly size: number }[], signal: AbortSignal): Promise<number>;
   /**
@@ -27,6 +32,19 @@ export interface GitFolder {
   readonly path: string;
   /** The size of all its files. */
   readonly bytes: number;
+}
+
+/**
+ * The text of a file that decides which others a source needs, with files in and around its folder
+ * read ahead.
+ */
+export async function decidingText(
+  snapshot: Snapshot,
+  { file, folder }: { readonly file: FileNode; readonly folder: readonly string[] },
+  signal: AbortSignal,
+): Promise<string> {
+  const contents = await (snapshot.readAhead?.(file, folder, signal) ?? snapshot.read([file], signal));
+  return Buffer.from(contents.get(file.oid) ?? []).toString('utf8');
 }
 
 /** Memory of one file in a list, besides its content. */

@@ -15,6 +15,7 @@ import { Lru } from '../shared/lru.ts';
 import { TenantSlots } from '../shared/tenant-slots.ts';
 import { MirrorStore } from './mirrors.ts';
 import { isFullSha } from './refs.ts';
+import { filesAhead, smallBlobsBytes } from './small-blobs.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { checkoutSize, readCheckout } from '../files/checkout-bytes.ts';
 import type { Snapshot } from '../files/snapshot.ts';
@@ -44,6 +45,7 @@ export class GitRepositories {
     const trees = {
       refs,
       kept: new Lru<Tree>(deps.limits.maxTreeBytes),
+      blobs: new Lru<Uint8Array>(smallBlobsBytes),
       reading: new TenantSlots(maxConcurrentTreeReads),
       listing: listParallelism > 0 ? new TenantSlots(listParallelism) : undefined,
     };
@@ -97,6 +99,8 @@ export class GitRepositories {
       revision,
       tree,
       read: (files, inner) => readCheckout((blobs, work) => from.read(blobs, work), files, inner),
+      readAhead: (file, folder, inner) =>
+        readCheckout((blobs, work) => from.readAhead(blobs, () => filesAhead(tree, folder), work), [file], inner),
       measure: (files) => Promise.resolve(files.reduce((sum, file) => sum + checkoutSize(file), 0)),
       withGitFolder: (inner, body) => this.#folders.use(from, revision, inner, body),
     };

@@ -20,6 +20,8 @@ import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { ResolvedRef, Refs } from './refs.ts';
 import { withGitRetries } from './retries.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
+import { SmallBlobs } from './small-blobs.ts';
+import type { Blob, BlobContents } from './small-blobs.ts';
 import type { Tree } from '../files/tree.ts';
 
 export interface GitRepositoryDeps {
@@ -60,6 +62,7 @@ export class GitRepository {
   readonly #listings: SharedJobs<Refs>;
   readonly #commits: SharedJobs<string>;
   readonly #trees: SharedJobs<Tree>;
+  readonly #small: SmallBlobs;
   /** Verified objects: the requested full SHA (of a commit or an annotated tag) to its commit. */
   readonly #present = new Map<string, string>();
   #started = 0;
@@ -77,6 +80,7 @@ export class GitRepository {
     this.#url = url;
     this.#repository = repository;
     this.#directory = join(deps.cacheDir, 'git', repositoryKey(repository));
+    this.#small = new SmallBlobs(deps.trees.blobs, this.#directory);
     const init = (path: string, signal: AbortSignal): Promise<CommandResult> =>
       this.#git(['init', '--quiet', '--bare', '--template=', path], signal, {});
     this.#folder = new MirrorFolder({ path: this.#directory, url: url.url, locks: deps.folders, init });
@@ -411,11 +415,16 @@ export class GitRepository {
    * Reads blobs by object id. Requests that arrive while git is running share the next git process,
    * so a thousand concurrent renders need only a few.
    */
-  async read(
-    blobs: readonly { readonly oid: string; readonly size: number }[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, Uint8Array>> {
-    if (blobs.length === 0) return new Map();
+  read(blobs: readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
+    return this.#small.read(blobs, (missing) => this.#readBlobs(missing, signal));
+  }
+
+  /** Like {@link read}. If a blob is not kept yet, also reads and keeps those of `ahead`. */
+  readAhead(blobs: readonly Blob[], ahead: () => readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
+    return this.#small.readAhead(blobs, ahead, (missing) => this.#readBlobs(missing, signal));
+  }
+
+  async #readBlobs(blobs: readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
     signal.throwIfAborted();
     const parts = partsOf(blobs).map(
       (part) =>

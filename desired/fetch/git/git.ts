@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { abortable, outsideText, SecretValue } from '#base';
@@ -112,7 +113,7 @@ export class Git {
   }
 
   async #run(args: readonly string[], run: GitRun): Promise<CommandResult> {
-    await makeFolder(this.#home);
+    if (!existsSync(this.#home)) await makeFolder(this.#home);
     if (run.remote === undefined) return this.#start(args, run, noAccess());
     await this.#checkProxy(run.remote, run.signal);
     const remote = await this.#withLogin(run.remote, run.signal);

@@ -17,6 +17,8 @@ export interface ListingCaches {
   readonly kept: Lru<Tree>;
   /** Refs by repository key, weighed in bytes. */
   readonly refs: Lru<KnownRefs>;
+  /** Small files that were read ahead, by repository key and object id. */
+  readonly blobs: Lru<Uint8Array>;
   /** Limits concurrent tree reads: the memory of each is unknown until it ends. */
   readonly reading: TenantSlots;
   /** Limits concurrent listings of remote refs; undefined: no limit. */

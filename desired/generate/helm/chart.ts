@@ -2,6 +2,7 @@ import { isObject, messageOf, ownMember } from '#base';
 import type { JsonObject } from '#base';
 import { DesiredError, SourcePathError } from '../../errors.ts';
 import type { Selection } from '../../fetch/files/selection.ts';
+import { decidingText } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { listOf, textOf } from '../options.ts';
 import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
@@ -68,8 +69,7 @@ export async function readYaml(
   const found = snapshot.tree.lookup(segments);
   if (found.kind !== 'found' || found.node.kind !== 'file') return undefined;
   checkMetadataSize(found.node, segments);
-  const contents = await snapshot.read([found.node], signal);
-  const text = Buffer.from(contents.get(found.node.oid) ?? []).toString('utf8');
+  const text = await decidingText(snapshot, { file: found.node, folder: segments.slice(0, -1) }, signal);
   const shown = segments.join('/');
   try {
     const [value] = parseSmallYaml(text);

@@ -1,6 +1,7 @@
 import { formatYaml, isObject, messageOf, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { DesiredError, UnsupportedSource } from '../../errors.ts';
+import { decidingText } from '../../fetch/files/snapshot.ts';
 import type { Snapshot } from '../../fetch/files/snapshot.ts';
 import { checkMetadataSize, parseSmallYaml } from '../small-yaml.ts';
 import { textOf } from '../options.ts';
@@ -242,7 +243,7 @@ async function readKustomization(
   if (name === undefined || found?.kind !== 'found' || found.node.kind !== 'file') return undefined;
   const shown = [...here, name].join('/');
   checkMetadataSize(found.node, [...here, name]);
-  const text = Buffer.from((await snapshot.read([found.node], signal)).get(found.node.oid) ?? []).toString('utf8');
+  const text = await decidingText(snapshot, { file: found.node, folder: here }, signal);
   const [value] = documentsOf(text, shown);
   if (value === undefined || value === null) return undefined;
   if (!isObject(value)) throw new DesiredError('DESIRED_RENDER', `${shown} cannot be read: it is not a map`);

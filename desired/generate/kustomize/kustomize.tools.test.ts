@@ -93,6 +93,18 @@ describeWithTool('kustomize', 'rendering overlays', () => {
     expect(readdirSync(join(bench.root, 'staging'))).toEqual([]);
   });
 
+  it('are read with their bases, components and neighbours by one run of git', async () => {
+    const repository = bench.repository({ ...overlay, 'other/kustomization.yaml': 'resources: [../base]\n' });
+    const reads = (): number => bench.ran.filter((argv) => argv.includes('cat-file')).length;
+    const before = reads();
+    await bench.render(repository, { path: 'prod', kustomize: { components: ['../parts/extra'] } });
+    expect(reads() - before).toBe(1);
+    await bench.render(repository, { path: 'other' });
+    repository.commit({ 'README.md': 'more\n' });
+    await bench.render(repository, { path: 'prod' }, { cache: renderedAgain });
+    expect(reads() - before).toBe(1);
+  });
+
   it('applies every option of the source', async () => {
     const made = await bench.render(
       bench.repository(overlay),

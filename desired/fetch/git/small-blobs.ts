@@ -1,0 +1,120 @@
+import type { Lru } from '../shared/lru.ts';
+import type { DirectoryNode, FileNode, Tree } from '../files/tree.ts';
+
+/** Memory for kept blobs of all repositories. */
+export const smallBlobsBytes = 8 * 1024 * 1024;
+
+const maxSmallBlobBytes = 32 * 1024;
+const maxFilesAhead = 256;
+const maxBytesAhead = 256 * 1024;
+/** Entries of folders that are looked at. */
+const maxEntriesAhead = 4096;
+/** Memory of one kept blob besides its content: its key, and the entries of two maps. */
+const keptBlobBytes = 256;
+
+export interface Blob {
+  readonly oid: string;
+  readonly size: number;
+}
+
+export type BlobContents = ReadonlyMap<string, Uint8Array>;
+type ReadBlobs = (blobs: readonly Blob[]) => Promise<BlobContents>;
+
+/**
+ * Small files of one mirror that were read ahead. Starting git takes longer than reading hundreds
+ * of small files, so a file that decides what a source needs is read with its neighbours.
+ */
+export class SmallBlobs {
+  readonly #kept: Lru<Uint8Array>;
+  readonly #mirror: string;
+
+  constructor(kept: Lru<Uint8Array>, mirror: string) {
+    this.#kept = kept;
+    this.#mirror = mirror;
+  }
+
+  /** Reads the blobs that are not kept. */
+  async read(blobs: readonly Blob[], readMissing: ReadBlobs): Promise<BlobContents> {
+    const { kept, missing } = this.#split(blobs);
+    if (missing.length === 0) return kept;
+    const contents = await readMissing(missing);
+    return kept.size === 0 ? contents : new Map([...kept, ...contents]);
+  }
+
+  /** Like {@link read}. If a blob is missing, also reads those of `ahead`, and keeps small ones. */
+  async readAhead(blobs: readonly Blob[], ahead: () => readonly Blob[], readMissing: ReadBlobs): Promise<BlobContents> {
+    if (this.#split(blobs).missing.length === 0) return this.read(blobs, readMissing);
+    const all = [...blobs, ...ahead()];
+    const contents = await this.read(all, readMissing);
+    for (const blob of all) this.#keep(blob, contents.get(blob.oid));
+    return contents;
+  }
+
+  #split(blobs: readonly Blob[]): { readonly kept: BlobContents; readonly missing: readonly Blob[] } {
+    const kept = new Map<string, Uint8Array>();
+    const missing: Blob[] = [];
+    for (const blob of blobs) {
+      const content = blob.size > maxSmallBlobBytes ? undefined : this.#kept.get(this.#key(blob));
+      if (content === undefined) missing.push(blob);
+      else kept.set(blob.oid, content);
+    }
+    return { kept, missing };
+  }
+
+  /** Copies it: what git printed for many files must not stay in memory for one of them. */
+  #keep(blob: Blob, content: Uint8Array | undefined): void {
+    if (content === undefined || blob.size > maxSmallBlobBytes) return;
+    this.#kept.set(this.#key(blob), Uint8Array.from(content), blob.size + keptBlobBytes);
+  }
+
+  #key({ oid }: Blob): string {
+    return `${this.#mirror} ${oid}`;
+  }
+}
+
+/**
+ * The small files that a source in this folder may need next: those below it, then those of the
+ * folders around it, where bases and other Applications are. A bounded number of them.
+ */
+export function filesAhead(tree: Tree, segments: readonly string[]): readonly FileNode[] {
+  const found = new FileCollector();
+  for (let depth = segments.length; depth >= 0 && !found.isFull; depth -= 1) {
+    const at = tree.lookup(segments.slice(0, depth));
+    if (at.kind === 'found' && at.node.kind === 'directory') found.add(at.node);
+  }
+  return found.files;
+}
+
+class FileCollector {
+  readonly files: FileNode[] = [];
+  isFull = false;
+  readonly #seen = new Set<DirectoryNode>();
+  #entries = 0;
+  #bytes = 0;
+
+  add(folder: DirectoryNode): void {
+    const todo = [folder];
+    for (let next = todo.pop(); next !== undefined && !this.isFull; next = todo.pop()) {
+      if (this.#seen.has(next)) continue;
+      this.#seen.add(next);
+      for (const node of next.children.values()) {
+        this.#entries += 1;
+        if (node.kind === 'directory') todo.push(node);
+        else if (node.kind === 'file' && isReadAhead(node)) this.#take(node);
+        this.isFull ||= this.#entries >= maxEntriesAhead;
+        if (this.isFull) return;
+      }
+    }
+  }
+
+  #take(node: FileNode): void {
+    this.#bytes += node.size;
+    this.isFull = this.files.length >= maxFilesAhead || this.#bytes > maxBytesAhead;
+    if (!this.isFull) this.files.push(node);
+  }
+}
+
+/** A converted file has an id of its own, which is no blob. */
+function isReadAhead({ oid, size }: FileNode): boolean {
+  return size <= maxSmallBlobBytes && !oid.includes(' ');
+}
