@@ -59,9 +59,7 @@ export class DiskCache {
     if (file.length > this.#deps.maxBytes) return;
     const fresh = `${this.#path(name)}.${this.#deps.random.uuid()}`;
     try {
-      // The folder may have been removed, or the disk was full when it was to be created.
-      await makeFolder(this.#deps.root);
-      await writeFile(fresh, file, { mode: 0o600, flag: 'wx' });
+      await this.#write(fresh, file);
       await rename(fresh, this.#path(name));
     } catch (error) {
       await rm(fresh, { force: true }).catch(() => undefined);
@@ -71,6 +69,17 @@ export class DiskCache {
     for (const oldest of this.#sizes.keys()) {
       if (this.#total <= this.#deps.maxBytes) return;
       await this.#remove(oldest);
+    }
+  }
+
+  /** Creates the folder only if it is missing: it may be removed at any time. */
+  async #write(path: string, content: Buffer): Promise<void> {
+    try {
+      await writeFile(path, content, { mode: 0o600, flag: 'wx' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      await makeFolder(this.#deps.root);
+      await writeFile(path, content, { mode: 0o600, flag: 'wx' });
     }
   }
 
