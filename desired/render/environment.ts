@@ -28,10 +28,18 @@ const noNetwork = {
 export const writableFolders = ['home', 'tmp'] as const;
 
 /**
- * The whole environment of a program. `root` is the path of the staging folder that the program
- * sees.
+ * The heap may grow to five times what is in use before Go collects garbage (its default: twice).
+ * Most of helm's collections happen while it starts, and cost a third of its CPU time.
  */
-export function stepEnvironment(root: string): Record<string, string> {
+const heapGrowthPercent = 400;
+const maxHeapBytes = 2 ** 30;
+
+/**
+ * The whole environment of a program.
+ * @param root path of the staging folder that the program sees
+ * @param maxMemoryBytes above this, the program is killed
+ */
+export function stepEnvironment(root: string, maxMemoryBytes = Infinity): Record<string, string> {
   const home = join(root, 'home');
   return {
     HOME: home,
@@ -48,9 +56,9 @@ export function stepEnvironment(root: string): Record<string, string> {
     HELM_CONFIG_HOME: join(home, 'config', 'helm'),
     HELM_DATA_HOME: join(home, 'data', 'helm'),
     KUSTOMIZE_PLUGIN_HOME: join(home, 'plugins'),
-    // The garbage collector works harder near this, so that one big chart does not kill the whole
-    // pod.
-    GOMEMLIMIT: '1GiB',
+    GOGC: `${heapGrowthPercent}`,
+    // Near this, the garbage collector works harder, so a big chart needs little more memory.
+    GOMEMLIMIT: `${Math.floor(Math.min(maxHeapBytes, maxMemoryBytes / 2))}`,
     ...noNetwork,
   };
 }

@@ -231,7 +231,7 @@ export async function runSteps(
     const result = await commands.runCommand(commandOf(step, programs), {
       program: step.program,
       cwd: folderOf(root, step.cwd),
-      env: { ...stepEnvironment(root), ...step.env },
+      env: { ...stepEnvironment(root, request.maxMemoryBytes), ...step.env },
       ...(step.stdin === undefined ? {} : { stdin: step.stdin }),
       ...(step.stdinFile === undefined ? {} : { stdinFile: step.stdinFile }),
       timeoutMs: request.timeoutMs,
