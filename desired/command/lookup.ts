@@ -1,4 +1,4 @@
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 
 /** Finds the absolute path of a program on this machine; undefined if it is missing. */
@@ -14,16 +14,17 @@ export function createToolLookup(deps: {
   readonly folders?: readonly string[];
 }): ToolLookup {
   const onPath = (deps.path ?? '').split(':').filter((folder) => isAbsolute(folder));
-  return (name) => {
-    const inFolders = (deps.folders ?? []).flatMap((folder) =>
+  const inFolders = (name: string): readonly string[] =>
+    (deps.folders ?? []).flatMap((folder) =>
       namesIn(folder)
         .filter((entry) => entry.startsWith(`${name}-`))
         .sort()
         .reverse()
         .map((entry) => join(folder, entry)),
     );
-    return [...onPath, ...inFolders].map((folder) => join(folder, name)).find(isProgram);
-  };
+  const find = (folders: readonly string[], name: string): string | undefined =>
+    folders.map((folder) => join(folder, name)).find(isProgram);
+  return (name) => find(onPath, name) ?? find(inFolders(name), name);
 }
 
 function namesIn(folder: string): string[] {
@@ -35,6 +36,8 @@ function namesIn(folder: string): string[] {
 }
 
 function isProgram(path: string): boolean {
+  // Most folders of a PATH do not have it: no exception for those.
+  if (!existsSync(path)) return false;
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

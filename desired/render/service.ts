@@ -1,5 +1,5 @@
-import { closeSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
-import { lstat, mkdir, readdir, rename } from 'node:fs/promises';
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstat, mkdir, readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { ConcurrencyLimiter, messageOf } from '#base';
 import type { Clock, RandomSource } from '#base';
@@ -65,6 +65,8 @@ const maxBinaries = 16;
 export class RenderService {
   readonly #deps: RenderServiceDeps;
   readonly #running: ConcurrencyLimiter;
+  /** Requests whose cell is not empty yet. */
+  readonly #unfinished = new Set<Promise<void>>();
   readonly #commands: CommandRunner;
   #owner: StagingOwner | undefined;
   /**
@@ -96,12 +98,13 @@ export class RenderService {
     for (const name of await readdir(folder)) await removeFolder(join(folder, name));
     await mkdir(join(folder, 'incoming'), { mode: 0o711 });
     const refused: string[] = [];
+    const binds = this.#binds('');
     for (const level of levels) {
       if (level.length === 0) break;
-      const wall = this.#wallFor('', level);
+      const wall = this.#wallFor(binds, level);
       try {
         await wall.open(signal);
-        this.#walls.set(this.#wallKey(''), wall);
+        this.#walls.set(JSON.stringify(binds), wall);
         this.#level = level;
         break;
       } catch (error) {
@@ -123,6 +126,7 @@ export class RenderService {
 
   /** Kills all programs behind walls, and removes the staging folders. */
   async close(): Promise<void> {
+    await Promise.all(this.#unfinished);
     for (const wall of this.#walls.values()) await wall.close();
     this.#walls.clear();
     await removeFolder(this.#deps.folder);
@@ -130,32 +134,28 @@ export class RenderService {
 
   /** Opens a staging folder. @throws UnsafeInput for paths outside it */
   async stage(header: RenderHeader): Promise<StagedRequest> {
-    const folder = join(this.#deps.folder, 'incoming', this.#deps.random.uuid());
-    await mkdir(folder, { recursive: true, mode: 0o711 });
-    const incoming = new IncomingFiles(folder, header, this.#owner);
+    const parent = join(this.#deps.folder, 'incoming');
+    mkdirSync(parent, { recursive: true, mode: 0o711 });
+    const incoming = new IncomingFiles(join(parent, this.#deps.random.uuid()), header, this.#owner);
     try {
       incoming.open();
     } catch (error) {
-      await removeFolder(folder);
+      await incoming.remove();
       throw error;
     }
     return {
       write: (bytes) => incoming.write(bytes),
       complete: () => incoming.complete(),
       run: (signal) => this.#run(header, incoming, signal),
-      remove: () => {
-        incoming.close();
-        return removeFolder(folder);
-      },
+      remove: () => incoming.remove(),
     };
   }
 
   /** Undefined if the program is not installed. @throws CommandError */
   async version(program: RenderProgram, binary: string | undefined, signal: AbortSignal): Promise<string | undefined> {
     if (this.#programs(program, binary) === undefined) return undefined;
-    return this.#inCell(binary ?? '', signal, async (cell) => {
-      await mkdir(cell.folder, { recursive: true, mode: 0o711 });
-      const programs = (): RenderCommand | undefined => this.#insidePrograms(program, binary);
+    return this.#inCell(binary ?? '', signal, async (cell, programs) => {
+      mkdirSync(cell.folder, { recursive: true, mode: 0o711 });
       return new VersionCache({ commands: cell.commands, programs }).of(program, binary, signal);
     });
   }
@@ -167,9 +167,8 @@ export class RenderService {
   ): Promise<{ readonly steps: readonly CommandResult[] }> {
     const binaries = [...new Set(header.steps.flatMap(({ binary = '' }) => (binary === '' ? [] : [binary])))];
     if (binaries.length > 1) throw new CommandError('COMMAND_FAILED', 'the steps of one request name two binaries');
-    return this.#inCell(binaries[0] ?? '', signal, async ({ folder, root, commands }) => {
-      await rename(incoming.files, folder);
-      const programs: RenderPrograms = (program, binary) => this.#insidePrograms(program, binary);
+    return this.#inCell(binaries[0] ?? '', signal, async ({ folder, root, commands }, programs) => {
+      renameSync(incoming.files, folder);
       const { timeoutMs, maxOutputBytes } = header;
       const maxMemoryBytes = Math.min(header.maxMemoryBytes, this.#deps.maxProgramBytes ?? Infinity);
       const steps = header.steps.map((step, i): StagedStep => withInput(step, incoming.inputs.get(i)));
@@ -178,21 +177,39 @@ export class RenderService {
     });
   }
 
-  async #inCell<T>(binary: string, signal: AbortSignal, body: (cell: WallCell) => Promise<T>): Promise<T> {
-    return this.#running.run(signal, async () => {
-      const wall = this.#level.length === 0 ? undefined : await this.#wallOf(binary, signal);
-      const cell = wall === undefined ? this.#openCell() : await wall.acquire(signal);
-      try {
-        return await body(cell);
-      } finally {
+  /**
+   * Gives the result as soon as the body has it. The slot is free once the cell is empty, so no
+   * other request meets the files of this one.
+   */
+  #inCell<T>(
+    binary: string,
+    signal: AbortSignal,
+    body: (cell: WallCell, programs: RenderPrograms) => Promise<T>,
+  ): Promise<T> {
+    return new Promise<T>((resolve) => {
+      let hasBegun = false;
+      const work = this.#running.run(signal, async () => {
+        const binds = this.#binds(binary);
+        const wall = this.#level.length === 0 ? undefined : await this.#wallOf(binds, signal);
+        const cell = wall === undefined ? this.#openCell() : await wall.acquire(signal);
+        const result = body(cell, this.#programsBehind(binds));
+        hasBegun = true;
+        resolve(result);
+        await result.catch(() => undefined);
         if (wall === undefined) await removeFolder(cell.folder);
         else await wall.release(cell);
-      }
+      });
+      const settled = work.catch((error: unknown) => {
+        if (hasBegun) this.#deps.logger.warn('The folder of a request cannot be emptied', { error });
+        else resolve(work as Promise<never>);
+      });
+      this.#unfinished.add(settled);
+      void settled.finally(() => this.#unfinished.delete(settled));
     });
   }
 
-  async #wallOf(binary: string, signal: AbortSignal): Promise<Wall> {
-    const key = this.#wallKey(binary);
+  async #wallOf(binds: readonly WallBind[], signal: AbortSignal): Promise<Wall> {
+    const key = JSON.stringify(binds);
     const known = this.#walls.get(key);
     if (known?.isWhole() === true) return known;
     if (known !== undefined) {
@@ -204,7 +221,7 @@ export class RenderService {
         'COMMAND_FAILED',
         `more than ${maxBinaries} binaries are named in kustomize.path.<version>`,
       );
-    const wall = this.#wallFor(binary, this.#level);
+    const wall = this.#wallFor(binds, this.#level);
     await wall.open(signal);
     const built = this.#walls.get(key);
     if (built !== undefined) {
@@ -215,15 +232,10 @@ export class RenderService {
     return wall;
   }
 
-  #wallKey(binary: string): string {
-    return JSON.stringify(this.#binds(binary));
-  }
-
-  #wallFor(binary: string, namespaces: readonly WallNamespace[]): Wall {
+  #wallFor(binds: readonly WallBind[], namespaces: readonly WallNamespace[]): Wall {
     const folder = join(this.#deps.folder, `wall-${this.#slots}`);
     this.#slots += 1;
     const { clock } = this.#deps;
-    const binds = this.#binds(binary);
     mkdirSync(folder, { recursive: true, mode: 0o711 });
     return new Wall({ clock, folder, binds, commands: this.#commands, namespaces, owner: this.#owner });
   }
@@ -261,13 +273,15 @@ export class RenderService {
     return this.#deps.programs(program, binary);
   }
 
-  /** Returns the command of a program, with the paths that it has behind the wall. */
-  #insidePrograms(program: RenderProgram, binary: string | undefined): RenderCommand | undefined {
-    const command = this.#programs(program, binary);
-    if (command === undefined || !this.#level.includes('mount')) return command;
-    const targets = new Map(this.#binds(binary ?? '').map(({ source, target }) => [source, target]));
-    const [path, ...args] = command.map((word) => insidePath(word, targets));
-    return path === undefined ? undefined : [path, ...args];
+  /** Finds the command of a program, with the paths that it has behind the wall. */
+  #programsBehind(binds: readonly WallBind[]): RenderPrograms {
+    const targets = new Map(binds.map(({ source, target }) => [source, target]));
+    return (program, binary) => {
+      const command = this.#programs(program, binary);
+      if (command === undefined || !this.#level.includes('mount')) return command;
+      const [path, ...args] = command.map((word) => insidePath(word, targets));
+      return path === undefined ? undefined : [path, ...args];
+    };
   }
 
   /** Each program has its own path behind the wall. The parser is bound with its modules. */
@@ -325,17 +339,15 @@ class IncomingFiles {
   readonly files: string;
   /** Files with the input of steps, by the index of the step. */
   readonly inputs = new Map<number, string>();
-  readonly #folder: string;
   readonly #header: RenderHeader;
   readonly #writer: StagingWriter;
   readonly #todo: { readonly bytes: number; readonly create: () => number }[] = [];
   #file: number | undefined;
   #missing = 0;
 
-  constructor(folder: string, header: RenderHeader, owner: StagingOwner | undefined) {
-    this.#folder = folder;
+  constructor(files: string, header: RenderHeader, owner: StagingOwner | undefined) {
+    this.files = files;
     this.#header = header;
-    this.files = join(folder, 'files');
     this.#writer = new StagingWriter(this.files, owner);
   }
 
@@ -346,7 +358,7 @@ class IncomingFiles {
       this.#todo.push({ bytes, create: () => this.#writer.openNewFile(path) });
     for (const [i, { stdinBytes }] of this.#header.steps.entries()) {
       if (stdinBytes === 0) continue;
-      const path = join(this.#folder, `input-${i}`);
+      const path = `${this.files}.input-${i}`;
       this.inputs.set(i, path);
       this.#todo.push({ bytes: stdinBytes, create: () => openSync(path, 'wx', 0o600) });
     }
@@ -373,6 +385,13 @@ class IncomingFiles {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
+  }
+
+  /** Removes what no program has taken over. */
+  async remove(): Promise<void> {
+    this.close();
+    for (const path of this.inputs.values()) rmSync(path, { force: true });
+    if (existsSync(this.files)) await removeFolder(this.files);
   }
 
   /** Opens the next file that has bytes, and creates empty ones on the way. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
-import { readdir, readlink } from 'node:fs/promises';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DriftlessError, messageOf, withDeadline } from '#base';
 import type { Clock } from '#base';
@@ -122,8 +122,13 @@ export class Wall {
     if (!(cell instanceof NamespaceCell)) return;
     const isReusable = cell.isAlive && !cell.hasProcesses() && existsSync(dirname(cell.folder));
     if (!isReusable) await cell.end();
-    for (const name of await readdir(dirname(cell.folder)).catch(() => []))
-      await removeFolder(join(dirname(cell.folder), name));
+    try {
+      for (const name of namesIn(dirname(cell.folder))) await removeFolder(join(dirname(cell.folder), name));
+    } catch (error) {
+      await cell.end();
+      this.#all.delete(cell);
+      throw error;
+    }
     if (isReusable) this.#idle.push(cell);
     else this.#all.delete(cell);
   }
@@ -346,6 +351,14 @@ function readyLine(child: ChildProcess): Promise<void> {
   ready.catch(() => undefined);
   child.stdin?.on('error', () => undefined);
   return ready;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 function isRunning(child: ChildProcess): boolean {
