@@ -42,6 +42,30 @@ export const differingCases: readonly (CorpusCase & {
     theirs: /is a directory/,
   },
   {
+    name: 'differs-ref-revisions',
+    repositories: {
+      r: { ...chart({ 'templates/cm.yaml': template({ all: '{{ toJson .Values | quote }}' }) }), 'v.yaml': 'a: 1\n' },
+    },
+    sources: [
+      { at: 'git:r', path: '.', targetRevision: 'v1.0.0', helm: { valueFiles: ['$side/v.yaml'] } },
+      { at: 'git:r', ref: 'side', targetRevision: 'side' },
+    ],
+    own: undefined,
+    theirs: /different revision of the same repository/,
+  },
+  {
+    name: 'differs-ref-revisions-of-others',
+    files: chart({ 'templates/cm.yaml': template({ all: '{{ toJson .Values | quote }}' }) }),
+    repositories: { r: { 'v.yaml': 'a: 1\n' } },
+    sources: [
+      { path: 'differs-ref-revisions-of-others', helm: { valueFiles: ['$one/v.yaml', '$two/side.yaml'] } },
+      { at: 'git:r', ref: 'one', targetRevision: 'v1.0.0' },
+      { at: 'git:r', ref: 'two', targetRevision: 'side' },
+    ],
+    own: undefined,
+    theirs: /side\.yaml/,
+  },
+  {
     name: 'differs-linked-kustomization',
     files: {
       'base/kustomization.yaml': 'namePrefix: p-\nresources: [c.yaml]\n',

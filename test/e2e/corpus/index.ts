@@ -3,6 +3,8 @@ import { directoryCases } from './directory.ts';
 import { brokenEdges, edgeCases } from './edges.ts';
 import { helmCases } from './helm.ts';
 import { kustomizeCases } from './kustomize.ts';
+import { helmLayouts } from './layouts-helm.ts';
+import { kustomizeLayouts } from './layouts-kustomize.ts';
 import { layoutCases } from './layouts.ts';
 import { severalCases } from './several.ts';
 
@@ -17,6 +19,8 @@ export const goodCases = [
   ...severalCases,
   ...edgeCases,
   ...layoutCases,
+  ...kustomizeLayouts,
+  ...helmLayouts,
 ];
 
 /** Sources that do not render. */
