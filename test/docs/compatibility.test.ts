@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
@@ -43,6 +43,18 @@ function doubledSubjects(subjects: readonly string[]): readonly string[] {
 const misplacedSubjects = (subjects: readonly string[]): readonly string[] =>
   subjects.filter((subject, index) => index > 0 && sortKey(subject) < sortKey(subjects[index - 1] ?? ''));
 
+/** The rows of the first table that name no test, or one that does not exist. */
+function untestedRows(page: string, isFile: (path: string) => boolean): readonly string[] {
+  const [, block = ''] = page.split(/\n## Sources\n+/);
+  const [, , ...lines] = block.split('\n\n')[0]?.split('\n') ?? [];
+  return lines.filter((line) => {
+    const tests = /\| (`[^|]*`) \|$/.exec(line)?.[1]?.split(', ') ?? [];
+    const isTest = (name: string): boolean =>
+      /^`(?:\S+\.(?:test|e2e)|test\/e2e\/corpus\/\w+)\.ts`$/.test(name) && isFile(name.slice(1, -1));
+    return tests.length === 0 || !tests.every(isTest);
+  });
+}
+
 describe('docs/compatibility.md', () => {
   const tables = subjectTables(readFileSync(join(import.meta.dirname, '../../docs/compatibility.md'), 'utf8'));
   const rows = tables.flat();
@@ -55,6 +67,13 @@ describe('docs/compatibility.md', () => {
   it('lists the subjects of each table in alphabetical order', () => {
     const misplaced = tables.flatMap((own) => misplacedSubjects(own.map(([subject]) => subject)));
     expect(misplaced).toEqual([]);
+  });
+
+  it('names a test for each row about sources', () => {
+    const root = join(import.meta.dirname, '../..');
+    const page = readFileSync(join(root, 'docs/compatibility.md'), 'utf8');
+    expect(page).toContain('| Subject | Verdict | Difference and reason | Test |');
+    expect(untestedRows(page, (path) => existsSync(join(root, path)))).toEqual([]);
   });
 
   it('gives each row a verdict of the table at its top', () => {
@@ -73,6 +92,17 @@ describe('the checks of docs/compatibility.md', () => {
       .map(([subject]) => subject);
     expect(doubledSubjects(found)).toEqual(['cascade deletion, waves = the waves, cascade deletions']);
     expect(doubledSubjects(['server-side diff', 'server-side diff of a CertificateSigningRequest'])).toEqual([]);
+  });
+
+  it('find a row about sources without a test that exists', () => {
+    const rows = [
+      '| a | same | |',
+      '| b | same | | `x.test.ts` |',
+      '| c | same | | `gone.test.ts` |',
+      '| d | same | | `x.ts` |',
+    ];
+    const page = `\n## Sources\n\n| Subject |\n|---|\n${rows.join('\n')}\n\n## Other\n`;
+    expect(untestedRows(page, (path) => path.startsWith('x'))).toEqual([rows[0], rows[2], rows[3]]);
   });
 
   it('find a row at the wrong place', () => {
