@@ -421,7 +421,8 @@ export class GitRepository {
 
   /** Like {@link read}. If a blob is not kept yet, also reads and keeps those of `ahead`. */
   readAhead(blobs: readonly Blob[], ahead: () => readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
-    return this.#small.readAhead(blobs, ahead, (missing) => this.#readBlobs(missing, signal));
+    const owner = tenantOf(signal).project;
+    return this.#small.readAhead(blobs, ahead, (missing) => this.#readBlobs(missing, signal), owner);
   }
 
   async #readBlobs(blobs: readonly Blob[], signal: AbortSignal): Promise<BlobContents> {

@@ -67,20 +67,20 @@ describe('kept blobs', () => {
   it('are those of their mirror alone, whatever has the same id', async () => {
     const kept = new Lru<Uint8Array>(1000);
     const one = new SmallBlobs(kept, '/git/one');
-    await one.readAhead([blob], () => [], fromGit);
+    await one.readAhead([blob], () => [], fromGit, 'default');
     expect(Buffer.from((await one.read([blob], notAsked)).get(blob.oid) ?? []).toString('utf8')).toBe('abc');
     await expect(new SmallBlobs(kept, '/git/other').read([blob], notAsked)).rejects.toThrow('git was asked');
   });
 
   it('do not hold the output of git that they came from', async () => {
     const blobs = new SmallBlobs(new Lru<Uint8Array>(1000), '/git/one');
-    await blobs.readAhead([blob], () => [], fromGit);
+    await blobs.readAhead([blob], () => [], fromGit, 'default');
     expect((await blobs.read([blob], notAsked)).get(blob.oid)?.buffer.byteLength).toBe(3);
   });
 
   it('are joined with those that git reads', async () => {
     const blobs = new SmallBlobs(new Lru<Uint8Array>(1000), '/git/one');
-    await blobs.readAhead([blob], () => [], fromGit);
+    await blobs.readAhead([blob], () => [], fromGit, 'default');
     const other = { oid: oidOf(2), size: 1 };
     const asked: string[] = [];
     const contents = await blobs.read([blob, other], (missing) => {
@@ -98,6 +98,7 @@ describe('kept blobs', () => {
       [big],
       () => [],
       () => Promise.resolve(new Map([[big.oid, Buffer.alloc(big.size)]])),
+      'default',
     );
     await blobs.read([blob], fromGit);
     expect(kept.weight).toBe(0);
@@ -107,6 +108,7 @@ describe('kept blobs', () => {
       [blob],
       () => many,
       () => Promise.resolve(all),
+      'default',
     );
     expect(kept.weight).toBeLessThanOrEqual(1000);
     expect(kept.weight).toBeGreaterThan(500);

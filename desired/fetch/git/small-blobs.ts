@@ -41,12 +41,20 @@ export class SmallBlobs {
     return kept.size === 0 ? contents : new Map([...kept, ...contents]);
   }
 
-  /** Like {@link read}. If a blob is missing, also reads those of `ahead`, and keeps small ones. */
-  async readAhead(blobs: readonly Blob[], ahead: () => readonly Blob[], readMissing: ReadBlobs): Promise<BlobContents> {
+  /**
+   * Like {@link read}. If a blob is missing, also reads those of `ahead`, and keeps small ones.
+   * @param owner the project that reads
+   */
+  async readAhead(
+    blobs: readonly Blob[],
+    ahead: () => readonly Blob[],
+    readMissing: ReadBlobs,
+    owner: string,
+  ): Promise<BlobContents> {
     if (this.#split(blobs).missing.length === 0) return this.read(blobs, readMissing);
     const all = [...blobs, ...ahead()];
     const contents = await this.read(all, readMissing);
-    for (const blob of all) this.#keep(blob, contents.get(blob.oid));
+    for (const blob of all) this.#keep(blob, contents.get(blob.oid), owner);
     return contents;
   }
 
@@ -62,9 +70,9 @@ export class SmallBlobs {
   }
 
   /** Copies it: what git printed for many files must not stay in memory for one of them. */
-  #keep(blob: Blob, content: Uint8Array | undefined): void {
+  #keep(blob: Blob, content: Uint8Array | undefined, owner: string): void {
     if (content === undefined || blob.size > maxSmallBlobBytes) return;
-    this.#kept.set(this.#key(blob), Uint8Array.from(content), blob.size + keptBlobBytes);
+    this.#kept.set(this.#key(blob), Uint8Array.from(content), blob.size + keptBlobBytes, owner);
   }
 
   #key({ oid }: Blob): string {
