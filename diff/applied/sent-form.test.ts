@@ -124,6 +124,24 @@ describe('the claim that a PersistentVolume is bound to', () => {
     expect(serverSideTarget(volume(wanted), volume(bound, ...entries))['spec']).toEqual({ claimRef: bound });
   });
 
+  it('loses what we alone have applied, and Git drops', () => {
+    const spec = { 'f:spec': { 'f:claimRef': { 'f:uid': {} } } };
+    const claimed = volume({ ...wanted, uid: 'u' });
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(claimed) };
+    const noted = { ...claimed, metadata: { ...claimed.metadata, annotations } };
+    expect(diffObjects(volume(wanted), noted, rules).paths).toEqual(['/spec/claimRef/uid']);
+    for (const operation of ['Apply', 'Update']) {
+      const ours = { ...volume({ ...wanted, uid: 'u' }, managedEntry('argocd-controller', operation, spec)) };
+      const how = operation === 'Apply' ? serverSide : { ...rules, replace: true };
+      expect(diffObjects(volume(wanted), ours, how).paths).toEqual(['/spec/claimRef/uid']);
+    }
+    const shared = [
+      managedEntry('argocd-controller', 'Apply', spec),
+      managedEntry('kube-controller-manager', 'Update', spec),
+    ];
+    expect(diffObjects(volume(wanted), volume({ ...wanted, uid: 'u' }, ...shared), serverSide).paths).toEqual([]);
+  });
+
   it.each([
     ['of another claim', { ...wanted, name: 'other' }],
     ['of another namespace', { ...wanted, namespace: 'other' }],

@@ -2,12 +2,21 @@ import { deepEqual, isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
-import { isKubectlApply, isMainEntry, isOwnApply, isOwnUpdate } from '../field-ownership/own-entries.ts';
+import {
+  appliedFields,
+  foreignFields,
+  isKubectlApply,
+  isMainEntry,
+  isOwnApply,
+  isOwnUpdate,
+  updatedFields,
+} from '../field-ownership/own-entries.ts';
 import type { OwnManager } from '../field-ownership/own-entries.ts';
 import { asStored } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { fieldOf, schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
+import { lastApplied } from './read-last-applied.ts';
 import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/values.ts';
 
 /**
@@ -16,7 +25,8 @@ import { asJson, isList, textOf, withMember, withoutMembers } from '../shared/va
  * - `stringData` is part of `data`.
  * - An empty list or null of addresses, families and ports of a Service is live's: the server
  *   allocates them.
- * - The claim that a PersistentVolume is bound to keeps what its controller adds (argo-cd 16058).
+ * - The claim that a PersistentVolume is bound to keeps what its controller adds (argo-cd 16058),
+ *   but not what we alone have applied.
  * - `rollingUpdate` of a StatefulSet that becomes OnDelete is null: the server refuses it, even
  *   where it is only its own default.
  * - A NetworkPolicy without `policyTypes` gets those that a creation would get, if live has others.
@@ -30,8 +40,7 @@ export function sentForm(target: KubeObject, live: KubeObject | null, own: OwnMa
   const [version, kind] = [textOf(ownMember(sent, 'apiVersion')), ownMember(sent, 'kind')];
   if (version === 'v1' && kind === 'Service')
     return withSpec(sent, spec, withAllocated(spec, ownMember(asJson(live), 'spec')));
-  if (version === 'v1' && kind === 'PersistentVolume')
-    return withSpec(sent, spec, withBoundClaim(spec, ownMember(asJson(live), 'spec')));
+  if (version === 'v1' && kind === 'PersistentVolume') return withSpec(sent, spec, withBoundClaim(spec, live, own));
   if (version === 'apps/v1' && kind === 'StatefulSet') return withSpec(sent, spec, withoutRollingUpdate(spec, live));
   if (!version.startsWith('networking.k8s.io/') || kind !== 'NetworkPolicy') return sent;
   const types = typesToSend(target, spec, asJson(live), own);
@@ -61,13 +70,29 @@ function withAllocated(spec: JsonObject, live: Json | undefined): JsonObject {
 /** Members of a reference to a claim that the volume controller adds. */
 const noted = new Set(['kind', 'apiVersion', 'uid', 'resourceVersion']);
 
-function withBoundClaim(spec: JsonObject, live: Json | undefined): JsonObject {
-  const [wanted, bound] = [ownMember(spec, 'claimRef'), isObject(live) ? ownMember(live, 'claimRef') : undefined];
+function withBoundClaim(spec: JsonObject, live: KubeObject, own: OwnManager): JsonObject {
+  const [wanted, bound] = [ownMember(spec, 'claimRef'), valueAt(asJson(live), 'spec', 'claimRef')];
   if (!isObject(wanted) || !isObject(bound) || ownMember(wanted, 'uid') !== undefined) return spec;
   const isOther = ['namespace', 'name'].some((key) => ownMember(wanted, key) !== ownMember(bound, key));
   if (isOther) return spec;
-  const added = Object.fromEntries(Object.entries(bound).filter(([key]) => noted.has(key)));
+  const isAdded = appliedByOthers(live, own);
+  const added = Object.fromEntries(Object.entries(bound).filter(([key]) => noted.has(key) && isAdded(key)));
   return withMember(spec, 'claimRef', { ...added, ...wanted });
+}
+
+/** Whether a member of the reference is not what we alone have applied, and Git may drop. */
+function appliedByOthers(live: KubeObject, own: OwnManager): (key: string) => boolean {
+  const object = asJson(live);
+  const before = valueAt(lastApplied(live) ?? null, 'spec', 'claimRef');
+  const ours = [...appliedFields(object, own), ...updatedFields(object, own)];
+  const others = foreignFields(object, own);
+  const haveIt = (sets: readonly JsonObject[], key: string): boolean =>
+    sets.some((fields) => {
+      const reference = valueAt(fields, 'f:spec', 'f:claimRef');
+      return isObject(reference) && (Object.keys(reference).length === 0 || reference[`f:${key}`] !== undefined);
+    });
+  return (key) =>
+    haveIt(others, key) || !(haveIt(ours, key) || (isObject(before) && ownMember(before, key) !== undefined));
 }
 
 function withoutRollingUpdate(spec: JsonObject, live: KubeObject): JsonObject {

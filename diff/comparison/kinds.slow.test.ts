@@ -59,8 +59,6 @@ describe('apply, then compare', () => {
     'Namespace spec.finalizers.0',
     'Namespace without spec.finalizers.0',
     'Node spec.podCIDRs.0',
-    // A volume that stays bound to its claim keeps what the controller noted about it.
-    'PersistentVolume without spec.claimRef.resourceVersion',
     'Secret data.k0',
     'Secret without data.k0',
     // An update that empties an allocated list keeps it.

@@ -162,8 +162,6 @@ describe.each(['client', 'server'] as const)('each leaf of each kind, applied %s
   );
 });
 
-const boundClaim = /^spec[.]claimRef[.](?:kind|apiVersion|uid|resourceVersion) removed from Git/;
-
 /**
  * The API server folds `stringData` into `data` and loses its owner, so what Git drops of it stays.
  * Additions to claim templates, which are immutable, are ignored as in Argo CD.
@@ -176,8 +174,6 @@ function isOverruled(key: string, mode: ApplyMode, path: string): boolean {
       // Here the live Secret keeps its stringData, which no API server does.
       'stringData none in Git, one in the cluster',
     ].includes(path);
-  // A volume that stays bound to its claim keeps what the controller noted about it.
-  if (key === 'v1 PersistentVolume' && boundClaim.test(path)) return true;
   // The API server allocates what an empty list leaves open.
   if (key === 'v1 Service' && /^spec[.](?:clusterIPs|ipFamilies)(?:[.]0 removed from| none in) Git/.test(path))
     return true;
@@ -211,7 +207,6 @@ describe.each(['client', 'server'] as const)('manifests with many fields, applie
     ...['Secret data.k0', 'Secret stringData.k0 removed from Git', 'Service spec.sessionAffinityConfig'],
     ...['Service spec.clusterIPs.0 removed from Git', 'Service spec.ipFamilies.0 removed from Git'],
     ...['Namespace spec.finalizers', 'Node spec.podCIDR'],
-    'PersistentVolume spec.claimRef.resourceVersion removed from Git',
   ];
 
   // T-DIFF-2
