@@ -10,7 +10,7 @@ import type { PendingRead } from './blob-batches.ts';
 import { readCommitTree } from './commit-tree.ts';
 import type { TreeReader } from './commit-tree.ts';
 import { remoteFailure } from '../shared/remote-failure.ts';
-import type { Git, GitRun } from './git.ts';
+import type { Git, GitRun, MirrorCommand } from './git.ts';
 import { SharedJobs } from '../shared/shared-jobs.ts';
 import { refsMemoryFactor } from './listing-caches.ts';
 import type { ListingCaches } from './listing-caches.ts';
@@ -503,12 +503,6 @@ export class GitRepository {
     };
     return this.#deps.git.run(args, run);
   }
-}
-
-/** How to run git in a mirror. */
-interface MirrorCommand extends Partial<Omit<GitRun, 'directory' | 'signal' | 'remote' | 'sshCommand'>> {
-  /** Connect to the remote. */
-  readonly remote?: true;
 }
 
 function textOf(result: CommandResult): string {

@@ -79,6 +79,12 @@ export interface GitRun {
   readonly sshCommand?: string;
 }
 
+/** How to run git in a mirror. */
+export interface MirrorCommand extends Partial<Omit<GitRun, 'directory' | 'signal' | 'remote' | 'sshCommand'>> {
+  /** Connect to the remote. */
+  readonly remote?: true;
+}
+
 /**
  * Runs git isolated from the configuration of the machine and of users, without prompts, hooks or
  * background work, and with an allow-list of protocols. URLs and credentials travel in the
