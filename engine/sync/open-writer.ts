@@ -17,6 +17,9 @@ import type { OpenedSyncWriter } from './types.ts';
 const maxParallelWrites = 10;
 /** While kinds of the targets are not served. */
 const rediscoveryMs = 1000;
+/** How long the server may take to serve a kind whose definition was written. */
+const establishMs = 5000;
+const establishPauseMs = 100;
 
 export interface OpenWriterOptions {
   /** Every write becomes a dry run of the server. */
@@ -45,6 +48,7 @@ export class OpenedWriter implements OpenedSyncWriter {
   #discoveredAt = Number.NEGATIVE_INFINITY;
   /** A CustomResourceDefinition was written since the last discovery. */
   #isStale = false;
+  #definedAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: KubeClient, discovery: ApiDiscovery, options: OpenWriterOptions, clock: Clock) {
     const { dryRun, denied, gate, fieldManager } = options;
@@ -58,7 +62,11 @@ export class OpenedWriter implements OpenedSyncWriter {
     const deps: WriterDeps = {
       cluster: {
         discovery: () => this.#discovery,
-        observe: ({ kind }) => (this.#isStale ||= kind === 'CustomResourceDefinition'),
+        observe: ({ kind }) => {
+          if (kind !== 'CustomResourceDefinition') return;
+          this.#isStale = true;
+          this.#definedAt = clock.monotonic();
+        },
       },
       client,
       fenced: (signal, send) => send({ signal, beforeSend: () => undefined }),
@@ -83,13 +91,24 @@ export class OpenedWriter implements OpenedSyncWriter {
   }
 
   async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
-    const isKnown = (object: ObjectName): boolean =>
-      findResource(this.#discovery, gkOf(object), versionOf(object.apiVersion)) !== undefined;
-    const now = this.#clock.monotonic();
-    const isDue = now >= this.#discoveredAt + rediscoveryMs;
-    if (!this.#isStale && (!isDue || objects.every(isKnown))) return;
+    const isServed = (): boolean => objects.every(this.#isServed);
+    // The server serves a kind a moment after its definition was written.
+    const mayAppear = (): boolean => this.#clock.monotonic() < this.#definedAt + establishMs;
+    const isDue = this.#clock.monotonic() >= this.#discoveredAt + rediscoveryMs;
+    if (!this.#isStale && (isServed() || !(isDue || mayAppear()))) return;
+    await this.#discover(signal);
+    while (!isServed() && mayAppear()) {
+      await this.#clock.sleep(establishPauseMs, signal);
+      await this.#discover(signal);
+    }
+  }
+
+  readonly #isServed = (object: ObjectName): boolean =>
+    findResource(this.#discovery, gkOf(object), versionOf(object.apiVersion)) !== undefined;
+
+  async #discover(signal: AbortSignal): Promise<void> {
     this.#isStale = false;
-    this.#discoveredAt = now;
+    this.#discoveredAt = this.#clock.monotonic();
     this.#discovery = await this.#client.discover({ signal });
   }
 

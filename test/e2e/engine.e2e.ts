@@ -162,6 +162,16 @@ describe('the engine as a package, on a real API server', () => {
     });
   });
 
+  it('a sync applies objects whose definition another sync has just created', async () => {
+    const writer = await openWriter({ kubeConfig: target.kubeconfig });
+    for (const group of ['a', 'b', 'c'].map((name) => `${name}.just-created.example.com`)) {
+      const widget = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'one' }, spec: {} };
+      expect(await runSync({ targets: [widgetCrd(group)], writer })).toMatchObject({ phase: 'Succeeded' });
+      expect(await runSync({ targets: [widget], namespace: 'default', writer })).toMatchObject({ phase: 'Succeeded' });
+    }
+    await writer.close();
+  });
+
   describe('under a field manager and an owner of its own', () => {
     const label = 'example.com/owner';
     const namespace = 'managed';
