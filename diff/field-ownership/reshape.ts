@@ -39,26 +39,38 @@ export function reshapedFields(ours: FieldSet, others: () => FieldSet, sides: Re
  * is reshaped, whatever the objects hold. Parses nothing: almost every entry is such a one.
  */
 export function isOwnedAs(shape: OwnershipShape, fields: JsonObject): boolean {
-  const { listKeys } = shape;
   if (shape.atomicMap) return true;
-  const steps = Object.keys(fields);
-  if (listKeys !== undefined && steps.every((step) => step === '.')) return false;
-  return steps.every((step) => {
+  const { listKeys } = shape;
+  let isWhole = true;
+  for (const step of Object.keys(fields)) {
+    if (step === '.') continue;
+    isWhole = false;
     const inner = fields[step];
-    if (step === '.' || !isObject(inner)) return true;
-    const isItem = !step.startsWith('f:');
-    if (isItem && listKeys !== undefined && !hasKeys(canonicalStep(step), listKeys)) return false;
-    const name = step.slice(2);
+    if (!isObject(inner)) continue;
     const isLeaf = Object.keys(inner).length === 0;
-    if (!isItem && !isLeaf && !Object.hasOwn(inner, '.') && shape.isMapKey(name)) return false;
-    return (isLeaf && isItem) || isOwnedAs(isItem ? shape.items() : shape.member(name), inner);
-  });
+    if (!step.startsWith('f:')) {
+      if (listKeys !== undefined && !hasKeys(step, listKeys)) return false;
+      if (!isLeaf && !isOwnedAs(shape.items(), inner)) return false;
+      continue;
+    }
+    const name = step.slice(2);
+    if (!isLeaf && !Object.hasOwn(inner, '.') && shape.isMapKey(name)) return false;
+    if (!isOwnedAs(shape.member(name), inner)) return false;
+  }
+  return !isWhole || listKeys === undefined;
 }
 
-function hasKeys(step: string | undefined, listKeys: readonly string[]): boolean {
-  if (step === undefined) return false;
-  if (listKeys.length === 0) return step.startsWith('v:');
-  const keys = keysOf(step);
+function hasKeys(step: string, listKeys: readonly string[]): boolean {
+  const [only] = listKeys;
+  // Fast path: almost all items have one key, with a text without quotes.
+  if (only !== undefined && listKeys.length === 1) {
+    const begin = `k:{"${only}":"`;
+    if (step.startsWith(begin) && step.indexOf('"', begin.length) === step.length - 2) return true;
+  }
+  const canonical = canonicalStep(step);
+  if (canonical === undefined) return false;
+  if (listKeys.length === 0) return canonical.startsWith('v:');
+  const keys = keysOf(canonical);
   return keys.length === listKeys.length && listKeys.every((key) => keys.includes(key));
 }
 
