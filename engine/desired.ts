@@ -7,6 +7,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OpenedRenderer } from './desired/opened-renderer.ts';
+import { checkRendererOptions } from './desired/renderer-checks.ts';
 import type { RendererOptions, SourceRenderer } from './desired/types.ts';
 
 export type {
@@ -20,8 +21,12 @@ export type {
 } from './desired/types.ts';
 export type { KubeObject } from '#model';
 
-/** Starts the helper processes. Call it early: a fork stalls a big process for longer. */
+/**
+ * Starts the helper processes. Call it early: a fork stalls a big process for longer.
+ * @throws an error with `code` `USAGE` for an invalid option
+ */
 export async function openRenderer(options: RendererOptions): Promise<SourceRenderer> {
+  checkRendererOptions(options, 'options');
   const { cacheDir } = options;
   const folder = cacheDir ?? (await mkdtemp(join(tmpdir(), 'driftless-desired-')));
   return new OpenedRenderer({ ...options, cacheDir: folder, isTemporary: cacheDir === undefined });

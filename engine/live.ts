@@ -5,6 +5,7 @@
  */
 import { emitWarning } from 'node:process';
 import { systemClock, systemRandom } from '#base';
+import { checkCacheOptions } from './cache/cache-checks.ts';
 import { fillCache } from './cache/cluster-cache.ts';
 import type { CacheOptions, CacheProblem, ClusterCache } from './cache/types.ts';
 import { connectionOf } from './connect/connection.ts';
@@ -35,9 +36,10 @@ export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } fro
 /**
  * Opens the cache of a cluster. Resolves when every kind was listed or has failed once.
  * @throws an error with `code` `CLUSTER_UNAVAILABLE` if the server does not answer, `USAGE` for an
- * unusable KubeConfig.
+ * unusable KubeConfig or an invalid option.
  */
-export async function openCache(options: CacheOptions): Promise<ClusterCache> {
+export async function openCache(options: CacheOptions = {}): Promise<ClusterCache> {
+  checkCacheOptions(options, 'options');
   const loaded = await connectionOf(options);
   return fillCache(loaded, options, {
     clock: systemClock,

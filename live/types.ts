@@ -63,6 +63,8 @@ export interface RowChange extends ResourceRef {
   readonly server: string;
   readonly key: ResourceKey;
   readonly change: 'created' | 'updated' | 'deleted';
+  /** The last row of a deleted object. Its parents are all owners that it named, gone or not. */
+  readonly last?: LiveRow;
 }
 
 /**

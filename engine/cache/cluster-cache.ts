@@ -2,11 +2,24 @@ import { DriftlessError, isObject, messageOf, newAbortController, Shutdown, with
 import type { Clock, Json, RandomSource } from '#base';
 import { createKubeClient, findResource, readOpenApiDocument, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
-import { createLiveClusters, failureOf, isExcluded } from '#live';
-import type { LiveCluster, LiveClusters, LiveDiscovery, LiveRow } from '#live';
-import { annotations, defaultSettings, groupKindName, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
+import { createLiveClusters, failureOf } from '#live';
+import type { LiveCluster, LiveClusters, LiveRow } from '#live';
+import { annotations, defaultSettings, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
 import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
+import { isListOf, isNonEmptyText } from '../options/checks.ts';
+import {
+  checkCacheChanges,
+  checkHandlers,
+  checkListOptions,
+  checkScope,
+  checkWaitOptions,
+  isGroupKind,
+  isNameOrRef,
+  isResourceRef,
+} from './cache-checks.ts';
+import { incompleteKinds, unknownExistence } from './completeness.ts';
+import type { CacheScope, UnknownExistence } from './completeness.ts';
 import { ChangeDelivery } from './delivery.ts';
 import { labelSelector } from './label-selector.ts';
 import { RowListeners, waitForRow } from './waiting.ts';
@@ -22,7 +35,6 @@ import type {
   CacheProblem,
   CacheRead,
   ClusterCache,
-  IncompleteKind,
   KindFilter,
   WaitCondition,
   WaitOptions,
@@ -99,9 +111,11 @@ class FilledCache implements ClusterCache {
       onState: () => this.#noteKinds(),
       onRow: (change) => {
         this.#listeners.wake(change.key);
+        const last = change.last === undefined ? undefined : objectOf(change.last);
         for (const delivery of this.#deliveries)
           if (delivery.isClosed()) this.#deliveries.delete(delivery);
-          else delivery.add(change, change.change);
+          else if (last !== undefined) delivery.addDeleted(last);
+          else if (change.change !== 'deleted') delivery.add(change, change.change);
       },
     });
     this.#live.setClusters([this.#watched()], this.#settings);
@@ -117,6 +131,7 @@ class FilledCache implements ClusterCache {
   }
 
   async list(options: CacheListOptions = {}): Promise<CacheList> {
+    checkListOptions(options, 'options');
     const { kinds, scope, matchLabels = {}, matchExpressions = [] } = options;
     const isSelected = labelSelector(matchLabels, matchExpressions);
     const rows = await this.#cluster().list(options, this.#controller.signal);
@@ -124,10 +139,11 @@ class FilledCache implements ClusterCache {
       .filter(({ namespace }) => scope === undefined || (scope === 'cluster') === (namespace === ''))
       .map(objectOf)
       .filter(({ labels }) => isSelected(labels));
-    return { objects, incomplete: this.#incomplete(kinds) };
+    return { objects, incomplete: incompleteKinds(this.#cluster(), this.#scope(), kinds) };
   }
 
   apiMetadata(kind: GroupKind): ApiMetadata | undefined {
+    isGroupKind(kind, 'kind');
     const discovery = this.#cluster().discovery();
     const found = findResource(discovery, kind);
     if (found !== undefined) return found;
@@ -150,6 +166,7 @@ class FilledCache implements ClusterCache {
     apiVersion: string,
     signal = this.#controller.signal,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    isNonEmptyText(apiVersion, 'apiVersion');
     this.#cluster();
     const client = this.#clients.of(this.server);
     if (client === undefined) throw new Error(`the cache of ${this.server} is closed`);
@@ -158,11 +175,19 @@ class FilledCache implements ClusterCache {
   }
 
   async waitFor(ref: ResourceRef, until: WaitCondition, options: WaitOptions = {}): Promise<CachedObject | undefined> {
+    isResourceRef(ref, 'ref');
+    checkWaitOptions(options, 'options');
     const { signal: given, deadlineMs = defaultWaitMs } = options;
     const { clock } = this.#deps;
-    const key = keyOfRef(ref);
+    const named = withNamespace(ref);
+    const key = keyOfRef(named);
+    const whyUnknown = (): UnknownExistence | undefined => {
+      const found = findResource(this.#cluster().discovery(), named);
+      if (found !== undefined) checkScope(named, found.namespaced, 'ref');
+      return unknownExistence(this.#cluster(), this.#scope(), named);
+    };
     const read = (): Promise<CachedObject | undefined> => this.#object(key, this.#controller.signal);
-    const wait = { key, until, deadlineMs, read };
+    const wait = { key, until, deadlineMs, read, whyUnknown };
     return waitForRow(wait, { clock, listeners: this.#listeners }, given ?? this.#controller.signal);
   }
 
@@ -172,18 +197,28 @@ class FilledCache implements ClusterCache {
   }
 
   async read(objects: readonly (ObjectName | ResourceRef)[], signal = this.#controller.signal): Promise<CacheRead> {
-    const { namespaces = [], clusterScoped = false } = this.#options;
+    isListOf(isNameOrRef)(objects, 'objects');
     const names = objects.map((object) => ('metadata' in object ? object : this.#nameOf(object)));
+    names.forEach((name, index) => this.#checkScope(name, `objects[${index}]`));
     for (const name of names) this.#followed.add(keyOf(name));
-    return readWhole(this.#cluster(), names, { namespaces, clusterScoped }, signal);
+    return readWhole(this.#cluster(), names, this.#scope(), signal);
   }
 
-  #nameOf({ group, kind, namespace, name }: ResourceRef): ObjectName {
+  /** @throws UsageError unless the namespace fits to the scope of the kind, if it is served */
+  #checkScope(name: ObjectName, option: string): void {
+    const ref = refOf(name);
+    const found = findResource(this.#cluster().discovery(), ref);
+    if (found !== undefined) checkScope(ref, found.namespaced, option);
+  }
+
+  #nameOf(ref: ResourceRef): ObjectName {
+    const { group, kind, namespace, name } = withNamespace(ref);
     const { version = 'v1' } = this.apiMetadata({ group, kind }) ?? {};
     return { apiVersion: group === '' ? version : `${group}/${version}`, kind, metadata: { namespace, name } };
   }
 
   invalidate(changes: CacheChanges = {}): void {
+    checkCacheChanges(changes, 'changes');
     this.#cluster();
     this.#options = { ...this.#options, ...changes };
     this.#settings = settingsOf(this.#options);
@@ -205,11 +240,14 @@ class FilledCache implements ClusterCache {
   }
 
   async *iterateTree(roots: readonly ResourceRef[]): AsyncGenerator<CachedObject> {
-    const rows = await this.#cluster().tree({ roots: roots.map(keyOfRef), excluded: [] }, this.#controller.signal);
+    isListOf(isResourceRef)(roots, 'roots');
+    const keys = roots.map((root) => keyOfRef(withNamespace(root)));
+    const rows = await this.#cluster().tree({ roots: keys, excluded: [] }, this.#controller.signal);
     for (const row of ownersFirst(rows)) yield objectOf(row);
   }
 
   subscribe(handlers: CacheHandlers): () => void {
+    checkHandlers(handlers, 'handlers');
     const { clock, report } = this.#deps;
     const deadlineMs = this.#options.handlerDeadlineMs ?? defaultHandlerDeadlineMs;
     const read = (key: ResourceKey, signal: AbortSignal): Promise<CachedObject | undefined> =>
@@ -273,33 +311,16 @@ class FilledCache implements ClusterCache {
     return Object.keys(kept).length === 0 ? undefined : kept;
   }
 
-  #incomplete(kinds: readonly GroupKind[] | undefined): readonly IncompleteKind[] {
-    const cluster = this.#cluster();
-    const states = cluster.info().kinds;
-    const discovery = cluster.discovery();
-    const failed = [...discovery.failedGroups].map(([group, reason]) => ({ group, kind: '*', reason }));
-    const bad = states
-      .filter(({ state }) => state !== 'synced')
-      .map(({ group, kind, state, message }) => ({ group, kind, reason: message ?? state }));
-    if (kinds === undefined) return [...failed, ...bad];
-    return kinds.flatMap((kind): readonly IncompleteKind[] => {
-      const found = bad.find((other) => other.group === kind.group && other.kind === kind.kind);
-      if (found !== undefined) return [found];
-      if (states.some((other) => other.group === kind.group && other.kind === kind.kind)) return [];
-      return [{ group: kind.group, kind: kind.kind, reason: this.#absence(kind, discovery) }];
-    });
+  #scope(): CacheScope {
+    const { namespaces = [], clusterScoped = false } = this.#options;
+    return { namespaces, clusterScoped, settings: this.#settings };
   }
+}
 
-  /** Why a kind is not watched. */
-  #absence(kind: GroupKind, discovery: LiveDiscovery): string {
-    const failure = failureOf(discovery, kind.group);
-    if (failure !== undefined) return failure;
-    const found = findResource(discovery, kind);
-    if (found === undefined) return `the server does not serve ${groupKindName(kind)}`;
-    if (isExcluded(this.#settings, kind, this.server)) return 'excluded by the filters of the cache';
-    if (!found.verbs.includes('list') || !found.verbs.includes('watch')) return 'it cannot be listed and watched';
-    return 'cluster-scoped, and the cache is limited to namespaces';
-  }
+/** Callers without types leave out the namespace of cluster-scoped objects. */
+function withNamespace(ref: Omit<ResourceRef, 'namespace'> & Partial<ResourceRef>): ResourceRef {
+  const { group, kind, namespace = '', name } = ref;
+  return { group, kind, namespace, name };
 }
 
 function settingsOf({ include = [], exclude = [], health = { overrides: {} } }: CacheOptions): Settings {

@@ -133,7 +133,7 @@ describe('delivery to handlers', () => {
     for (let i = 0; i < 1000; i += 1) delivery.add(refOf(`o${i % 5}`), 'updated');
     for (let i = 0; i < 1000; i += 1) {
       delivery.add(refOf(`short-${i}`), 'created');
-      delivery.add(refOf(`short-${i}`), 'deleted');
+      delivery.addDeleted(objectOf(`short-${i}`));
     }
     expect(delivery.pending).toBe(5);
   });

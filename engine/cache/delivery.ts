@@ -11,6 +11,14 @@ const callsPerTurn = 50;
 
 /** `replaced`: deleted, and created again under the same name. */
 type PendingChange = 'created' | 'updated' | 'deleted' | 'replaced';
+type ObjectChange = 'created' | 'updated' | 'deleted';
+
+interface PendingObject {
+  readonly ref: ResourceRef;
+  readonly change: PendingChange;
+  /** The object of `deleted` and `replaced`. */
+  readonly last: CachedObject | undefined;
+}
 
 export interface DeliveryDeps {
   readonly clock: Clock;
@@ -30,7 +38,7 @@ export interface DeliveryDeps {
 export class ChangeDelivery {
   readonly #handlers: CacheHandlers;
   readonly #deps: DeliveryDeps;
-  readonly #pending = new Map<ResourceKey, { readonly ref: ResourceRef; readonly change: PendingChange }>();
+  readonly #pending = new Map<ResourceKey, PendingObject>();
   readonly #controller = newAbortController();
   #hasNewKinds = false;
   #isDelivering = false;
@@ -51,13 +59,24 @@ export class ChangeDelivery {
   }
 
   /** Adds a change. Never calls a handler synchronously. */
-  add({ group, kind, namespace, name }: ResourceRef, change: 'created' | 'updated' | 'deleted'): void {
+  add(ref: ResourceRef, change: 'created' | 'updated'): void {
+    this.#add(ref, change, undefined);
+  }
+
+  /** Adds a deletion, with what the cache knew of the object. */
+  addDeleted(last: CachedObject): void {
+    this.#add(last, 'deleted', last);
+  }
+
+  #add({ group, kind, namespace, name }: ResourceRef, change: ObjectChange, last: CachedObject | undefined): void {
     if (this.isClosed()) return;
     const ref = { group, kind, namespace, name };
     const key = keyOfRef(ref);
-    const merged = mergeChanges(this.#pending.get(key)?.change, change);
+    const pending = this.#pending.get(key);
+    const merged = mergeChanges(pending?.change, change);
     if (merged === undefined) this.#pending.delete(key);
-    else this.#pending.set(key, { ref, change: merged });
+    // The first deleted one of several under this name is the one that the handler knows.
+    else this.#pending.set(key, { ref, change: merged, last: pending?.last ?? last });
     if (!this.#isDelivering) void this.#deliver();
   }
 
@@ -81,9 +100,9 @@ export class ChangeDelivery {
       if (this.#hasNewKinds) await this.#deliverKinds();
       const [next] = this.#pending;
       if (next === undefined) break;
-      const [key, { ref, change }] = next;
+      const [key, pending] = next;
       this.#pending.delete(key);
-      await this.#deliverOne(key, ref, change);
+      await this.#deliverOne(key, pending);
     }
     this.#isDelivering = false;
   }
@@ -93,10 +112,10 @@ export class ChangeDelivery {
     return this.#call('kinds', undefined, (signal) => this.#handlers.kinds?.(this.#deps.kinds(), signal));
   }
 
-  async #deliverOne(key: ResourceKey, ref: ResourceRef, change: PendingChange): Promise<void> {
+  async #deliverOne(key: ResourceKey, { ref, change, last }: PendingObject): Promise<void> {
     const handlers = this.#handlers;
-    if (handlers.deleted !== undefined && (change === 'deleted' || change === 'replaced'))
-      await this.#call('deleted', ref, (signal) => handlers.deleted?.(ref, signal));
+    if (handlers.deleted !== undefined && last !== undefined)
+      await this.#call('deleted', ref, (signal) => handlers.deleted?.(last, signal));
     if (change === 'deleted' || this.isClosed()) return;
     const name = change === 'updated' ? 'updated' : 'created';
     if (handlers[name] === undefined) return;
@@ -149,10 +168,7 @@ export class ChangeDelivery {
 /**
  * Merges a change into the one that the handler has not got yet. Undefined: they cancel each other.
  */
-export function mergeChanges(
-  pending: PendingChange | undefined,
-  change: 'created' | 'updated' | 'deleted',
-): PendingChange | undefined {
+export function mergeChanges(pending: PendingChange | undefined, change: ObjectChange): PendingChange | undefined {
   switch (pending) {
     case undefined:
       return change;

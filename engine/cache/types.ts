@@ -132,7 +132,8 @@ export interface ApiMetadata extends GroupKind {
 export interface CacheHandlers {
   created?(object: CachedObject, signal: AbortSignal): unknown;
   updated?(object: CachedObject, signal: AbortSignal): unknown;
-  deleted?(object: ResourceRef, signal: AbortSignal): unknown;
+  /** The object as the cache knew it last, with the owners that it named, gone or not. */
+  deleted?(object: CachedObject, signal: AbortSignal): unknown;
   /** All kinds that the server serves: at first, and whenever they have changed. */
   kinds?(served: readonly ApiMetadata[], signal: AbortSignal): unknown;
 }

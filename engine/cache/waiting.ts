@@ -1,10 +1,18 @@
-import { newAbortController, UsageError, withDeadline } from '#base';
+import { DriftlessError, newAbortController, UsageError, withDeadline } from '#base';
 import type { Clock } from '#base';
 import type { ResourceKey } from '#model';
+import type { UnknownExistence } from './completeness.ts';
 import type { CachedObject, WaitCondition } from './types.ts';
 
 /** Reads again after this time even without a change: a kind that is not watched has none. */
 const pollMs = 1000;
+
+/** The cache cannot know whether an object exists, and waiting does not change that. */
+class KindIncomplete extends DriftlessError {
+  constructor(key: ResourceKey, reason: string) {
+    super('KIND_INCOMPLETE', `cannot wait for ${key}, which the cache does not know: ${reason}`, { retry: 'never' });
+  }
+}
 
 /** Wakes those that wait for an object when its row changes. */
 export class RowListeners {
@@ -29,19 +37,24 @@ export interface RowWait {
   readonly until: WaitCondition;
   readonly deadlineMs: number;
   readonly read: () => Promise<CachedObject | undefined>;
+  /** Why it is unknown whether the object exists, if the cache does not have it. */
+  readonly whyUnknown: () => UnknownExistence | undefined;
 }
 
 /**
- * Resolves with the object when the condition holds; undefined: it is gone.
- * @throws DeadlineExceeded
+ * Resolves with the object when the condition holds; undefined: it is gone. No condition sees a
+ * missing object as long as the cache does not know its kind.
+ * @throws KindIncomplete, DeadlineExceeded
  */
 export async function waitForRow(
-  { key, until, deadlineMs, read }: RowWait,
+  { key, until, deadlineMs, read, whyUnknown }: RowWait,
   { clock, listeners }: { readonly clock: Clock; readonly listeners: RowListeners },
   signal: AbortSignal,
 ): Promise<CachedObject | undefined> {
   const isMet = checkOf(until);
-  const deadline = { clock, limitMs: deadlineMs, what: `waiting for ${key}` };
+  let unknown: UnknownExistence | undefined;
+  const what = (): string => `waiting for ${key}${unknown === undefined ? '' : ` (${unknown.reason})`}`;
+  const deadline = { clock, limitMs: deadlineMs, what };
   return withDeadline(signal, deadline, async (own) => {
     for (;;) {
       const changed = newAbortController();
@@ -49,7 +62,9 @@ export async function waitForRow(
       const remove = listeners.add(key, () => changed.abort());
       try {
         const object = await read();
-        if (isMet(object)) return object;
+        unknown = object === undefined ? whyUnknown() : undefined;
+        if (unknown?.isLasting === true) throw new KindIncomplete(key, unknown.reason);
+        if (unknown === undefined && isMet(object)) return object;
         await pauseUntil(changed.signal, clock, own);
       } finally {
         remove();

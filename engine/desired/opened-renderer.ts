@@ -30,6 +30,7 @@ import type { CommandHelper, DesiredSource, ManifestsRequest, Renderer } from '#
 import { bareRepository, defaultSettings } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { silentLogger } from '#telemetry';
+import { checkRenderInputs } from './renderer-checks.ts';
 import type { RenderedSource, RendererOptions, RenderInputs, RenderSource, SourceRenderer } from './types.ts';
 
 const programParallelism = 4;
@@ -82,6 +83,7 @@ export class OpenedRenderer implements SourceRenderer {
   }
 
   async render(inputs: RenderInputs): Promise<RenderedSource> {
+    checkRenderInputs(inputs, 'inputs');
     this.#controller.signal.throwIfAborted();
     const { folder } = checkedSource(inputs.source);
     const parent = inputs.signal ?? newAbortController().signal;
@@ -115,7 +117,7 @@ export class OpenedRenderer implements SourceRenderer {
       reach: { allowLocal },
       proxies: proxySettingsOf(env),
       version: packageVersion(),
-      limits: { ...limits, pauseAfterFailures: 0 },
+      limits: { ...defined(limits ?? {}), pauseAfterFailures: 0 },
     });
   }
 
@@ -134,7 +136,7 @@ export class OpenedRenderer implements SourceRenderer {
   /** Commits the content of a folder to a repository of the cache, and renders that. */
   async #renderFolder(folder: string, inputs: RenderInputs, signal: AbortSignal): Promise<RenderedSource> {
     const { cacheDir, limits } = this.#options;
-    const { maxCheckoutBytes: bytes, maxCheckoutFiles: files } = { ...defaultLimits, ...limits };
+    const { maxCheckoutBytes: bytes, maxCheckoutFiles: files } = { ...defaultLimits, ...defined(limits ?? {}) };
     const root = resolve(folder);
     const repository = join(resolve(cacheDir), 'imported', `${hashText(root)}.git`);
     // The next import replaces the branch, so render before it.

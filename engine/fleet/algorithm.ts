@@ -1,10 +1,18 @@
-import { UsageError } from '#base';
-import { algorithms, parseAlgorithm } from '#sharding';
-import type { ShardingAlgorithm } from '#sharding';
+import { algorithms } from '#sharding';
+import type { BalanceInputs, ShardedCluster } from '#sharding';
+import { hasMembers, isListOf, isMap, isNonEmptyText, isOneOf, isText, isWholeIn } from '../options/checks.ts';
 
-/** @throws UsageError for an unknown name, which Argo CD reads as `legacy` */
-export function checkedAlgorithm(name: string): ShardingAlgorithm {
-  const { algorithm, known } = parseAlgorithm(name);
-  if (known) return algorithm;
-  throw new UsageError(`algorithm must be one of ${algorithms.join(', ')}, not ${JSON.stringify(name)}`);
-}
+/** Argo CD reads an unknown name as `legacy`; here it is an error. */
+export const isAlgorithm = isOneOf(algorithms);
+export const isReplicaCount = isWholeIn(1, 1_000_000);
+
+const isCluster = hasMembers<Pick<ShardedCluster, 'id' | 'server'>>({ id: isText, server: isNonEmptyText }, [
+  'id',
+  'server',
+]);
+
+/** The inputs of `distribute` and `rebalance`. */
+export const checkBalanceInputs = hasMembers<BalanceInputs>(
+  { algorithm: isAlgorithm, clusters: isListOf(isCluster), weights: isMap, replicas: isReplicaCount },
+  ['algorithm', 'clusters', 'weights', 'replicas'],
+);

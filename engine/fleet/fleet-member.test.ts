@@ -234,10 +234,10 @@ describe('a write', () => {
 
 describe('bad input of a fleet', () => {
   it.each([
-    [{ name: '' }, 'name must not be empty'],
-    [{ members: 0 }, 'members must be a whole number from 1 to 10000'],
+    [{ name: '' }, 'name must be a text that is not empty, not ""'],
+    [{ members: 0 }, 'members must be a whole number from 1 to 10,000, not 0'],
     [{ members: 1.5 }, 'members must be'],
-    [{ heartbeatMs: 10 }, 'heartbeatMs must be from 1,000 to 60,000'],
+    [{ heartbeatMs: 10 }, 'heartbeatMs must be a number from 1,000 to 60,000, not 10'],
     [{ heartbeatMs: Number.NaN }, 'heartbeatMs must be'],
   ])('%j is refused', (more, message) => {
     expect(() => join('one', more)).toThrow(message);

@@ -4,9 +4,19 @@ import type { Cluster } from '#model';
 import { createOwnership } from '#sharding';
 import type { Ownership, OwnershipDeps } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { checkedAlgorithm } from './algorithm.ts';
+import { isAlgorithm } from './algorithm.ts';
+import {
+  hasMembers,
+  isFunction,
+  isListOf,
+  isNonEmptyText,
+  isNumberIn,
+  isShape,
+  isText,
+  isWholeIn,
+} from '../options/checks.ts';
 import { DocumentClient, workloadName } from './document-client.ts';
-import type { FleetChange, FleetMember, FleetOptions } from './types.ts';
+import type { FleetChange, FleetDocuments, FleetMember, FleetOptions } from './types.ts';
 
 export interface FleetDeps {
   readonly clock: Clock;
@@ -19,6 +29,21 @@ export interface FleetDeps {
 
 const maxMembers = 10_000;
 const maxSuccessorMs = 3_600_000;
+const isMemberCount = isWholeIn(1, maxMembers);
+const checkFleetOptions = isShape<FleetOptions>(
+  {
+    documents: hasMembers<FleetDocuments>({ read: isFunction, write: isFunction, watch: isFunction }, [
+      'read',
+      'write',
+    ]),
+    name: isNonEmptyText,
+    members: isMemberCount,
+    algorithm: isAlgorithm,
+    heartbeatMs: isNumberIn(1000, 60_000),
+    successorMs: isNumberIn(0, maxSuccessorMs),
+  },
+  ['documents', 'name', 'members'],
+);
 /** Items are clusters to the protocol; the prefix keeps an empty name apart from its own keys. */
 const prefix = 'item:';
 
@@ -33,14 +58,16 @@ export class OpenedFleetMember implements FleetMember {
 
   /** @throws UsageError */
   constructor(options: FleetOptions, { clock, random, bootMs, warn }: FleetDeps) {
-    const { documents, name, members, heartbeatMs = 10_000, successorMs = 0 } = options;
-    const algorithm = checkedAlgorithm(options.algorithm ?? 'consistent-hashing');
-    if (name === '') throw new UsageError('name must not be empty: it identifies the member in the fleet');
-    if (!(heartbeatMs >= 1000 && heartbeatMs <= 60_000))
-      throw new UsageError('heartbeatMs must be from 1,000 to 60,000');
-    if (!(successorMs >= 0 && successorMs <= maxSuccessorMs))
-      throw new UsageError(`successorMs must be from 0 to ${maxSuccessorMs}`);
-    this.#documents = new DocumentClient(documents, checkedMembers(members));
+    checkFleetOptions(options, 'options');
+    const {
+      documents,
+      name,
+      members,
+      algorithm = 'consistent-hashing',
+      heartbeatMs = 10_000,
+      successorMs = 0,
+    } = options;
+    this.#documents = new DocumentClient(documents, members);
     [this.#clock, this.#warn] = [clock, warn];
     this.#ownership = createOwnership({
       client: this.#documents.client(),
@@ -75,11 +102,14 @@ export class OpenedFleetMember implements FleetMember {
   }
 
   setItems(items: Iterable<string>): void {
-    this.#ownership.update([...new Set(items)].map(clusterOf), []);
+    const names = [...checkedItems(items)];
+    isListOf(isText)(names, 'items');
+    this.#ownership.update([...new Set(names)].map(clusterOf), []);
   }
 
   resize(members: number): void {
-    this.#documents.resize(checkedMembers(members));
+    isMemberCount(members, 'members');
+    this.#documents.resize(members);
   }
 
   async write<T>(item: string, send: (check: () => void, signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -100,6 +130,7 @@ export class OpenedFleetMember implements FleetMember {
   }
 
   onChange(listener: (change: FleetChange) => void): () => void {
+    isFunction(listener, 'listener');
     return this.#ownership.onChange(({ gained, lost }) => {
       if (gained.length + lost.length === 0) return;
       try {
@@ -133,9 +164,10 @@ function namingItem(item: string, error: unknown): unknown {
   return error instanceof OwnershipLost ? new OwnershipLost(`the item ${item}`, error) : error;
 }
 
-function checkedMembers(members: number): number {
-  if (Number.isInteger(members) && members >= 1 && members <= maxMembers) return members;
-  throw new UsageError(`members must be a whole number from 1 to ${maxMembers}`);
+/** A text is iterable, too: its letters would become items. */
+function checkedItems(items: Iterable<string>): Iterable<string> {
+  if (typeof items === 'object' && Symbol.iterator in items) return items;
+  throw new UsageError(`items must be a list or a Set of texts, not a ${typeof items}`);
 }
 
 function clusterOf(item: string): Cluster {

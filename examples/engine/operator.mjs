@@ -66,15 +66,15 @@ async function startOperator({ kubeConfig, onStatus }) {
       inventoryName: uid,
       options: { prune: true, serverSideApply: true },
     });
-    if (isDeleted && phase === 'Succeeded') {
-      await setFinalizers(
-        site,
-        finalizers.filter((one) => one !== finalizer),
-      );
+    if (isDeleted) {
+      if (phase !== 'Succeeded') throw new Error(message);
+      // The inventory keeps a child until it is gone. Its deletion then calls `changed` below.
+      const others = finalizers.filter((one) => one !== finalizer);
+      if (inventory.objects.length === 0) await setFinalizers(site, others);
       return;
     }
     const web = { group: 'apps', kind: 'Deployment', namespace, name };
-    const { health } = (await cache.waitFor(web, (object) => object !== undefined, { signal })) ?? {};
+    const { health } = await cache.waitFor(web, (object) => object !== undefined, { signal });
     const status = { phase, message, health: health.status, inventory };
     cache.observe(await writer.patchStatus(site, status, signal));
     onStatus(name, status);
@@ -88,7 +88,7 @@ async function startOperator({ kubeConfig, onStatus }) {
 
   const enqueue = queueOf(reconcile, signal);
   const changed = (object) =>
-    [object, ...(object.owners ?? [])].filter(({ kind }) => kind === 'Site').forEach((site) => void enqueue(site));
+    [object, ...object.owners].filter(({ kind }) => kind === 'Site').forEach((site) => void enqueue(site));
   cache.subscribe({ created: changed, updated: changed, deleted: changed });
   return async () => {
     stop.abort();
@@ -133,6 +133,13 @@ const repaired = until(() => page().data['index.html'] === 'goodbye');
 cluster.store.update({ ...page(), data: { 'index.html': 'drift' } });
 await repaired;
 console.log('drift repaired:', page().data['index.html']);
+
+const { uid } = page().metadata;
+const isNew = () => page() !== undefined && page().metadata.uid !== uid;
+const recreated = until(isNew);
+cluster.store.delete('', 'ConfigMap', 'default', 'shop');
+await recreated;
+console.log('deleted child is back:', isNew());
 
 cluster.store.delete('example.com', 'Site', 'default', 'shop');
 while (site() !== undefined) await sleep(20);

@@ -120,14 +120,19 @@ export async function connectionFromConfig(config: KubeConfigReader, context?: s
  * The connection of our own pod, from its service account. The token file is read again as it
  * rotates.
  * @param root prefix of the service account's folder, for tests.
+ * @param fix what to do outside of a pod.
  * @throws UsageError outside a pod.
  */
-export async function inClusterConnection(root = '', overrides: ConnectionOverrides = {}): Promise<LoadedConnection> {
+export async function inClusterConnection(
+  root = '',
+  overrides: ConnectionOverrides = {},
+  fix = 'give --kubeconfig',
+): Promise<LoadedConnection> {
   const config = await emptyConfig();
   config.loadFromCluster(root);
   const cluster = config.getCurrentCluster();
   if (cluster === null || !URL.canParse(cluster.server))
-    throw new UsageError('not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig');
+    throw new UsageError(`not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): ${fix}`);
   const connection = await toConnection(cluster, config.getCurrentUser(), 'in-cluster configuration');
   const namespace = config.getContextObject(config.currentContext)?.namespace?.trim() ?? '';
   return {

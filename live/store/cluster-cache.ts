@@ -1,8 +1,9 @@
+import { defined } from '#base';
 import { isOlderVersion } from '#kube';
 import { keyOf, resourceKey } from '#model';
 import type { GroupKind, KubeObject, ResourceKey } from '#model';
 import type { ChangeBatch } from './change-batch.ts';
-import { hasSameContent, isRepeated, isNoopForApps, isSameVersion } from '../objects/stored-node.ts';
+import { hasSameContent, isRepeated, isNoopForApps, isSameVersion, rowOf } from '../objects/stored-node.ts';
 import type { NodeReader, StoredNode } from '../objects/stored-node.ts';
 import type { NodeStore } from './node-store.ts';
 import type { RowChange } from '../types.ts';
@@ -242,8 +243,12 @@ export class ClusterCache {
     else if (!isSameVersion(before, node) || !hasSameContent(before, node)) this.#noteRow(node, 'updated');
   }
 
-  #noteRow({ key, group, kind, namespace, name }: StoredNode, change: RowChange['change']): void {
-    if (!this.#isSilent) this.#onRow?.({ key, group, kind, namespace, name, change });
+  #noteRow(node: StoredNode, change: RowChange['change']): void {
+    if (this.#isSilent || this.#onRow === undefined) return;
+    const { key, group, kind, namespace, name } = node;
+    const named = (): readonly ResourceKey[] => node.ownerRefs.map((owner) => owner.key);
+    const last = change === 'deleted' ? rowOf(node, named()) : undefined;
+    this.#onRow({ key, group, kind, namespace, name, change, ...defined({ last }) });
   }
 
   #rememberDeleted(uid: string): void {
