@@ -25,13 +25,22 @@ export type {
   KindFilter,
   LabelRequirement,
   UnreadObject,
+  UntypedObject,
   WaitCondition,
   WaitOptions,
 } from './cache/types.ts';
 export type { HealthSettings } from '#health';
 export type { ClusterAddress } from './connect/connection.ts';
 export type { KubeConfigReader } from '#kube';
-export type { GroupKind, HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
+export type {
+  GroupKind,
+  HealthStatus,
+  HealthStatusCode,
+  KubeObject,
+  ObjectMeta,
+  ObjectName,
+  ResourceRef,
+} from '#model';
 
 /**
  * Opens the cache of a cluster. Resolves when every kind was listed or has failed once.

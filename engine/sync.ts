@@ -44,7 +44,18 @@ export type {
 } from '#sync';
 export type { ClusterAddress } from './connect/connection.ts';
 export type { KubeConfigReader } from '#kube';
-export type { GroupKind, KubeObject, ObjectName, ResourceResult } from '#model';
+export type {
+  GroupKind,
+  HookType,
+  KubeObject,
+  ObjectMeta,
+  ObjectName,
+  OperationPhase,
+  ResourceRef,
+  ResourceResult,
+  ResultCode,
+  SyncPhase,
+} from '#model';
 
 const connectMs = 60_000;
 
@@ -91,13 +102,13 @@ export function reconcile(
 
 export interface WriterOptions extends ClusterAddress {
   /** Every write becomes a dry run of the server. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
   readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
   /** The name under which it applies, of 1 to 128 bytes. Default: `argocd-controller`. */
-  readonly fieldManager?: string;
+  readonly fieldManager?: string | undefined;
   /** Leaves out server-side applies that would change nothing: that of `openGate`. */
-  readonly gate?: SyncGate;
+  readonly gate?: SyncGate | undefined;
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   isSignal,
   isText,
 } from '../options/checks.ts';
-import { addressChecks } from '../connect/connection.ts';
+import { addressChecks } from '../connect/address-checks.ts';
 import type { OptionCheck } from '../options/checks.ts';
 import type {
   CacheChanges,

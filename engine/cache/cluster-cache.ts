@@ -1,4 +1,4 @@
-import { DriftlessError, isObject, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
+import { defined, DriftlessError, isObject, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
 import type { Clock, Json, RandomSource } from '#base';
 import { createKubeClient, findResource, readOpenApiDocument, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
@@ -132,9 +132,9 @@ class FilledCache implements ClusterCache {
 
   async list(options: CacheListOptions = {}): Promise<CacheList> {
     checkListOptions(options, 'options');
-    const { kinds, scope, matchLabels = {}, matchExpressions = [] } = options;
+    const { kinds, namespaces, topLevelOnly, scope, matchLabels = {}, matchExpressions = [] } = options;
     const isSelected = labelSelector(matchLabels, matchExpressions);
-    const rows = await this.#cluster().list(options, this.#controller.signal);
+    const rows = await this.#cluster().list(defined({ kinds, namespaces, topLevelOnly }), this.#controller.signal);
     const objects = rows
       .filter(({ namespace }) => scope === undefined || (scope === 'cluster') === (namespace === ''))
       .map(objectOf)
@@ -169,7 +169,7 @@ class FilledCache implements ClusterCache {
     isNonEmptyText(apiVersion, 'apiVersion');
     this.#cluster();
     const client = this.#clients.of(this.server);
-    if (client === undefined) throw new Error(`the cache of ${this.server} is closed`);
+    if (client === undefined) throw new Shutdown(`the cache of ${this.server} is closed`);
     const document = await readOpenApiDocument(client, apiVersion, { signal });
     return isObject(document) ? document : undefined;
   }
@@ -220,7 +220,7 @@ class FilledCache implements ClusterCache {
   invalidate(changes: CacheChanges = {}): void {
     checkCacheChanges(changes, 'changes');
     this.#cluster();
-    this.#options = { ...this.#options, ...changes };
+    this.#options = { ...this.#options, ...defined(changes) };
     this.#settings = settingsOf(this.#options);
     this.#invalidations += 1;
     this.#live.setClusters([this.#watched()], this.#settings);
@@ -287,7 +287,7 @@ class FilledCache implements ClusterCache {
   #cluster(): LiveCluster {
     this.#controller.signal.throwIfAborted();
     const cluster = this.#live.peek(this.server);
-    if (cluster === undefined) throw new Error(`the cache of ${this.server} is closed`);
+    if (cluster === undefined) throw new Shutdown(`the cache of ${this.server} is closed`);
     return cluster;
   }
 

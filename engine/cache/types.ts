@@ -5,29 +5,33 @@ import type { ClusterAddress } from '../connect/connection.ts';
 /** Kinds by API group and name. Groups may have `*`; without `kinds`, all kinds of the groups. */
 export interface KindFilter {
   readonly groups: readonly string[];
-  readonly kinds?: readonly string[];
+  readonly kinds?: readonly string[] | undefined;
 }
+
+/** An object whose fields need no casts: which ones it has depends on its kind. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type UntypedObject = KubeObject & Readonly<Partial<Record<'spec' | 'status' | 'data' | 'type', any>>>;
 
 export interface CacheOptions extends ClusterAddress {
   /** If given, only these kinds are watched. `exclude` wins over it. */
-  readonly include?: readonly KindFilter[];
-  readonly exclude?: readonly KindFilter[];
+  readonly include?: readonly KindFilter[] | undefined;
+  readonly exclude?: readonly KindFilter[] | undefined;
   /** Namespaced mode: only these namespaces are watched, for accounts without cluster rights. */
-  readonly namespaces?: readonly string[];
+  readonly namespaces?: readonly string[] | undefined;
   /** With `namespaces`: also watch cluster-scoped kinds. Default false. */
-  readonly clusterScoped?: boolean;
+  readonly clusterScoped?: boolean | undefined;
   /** Interval of listing every kind again. 0: never. Default: 12 hours. */
-  readonly resyncMs?: number;
+  readonly resyncMs?: number | undefined;
   /** Lua scripts that replace health checks: `healthScripts` of @driftless/engine/health. */
-  readonly health?: HealthSettings;
+  readonly health?: HealthSettings | undefined;
   /** Plain data to keep of each object, as `kept`. The cache keeps no whole objects by itself. */
-  readonly keep?: (object: KubeObject) => unknown;
+  readonly keep?: ((object: UntypedObject) => unknown) | undefined;
   /** A call of a handler may take this long. Default: 30 seconds. */
-  readonly handlerDeadlineMs?: number;
+  readonly handlerDeadlineMs?: number | undefined;
   /** The first fill of the cache may take this long. Default: 2 minutes. */
-  readonly fillDeadlineMs?: number;
+  readonly fillDeadlineMs?: number | undefined;
   /** Receives the faults of `keep` and of handlers. Default: a warning of the process. */
-  readonly onProblem?: (problem: CacheProblem) => void;
+  readonly onProblem?: ((problem: CacheProblem) => void) | undefined;
 }
 
 /** Options that a running cache can change. */
@@ -62,16 +66,16 @@ export interface CachedObject extends ResourceRef {
 
 /** Each member restricts the others; without members, all objects. */
 export interface CacheListOptions {
-  readonly kinds?: readonly GroupKind[];
+  readonly kinds?: readonly GroupKind[] | undefined;
   /** Leaves out cluster-scoped objects. */
-  readonly namespaces?: readonly string[];
-  readonly scope?: 'namespaced' | 'cluster';
+  readonly namespaces?: readonly string[] | undefined;
+  readonly scope?: 'namespaced' | 'cluster' | undefined;
   /** Only objects without owners. */
-  readonly topLevelOnly?: boolean;
+  readonly topLevelOnly?: boolean | undefined;
   /** Only objects with these labels. */
-  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchLabels?: Readonly<Record<string, string>> | undefined;
   /** Only objects whose labels meet these requirements. */
-  readonly matchExpressions?: readonly LabelRequirement[];
+  readonly matchExpressions?: readonly LabelRequirement[] | undefined;
 }
 
 /** As in label selectors of Kubernetes. */
@@ -79,7 +83,7 @@ export interface LabelRequirement {
   readonly key: string;
   readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
   /** The values of `In` and `NotIn`; other operators take none. */
-  readonly values?: readonly string[];
+  readonly values?: readonly string[] | undefined;
 }
 
 /** `healthy`: it exists and is Healthy, or has no health check. `gone`: it does not exist. */
@@ -87,8 +91,8 @@ export type WaitCondition = 'healthy' | 'gone' | ((object: CachedObject | undefi
 
 export interface WaitOptions {
   /** Default: 5 minutes. */
-  readonly deadlineMs?: number;
-  readonly signal?: AbortSignal;
+  readonly deadlineMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface CacheList {

@@ -8,10 +8,10 @@ export interface RendererOptions {
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** A folder for this renderer alone, kept for the next one. Default: temporary. */
-  readonly cacheDir?: string;
-  readonly limits?: Partial<RenderLimits>;
+  readonly cacheDir?: string | undefined;
+  readonly limits?: Partial<RenderLimits> | undefined;
   /** Permits repositories by path or file://, and on loopback. Default false. */
-  readonly allowLocal?: boolean;
+  readonly allowLocal?: boolean | undefined;
 }
 
 /** Limits of one source; see docs/engine/desired.md for the defaults. */
@@ -39,23 +39,23 @@ export interface RenderSource extends Omit<ApplicationSource, 'repoURL' | 'ref' 
 }
 
 export interface RepositoryLogin {
-  readonly username?: string;
-  readonly password?: string;
-  readonly sshPrivateKey?: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly sshPrivateKey?: string | undefined;
 }
 
 export interface RenderInputs {
   readonly source: RenderSource;
   /** Name of the release, and of the build environment. Default: "app". */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Namespace of the release. Default: "default". */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Version of the destination cluster, for charts: `v1.33.1`. */
-  readonly kubeVersion?: string;
+  readonly kubeVersion?: string | undefined;
   /** APIs of the destination cluster, for charts: `apps/v1`, `apps/v1/Deployment`. */
-  readonly apiVersions?: readonly string[];
-  readonly login?: RepositoryLogin;
-  readonly signal?: AbortSignal;
+  readonly apiVersions?: readonly string[] | undefined;
+  readonly login?: RepositoryLogin | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RenderedSource {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { seededRandom, UsageError } from '#base';
 import { FakeClock } from '#support';
+import { problemText } from './problem-text.ts';
 import { OpenedFleetMember } from './fleet-member.ts';
 import type { FleetDocument, FleetDocumentName, FleetDocuments, FleetOptions } from './types.ts';
 
@@ -96,7 +97,7 @@ describe('a fleet', () => {
     for (const [i, name] of ['one', 'two', 'standby'].entries())
       expect(items.filter((item) => owners?.get(item) === name)).toEqual(owned[i]);
     expect(members.flatMap((member) => member.problems())).toEqual([
-      expect.stringMatching(/stand(s|ing)? by|standby/i),
+      expect.stringMatching(/^this member stands by: it waits for a free slot of 2 \(held: [^;]*\)$/),
     ]);
   });
 
@@ -225,10 +226,29 @@ describe('a write', () => {
     await clock.advance(leaseMs);
     await ended;
     expect(checked).toThrow('this replica no longer owns the item a');
-    expect(one.problems().join()).toContain('no store');
+    expect(one.problems().join()).toContain('cannot reach the documents of the fleet, retrying: no store');
+    expect(one.problems().join()).toContain('writes of this member');
+    expect(one.problems().join()).not.toMatch(/ConfigMap|hub|replica|shard|--/);
     silent.fault = undefined;
     await clock.advance(leaseMs);
     expect(one.owns('a')).toBe(true);
+  });
+});
+
+describe('problems of a fleet', () => {
+  it.each([
+    [
+      'ConfigMap fleet/argocd-app-controller-shard-cm cannot be read (x): it is rewritten',
+      'the document "holders" cannot',
+    ],
+    ['ConfigMap fleet/driftless-ownership cannot be read (x): it is rewritten', 'the document "table" cannot be read'],
+    [
+      'has too little CPU. Raise its CPU request or limit, or --heartbeat-seconds',
+      'Give it more, or raise heartbeatMs',
+    ],
+  ])('are in the words of its user: %s', (message, expected) => {
+    expect(problemText(message)).toContain(expected);
+    expect(problemText(message)).not.toMatch(/ConfigMap|--/);
   });
 });
 

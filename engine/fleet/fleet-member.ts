@@ -16,6 +16,7 @@ import {
   isWholeIn,
 } from '../options/checks.ts';
 import { DocumentClient, workloadName } from './document-client.ts';
+import { problemText } from './problem-text.ts';
 import type { FleetChange, FleetDocuments, FleetMember, FleetOptions } from './types.ts';
 
 export interface FleetDeps {
@@ -142,7 +143,7 @@ export class OpenedFleetMember implements FleetMember {
   }
 
   problems(): readonly string[] {
-    return this.#ownership.conditions().map(({ message }) => message);
+    return this.#ownership.conditions().map(({ message }) => problemText(message));
   }
 
   async leave(): Promise<void> {

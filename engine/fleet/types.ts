@@ -41,17 +41,17 @@ export interface FleetOptions {
   /** Number of members that share the items; others stand by. Members may disagree for a while. */
   readonly members: number;
   /** Default: `consistent-hashing`. */
-  readonly algorithm?: ShardingAlgorithm;
+  readonly algorithm?: ShardingAlgorithm | undefined;
   /**
    * Interval of renewals, 10 s by default: without one for three intervals, a member's items are
    * given to others.
    */
-  readonly heartbeatMs?: number;
+  readonly heartbeatMs?: number | undefined;
   /**
    * How long the items of a member that has left wait for a successor in its slot, before others
    * take them. Set it if members are restarted one by one. Default: 0.
    */
-  readonly successorMs?: number;
+  readonly successorMs?: number | undefined;
 }
 
 export interface FleetChange {

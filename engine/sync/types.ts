@@ -1,4 +1,3 @@
-import type { JsonObject } from '#base';
 import type { DiffResult, DiffRules } from '#diff';
 import type { HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 import type { ClusterCache } from '../cache/types.ts';
@@ -21,7 +20,7 @@ export interface OpenedSyncWriter extends SyncWriter {
    * Replaces the status of an object of your own kinds. Sends nothing if it is equal, and rejects
    * if the object has changed since it was read (`live`). Finalizers: `patchMetadata`.
    */
-  patchStatus(live: KubeObject, status: JsonObject, signal: AbortSignal): Promise<KubeObject>;
+  patchStatus(live: KubeObject, status: object, signal: AbortSignal): Promise<KubeObject>;
   close(): Promise<void>;
 }
 
@@ -30,7 +29,7 @@ export type SyncCache = Pick<ClusterCache, 'server' | 'apiMetadata' | 'read' | '
 
 export interface GateOptions {
   /** Per cluster, 100,000 by default. Beyond it, the oldest are dropped, which costs writes. */
-  readonly maxEntries?: number;
+  readonly maxEntries?: number | undefined;
 }
 
 export interface GateMetrics {
@@ -59,7 +58,7 @@ export interface SyncOwner {
   readonly label: string;
   readonly value: string;
   /** Applies over objects with another value, too. Default: they are refused. */
-  readonly adopt?: boolean;
+  readonly adopt?: boolean | undefined;
 }
 
 /** What the API server would make of the apply of one target. */
@@ -102,35 +101,35 @@ export interface SyncInputs {
   /** The desired objects, hooks included. */
   readonly targets: readonly KubeObject[];
   /** Objects of earlier syncs. With the option `prune`, those without a target are deleted. */
-  readonly known?: readonly ObjectName[];
+  readonly known?: readonly ObjectName[] | undefined;
   /** The inventory of the last sync. With the option `prune`, its objects without a target go. */
-  readonly inventory?: SyncInventory;
+  readonly inventory?: SyncInventory | undefined;
   /** The inventories of other names are refused. Default: "". */
-  readonly inventoryName?: string;
+  readonly inventoryName?: string | undefined;
   /** Reads and changes the cluster. */
   readonly writer: SyncWriter;
   /** The cache from which live objects are read: `openCache` of @driftless/engine/live. */
-  readonly cache?: SyncCache;
+  readonly cache?: SyncCache | undefined;
   /** Namespace of namespaced objects that name none. Default: "default". */
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   /** Labels what the sync applies. What has another value is neither applied nor pruned. */
-  readonly owner?: SyncOwner;
+  readonly owner?: SyncOwner | undefined;
   /** Default: all off, but `validate`. */
-  readonly options?: Partial<Omit<SyncOptions, 'dryRun'>>;
+  readonly options?: Partial<Omit<SyncOptions, 'dryRun'>> | undefined;
   /** Rules of comparing, from `diffRules` of @driftless/engine/diff. */
-  readonly diff?: DiffRules;
+  readonly diff?: DiffRules | undefined;
   /** Default: `healthOf` of @driftless/engine/health. */
-  readonly health?: (object: KubeObject) => HealthStatus | null;
+  readonly health?: ((object: KubeObject) => HealthStatus | null) | undefined;
   /** Revision of the targets; part of the names of hooks with `generateName`. */
-  readonly revision?: string;
+  readonly revision?: string | undefined;
   /** After this time, running hooks are deleted and the sync fails. Default: 10 minutes. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
   /** Leaves out other targets and objects to prune. Hooks run, unless `skipHooks` is set. */
-  readonly isSelected?: (object: KubeObject) => boolean;
+  readonly isSelected?: ((object: KubeObject) => boolean) | undefined;
   /** Receives the state after each step, which applies at most one wave. The next waits for it. */
-  readonly onStep?: (outcome: SyncReport) => unknown;
+  readonly onStep?: ((outcome: SyncReport) => unknown) | undefined;
   /** Receives problems that do not change the outcome. Default: a warning of the process. */
-  readonly onWarning?: (message: string) => void;
+  readonly onWarning?: ((message: string) => void) | undefined;
   /** Ends the sync after the request in flight: what was applied stays. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }

@@ -7,26 +7,23 @@ const pages = 'docs/engine';
 const examples = 'examples/engine';
 
 /** Where each page and example of the repository lies in the package. */
-const places = new Map([
+export const places = new Map([
   [`${pages}/README.md`, 'README.md'],
   ...namesIn(pages, '.md')
     .filter((name) => name !== 'README.md')
     .map((name) => [`${pages}/${name}`, `docs/${name}`]),
   ...namesIn(examples, '.mjs').map((name) => [`${examples}/${name}`, `examples/${name}`]),
+  ['docs/health.md', 'docs/health-checks.md'],
   ['LICENSE', 'LICENSE'],
 ]);
 
-/**
- * Writes the pages and the examples into the package, with links that work there: a page that is not
- * in it is named by its address in the repository, or without a link if package.json has none.
- */
+/** Writes the pages and the examples into the package. */
 export function writePages() {
-  const { repository, version } = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'));
-  const outside = repository && `${repository.url.replace(/^git\+|\.git$/g, '')}/blob/v${version}/`;
   for (const [source, place] of places) {
     const target = join(packageFolder, place);
     mkdirSync(dirname(target), { recursive: true });
-    if (place.endsWith('.md')) writeFileSync(target, withLinks(source, place, outside));
+    if (place.endsWith('.md'))
+      writeFileSync(target, withLinks(source, place, readFileSync(join(root, source), 'utf8')));
     else copyFileSync(join(root, source), target);
   }
   writeFileSync(join(packageFolder, 'THIRD-PARTY-LICENSES'), licencesOf(bundledPackages()));
@@ -49,15 +46,31 @@ function licencesOf(folders) {
   return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-function withLinks(source, place, outside) {
-  const text = readFileSync(join(root, source), 'utf8');
-  return text.replace(/\[([^\]]*)\]\(([^)#]+)(#[^)]*)?\)/g, (whole, label, link, anchor = '') => {
+/**
+ * The text of a page with links that work in the package. Fails on a link that leads nowhere there:
+ * pack what it names, or write the sentence without it.
+ */
+export function withLinks(source, place, text) {
+  return text.replace(/\[([^\]]*)\]\(([^)#]*)(#[^)]*)?\)/g, (whole, label, link, anchor = '') => {
     if (/^[a-z]+:/.test(link)) return whole;
-    const path = posix.join(posix.dirname(source), link);
+    const path = link === '' ? source : posix.join(posix.dirname(source), link);
     const inside = places.get(path);
-    if (inside !== undefined) return `[${label}](${posix.relative(posix.dirname(place), inside)}${anchor})`;
-    return outside === undefined ? label : `[${label}](${outside}${path}${anchor})`;
+    if (inside === undefined) throw new Error(`${source} refers to ${path}, which is not in the package`);
+    if (anchor !== '' && !anchorsOf(path).includes(anchor.slice(1)))
+      throw new Error(`${source} refers to ${path}${anchor}, which has no such heading`);
+    return link === '' ? whole : `[${label}](${posix.relative(posix.dirname(place), inside)}${anchor})`;
   });
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(path) {
+  const headings = readFileSync(join(root, path), 'utf8').matchAll(/^#+ (.*)$/gm);
+  return [...headings].map(([, text]) =>
+    text
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }
 
 function namesIn(folder, ending) {

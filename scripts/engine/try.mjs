@@ -21,6 +21,34 @@ webpack(config, (error, stats) => {
   process.exitCode = 1;
 });
 `;
+/** An operator in strict TypeScript, as the pages of the package describe it. */
+const typedProgram = `
+import { openCache } from '@driftless/engine/live';
+import type { ObjectMeta, ResourceRef } from '@driftless/engine/live';
+import { openWriter, runSync } from '@driftless/engine/sync';
+import type { HookType, OperationPhase, ResultCode, SyncInventory, SyncPhase } from '@driftless/engine/sync';
+
+interface SiteStatus {
+  readonly phase: OperationPhase;
+  readonly inventory?: SyncInventory;
+}
+export async function reconcile(kubeConfig: string | undefined, signal?: AbortSignal, context?: string) {
+  const cache = await openCache({ kubeConfig, context, keep: ({ kind, spec }) => (kind === 'Site' ? spec.replicas : 0) });
+  const writer = await openWriter({ kubeConfig, context, dryRun: undefined });
+  const owners: ResourceRef[] = [];
+  cache.subscribe({ deleted: ({ owners: named, labels }) => void (labels['site'] && owners.push(...named)) });
+  const { objects: [site] } = await cache.read(owners, signal);
+  await cache.waitFor(owners[0]!, 'gone', { signal, deadlineMs: undefined });
+  await cache.list({ kinds: undefined, scope: undefined });
+  const { phase, inventory, results } = await runSync({ targets: [], writer, cache, signal, namespace: undefined });
+  const codes: (ResultCode | undefined)[] = results.map(({ status }) => status);
+  const phases: (SyncPhase | HookType | undefined)[] = results.map(({ syncPhase }) => syncPhase);
+  const metadata: ObjectMeta | undefined = site?.metadata;
+  const status: SiteStatus = { phase, inventory };
+  await writer.patchStatus(site!, status, signal ?? new AbortController().signal);
+  return { codes, phases, metadata, stored: await writer.patchStatus(site!, { phase, inventory }, AbortSignal.timeout(1)) };
+}
+`;
 const examples = join(root, 'examples', 'engine');
 const names = readdirSync(examples)
   .filter((file) => file.endsWith('.mjs'))
@@ -160,7 +188,7 @@ function checkTypes(folder) {
 const status: string | undefined = healthOf({ apiVersion: 'v1', kind: 'Pod', metadata: {} })?.status;
 console.log(status);
 `;
-  writeFileSync(join(folder, 'user.ts'), `${uses.join('\n')}\n${status}`);
+  writeFileSync(join(folder, 'user.ts'), `${uses.join('\n')}\n${status}${typedProgram}`);
   writeFileSync(join(folder, 'user.cts'), status);
   const native = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
   const strict = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--types', 'node'];
