@@ -48,6 +48,7 @@ export {
   cloneJson,
   deepEqual,
   goJson,
+  isDeeperThan,
   isObject,
   JsonSyntaxError,
   JsonTooDeepError,

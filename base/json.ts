@@ -77,7 +77,8 @@ function mayBeDeep(text: string): boolean {
   return false;
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
+/** Whether the value is nested deeper. A value that contains itself is. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;
   for (const member of Array.isArray(value) ? (value as unknown[]) : Object.values(value))

@@ -106,7 +106,10 @@ describe('serverSideDiff', () => {
   });
 
   it('refuses a writer of your own, which sends no dry runs', async () => {
-    const own: SyncWriter = { ...writer, discovery: writer.discovery };
-    await expect(diff({ writer: own })).rejects.toMatchObject({ code: 'USAGE' });
+    const refuse = (): Promise<never> => Promise.reject(new Error('it must not be called'));
+    const calls = { get: refuse, apply: refuse, create: refuse, delete: refuse, patchMetadata: refuse };
+    const own: SyncWriter = { ...calls, discovery: writer.discovery, denied: () => undefined };
+    const message = 'writer must be that of openWriter';
+    await expect(diff({ writer: own })).rejects.toMatchObject({ code: 'USAGE', message });
   });
 });

@@ -4,7 +4,7 @@
  * of `openWriter`, or your own.
  */
 import { emitWarning } from 'node:process';
-import { newAbortController, systemClock, systemRandom, UsageError, withDeadline } from '#base';
+import { newAbortController, systemClock, systemRandom, withDeadline } from '#base';
 import { createKubeClient } from '#kube';
 import { fieldManager as controllerManager, keyOf } from '#model';
 import type { GroupKind, KubeObject } from '#model';
@@ -12,12 +12,19 @@ import { pairResources } from '#sync';
 import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
 import { connectionOf } from './connect/connection.ts';
-import type { ClusterAddress } from './connect/connection.ts';
-import { checkFieldManager } from './sync/field-manager.ts';
+import { checkGateOptions, checkWriterOptions } from './sync/check-inputs.ts';
 import { OpenedGate } from './sync/gate.ts';
 import { OpenedWriter } from './sync/open-writer.ts';
 import { SyncRun } from './sync/sync-run.ts';
-import type { GateOptions, OpenedSyncWriter, ServerDiff, SyncGate, SyncInputs, SyncReport } from './sync/types.ts';
+import type {
+  GateOptions,
+  OpenedSyncWriter,
+  ServerDiff,
+  SyncGate,
+  SyncInputs,
+  SyncReport,
+  WriterOptions,
+} from './sync/types.ts';
 
 export type {
   GateMetrics,
@@ -32,6 +39,7 @@ export type {
   SyncOwner,
   SyncReport,
   SyncWriter,
+  WriterOptions,
 } from './sync/types.ts';
 export type {
   ApplyOptions,
@@ -61,7 +69,7 @@ const connectMs = 60_000;
 
 /** The tasks of a sync in execution order, with what each would do. Only reads. */
 export async function planSync(inputs: SyncInputs): Promise<readonly PlannedTask[]> {
-  return new SyncRun(inputs, depsOf(inputs)).plan();
+  return new SyncRun(inputs, syncDeps).plan();
 }
 
 /**
@@ -71,7 +79,7 @@ export async function planSync(inputs: SyncInputs): Promise<readonly PlannedTask
  * cannot be read: all before anything is changed. The reason of `signal` when it aborts.
  */
 export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
-  return new SyncRun(inputs, depsOf(inputs)).run();
+  return new SyncRun(inputs, syncDeps).run();
 }
 
 /**
@@ -80,7 +88,7 @@ export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
  * @throws as `runSync`
  */
 export async function serverSideDiff(inputs: SyncInputs): Promise<readonly ServerDiff[]> {
-  return new SyncRun(inputs, depsOf(inputs)).diff();
+  return new SyncRun(inputs, syncDeps).diff();
 }
 
 /** Desired and live objects, paired as a sync pairs them. */
@@ -100,38 +108,22 @@ export function reconcile(
   return pairResources(targets, new Map(live.map((object) => [keyOf(object), object])), namespace, isNamespaced);
 }
 
-export interface WriterOptions extends ClusterAddress {
-  /** Every write becomes a dry run of the server. */
-  readonly dryRun?: boolean | undefined;
-  /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
-  readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
-  /** The name under which it applies, of 1 to 128 bytes. Default: `argocd-controller`. */
-  readonly fieldManager?: string | undefined;
-  /** Leaves out server-side applies that would change nothing: that of `openGate`. */
-  readonly gate?: SyncGate | undefined;
-}
-
 /**
  * Opens a gate, for any number of writers and syncs of one process.
  * @throws an error with `code` `USAGE` for an option out of range
  */
 export function openGate(options: GateOptions = {}): SyncGate {
+  checkGateOptions(options);
   return new OpenedGate(options, { clock: systemClock, random: systemRandom });
 }
 
 /**
  * Opens the writer of the controller for one cluster; `close` ends its connections.
- * @throws an error with `code` `USAGE` for a `fieldManager` that no API server accepts
+ * @throws an error with `code` `USAGE` for an unknown option or an invalid value
  */
-export async function openWriter({
-  dryRun = false,
-  denied = () => undefined,
-  gate,
-  fieldManager = controllerManager,
-  ...address
-}: WriterOptions = {}): Promise<OpenedSyncWriter> {
-  if (gate !== undefined && !(gate instanceof OpenedGate)) throw new UsageError('gate must be that of openGate');
-  checkFieldManager(fieldManager);
+export async function openWriter(options: WriterOptions = {}): Promise<OpenedSyncWriter> {
+  checkWriterOptions(options);
+  const { dryRun = false, denied = () => undefined, gate, fieldManager = controllerManager, ...address } = options;
   const { connection } = await connectionOf(address);
   const shared = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-sync' };
   const client = createKubeClient(connection, shared);
@@ -139,7 +131,7 @@ export async function openWriter({
     const deadline = { clock: systemClock, limitMs: connectMs, what: `discovery of ${connection.server}` };
     const { signal } = newAbortController();
     const discovery = await withDeadline(signal, deadline, (own) => client.discover({ signal: own }));
-    const bound = gate?.of(connection.server, fieldManager);
+    const bound = (gate as OpenedGate | undefined)?.of(connection.server, fieldManager);
     return new OpenedWriter(client, discovery, { dryRun, denied, gate: bound, fieldManager }, systemClock);
   } catch (error) {
     await client.close();
@@ -147,7 +139,8 @@ export async function openWriter({
   }
 }
 
-function depsOf({ onWarning }: SyncInputs): ConstructorParameters<typeof SyncRun>[1] {
-  const warn = onWarning ?? ((message) => emitWarning(message, 'DriftlessWarning'));
-  return { clock: systemClock, random: systemRandom, warn };
-}
+const syncDeps: ConstructorParameters<typeof SyncRun>[1] = {
+  clock: systemClock,
+  random: systemRandom,
+  warn: (message) => emitWarning(message, 'DriftlessWarning'),
+};

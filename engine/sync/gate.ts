@@ -1,4 +1,3 @@
-import { UsageError } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { ApplyGate } from '#controller';
 import type { ApplyIntent, WriterGate } from '#controller';
@@ -14,10 +13,7 @@ export class OpenedGate implements SyncGate {
   readonly #servers = new Set<string>();
   #hits = 0;
 
-  /** @throws UsageError */
   constructor({ maxEntries = defaultMaxEntries }: GateOptions, deps: { clock: Clock; random: RandomSource }) {
-    if (!Number.isInteger(maxEntries) || maxEntries < 1)
-      throw new UsageError('maxEntries must be a whole number above 0');
     const counts = {
       hit: () => {
         this.#hits += 1;

@@ -1,10 +1,9 @@
-import { isObject, outsideText, UsageError } from '#base';
+import { isDeeperThan, isObject, UsageError } from '#base';
 import type { Json } from '#base';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
 import { gkOf, isHook, keyOf, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey } from '#model';
-import type { SyncInputs } from './types.ts';
 
 /**
  * The targets with their namespaces: namespaced objects without one get the default, cluster-scoped
@@ -30,40 +29,15 @@ export function placedTargets(
   });
 }
 
-const inputNames: Readonly<Record<keyof SyncInputs, true>> = {
-  targets: true,
-  known: true,
-  inventory: true,
-  inventoryName: true,
-  writer: true,
-  cache: true,
-  namespace: true,
-  owner: true,
-  options: true,
-  diff: true,
-  health: true,
-  revision: true,
-  deadlineMs: true,
-  isSelected: true,
-  onStep: true,
-  onWarning: true,
-  signal: true,
-};
+const maxTargetDepth = 500;
 
-/**
- * A misspelt input would prune less or wait longer than its author wants.
- * @throws UsageError
- */
-export function requireKnownInputs(inputs: object): void {
-  const unknown = Object.keys(inputs).find((name) => !Object.hasOwn(inputNames, name));
-  if (unknown === undefined) return;
-  const names = Object.keys(inputNames).join(', ');
-  throw new UsageError(`there is no input ${outsideText('field', unknown)}: the inputs of a sync are ${names}`);
-}
-
-/** @throws UsageError for a value without apiVersion, kind and metadata. */
+/** @throws UsageError for a value without apiVersion, kind and metadata, or that contains itself. */
 export function requireTargets(targets: readonly KubeObject[]): void {
-  for (const [index, target] of targets.entries()) requireObject(target, `target ${index}`);
+  for (const [index, target] of targets.entries()) {
+    requireObject(target, `target ${index}`);
+    if (isDeeperThan(target, maxTargetDepth))
+      throw new UsageError(`target ${index} contains itself, or has more than ${maxTargetDepth} levels`);
+  }
 }
 
 /** @throws UsageError for a value without apiVersion, kind or name. */

@@ -1,10 +1,8 @@
 import { DriftlessError, outsideText, UsageError } from '#base';
-import { isLabelKey, keyOf } from '#model';
+import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import type { ClusterWriter } from '#sync';
 import type { SyncOwner } from './types.ts';
-
-const labelValuePattern = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 
 /** The object has the label of another owner, and may be neither applied nor deleted. */
 class OwnedByOther extends DriftlessError {
@@ -17,14 +15,8 @@ class OwnedByOther extends DriftlessError {
 export class OwnerLabel {
   readonly #owner: SyncOwner | undefined;
 
-  /** @throws UsageError for what the API server would refuse as a label. */
   constructor(owner: SyncOwner | undefined) {
     this.#owner = owner;
-    if (owner === undefined) return;
-    const { label, value } = owner;
-    if (typeof label !== 'string' || !isLabelKey(label)) throw new UsageError('owner.label must be the key of a label');
-    if (typeof value !== 'string' || !labelValuePattern.test(value))
-      throw new UsageError('owner.value must be the value of a label: 1 to 63 letters, digits, "-", "_" and "."');
   }
 
   /** @throws UsageError for a target that names another owner. */

@@ -8,7 +8,8 @@ import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model
 import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
-import { inNamespace, placedTargets, requireKnownInputs, requireNames, requireTargets } from './inputs.ts';
+import { checkSyncInputs } from './check-inputs.ts';
+import { inNamespace, placedTargets } from './inputs.ts';
 import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
 import { OpenedWriter } from './open-writer.ts';
@@ -67,14 +68,12 @@ export class SyncRun {
   #hasWarned = false;
   #state: SyncState = { targets: [], live: new Map() };
 
-  /** @throws UsageError for unknown inputs, and objects that are none. */
+  /** @throws UsageError for inputs that are no inputs of a sync. */
   constructor(inputs: SyncInputs, deps: SyncDeps) {
-    requireKnownInputs(inputs);
-    requireTargets(inputs.targets);
-    requireNames(inputs.known ?? []);
+    checkSyncInputs(inputs);
     this.#inputs = inputs;
-    this.#deps = deps;
-    this.#reader = new LiveReader(inputs.writer, inputs.cache, deps.warn);
+    this.#deps = { ...deps, warn: inputs.onWarning ?? deps.warn };
+    this.#reader = new LiveReader(inputs.writer, inputs.cache, this.#deps.warn);
     const { inventory, inventoryName: name = '', targets, writer } = inputs;
     this.#inventory = new Inventory(inventory, targets.length, { name, server: writer.server });
     this.#namespace = inputs.namespace ?? 'default';

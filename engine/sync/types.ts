@@ -1,6 +1,7 @@
 import type { DiffResult, DiffRules } from '#diff';
 import type { HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
 import type { ClusterCache } from '../cache/types.ts';
+import type { ClusterAddress } from '../connect/connection.ts';
 import type { ClusterWriter, SyncOptions, SyncOutcome } from '#sync';
 
 export interface SyncWriter extends ClusterWriter {
@@ -50,6 +51,17 @@ export interface SyncGate {
   metrics(): GateMetrics;
   /** Sends everything again. */
   forget(): void;
+}
+
+export interface WriterOptions extends ClusterAddress {
+  /** Every write becomes a dry run of the server. */
+  readonly dryRun?: boolean | undefined;
+  /** Why an object may not be written; undefined if it may. A denied object fails the sync. */
+  readonly denied?: (object: KubeObject, namespaced: boolean) => string | undefined;
+  /** The name under which it applies, of 1 to 128 bytes. Default: `argocd-controller`. */
+  readonly fieldManager?: string | undefined;
+  /** Leaves out server-side applies that would change nothing: that of `openGate`. */
+  readonly gate?: SyncGate | undefined;
 }
 
 /** A label that a sync puts on everything that it applies. */

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
+import { kubeConfigOf, startCluster } from './sim.ts';
+import type { SimCluster } from './sim.ts';
+import { openGate, openWriter, planSync, runSync, serverSideDiff } from './sync.ts';
+import type { OpenedSyncWriter, SyncInputs, WriterOptions } from './sync.ts';
+
+const configMap: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: {} };
+const circular = (): KubeObject => {
+  const data: Record<string, unknown> = {};
+  data['self'] = data;
+  return { ...configMap, data };
+};
+
+const wrongOptions: readonly (readonly [object, string])[] = [
+  [{ purne: true }, 'there is no option options.purne: options has prune, force, replace, serverSideApply, '],
+  [{ dryRun: true }, 'there is no option options.dryRun: a writer of openWriter({ dryRun: true }) makes the sync a'],
+  [{ prune: 'yes' }, 'options.prune must be true or false: it is "yes"'],
+  [{ validate: 0 }, 'options.validate must be true or false: it is 0'],
+  [
+    { prunePropagationPolicy: 'x' },
+    'options.prunePropagationPolicy must be one of "Foreground", "Background", "Orphan": it is "x"',
+  ],
+  [{ waveDelayMs: 'x' }, 'options.waveDelayMs must be a number of milliseconds, 0 or more: it is "x"'],
+  [{ waveDelayMs: Number.NaN }, 'options.waveDelayMs must be a number of milliseconds, 0 or more: it is NaN'],
+  [{ migrationManager: '' }, 'options.migrationManager must be 1 to 128 bytes of printable text, and not before'],
+  [{ defaultPrune: 'no' }, 'options.defaultPrune must be one of "true", "false", "confirm": it is "no"'],
+];
+
+const wrongInputs: readonly (readonly [object, string])[] = [
+  [{ targets: undefined }, 'targets must be a list: it is undefined'],
+  [{ targets: configMap }, 'targets must be a list: it is an object'],
+  [{ targets: [circular()] }, 'target 0 contains itself, or has more than 500 levels'],
+  [{ known: 'x' }, 'known must be a list: it is "x"'],
+  [{ writer: undefined }, 'writer must be that of openWriter (await it), or a SyncWriter: it is undefined'],
+  [{ writer: Promise.resolve() }, 'writer must be that of openWriter (await it), or a SyncWriter: it is an object'],
+  [{ cache: {} }, 'cache must be that of openCache (await it): it is an object'],
+  [{ namespace: 5 }, 'namespace must be the name of a namespace: 1 to 63 lower-case letters, digits and "-": it is 5'],
+  [{ namespace: 'BAD NS' }, 'namespace must be the name of a namespace: 1 to 63 lower-case letters, digits and "-"'],
+  [{ owner: 'x' }, 'owner must be an object with label and value: it is "x"'],
+  [{ owner: { label: 'a/b' } }, 'owner.value must be the value of a label: '],
+  [{ owner: { label: 'a/b', value: 'a', adopt: 'no' } }, 'owner.adopt must be true or false: it is "no"'],
+  [{ owner: { label: 'a/b', value: 'a', adpot: true } }, 'no option owner.adpot: owner has label, value, adopt'],
+  [{ options: [] }, 'options must be an object of sync options: it is a list'],
+  [{ inventoryName: 5 }, 'inventoryName must be a string: it is 5'],
+  [{ revision: 5 }, 'revision must be a string: it is 5'],
+  [{ diff: {} }, 'diff must be that of diffRules: it is an object'],
+  [{ health: 1 }, 'health must be a function: it is 1'],
+  [{ isSelected: 1 }, 'isSelected must be a function: it is 1'],
+  [{ onStep: 1 }, 'onStep must be a function: it is 1'],
+  [{ onWarning: 'x' }, 'onWarning must be a function: it is "x"'],
+  [{ deadlineMs: Number.NaN }, 'deadlineMs must be a number of milliseconds, more than 0: it is NaN'],
+  [{ deadlineMs: 'x' }, 'deadlineMs must be a number of milliseconds, more than 0: it is "x"'],
+  [{ deadlineMs: -5 }, 'deadlineMs must be a number of milliseconds, more than 0: it is -5'],
+  [{ signal: {} }, 'signal must be an AbortSignal: it is an object'],
+];
+
+describe('the options of @driftless/engine/sync', () => {
+  let sim: SimCluster;
+  let writer: OpenedSyncWriter;
+  let requests: string[];
+
+  beforeAll(async () => {
+    sim = await startCluster({ workloads: { enabled: false, delayMs: 0 } });
+    writer = await openWriter({ kubeConfig: kubeConfigOf(sim) });
+    sim.onRequest(({ verb, resource }) => void requests.push(`${verb} ${resource}`));
+  });
+
+  beforeEach(() => {
+    requests = [];
+  });
+
+  afterAll(async () => {
+    await writer.close();
+    await sim.close();
+  });
+
+  const usage = (message: string): object => ({ code: 'USAGE', message: expect.stringContaining(message) });
+  const all = [runSync, planSync, serverSideDiff];
+
+  it.each([...wrongInputs, ...wrongOptions.map(([options, message]) => [{ options }, message] as const)])(
+    'a sync refuses %j before it sends anything',
+    async (wrong, message) => {
+      const inputs = { targets: [configMap], writer, ...wrong } as unknown as SyncInputs;
+      for (const run of all) await expect(run(inputs)).rejects.toMatchObject(usage(message));
+      expect(requests).toEqual([]);
+    },
+  );
+
+  it('a sync without inputs is refused', async () => {
+    for (const run of all as unknown as readonly (() => Promise<unknown>)[])
+      await expect(run()).rejects.toMatchObject(usage('the options of a sync must be an object: they are undefined'));
+  });
+
+  it('accepts every option that has a valid value, and options that are undefined', async () => {
+    const options = {
+      prune: true,
+      waveDelayMs: 0,
+      migrationManager: 'kubectl',
+      prunePropagationPolicy: 'Orphan',
+    } as const;
+    const { signal } = new AbortController();
+    const inputs = { targets: [configMap], namespace: 'default', options, deadlineMs: Infinity, signal, revision: '' };
+    const unset = { cache: undefined, owner: undefined, inventory: undefined } as unknown as Partial<SyncInputs>;
+    expect(await runSync({ ...inputs, ...unset, writer })).toMatchObject({ phase: 'Succeeded' });
+  });
+
+  it.each([
+    [{ fieldmanager: 'x' }, 'no option fieldmanager: openWriter has kubeConfig, context, dryRun, denied, fieldManager'],
+    [
+      { fieldManager: '' },
+      'fieldManager must be 1 to 128 bytes of printable text, and not before-first-apply: it is ""',
+    ],
+    [{ dryRun: 'yes' }, 'dryRun must be true or false: it is "yes"'],
+    [{ denied: 1 }, 'denied must be a function: it is 1'],
+    [{ gate: {} }, 'gate must be that of openGate: it is an object'],
+    [{ kubeConfig: 5 }, 'kubeConfig must be a path or a KubeConfig: it is 5'],
+    [{ context: 5 }, 'context must be a string: it is 5'],
+  ])('openWriter refuses %j', async (wrong, message) => {
+    const options = { kubeConfig: kubeConfigOf(sim), ...wrong } as unknown as WriterOptions;
+    await expect(openWriter(options)).rejects.toMatchObject(usage(message));
+    expect(requests).toEqual([]);
+  });
+
+  it.each([
+    [{ maxEntries: 'x' }, 'maxEntries must be a whole number above 0: it is "x"'],
+    [{ max: 1 }, 'there is no option max: openGate has maxEntries'],
+  ])('openGate refuses %j', (wrong, message) => {
+    expect(() => openGate(wrong as object)).toThrow(expect.objectContaining(usage(message)));
+  });
+});
