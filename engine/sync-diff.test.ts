@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
+import { widgetCrd } from '#support';
 import { diffRules } from './diff.ts';
 import { kubeConfigOf, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
-import { openWriter, runSync, serverSideDiff } from './sync.ts';
+import { openWriter, planSync, runSync, serverSideDiff } from './sync.ts';
 import type { OpenedSyncWriter, ServerDiff, SyncInputs, SyncWriter } from './sync.ts';
 
 const configMap = (name: string, data: object = { of: name }): KubeObject => ({
@@ -103,6 +104,62 @@ describe('serverSideDiff', () => {
     const ignoreDifferences = [{ group: '', kind: 'ConfigMap', name: 'b', jsonPointers: ['/data/of'] }];
     const ignoring = await diff({ targets, diff: diffRules({ ignoreDifferences }) });
     expect(ignoring.map(({ change }) => change)).toEqual(['changed', 'unchanged']);
+  });
+
+  const service = (port: number): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web' },
+    spec: { selector: { app: 'web' }, ports: [{ port }] },
+  });
+
+  it.each([
+    ['a list item with another key', { serverSideApply: true }, { serverSideApply: true }],
+    ['a switch to server-side apply', {}, { serverSideApply: true }],
+    ['client-side apply', {}, {}],
+  ])('has the refusal of the server where other writes precede the apply: %s', async (_what, first, options) => {
+    await runSync({ targets: [service(80)], writer, namespace: 'default', options: first });
+    requests = [];
+    const [valid] = await diff({ targets: [service(81)], options });
+    expect(valid).toMatchObject({ change: 'changed' });
+    const [invalid] = await diff({ targets: [service(70_000)], options });
+    expect(invalid).toMatchObject({ change: 'refused', message: expect.stringContaining('between 1 and 65535') });
+    expect(requests.filter((request) => request.endsWith('(!)'))).toEqual([]);
+    const report = await runSync({ targets: [service(70_000)], writer, namespace: 'default', options });
+    expect(report).toMatchObject({ phase: 'Failed', message: expect.stringContaining('70000') });
+  });
+
+  it.each(modes)('refuses a namespace that is missing and that nothing creates (%s)', async (_mode, options) => {
+    const targets = [{ ...configMap('lost'), metadata: { name: 'lost', namespace: 'missing' } }];
+    const message = 'namespaces "missing" not found';
+    expect(await diff({ targets, options })).toMatchObject([{ change: 'refused', message }]);
+    const report = await runSync({ targets, writer, options });
+    expect(report).toMatchObject({ phase: 'Failed', message: expect.stringContaining(message) });
+    const [created] = await diff({ targets, namespace: 'missing', options: { ...options, createNamespace: true } });
+    const unvalidated = { change: 'created', unvalidated: true };
+    expect(created).toMatchObject({ ...unvalidated, message: 'not validated: Namespace missing is created first' });
+    const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'missing' } };
+    const [own, inside] = await diff({ targets: [namespace, ...targets], options });
+    expect([own?.change, own?.unvalidated, inside?.unvalidated]).toEqual(['created', undefined, true]);
+  });
+
+  it('agrees with the plan about objects whose kind the same sync defines', async () => {
+    const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
+    const unknown: KubeObject = { ...widget, apiVersion: 'other.example.com/v1' };
+    const targets = [widgetCrd(), widget, unknown];
+    const plan = await planSync({ targets, writer, namespace: 'default' });
+    const changes = await diff({ targets });
+    expect(changes.map(({ change, message }) => [change, message])).toEqual([
+      ['created', undefined],
+      ['created', 'not validated: the definition of its kind is created first'],
+      ['refused', 'the server could not find the requested resource'],
+    ]);
+    const problems = new Map(plan.map(({ group, problem }) => [group, problem]));
+    expect(changes.map(({ group, change }) => [group, change === 'refused'])).toEqual(
+      changes.map(({ group }) => [group, problems.get(group) !== undefined]),
+    );
+    const patient = await diff({ targets: [unknown], options: { skipDryRunOnMissing: true } });
+    expect(patient).toMatchObject([{ change: 'created', unvalidated: true }]);
   });
 
   it('refuses a writer of your own, which sends no dry runs', async () => {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeObject } from '#model';
+import { widgetCrd } from '#support';
 import { kubeConfigOf, startCluster } from './sim.ts';
 import type { SimCluster } from './sim.ts';
-import { openWriter, runSync } from './sync.ts';
+import { openWriter, planSync, runSync, serverSideDiff } from './sync.ts';
 import type { SyncInputs, SyncInventory, SyncReport, SyncWriter } from './sync.ts';
 
 const configMap = (name: string, more: Partial<KubeObject['metadata']> = {}): KubeObject => ({
@@ -44,6 +45,8 @@ describe('the inventory of runSync', () => {
     return { ...report, inventory: JSON.parse(JSON.stringify(report.inventory)) as SyncInventory };
   };
   const namesOf = ({ inventory }: SyncReport): readonly string[] => inventory.objects.map(({ name }) => name);
+  const messagesOf = ({ results }: SyncReport): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(results.map(({ name, message }) => [name, message]));
   const has = (name: string): boolean => sim.store.get('', 'ConfigMap', 'default', name) !== undefined;
 
   it('forgets nothing when nothing was out of sync', async () => {
@@ -72,6 +75,64 @@ describe('the inventory of runSync', () => {
     report = await sync([], { inventory: report.inventory, ...prune });
     expect(namesOf(report)).toEqual(['kept']);
     expect([has('a'), has('kept')]).toEqual([false, true]);
+  });
+
+  it('prunes a definition as any other object, and serves its kind again when it returns', async () => {
+    const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
+    const definition = (): KubeObject | undefined =>
+      sim.store.get('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
+    const first = await sync([widgetCrd(), widget, configMap('a')]);
+    const inputs = { writer, inventory: first.inventory };
+    const kept = await sync([configMap('a')], inputs);
+    expect(messagesOf(kept)).toMatchObject({ 'widgets.example.com': 'ignored (requires pruning)' });
+    const plan = await planSync({ targets: [configMap('a')], ...inputs, ...prune });
+    expect(plan.map(({ name, action }) => [name, action])).toContainEqual(['widgets.example.com', 'prune']);
+    let report = await sync([configMap('a')], { ...inputs, ...prune });
+    expect(messagesOf(report)).toMatchObject({ 'widgets.example.com': 'pruned', one: 'pruned' });
+    expect(definition()).toBeUndefined();
+    report = await sync([configMap('a')], { inventory: report.inventory, ...prune });
+    expect(namesOf(report)).toEqual(['a']);
+    expect((await sync([widgetCrd(), widget, configMap('a')])).phase).toBe('Succeeded');
+  });
+
+  it('all reports name an object in the same way: cluster-scoped ones have no namespace', async () => {
+    const crd = widgetCrd('cluster.example.com');
+    const { spec } = crd as KubeObject & { readonly spec: object };
+    const scoped: KubeObject = { apiVersion: 'cluster.example.com/v1', kind: 'Widget', metadata: { name: 'scoped' } };
+    const targets = [{ ...crd, spec: { ...spec, scope: 'Cluster' } }, scoped, clusterRole, configMap('a')];
+    const places = (entries: readonly { readonly name: string; readonly namespace: string }[]): object =>
+      Object.fromEntries(entries.map(({ name, namespace }) => [name, namespace]));
+    const expected = { 'widgets.cluster.example.com': '', scoped: '', reader: '', a: 'shop' };
+    sim.store.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    const inputs = { targets, writer, namespace: 'shop' };
+    const steps: object[] = [];
+    expect(places(await planSync(inputs))).toEqual(expected);
+    expect(places(await serverSideDiff(inputs))).toEqual(expected);
+    const report = await runSync({ ...inputs, onStep: ({ results }) => void steps.push(places(results)) });
+    expect([places(report.results), steps.at(-1)]).toEqual([expected, expected]);
+    const pruned = await runSync({ ...inputs, targets: [], inventory: report.inventory, ...prune });
+    expect([pruned.phase, places(pruned.results)]).toEqual(['Succeeded', expected]);
+  });
+
+  it('keeps a definition that Prune=false protects, or whose kind is among the targets', async () => {
+    const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
+    const other = widgetCrd('other.example.com');
+    const metadata = { ...other.metadata, annotations: { 'argocd.argoproj.io/sync-options': 'Prune=false' } };
+    const first = await sync([widgetCrd(), { ...other, metadata }, widget]);
+    const inputs = { inventory: first.inventory, ...prune };
+    const plan = await planSync({ targets: [widget], writer, ...inputs });
+    expect(Object.fromEntries(plan.map(({ name, action }) => [name, action]))).toEqual({
+      one: 'unchanged',
+      'widgets.example.com': 'keep',
+      'widgets.other.example.com': 'keep',
+    });
+    const report = await sync([widget], inputs);
+    expect(messagesOf(report)).toMatchObject({
+      'widgets.example.com': 'ignored (objects of its kind are among the targets)',
+      'widgets.other.example.com': 'ignored (no prune)',
+    });
+    expect(namesOf(report)).toEqual(namesOf(first));
+    expect(deletions).toEqual([]);
   });
 
   it('follows a deletion to its end, and spares a new object of the name', async () => {

@@ -123,7 +123,7 @@ describe('a sync with an owner', () => {
     ]);
     const second = await sync(inputs);
     expect(messagesOf(second)).toMatchObject({
-      moved: 'PruneSkipped: ignored (owner "b" (label example.com/owner) also manages it)',
+      moved: 'PruneSkipped: ignored (owner "b" (label example.com/owner) manages it)',
     });
     expect([second.phase, writes, namesIn(second), labelOf('moved')]).toEqual(['Succeeded', [], ['kept'], 'b']);
   });

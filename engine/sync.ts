@@ -8,7 +8,7 @@ import { newAbortController, systemClock, systemRandom, withDeadline } from '#ba
 import { createKubeClient } from '#kube';
 import { fieldManager as controllerManager, keyOf } from '#model';
 import type { GroupKind, KubeObject } from '#model';
-import { pairResources } from '#sync';
+import { pairObjects } from '#sync';
 import type { PlannedTask } from '#sync';
 import { silentLogger } from '#telemetry';
 import { connectionOf } from './connect/connection.ts';
@@ -92,7 +92,7 @@ export async function serverSideDiff(inputs: SyncInputs): Promise<readonly Serve
 }
 
 /** Desired and live objects, paired as a sync pairs them. */
-export type ReconciledObjects = ReturnType<typeof pairResources>;
+export type ReconciledObjects = ReturnType<typeof pairObjects>;
 
 /**
  * Pairs targets with live objects by identity. Targets come first; live objects without a target
@@ -105,7 +105,7 @@ export function reconcile(
   namespace: string,
   isNamespaced: (kind: GroupKind) => boolean | undefined,
 ): ReconciledObjects {
-  return pairResources(targets, new Map(live.map((object) => [keyOf(object), object])), namespace, isNamespaced);
+  return pairObjects(targets, new Map(live.map((object) => [keyOf(object), object])), namespace, isNamespaced);
 }
 
 /**

@@ -6,15 +6,15 @@
  * It changes clusters only through the given ClusterWriter and knows nothing of Applications,
  * queues or status.
  */
-export { isPrunePostponed } from './plan.ts';
+export { crdGroupKind, groupKindText, isPrunePostponed } from './plan.ts';
 export { planSync } from './planned-tasks.ts';
 export type { PlannedTask } from './planned-tasks.ts';
 export { isLostHook, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf, withHookFinalizer } from './hooks.ts';
 export { containsTarget, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export { missingNameMessage } from './prepare.ts';
-export { pairResources } from './reconcile.ts';
+export { pairObjects, pairResources } from './reconcile.ts';
 export { removeHookFinalizer } from './release.ts';
-export { hasHookFinalizer } from './step.ts';
+export { canKindBeMissing, hasHookFinalizer, kindsDefinedBySync } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';
 export type { WaitedFor } from './waiting-message.ts';
 export { syncStep, terminateSync } from './run.ts';

@@ -151,8 +151,8 @@ function resourceTasks(request: SyncRequest): SyncTask[] {
   for (const { target, live, modified } of request.resources) {
     const object = target ?? live;
     if (object === null || isHook(object) || !request.isSelected(object)) continue;
-    // Never prune a CRD: that would delete all its instances, those of other owners too.
-    if (target === null && !isTrackable(object)) continue;
+    // Pruning a CRD deletes all its instances, those of other owners too.
+    if (target === null && !isTrackable(object) && request.prunesDefinitions !== true) continue;
     for (const phase of phasesOf(object)) {
       tasks.push({ phase, wave: waveOf(object), target, live, isHook: false, modified, skipDryRun: false });
     }

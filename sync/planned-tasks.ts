@@ -5,7 +5,7 @@ import type { ResourceRef, SyncPhase } from '#model';
 import { isPrune, objectOf, planTasks } from './plan.ts';
 import type { SyncTask } from './plan.ts';
 import { checkTasks, namelessTasks, namespaceTask } from './prepare.ts';
-import { decidePrune } from './step.ts';
+import { whyNotPruned } from './task.ts';
 import type { SyncRequest } from './types.ts';
 
 /** A task of a sync, before it runs. */
@@ -48,9 +48,8 @@ function plannedTask(task: SyncTask, request: SyncRequest, problem: string | und
   };
 }
 
-function actionOf(task: SyncTask, { options, otherOwner }: SyncRequest): PlannedTask['action'] {
-  if (isPrune(task))
-    return decidePrune(task, options).delete && otherOwner(objectOf(task)) === undefined ? 'prune' : 'keep';
+function actionOf(task: SyncTask, request: SyncRequest): PlannedTask['action'] {
+  if (isPrune(task)) return whyNotPruned(task, request) === undefined ? 'prune' : 'keep';
   if (task.isHook) return 'hook';
   if (task.live === null) return 'create';
   return task.modified ? 'update' : 'unchanged';

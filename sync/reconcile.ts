@@ -12,14 +12,23 @@ export interface PairedResources {
 }
 
 /**
+ * As {@link pairObjects}, without the CustomResourceDefinitions that have no target: what tracking
+ * finds never makes them prune candidates.
+ */
+export function pairResources(...inputs: Parameters<typeof pairObjects>): PairedResources {
+  const paired = pairObjects(...inputs);
+  const isCandidate = (live: KubeObject | null): boolean => live === null || isTrackable(live) || isHook(live);
+  return { ...paired, pairs: paired.pairs.filter(({ target, live }) => target !== null || isCandidate(live)) };
+}
+
+/**
  * Pairs desired with live objects (gitops-engine/pkg/sync/reconcile.go). Targets keep their
  * rendering order; live objects without a target follow, by key. An object that the server returns
- * in two API groups (same UID) is kept once. A CustomResourceDefinition without a target is never a
- * prune candidate, whatever its tracking.
+ * in two API groups (same UID) is kept once.
  *
  * @param isNamespaced undefined if the cluster does not know the kind: both keys are tried.
  */
-export function pairResources(
+export function pairObjects(
   targets: readonly KubeObject[],
   live: ReadonlyMap<ResourceKey, KubeObject>,
   destinationNamespace: string,
@@ -37,7 +46,6 @@ export function pairResources(
     return { target, live: found ?? null };
   });
   const unclaimed = [...left]
-    .filter(([, object]) => isTrackable(object) || isHook(object))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, object]) => ({ target: null, live: object }));
   return {

@@ -3,6 +3,7 @@ import { groupOf } from '#model';
 import type { OperationPhase, ResourceResult, ResultCode } from '#model';
 import { applyTask, dryRunSkipped, pruneTask, rethrowPostponed } from './task.ts';
 import {
+  crdGroupKind,
   hasDeletePolicy,
   isDone,
   isPending,
@@ -267,7 +268,7 @@ class StepRun {
     if (!(await this.#removeStaleFinalizers(tasks.filter((task) => task.isHook && isPending(task))))) return 'failed';
     // A dry run needs no confirmation.
     if (!options.dryRun && tasks.some((task) => lacksConfirmation(task, options))) return 'pending';
-    let state = worstState(await mapLimit(tasks.filter(isPrune), maxParallelCalls, (task) => this.#prune(task)));
+    let state = await this.#pruneAll(tasks.filter(isPrune));
     if (state !== 'successful') return state;
     const creates = tasks.filter((task) => !isPrune(task));
     if (!options.dryRun)
@@ -280,6 +281,15 @@ class StepRun {
       states.push(...(await mapLimit(group, maxParallelCalls, (task) => this.#apply(task))));
     }
     return worstState(states);
+  }
+
+  /** Definitions last: the server refuses requests for objects of a kind that it is removing. */
+  async #pruneAll(prunes: readonly SyncTask[]): Promise<WaveState> {
+    const isDefinition = (task: SyncTask): boolean => crdGroupKind(objectOf(task)) !== undefined;
+    const objects = prunes.filter((task) => !isDefinition(task));
+    const state = worstState(await mapLimit(objects, maxParallelCalls, (task) => this.#prune(task)));
+    if (state !== 'successful') return state;
+    return worstState(await mapLimit(prunes.filter(isDefinition), maxParallelCalls, (task) => this.#prune(task)));
   }
 
   async #prune(task: SyncTask): Promise<WaveState> {

@@ -77,20 +77,37 @@ export function dryRunSkipped(task: SyncTask): TaskResult {
   return { status: 'Synced', message: `${kind}/${name} skipped: the cluster does not serve its kind yet (dry run)` };
 }
 
+/** Why an object without a target is not pruned; undefined if it is. */
+export function whyNotPruned(task: SyncTask, request: SyncRequest): string | undefined {
+  const live = objectOf(task);
+  const decision = decidePrune(task, request.options);
+  if (!decision.delete) return decision.message;
+  if (containsTarget(live, targetsOf(request))) return 'ignored (objects of this application are in it)';
+  if (definesTarget(live, targetsOf(request))) return 'ignored (objects of its kind are among the targets)';
+  if (!request.canPrune(refOf(live))) return `ignored (the live state of ${live.kind} is not fresh)`;
+  if (request.pruneBlocked !== undefined) return `ignored (${request.pruneBlocked})`;
+  const other = request.otherOwner(live);
+  return other === undefined ? undefined : `ignored (${other})`;
+}
+
+/** Whether the object is the definition of a target's kind: its deletion would delete that, too. */
+function definesTarget(live: KubeObject, targets: Iterable<KubeObject>): boolean {
+  const defined = crdGroupKind(live);
+  if (defined === undefined) return false;
+  for (const { apiVersion, kind } of targets)
+    if (groupKindText({ group: groupOf(apiVersion), kind }) === defined) return true;
+  return false;
+}
+
+function* targetsOf({ resources }: SyncRequest): Iterable<KubeObject> {
+  for (const { target } of resources) if (target !== null) yield target;
+}
+
 /** Deletes one object without a target, if all prune rules permit it. */
 export async function pruneTask(task: SyncTask, request: SyncRequest): Promise<TaskResult> {
   const live = objectOf(task);
-  const decision = decidePrune(task, request.options);
-  if (!decision.delete) return { status: 'PruneSkipped', message: decision.message };
-  const targets = request.resources.map(({ target }) => target);
-  if (containsTarget(live, targets))
-    return { status: 'PruneSkipped', message: 'ignored (objects of this application are in it)' };
-  if (!request.canPrune(refOf(live)))
-    return { status: 'PruneSkipped', message: `ignored (the live state of ${live.kind} is not fresh)` };
-  if (request.pruneBlocked !== undefined)
-    return { status: 'PruneSkipped', message: `ignored (${request.pruneBlocked})` };
-  const other = request.otherOwner(live);
-  if (other !== undefined) return { status: 'PruneSkipped', message: `ignored (${other} also manages it)` };
+  const skipped = whyNotPruned(task, request);
+  if (skipped !== undefined) return { status: 'PruneSkipped', message: skipped };
   if (request.options.dryRun)
     return lacksConfirmation(task, request.options)
       ? { status: 'PruneSkipped', message: 'ignored (requires confirmation)' }

@@ -116,7 +116,12 @@ export interface SyncRequest {
   readonly canPrune: (ref: ResourceRef) => boolean;
   /** Why nothing at all is pruned. Absent: pruning is possible. */
   readonly pruneBlocked?: string;
-  /** Who else manages this object, such as `application b`: then it is not pruned. */
+  /**
+   * CustomResourceDefinitions without a target are pruned, too: they are known from an inventory.
+   * Absent: they stay, as the tracking of an object does not say who uses its kind.
+   */
+  readonly prunesDefinitions?: true;
+  /** Who manages this object, such as `application b also manages it`: then it is not pruned. */
   readonly otherOwner: (object: KubeObject) => string | undefined;
   /** With CreateNamespace: the desired destination namespace; null: no change. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;

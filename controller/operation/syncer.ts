@@ -298,7 +298,7 @@ export class Syncer {
       known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
       tap?.claimed(known);
       const other = known.get(keyOf(object));
-      return other === undefined ? undefined : `application ${other}`;
+      return other === undefined ? undefined : `application ${other} also manages it`;
     };
   }
 

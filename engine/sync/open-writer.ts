@@ -1,14 +1,14 @@
-import { ConcurrencyLimiter, createMergePatch, defined } from '#base';
+import { ConcurrencyLimiter, createMergePatch, defined, omit } from '#base';
 import type { Clock, JsonObject } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
 import { GuardedWriter, sendDryRun } from '#controller';
 import type { WriterDeps, WriterGate } from '#controller';
 import type { DiffRules } from '#diff';
-import { findResource } from '#kube';
+import { findResource, isForbidden } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { ClusterSchemas, SchemaStore } from '#live';
 import type { LiveSchemas } from '#live';
-import { gkOf, versionOf } from '#model';
+import { gkOf, jsonOf, versionOf } from '#model';
 import type { KubeObject, ObjectName } from '#model';
 import type { ApplyOptions, ApplyResult, DeleteOutcome } from '#sync';
 import { silentLogger } from '#telemetry';
@@ -20,6 +20,7 @@ const rediscoveryMs = 1000;
 /** How long the server may take to serve a kind whose definition was written. */
 const establishMs = 5000;
 const establishPauseMs = 100;
+const definitionKind = 'CustomResourceDefinition';
 
 export interface OpenWriterOptions {
   /** Every write becomes a dry run of the server. */
@@ -49,6 +50,8 @@ export class OpenedWriter implements OpenedSyncWriter {
   /** A CustomResourceDefinition was written since the last discovery. */
   #isStale = false;
   #definedAt = Number.NEGATIVE_INFINITY;
+  /** A deleted definition is served for a moment: discoveries from before do not count. */
+  #settlesAt = Number.NEGATIVE_INFINITY;
 
   constructor(client: KubeClient, discovery: ApiDiscovery, options: OpenWriterOptions, clock: Clock) {
     const { dryRun, denied, gate, fieldManager } = options;
@@ -63,7 +66,7 @@ export class OpenedWriter implements OpenedSyncWriter {
       cluster: {
         discovery: () => this.#discovery,
         observe: ({ kind }) => {
-          if (kind !== 'CustomResourceDefinition') return;
+          if (kind !== definitionKind) return;
           this.#isStale = true;
           this.#definedAt = clock.monotonic();
         },
@@ -95,7 +98,8 @@ export class OpenedWriter implements OpenedSyncWriter {
     // The server serves a kind a moment after its definition was written.
     const mayAppear = (): boolean => this.#clock.monotonic() < this.#definedAt + establishMs;
     const isDue = this.#clock.monotonic() >= this.#discoveredAt + rediscoveryMs;
-    if (!this.#isStale && (isServed() || !(isDue || mayAppear()))) return;
+    const isCurrent = !this.#isStale && this.#discoveredAt >= this.#settlesAt;
+    if (isCurrent && (isServed() || !(isDue || mayAppear()))) return;
     await this.#discover(signal);
     while (!isServed() && mayAppear()) {
       await this.#clock.sleep(establishPauseMs, signal);
@@ -136,6 +140,10 @@ export class OpenedWriter implements OpenedSyncWriter {
     propagation: 'Foreground' | 'Background' | 'Orphan',
     signal: AbortSignal,
   ): Promise<DeleteOutcome> {
+    if (live.kind === definitionKind) {
+      this.#settlesAt = this.#clock.monotonic() + establishMs;
+      this.#definedAt = Number.NEGATIVE_INFINITY;
+    }
     return this.#writer.delete(live, propagation, signal);
   }
 
@@ -173,6 +181,28 @@ export class OpenedWriter implements OpenedSyncWriter {
     return (await this.#trial.apply(target, null, how, signal)).object;
   }
 
+  /** Dry run of a change, whoever owns its fields. Rejects if the server refuses it. */
+  async validate(before: KubeObject, after: KubeObject, signal: AbortSignal): Promise<void> {
+    const body = createMergePatch(contentOf(before), contentOf(after));
+    const resource = findResource(this.#discovery, gkOf(after), versionOf(after.apiVersion));
+    if (body === undefined || resource === undefined) return;
+    const { name = '', namespace = '' } = after.metadata;
+    const options = { signal, fieldManager: this.fieldManager, dryRun: true };
+    await this.#limiter.run(signal, () =>
+      this.#client.patch(resource, { name, namespace }, { type: 'merge', body }, options),
+    );
+  }
+
+  /** True also if it cannot be read: then only the sync finds out. */
+  async hasNamespace(name: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      return (await this.#writer.get({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, signal)) !== null;
+    } catch (error) {
+      if (isForbidden(error)) return true;
+      throw error;
+    }
+  }
+
   denied(object: KubeObject, namespaced: boolean): string | undefined {
     return this.#writer.denied(object, namespaced);
   }
@@ -180,4 +210,11 @@ export class OpenedWriter implements OpenedSyncWriter {
   close(): Promise<void> {
     return this.#client.close();
   }
+}
+
+/** What an apply may change. */
+function contentOf({ metadata, ...object }: KubeObject): JsonObject {
+  const { labels, annotations, finalizers, ownerReferences } = metadata;
+  const content = omit(omit(omit(jsonOf(object) as JsonObject, 'apiVersion'), 'kind'), 'status');
+  return { ...content, metadata: jsonOf(defined({ labels, annotations, finalizers, ownerReferences })) };
 }

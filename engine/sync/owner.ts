@@ -32,16 +32,16 @@ export class OwnerLabel {
     });
   }
 
-  /** The other owner of a live object, for the message of a prune that is left out. */
-  otherOwner(live: KubeObject): string | undefined {
-    const other = this.#otherValue(live);
-    return other === undefined ? undefined : `owner ${other} (label ${this.#owner?.label ?? ''})`;
+  /** Why a live object without a target is not pruned. Undefined: it has no other owner. */
+  whyKept(live: KubeObject): string | undefined {
+    const other = this.#otherOwner(live);
+    return other === undefined ? undefined : `${other} manages it`;
   }
 
   /** Why a sync may not apply over this object. Undefined: it may. */
   refusal(live: KubeObject | null | undefined): string | undefined {
     if (live === null || live === undefined || this.#owner?.adopt === true) return undefined;
-    const other = this.otherOwner(live);
+    const other = this.#otherOwner(live);
     return other === undefined ? undefined : `it belongs to ${other}: set owner.adopt to take it over`;
   }
 
@@ -69,6 +69,11 @@ export class OwnerLabel {
         return writer.delete(live, propagation, signal);
       },
     };
+  }
+
+  #otherOwner(live: KubeObject): string | undefined {
+    const other = this.#otherValue(live);
+    return other === undefined ? undefined : `owner ${other} (label ${this.#owner?.label ?? ''})`;
   }
 
   /** The value of the label, quoted, if it names another owner. */

@@ -3,9 +3,9 @@ import type { Clock, RandomSource } from '#base';
 import { diffObjects } from '#diff';
 import type { DiffRules } from '#diff';
 import { healthOf } from '#health';
-import { clientSideManager, defaultSettings, keyOf } from '#model';
-import type { KubeObject, ObjectName, ResourceKey, ResourceResult } from '#model';
-import { pairResources, planSync as planTasks, syncStep, terminateSync } from '#sync';
+import { clientSideManager, defaultSettings, gkOf, keyOf, versionOf } from '#model';
+import type { KubeObject, ObjectName, ResourceKey, ResourceRef, ResourceResult } from '#model';
+import { canKindBeMissing, crdGroupKind, groupKindText, kindsDefinedBySync, pairObjects, planSync as planTasks, syncStep, terminateSync } from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
 import { checkSyncInputs } from './check-inputs.ts';
@@ -84,7 +84,7 @@ export class SyncRun {
   }
 
   async plan(): Promise<readonly PlannedTask[]> {
-    return this.#within(async (signal) => planTasks(await this.#request(signal)));
+    return this.#within(async (signal) => this.#located(await planTasks(await this.#request(signal))));
   }
 
   /** What the server would make of the apply of each target, hooks apart. */
@@ -93,12 +93,34 @@ export class SyncRun {
     if (!(writer instanceof OpenedWriter)) throw new UsageError('writer must be that of openWriter');
     return this.#within(async (signal) => {
       await this.#readState(signal);
+      const how = { ...defaultOptions, dryRun: false, ...options };
+      const awaitsKind = this.#awaitedKinds(how);
       const pairs = this.#paired().pairs.flatMap(({ target, live }) =>
-        target !== null && isSelected(target) ? [{ target, live, refused: this.#owner.refusal(live) }] : [],
+        target !== null && isSelected(target)
+          ? [{ target, live, refused: this.#owner.refusal(live), awaitsKind: awaitsKind(target) }]
+          : [],
       );
-      const how = { ...defaultOptions, ...options };
-      return diffOnServer(writer, pairs, { rules: this.#rules, how }, signal);
+      const namespaces = this.#createdNamespaces(how);
+      return this.#located(await diffOnServer(writer, pairs, { rules: this.#rules, how, namespaces }, signal));
     });
+  }
+
+  /** Why a sync may start although the server does not serve the kind of a target. */
+  #awaitedKinds(options: SyncOptions): (target: KubeObject) => string | undefined {
+    const { discovery } = this.#inputs.writer;
+    const expected = kindsDefinedBySync(this.#state.targets);
+    return (target) => {
+      const { apiVersion, kind } = target;
+      if (findResource(discovery, gkOf(target), versionOf(apiVersion)) !== undefined) return undefined;
+      if (expected.has(groupKindText(gkOf(target)))) return 'the definition of its kind is created first';
+      return canKindBeMissing(target, options, expected) ? `${apiVersion} ${kind} is not served yet` : undefined;
+    };
+  }
+
+  #createdNamespaces({ createNamespace }: SyncOptions): ReadonlySet<string> {
+    const isNamespace = (target: KubeObject): boolean => target.kind === 'Namespace' && target.apiVersion === 'v1';
+    const named = this.#state.targets.filter(isNamespace).map(({ metadata }) => metadata.name ?? '');
+    return new Set(createNamespace ? [...named, this.#namespace] : named);
   }
 
   /** Runs steps until the sync is final. Beyond the deadline, it terminates the running hooks. */
@@ -115,9 +137,10 @@ export class SyncRun {
   async #runSteps(signal: AbortSignal): Promise<SyncReport> {
     let pauseMs = firstPauseMs;
     for (;;) {
-      const outcome = this.#reportOf(await syncStep(await this.#request(signal)));
-      const hasNews = JSON.stringify(outcome.results) !== JSON.stringify(this.#results);
-      this.#results = outcome.results;
+      const step = await syncStep(await this.#request(signal));
+      const hasNews = JSON.stringify(step.results) !== JSON.stringify(this.#results);
+      this.#results = step.results;
+      const outcome = this.#reportOf(step);
       await this.#reportStep(outcome, signal);
       if (outcome.phase !== 'Running') return outcome;
       pauseMs = hasNews ? firstPauseMs : Math.min(2 * pauseMs, maxPauseMs);
@@ -143,14 +166,25 @@ export class SyncRun {
   }
 
   #reportOf(outcome: SyncOutcome): SyncReport {
-    return { ...outcome, inventory: this.#inventoryAfter(outcome) };
+    return { ...outcome, results: this.#located(outcome.results), inventory: this.#inventoryAfter(outcome) };
+  }
+
+  /** Entries with the namespaces of their objects: "" for cluster-scoped ones, in all reports. */
+  #located<T extends ResourceRef>(entries: readonly T[]): readonly T[] {
+    const scopes = scopesOf(this.#state.targets);
+    const { discovery } = this.#inputs.writer;
+    return entries.map((entry) => {
+      const isNamespaced = findResource(discovery, entry)?.namespaced ?? scopes.get(groupKindText(entry)) ?? true;
+      const namespace = isNamespaced ? entry.namespace || this.#namespace : '';
+      return namespace === entry.namespace ? entry : { ...entry, namespace };
+    });
   }
 
   #inventoryAfter({ phase, results }: SyncOutcome): SyncInventory {
     const { dryRun, discovery } = this.#inputs.writer;
     const isComplete = phase === 'Succeeded';
     const { isSelected = isAny } = this.#inputs;
-    const isForeign = (object: KubeObject): boolean => this.#owner.otherOwner(object) !== undefined;
+    const isForeign = (object: KubeObject): boolean => this.#owner.whyKept(object) !== undefined;
     const facts = {
       ...this.#state,
       results,
@@ -196,7 +230,8 @@ export class SyncRun {
       isSelected: this.#inputs.isSelected ?? isAny,
       health: health ?? ((object) => healthOf(object, defaultSettings)),
       canPrune: () => true,
-      otherOwner: (object) => this.#owner.otherOwner(object),
+      prunesDefinitions: true,
+      otherOwner: (object) => this.#owner.whyKept(object),
       namespaceModifier: (namespace) => (namespace === null ? namespaceObject(this.#namespace) : null),
       writer,
       waveAppliedAt: (wave) => this.#waveAppliedAt(wave),
@@ -207,10 +242,10 @@ export class SyncRun {
     };
   }
 
-  #paired(): ReturnType<typeof pairResources> {
+  #paired(): ReturnType<typeof pairObjects> {
     const { targets, live } = this.#state;
     const { discovery } = this.#inputs.writer;
-    return pairResources(targets, live, this.#namespace, (gk) => findResource(discovery, gk)?.namespaced);
+    return pairObjects(targets, live, this.#namespace, (gk) => findResource(discovery, gk)?.namespaced);
   }
 
   /** New kinds are discovered first: they decide about the namespaces of targets. */
@@ -263,6 +298,17 @@ function rulesOf({ diff, options = {}, writer }: SyncInputs): DiffRules {
   const { serverSideApply, replace } = options;
   const { migrationManager: adoptFrom } = { ...defaultOptions, ...options };
   return { ...rules, ...defined({ serverSideApply, replace, adoptFrom, fieldManager: writer.fieldManager }) };
+}
+
+/** Whether the kinds that targets define are namespaced: the server may not serve them yet. */
+function scopesOf(targets: readonly KubeObject[]): ReadonlyMap<string, boolean> {
+  return new Map(
+    targets.flatMap((target) => {
+      const name = crdGroupKind(target);
+      const { scope } = (target['spec'] ?? {}) as { readonly scope?: unknown };
+      return name === undefined ? [] : [[name, scope !== 'Cluster'] as const];
+    }),
+  );
 }
 
 function isAny(): boolean {

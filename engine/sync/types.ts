@@ -77,8 +77,10 @@ export interface SyncOwner {
 export interface ServerDiff extends ResourceRef {
   /** `refused`: by the server, or because the object has another owner. */
   readonly change: 'unchanged' | 'changed' | 'created' | 'refused';
-  /** Why it is refused. */
+  /** Why it is refused, or was not validated. */
   readonly message?: string;
+  /** The server has not checked the object, as its namespace or its kind is created first. */
+  readonly unvalidated?: true;
   /** The difference. `normalizedLive` is null if the object would be created. */
   readonly diff?: DiffResult;
 }
