@@ -124,6 +124,25 @@ describe('a sync under another field manager', () => {
     expect(keysIn(stored('ConfigMap', 'shared'))).toEqual(['ours']);
   });
 
+  it.each(['client-side', 'server-side'] as const)(
+    'removes fields of the former owner after adopt by its name: as migrationManager if applied client-side (%s)',
+    async (mode) => {
+      const label = 'example.com/owner';
+      const before = { targets: [configMap('kept', 'dropped')], namespace: 'default', options: modes[mode] };
+      await runSync({ ...before, writer: argo, owner: { label, value: 'former' } });
+      const owner = { label, value: 'new', adopt: true };
+      const after = { targets: [configMap('kept')], namespace: 'default', owner };
+      const adopt = async (by: OpenedSyncWriter, options: Options): Promise<readonly string[]> => {
+        expect(await runSync({ ...after, writer: by, options })).toMatchObject({ phase: 'Succeeded' });
+        return keysIn(stored('ConfigMap', 'shared'));
+      };
+      expect(await adopt(writer, { serverSideApply: true })).toEqual(['dropped', 'kept']);
+      const migrated = await adopt(writer, { serverSideApply: true, migrationManager: 'argocd-controller' });
+      expect(migrated).toEqual(mode === 'client-side' ? ['kept'] : ['dropped', 'kept']);
+      expect(await adopt(argo, { serverSideApply: true })).toEqual(['kept']);
+    },
+  );
+
   it('names it in every write: creation, apply, replacement, metadata and status', async () => {
     const version = { name: 'v1', served: true, storage: true, subresources: { status: {} } };
     const openAPIV3Schema = widgetSchema;

@@ -169,7 +169,11 @@ describe('@driftless/engine/sync', () => {
     ['a value that is no object', { targets: ['text' as unknown as KubeObject] }, 'target 0 is no Kubernetes object'],
     ['an object without metadata', { targets: [{ apiVersion: 'v1', kind: 'Pod' } as KubeObject] }, 'target 0 is no'],
     ['two targets of one identity', { targets: [configMap('a'), configMap('a', undefined, 'default')] }, 'are both'],
-    ['a misspelt input', { inventry: {} } as Partial<SyncInputs>, 'there is no option inventry: a sync has targets, known, inventory'],
+    [
+      'a misspelt input',
+      { inventry: {} } as Partial<SyncInputs>,
+      'there is no option inventry: a sync has targets, known, inventory',
+    ],
     ['a known object without a name', { known: [{ ...widget, metadata: {} }] }, 'known object 0 has no name'],
   ])('refuses %s', async (_what, inputs: Partial<SyncInputs>, message) => {
     await expect(sync(inputs)).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining(message) });

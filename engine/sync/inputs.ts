@@ -31,7 +31,7 @@ export function placedTargets(
 
 const maxTargetDepth = 500;
 
-/** @throws UsageError for a value without apiVersion, kind and metadata, or that contains itself. */
+/** @throws UsageError for what has no apiVersion, kind or metadata, or contains itself. */
 export function requireTargets(targets: readonly KubeObject[]): void {
   for (const [index, target] of targets.entries()) {
     requireObject(target, `target ${index}`);

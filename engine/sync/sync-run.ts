@@ -5,7 +5,16 @@ import type { DiffRules } from '#diff';
 import { healthOf } from '#health';
 import { clientSideManager, defaultSettings, gkOf, keyOf, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey, ResourceRef, ResourceResult } from '#model';
-import { canKindBeMissing, crdGroupKind, groupKindText, kindsDefinedBySync, pairObjects, planSync as planTasks, syncStep, terminateSync } from '#sync';
+import {
+  canKindBeMissing,
+  crdGroupKind,
+  groupKindText,
+  kindsDefinedBySync,
+  pairObjects,
+  planSync as planTasks,
+  syncStep,
+  terminateSync,
+} from '#sync';
 import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
 import { checkSyncInputs } from './check-inputs.ts';

@@ -172,6 +172,59 @@ describe('the engine as a package, on a real API server', () => {
     await writer.close();
   });
 
+  it('a sync prunes a definition of its inventory after the objects of its kind', async () => {
+    const writer = await openWriter({ kubeConfig: target.kubeconfig });
+    const group = 'pruned.example.com';
+    const widget = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'one' }, spec: {} };
+    const inputs = { writer, namespace: 'default', options: { prune: true } };
+    const targets = [widgetCrd(group), widget];
+    expect(
+      (await serverSideDiff({ ...inputs, targets })).map(({ change, unvalidated }) => [change, unvalidated]),
+    ).toEqual([
+      ['created', undefined],
+      ['created', true],
+    ]);
+    const { inventory } = await runSync({ ...inputs, targets });
+    const kept = await runSync({ ...inputs, targets: [widget], inventory });
+    expect(kept.results.map(({ kind, status }) => [kind, status])).toContainEqual([
+      'CustomResourceDefinition',
+      'PruneSkipped',
+    ]);
+    const pruned = await runSync({ ...inputs, targets: [], inventory });
+    expect(pruned.results.map(({ status, namespace }) => [status, namespace]).sort()).toEqual([
+      ['Pruned', ''],
+      ['Pruned', 'default'],
+    ]);
+    const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.${group}`;
+    await eventually(async () => expect(await target.api.get(path)).toBeUndefined());
+    expect(await runSync({ ...inputs, targets })).toMatchObject({ phase: 'Succeeded' });
+    await writer.close();
+  });
+
+  it.each([
+    ['server-side apply', { serverSideApply: true }],
+    ['a switch to server-side apply', {}],
+  ])('the diff has the refusal of the server where other writes precede the apply: %s', async (what, first) => {
+    const writer = await openWriter({ kubeConfig: target.kubeconfig, fieldManager: 'team-agent' });
+    const service = (port: number): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: what.replaceAll(' ', '-') },
+      spec: { selector: { app: 'web' }, ports: [{ port }] },
+    });
+    const inputs = { writer, namespace: 'default', options: { serverSideApply: true } };
+    await runSync({ ...inputs, targets: [service(80)], options: first });
+    const [valid] = await serverSideDiff({ ...inputs, targets: [service(81)] });
+    const [invalid] = await serverSideDiff({ ...inputs, targets: [service(70_000)] });
+    expect([valid?.change, invalid?.change]).toEqual(['changed', 'refused']);
+    expect(await runSync({ ...inputs, targets: [service(70_000)] })).toMatchObject({ phase: 'Failed' });
+    expect(await runSync({ ...inputs, targets: [service(81)] })).toMatchObject({ phase: 'Succeeded' });
+    const lost = { ...service(80), metadata: { name: 'lost', namespace: 'missing' } };
+    const [refused] = await serverSideDiff({ ...inputs, targets: [lost] });
+    expect(refused).toMatchObject({ change: 'refused', message: 'namespaces "missing" not found' });
+    await writer.close();
+  });
+
   describe('under a field manager and an owner of its own', () => {
     const label = 'example.com/owner';
     const namespace = 'managed';
