@@ -39,7 +39,8 @@ export class OpenedWriter implements OpenedSyncWriter {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly #client: KubeClient;
-  readonly #writer: GuardedWriter;
+  readonly #deps: WriterDeps;
+  #writer: GuardedWriter;
   /** The same writer, for dry runs. */
   readonly #trial: GuardedWriter;
   readonly #limiter = new ConcurrencyLimiter(maxParallelWrites);
@@ -85,6 +86,7 @@ export class OpenedWriter implements OpenedSyncWriter {
       fieldManager,
       ...defined({ gate }),
     };
+    this.#deps = deps;
     this.#writer = new GuardedWriter(deps);
     this.#trial = new GuardedWriter({ ...deps, dryRun: true });
   }
@@ -119,6 +121,8 @@ export class OpenedWriter implements OpenedSyncWriter {
   /** Null also if the server does not serve the kind. */
   async get(object: KubeObject, signal: AbortSignal): Promise<KubeObject | null> {
     await this.refresh([], signal);
+    // Its kind may have appeared just now: the next step knows its namespace.
+    if (object.metadata.namespace === undefined && !this.#isServed(object)) return null;
     try {
       return await this.#writer.get(object, signal);
     } catch (error) {
@@ -143,6 +147,8 @@ export class OpenedWriter implements OpenedSyncWriter {
     if (live.kind === definitionKind) {
       this.#settlesAt = this.#clock.monotonic() + establishMs;
       this.#definedAt = Number.NEGATIVE_INFINITY;
+      // The former one remembers the kinds that it has discovered.
+      this.#writer = new GuardedWriter(this.#deps);
     }
     return this.#writer.delete(live, propagation, signal);
   }
