@@ -106,6 +106,8 @@ describe('reports about other controllers', () => {
       });
       if (isByHand) {
         await hub.api.patch(app.path, { spec: { syncPolicy: { automated: null } } });
+        // The controller has seen the policy: otherwise it heals the deletion by the former one.
+        await refreshed(hub, app.path, 'normal', limitMs);
         await hub.api.delete(crd);
         await eventually(async () => expect(await hub.api.get(crd)).toBeUndefined(), limitMs);
       }
