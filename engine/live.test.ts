@@ -49,7 +49,7 @@ describe('@driftless/engine/live', () => {
     (await cache.list(options)).objects.map(({ name }) => name).sort();
 
   it('lists by kind, namespace, label and scope', async () => {
-    const cache = await open({ keep: ({ data }) => data });
+    const cache = await open({ keep: ({ data }): unknown => data });
     expect(await namesOf(cache, { kinds: [configMaps], namespaces: ['shop'] })).toContain('a');
     expect(await namesOf(cache, { matchLabels: { team: 'one' } })).toEqual(['a']);
     expect(await namesOf(cache, { matchLabels: { team: 'two' } })).toEqual([]);
@@ -149,7 +149,7 @@ describe('@driftless/engine/live', () => {
     sim.store.create(pullSecret('{"auths":{"one":{}}}'));
     const cache = await open({
       include: [{ groups: [''] }],
-      keep: (object) => object['type'] === type && object['data'],
+      keep: (object): unknown => object.type === type && object.data,
     });
     const known = new Map<string, unknown>();
     const learn = ({ namespace, name, kept }: CachedObject): void => {

@@ -13,46 +13,49 @@ const circular = (): KubeObject => {
 };
 
 const wrongOptions: readonly (readonly [object, string])[] = [
-  [{ purne: true }, 'there is no option options.purne: options has prune, force, replace, serverSideApply, '],
-  [{ dryRun: true }, 'there is no option options.dryRun: a writer of openWriter({ dryRun: true }) makes the sync a'],
-  [{ prune: 'yes' }, 'options.prune must be true or false: it is "yes"'],
-  [{ validate: 0 }, 'options.validate must be true or false: it is 0'],
+  [{ purne: true }, 'inputs.options has no member "purne"; its members are prune, force, replace, serverSideApply, '],
+  [{ dryRun: true }, 'there is no inputs.options.dryRun: a writer of openWriter({ dryRun: true }) makes the sync a'],
+  [{ prune: 'yes' }, 'options.prune must be true or false, not "yes"'],
+  [{ validate: 0 }, 'options.validate must be true or false, not 0'],
   [
     { prunePropagationPolicy: 'x' },
-    'options.prunePropagationPolicy must be one of "Foreground", "Background", "Orphan": it is "x"',
+    'options.prunePropagationPolicy must be one of Foreground, Background, Orphan, not "x"',
   ],
-  [{ waveDelayMs: 'x' }, 'options.waveDelayMs must be a number of milliseconds, 0 or more: it is "x"'],
-  [{ waveDelayMs: Number.NaN }, 'options.waveDelayMs must be a number of milliseconds, 0 or more: it is NaN'],
+  [{ waveDelayMs: 'x' }, 'options.waveDelayMs must be a number of milliseconds, 0 or more, not "x"'],
+  [{ waveDelayMs: Number.NaN }, 'options.waveDelayMs must be a number of milliseconds, 0 or more, not NaN'],
   [{ migrationManager: '' }, 'options.migrationManager must be 1 to 128 bytes of printable text, and not before'],
-  [{ defaultPrune: 'no' }, 'options.defaultPrune must be one of "true", "false", "confirm": it is "no"'],
+  [{ defaultPrune: 'no' }, 'options.defaultPrune must be one of true, false, confirm, not "no"'],
 ];
 
 const wrongInputs: readonly (readonly [object, string])[] = [
-  [{ targets: undefined }, 'targets must be a list: it is undefined'],
-  [{ targets: configMap }, 'targets must be a list: it is an object'],
+  [{ targets: undefined }, 'targets must be a list, not undefined'],
+  [{ targets: configMap }, 'targets must be a list, not an object'],
   [{ targets: [circular()] }, 'target 0 contains itself, or has more than 500 levels'],
-  [{ known: 'x' }, 'known must be a list: it is "x"'],
-  [{ writer: undefined }, 'writer must be that of openWriter (await it), or a SyncWriter: it is undefined'],
-  [{ writer: Promise.resolve() }, 'writer must be that of openWriter (await it), or a SyncWriter: it is an object'],
-  [{ cache: {} }, 'cache must be that of openCache (await it): it is an object'],
-  [{ namespace: 5 }, 'namespace must be the name of a namespace: 1 to 63 lower-case letters, digits and "-": it is 5'],
+  [{ known: 'x' }, 'known must be a list, not "x"'],
+  [{ writer: undefined }, 'writer must be that of openWriter (await it), or a SyncWriter, not undefined'],
+  [{ writer: Promise.resolve() }, 'writer must be that of openWriter (await it), or a SyncWriter, not an object'],
+  [{ cache: {} }, 'cache must be that of openCache (await it), not an object'],
+  [{ namespace: 5 }, 'namespace must be the name of a namespace: 1 to 63 lower-case letters, digits and "-", not 5'],
   [{ namespace: 'BAD NS' }, 'namespace must be the name of a namespace: 1 to 63 lower-case letters, digits and "-"'],
-  [{ owner: 'x' }, 'owner must be an object with label and value: it is "x"'],
+  [{ owner: 'x' }, 'owner must be an object, not "x"'],
   [{ owner: { label: 'a/b' } }, 'owner.value must be the value of a label: '],
-  [{ owner: { label: 'a/b', value: 'a', adopt: 'no' } }, 'owner.adopt must be true or false: it is "no"'],
-  [{ owner: { label: 'a/b', value: 'a', adpot: true } }, 'no option owner.adpot: owner has label, value, adopt'],
-  [{ options: [] }, 'options must be an object of sync options: it is a list'],
-  [{ inventoryName: 5 }, 'inventoryName must be a string: it is 5'],
-  [{ revision: 5 }, 'revision must be a string: it is 5'],
-  [{ diff: {} }, 'diff must be that of diffRules: it is an object'],
-  [{ health: 1 }, 'health must be a function: it is 1'],
-  [{ isSelected: 1 }, 'isSelected must be a function: it is 1'],
-  [{ onStep: 1 }, 'onStep must be a function: it is 1'],
-  [{ onWarning: 'x' }, 'onWarning must be a function: it is "x"'],
-  [{ deadlineMs: Number.NaN }, 'deadlineMs must be a number of milliseconds, more than 0: it is NaN'],
-  [{ deadlineMs: 'x' }, 'deadlineMs must be a number of milliseconds, more than 0: it is "x"'],
-  [{ deadlineMs: -5 }, 'deadlineMs must be a number of milliseconds, more than 0: it is -5'],
-  [{ signal: {} }, 'signal must be an AbortSignal: it is an object'],
+  [{ owner: { label: 'a/b', value: 'a', adopt: 'no' } }, 'owner.adopt must be true or false, not "no"'],
+  [
+    { owner: { label: 'a/b', value: 'a', adpot: true } },
+    'inputs.owner has no member "adpot"; its members are label, value, adopt',
+  ],
+  [{ options: [] }, 'options must be an object, not a list'],
+  [{ inventoryName: 5 }, 'inventoryName must be a text, not 5'],
+  [{ revision: 5 }, 'revision must be a text, not 5'],
+  [{ diff: {} }, 'diff must be that of diffRules, not an object'],
+  [{ health: 1 }, 'health must be a function, not 1'],
+  [{ isSelected: 1 }, 'isSelected must be a function, not 1'],
+  [{ onStep: 1 }, 'onStep must be a function, not 1'],
+  [{ onWarning: 'x' }, 'onWarning must be a function, not "x"'],
+  [{ deadlineMs: Number.NaN }, 'deadlineMs must be a number of milliseconds, more than 0, not NaN'],
+  [{ deadlineMs: 'x' }, 'deadlineMs must be a number of milliseconds, more than 0, not "x"'],
+  [{ deadlineMs: -5 }, 'deadlineMs must be a number of milliseconds, more than 0, not -5'],
+  [{ signal: {} }, 'signal must be an AbortSignal, not an object'],
 ];
 
 describe('the options of @driftless/engine/sync', () => {
@@ -89,7 +92,7 @@ describe('the options of @driftless/engine/sync', () => {
 
   it('a sync without inputs is refused', async () => {
     for (const run of all as unknown as readonly (() => Promise<unknown>)[])
-      await expect(run()).rejects.toMatchObject(usage('the options of a sync must be an object: they are undefined'));
+      await expect(run()).rejects.toMatchObject(usage('inputs must be an object, not undefined'));
   });
 
   it('accepts every option that has a valid value, and options that are undefined', async () => {
@@ -106,16 +109,16 @@ describe('the options of @driftless/engine/sync', () => {
   });
 
   it.each([
-    [{ fieldmanager: 'x' }, 'no option fieldmanager: openWriter has kubeConfig, context, dryRun, denied, fieldManager'],
     [
-      { fieldManager: '' },
-      'fieldManager must be 1 to 128 bytes of printable text, and not before-first-apply: it is ""',
+      { fieldmanager: 'x' },
+      'options has no member "fieldmanager"; its members are kubeConfig, context, dryRun, denied, fieldManager',
     ],
-    [{ dryRun: 'yes' }, 'dryRun must be true or false: it is "yes"'],
-    [{ denied: 1 }, 'denied must be a function: it is 1'],
-    [{ gate: {} }, 'gate must be that of openGate: it is an object'],
-    [{ kubeConfig: 5 }, 'kubeConfig must be a path or a KubeConfig: it is 5'],
-    [{ context: 5 }, 'context must be a string: it is 5'],
+    [{ fieldManager: '' }, 'fieldManager must be 1 to 128 bytes of printable text, and not before-first-apply, not ""'],
+    [{ dryRun: 'yes' }, 'dryRun must be true or false, not "yes"'],
+    [{ denied: 1 }, 'denied must be a function, not 1'],
+    [{ gate: {} }, 'gate must be that of openGate, not an object'],
+    [{ kubeConfig: 5 }, 'options.kubeConfig must be a path, a KubeConfig of '],
+    [{ context: 5 }, 'options.context must be a text that is not empty, not 5'],
   ])('openWriter refuses %j', async (wrong, message) => {
     const options = { kubeConfig: kubeConfigOf(sim), ...wrong } as unknown as WriterOptions;
     await expect(openWriter(options)).rejects.toMatchObject(usage(message));
@@ -123,8 +126,8 @@ describe('the options of @driftless/engine/sync', () => {
   });
 
   it.each([
-    [{ maxEntries: 'x' }, 'maxEntries must be a whole number above 0: it is "x"'],
-    [{ max: 1 }, 'there is no option max: openGate has maxEntries'],
+    [{ maxEntries: 'x' }, 'maxEntries must be a whole number of at least 1, not "x"'],
+    [{ max: 1 }, 'options has no member "max"; its members are maxEntries'],
   ])('openGate refuses %j', (wrong, message) => {
     expect(() => openGate(wrong as object)).toThrow(expect.objectContaining(usage(message)));
   });

@@ -172,7 +172,7 @@ describe('@driftless/engine/sync', () => {
     [
       'a misspelt input',
       { inventry: {} } as Partial<SyncInputs>,
-      'there is no option inventry: a sync has targets, known, inventory',
+      'inputs has no member "inventry"; its members are targets, known, inventory',
     ],
     ['a known object without a name', { known: [{ ...widget, metadata: {} }] }, 'known object 0 has no name'],
   ])('refuses %s', async (_what, inputs: Partial<SyncInputs>, message) => {

@@ -83,8 +83,8 @@ export function hasMembers<T>(checks: Checks<T>, required: readonly (keyof T & s
   };
 }
 
-/** Not `instanceof`: a value may come from another realm, or have a class of its own. */
-function hasMethods(names: readonly string[]): (value: unknown) => boolean {
+/** Whether a value has these methods. It may come from another realm, or have its own class. */
+export function hasMethods(names: readonly string[]): (value: unknown) => boolean {
   return (value) => isObject(value) && names.every((name) => typeof Reflect.get(value, name) === 'function');
 }
 
