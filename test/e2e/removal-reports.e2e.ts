@@ -200,7 +200,10 @@ describe.each(methods)('applied with %s', (method) => {
       typeof outcome === 'string' && outcome.includes('the object has been modified');
     let outcome = await sync();
     // The API server writes the status of a changed definition once more, which refuses a replace.
-    for (let again = 0; again < 5 && isConflict(outcome); again += 1) outcome = await sync();
+    for (let again = 0; again < 5 && isConflict(outcome); again += 1) {
+      await one.read();
+      outcome = await sync();
+    }
     if (typeof outcome !== 'string') expect(outcome['spec']).toMatchObject({ conversion: { strategy: 'None' } });
     else expect([(await one.statuses(plain))[0], outcome]).toEqual(['OutOfSync', expect.stringMatching(/conversion/)]);
   });
