@@ -44,10 +44,17 @@ export function appKeyOfInstance(instance: string, controllerNamespace: string):
   return appKey(controllerNamespace, instance);
 }
 
-const labelKeyPattern =
-  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
 
 /** Whether Kubernetes accepts the text as the key of a label. */
-export function isLabelKey(text: string): boolean {
-  return labelKeyPattern.test(text);
+export function isLabelKey(key: string): boolean {
+  const [name = '', prefix, ...more] = key.split('/').reverse();
+  if (more.length > 0 || !labelName.test(name)) return false;
+  if (prefix === undefined) return true;
+  return prefix.length <= 253 && prefix.split('.').every((word) => /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(word));
+}
+
+/** Whether Kubernetes accepts the value of a label, which may be empty. */
+export function isLabelValue(value: unknown): boolean {
+  return value === '' || (typeof value === 'string' && labelName.test(value));
 }

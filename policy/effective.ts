@@ -1,6 +1,6 @@
 import { compileGlob, isObject } from '#base';
 import type { JsonObject } from '#base';
-import { serverPattern } from '#model';
+import { isLabelKey, isLabelValue, serverPattern } from '#model';
 import type { AppProject, AppProjectSpec, Cluster, ProjectDestination, Repository, Settings } from '#model';
 import { entriesOrUnreadable, stringOrUndefined } from './readable.ts';
 
@@ -111,19 +111,6 @@ function matchesSelector(selector: JsonObject, labels: Readonly<Record<string, s
     matches &&= verdict;
   }
   return matches;
-}
-
-const labelName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$/;
-
-function isLabelKey(key: string): boolean {
-  const [name = '', prefix, ...more] = key.split('/').reverse();
-  if (more.length > 0 || !labelName.test(name)) return false;
-  if (prefix === undefined) return true;
-  return prefix.length <= 253 && prefix.split('.').every((word) => /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/.test(word));
-}
-
-function isLabelValue(value: unknown): boolean {
-  return value === '' || (typeof value === 'string' && labelName.test(value));
 }
 
 function requirement(operator: unknown, values: readonly unknown[], value: string | undefined): boolean | undefined {
