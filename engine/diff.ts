@@ -8,7 +8,7 @@ import type { DiffRules } from '#diff';
 import { clientSideManager } from '#model';
 import type { ResourceIgnoreDifferences } from '#model';
 import { parseSettings } from '#settings';
-import { isFieldManager } from './sync/field-manager.ts';
+import { mustBeFieldManager } from './sync/field-manager.ts';
 
 export { diffObjects, maskSecrets } from '#diff';
 export type { DiffResult, DiffRules, ObjectPair, RuleFault } from '#diff';
@@ -35,7 +35,7 @@ export function diffRules({
   serverSideApply = false,
   fieldManager,
 }: DiffOptions = {}): DiffRules {
-  if (fieldManager !== undefined) isFieldManager(fieldManager, 'fieldManager');
+  if (fieldManager !== undefined) mustBeFieldManager(fieldManager, 'fieldManager');
   return {
     settings: parseSettings(settings).settings,
     ignoreDifferences,

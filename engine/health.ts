@@ -8,14 +8,21 @@ import { compileHealthScripts, createLuaEngine, healthOf as checkHealth, worstHe
 import type { HealthSettings } from '#health';
 import { healthOrder } from '#model';
 import type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
-import { hasMembers, isAnyObject, isListOf, isOneOf, isRecordOf, isText } from './options/checks.ts';
+import {
+  mustHaveMembers,
+  mustBeObject,
+  mustBeListOf,
+  mustBeOneOf,
+  mustBeRecordOf,
+  mustBeText,
+} from './options/checks.ts';
 
 export type { HealthSettings } from '#health';
 export type { HealthStatus, HealthStatusCode, KubeObject } from '#model';
 
 const builtInChecks: HealthSettings = { overrides: {} };
 
-const isHealthSettings = hasMembers<HealthSettings>({ overrides: isAnyObject, healthScripts: isAnyObject }, [
+const mustBeHealthSettings = mustHaveMembers<HealthSettings>({ overrides: mustBeObject, healthScripts: mustBeObject }, [
   'overrides',
 ]);
 
@@ -25,7 +32,7 @@ const isHealthSettings = hasMembers<HealthSettings>({ overrides: isAnyObject, he
  * @throws an error with `code` `USAGE` for settings that are not of `healthScripts`
  */
 export function healthOf(object: KubeObject, settings: HealthSettings = builtInChecks): HealthStatus | null {
-  isHealthSettings(settings, 'settings');
+  mustBeHealthSettings(settings, 'settings');
   try {
     const fault = faultOf(object);
     return fault === undefined ? checkHealth(object, settings) : { status: 'Unknown', message: fault };
@@ -47,7 +54,7 @@ function faultOf(object: unknown): string | undefined {
  */
 export function worstHealth(codes: Iterable<HealthStatusCode>): HealthStatusCode {
   const list = Array.isArray(codes) || typeof codes !== 'object' ? codes : [...codes];
-  isListOf(isOneOf(healthOrder))(list, 'codes');
+  mustBeListOf(mustBeOneOf(healthOrder))(list, 'codes');
   return worstOf(list);
 }
 
@@ -58,7 +65,7 @@ export function worstHealth(codes: Iterable<HealthStatusCode>): HealthStatusCode
  * time and memory.
  */
 export async function healthScripts(scripts: Readonly<Record<string, string>>): Promise<HealthSettings> {
-  isRecordOf(isText)(scripts, 'scripts');
+  mustBeRecordOf(mustBeText)(scripts, 'scripts');
   const engine = await createLuaEngine(systemClock);
   const entries = Object.entries(scripts).map(([key, healthLua]) => [key, { healthLua, useOpenLibs: false }] as const);
   const overrides = Object.fromEntries(entries) as HealthSettings['overrides'];

@@ -14,10 +14,10 @@ import {
   rebalance as rebalanceClusters,
   shardOfText as shardOf,
 } from '#sharding';
-import { checkBalanceInputs, isReplicaCount } from './fleet/algorithm.ts';
+import { checkBalanceInputs, mustBeReplicaCount } from './fleet/algorithm.ts';
 import { OpenedFleetMember } from './fleet/fleet-member.ts';
 import type { FleetMember, FleetOptions } from './fleet/types.ts';
-import { isText } from './options/checks.ts';
+import { mustBeText } from './options/checks.ts';
 
 export { algorithms } from '#sharding';
 export type { BalanceInputs, BalancedTable, ShardedCluster, ShardingAlgorithm } from '#sharding';
@@ -52,8 +52,8 @@ export const shardOfText: typeof shardOf = (text, replicas) => {
 };
 
 function checkHashInputs(text: string, replicas: number): void {
-  isText(text, 'the text');
-  isReplicaCount(replicas, 'replicas');
+  mustBeText(text, 'the text');
+  mustBeReplicaCount(replicas, 'replicas');
 }
 
 /**

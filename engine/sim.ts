@@ -8,34 +8,34 @@ import { startSimCluster } from '#sim';
 import type { SimCluster, SimOptions } from '#sim';
 import type { KubeConfigReader } from '#kube';
 import {
-  isAnyObject,
-  isBoolean,
-  isFunction,
-  isListOf,
-  isMilliseconds,
-  isNonEmptyText,
-  isShape,
-  isWholeIn,
+  mustBeObject,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeListOf,
+  mustBeMilliseconds,
+  mustBeNonEmptyText,
+  mustBeShape,
+  mustBeWholeIn,
 } from './options/checks.ts';
 
 export { kubeconfigFor, SimError } from '#sim';
 export type { FaultRule, SimCluster, SimOptions, SimRequest, SimStore, StoreEvent } from '#sim';
 export type { KubeObject } from '#model';
 
-const checkSimOptions = isShape<SimOptions>({
-  name: isNonEmptyText,
-  clock: isAnyObject,
-  random: isAnyObject,
-  port: isWholeIn(0, 65_535),
-  crds: isListOf(isAnyObject),
-  crdDelayMs: isMilliseconds,
-  workloads: isShape<NonNullable<SimOptions['workloads']>>({ enabled: isBoolean, delayMs: isMilliseconds }, [
-    'enabled',
-    'delayMs',
-  ]),
-  tokens: isListOf(isNonEmptyText),
-  review: isFunction,
-  podAddress: isFunction,
+const checkSimOptions = mustBeShape<SimOptions>({
+  name: mustBeNonEmptyText,
+  clock: mustBeObject,
+  random: mustBeObject,
+  port: mustBeWholeIn(0, 65_535),
+  crds: mustBeListOf(mustBeObject),
+  crdDelayMs: mustBeMilliseconds,
+  workloads: mustBeShape<NonNullable<SimOptions['workloads']>>(
+    { enabled: mustBeBoolean, delayMs: mustBeMilliseconds },
+    ['enabled', 'delayMs'],
+  ),
+  tokens: mustBeListOf(mustBeNonEmptyText),
+  review: mustBeFunction,
+  podAddress: mustBeFunction,
 });
 
 /**

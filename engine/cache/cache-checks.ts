@@ -1,19 +1,19 @@
 import { UsageError } from '#base';
 import type { ResourceRef } from '#model';
 import {
-  hasMembers,
-  isAnyObject,
-  isBoolean,
-  isFunction,
-  isLimitMs,
-  isListOf,
-  isMilliseconds,
-  isNonEmptyText,
-  isOneOf,
-  isRecordOf,
-  isShape,
-  isSignal,
-  isText,
+  mustHaveMembers,
+  mustBeObject,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeLimitMs,
+  mustBeListOf,
+  mustBeMilliseconds,
+  mustBeNonEmptyText,
+  mustBeOneOf,
+  mustBeRecordOf,
+  mustBeShape,
+  mustBeSignal,
+  mustBeText,
 } from '../options/checks.ts';
 import { addressChecks } from '../connect/address-checks.ts';
 import type { OptionCheck } from '../options/checks.ts';
@@ -27,67 +27,69 @@ import type {
   WaitOptions,
 } from './types.ts';
 
-const isKindFilter = isShape<KindFilter>({ groups: isListOf(isText), kinds: isListOf(isNonEmptyText) }, ['groups']);
+const mustBeKindFilter = mustBeShape<KindFilter>(
+  { groups: mustBeListOf(mustBeText), kinds: mustBeListOf(mustBeNonEmptyText) },
+  ['groups'],
+);
 /** The name of a kind; objects of a cache have it too. */
-export const isGroupKind = hasMembers({ group: isText, kind: isNonEmptyText }, ['group', 'kind']);
+export const mustBeGroupKind = mustHaveMembers({ group: mustBeText, kind: mustBeNonEmptyText }, ['group', 'kind']);
 
 const changes = {
-  include: isListOf(isKindFilter),
-  exclude: isListOf(isKindFilter),
-  namespaces: isListOf(isNonEmptyText),
-  clusterScoped: isBoolean,
-  health: isAnyObject,
+  include: mustBeListOf(mustBeKindFilter),
+  exclude: mustBeListOf(mustBeKindFilter),
+  namespaces: mustBeListOf(mustBeNonEmptyText),
+  clusterScoped: mustBeBoolean,
+  health: mustBeObject,
 };
 
-export const checkCacheOptions = isShape<CacheOptions>({
+export const checkCacheOptions = mustBeShape<CacheOptions>({
   ...changes,
   ...addressChecks,
-  resyncMs: isMilliseconds,
-  keep: isFunction,
-  handlerDeadlineMs: isLimitMs,
-  fillDeadlineMs: isLimitMs,
-  onProblem: isFunction,
+  resyncMs: mustBeMilliseconds,
+  keep: mustBeFunction,
+  handlerDeadlineMs: mustBeLimitMs,
+  fillDeadlineMs: mustBeLimitMs,
+  onProblem: mustBeFunction,
 });
 
-export const checkCacheChanges = isShape<CacheChanges>(changes);
+export const checkCacheChanges = mustBeShape<CacheChanges>(changes);
 
 const operators: readonly LabelRequirement['operator'][] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
-const isRequirement = isShape<LabelRequirement>(
-  { key: isNonEmptyText, operator: isOneOf(operators), values: isListOf(isText) },
+const mustBeRequirement = mustBeShape<LabelRequirement>(
+  { key: mustBeNonEmptyText, operator: mustBeOneOf(operators), values: mustBeListOf(mustBeText) },
   ['key', 'operator'],
 );
 
-export const checkListOptions = isShape<CacheListOptions>({
-  kinds: isListOf(isGroupKind),
-  namespaces: isListOf(isText),
-  scope: isOneOf(['namespaced', 'cluster']),
-  topLevelOnly: isBoolean,
-  matchLabels: isRecordOf(isText),
-  matchExpressions: isListOf(isRequirement),
+export const checkListOptions = mustBeShape<CacheListOptions>({
+  kinds: mustBeListOf(mustBeGroupKind),
+  namespaces: mustBeListOf(mustBeText),
+  scope: mustBeOneOf(['namespaced', 'cluster']),
+  topLevelOnly: mustBeBoolean,
+  matchLabels: mustBeRecordOf(mustBeText),
+  matchExpressions: mustBeListOf(mustBeRequirement),
 });
 
-export const checkHandlers = isShape<CacheHandlers>({
-  created: isFunction,
-  updated: isFunction,
-  deleted: isFunction,
-  kinds: isFunction,
+export const checkHandlers = mustBeShape<CacheHandlers>({
+  created: mustBeFunction,
+  updated: mustBeFunction,
+  deleted: mustBeFunction,
+  kinds: mustBeFunction,
 });
 
-export const checkWaitOptions = isShape<WaitOptions>({ deadlineMs: isMilliseconds, signal: isSignal });
+export const checkWaitOptions = mustBeShape<WaitOptions>({ deadlineMs: mustBeMilliseconds, signal: mustBeSignal });
 
-const refMembers = { group: isText, kind: isNonEmptyText, namespace: isText, name: isNonEmptyText };
-export const isResourceRef = hasMembers<ResourceRef>(refMembers, ['group', 'kind', 'name']);
-const isMetadata = hasMembers({ name: isNonEmptyText, namespace: isText }, ['name']);
-const isNamedObject = hasMembers({ apiVersion: isNonEmptyText, kind: isNonEmptyText, metadata: isMetadata }, [
-  'apiVersion',
-  'kind',
-  'metadata',
-]);
+const refMembers = { group: mustBeText, kind: mustBeNonEmptyText, namespace: mustBeText, name: mustBeNonEmptyText };
+export const mustBeResourceRef = mustHaveMembers<ResourceRef>(refMembers, ['group', 'kind', 'name']);
+const mustBeMetadata = mustHaveMembers({ name: mustBeNonEmptyText, namespace: mustBeText }, ['name']);
+const mustBeNamedObject = mustHaveMembers(
+  { apiVersion: mustBeNonEmptyText, kind: mustBeNonEmptyText, metadata: mustBeMetadata },
+  ['apiVersion', 'kind', 'metadata'],
+);
 
 /** Either way of naming an object. */
-export const isNameOrRef: OptionCheck = (value, name) => {
-  isAnyObject(value, name);
-  (Object.hasOwn(value as object, 'metadata') ? isNamedObject : isResourceRef)(value, name);
+export const mustBeNameOrRef: OptionCheck = (value, name) => {
+  mustBeObject(value, name);
+  (Object.hasOwn(value as object, 'metadata') ? mustBeNamedObject : mustBeResourceRef)(value, name);
 };
 
 /** @throws UsageError unless the namespace fits to the scope of the kind */

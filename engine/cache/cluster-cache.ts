@@ -7,16 +7,16 @@ import type { LiveCluster, LiveClusters, LiveRow } from '#live';
 import { annotations, defaultSettings, jsonOf, keyOf, keyOfRef, parseResourceKey, refOf } from '#model';
 import type { Cluster, GroupKind, KubeObject, ObjectName, ResourceKey, ResourceRef, Settings } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { isListOf, isNonEmptyText } from '../options/checks.ts';
+import { mustBeListOf, mustBeNonEmptyText } from '../options/checks.ts';
 import {
   checkCacheChanges,
   checkHandlers,
   checkListOptions,
   checkScope,
   checkWaitOptions,
-  isGroupKind,
-  isNameOrRef,
-  isResourceRef,
+  mustBeGroupKind,
+  mustBeNameOrRef,
+  mustBeResourceRef,
 } from './cache-checks.ts';
 import { incompleteKinds, unknownExistence } from './completeness.ts';
 import type { CacheScope, UnknownExistence } from './completeness.ts';
@@ -143,7 +143,7 @@ class FilledCache implements ClusterCache {
   }
 
   apiMetadata(kind: GroupKind): ApiMetadata | undefined {
-    isGroupKind(kind, 'kind');
+    mustBeGroupKind(kind, 'kind');
     const discovery = this.#cluster().discovery();
     const found = findResource(discovery, kind);
     if (found !== undefined) return found;
@@ -166,7 +166,7 @@ class FilledCache implements ClusterCache {
     apiVersion: string,
     signal = this.#controller.signal,
   ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    isNonEmptyText(apiVersion, 'apiVersion');
+    mustBeNonEmptyText(apiVersion, 'apiVersion');
     this.#cluster();
     const client = this.#clients.of(this.server);
     if (client === undefined) throw new Shutdown(`the cache of ${this.server} is closed`);
@@ -175,7 +175,7 @@ class FilledCache implements ClusterCache {
   }
 
   async waitFor(ref: ResourceRef, until: WaitCondition, options: WaitOptions = {}): Promise<CachedObject | undefined> {
-    isResourceRef(ref, 'ref');
+    mustBeResourceRef(ref, 'ref');
     checkWaitOptions(options, 'options');
     const { signal: given, deadlineMs = defaultWaitMs } = options;
     const { clock } = this.#deps;
@@ -197,7 +197,7 @@ class FilledCache implements ClusterCache {
   }
 
   async read(objects: readonly (ObjectName | ResourceRef)[], signal = this.#controller.signal): Promise<CacheRead> {
-    isListOf(isNameOrRef)(objects, 'objects');
+    mustBeListOf(mustBeNameOrRef)(objects, 'objects');
     const names = objects.map((object) => ('metadata' in object ? object : this.#nameOf(object)));
     names.forEach((name, index) => this.#checkScope(name, `objects[${index}]`));
     for (const name of names) this.#followed.add(keyOf(name));
@@ -240,7 +240,7 @@ class FilledCache implements ClusterCache {
   }
 
   async *iterateTree(roots: readonly ResourceRef[]): AsyncGenerator<CachedObject> {
-    isListOf(isResourceRef)(roots, 'roots');
+    mustBeListOf(mustBeResourceRef)(roots, 'roots');
     const keys = roots.map((root) => keyOfRef(withNamespace(root)));
     const rows = await this.#cluster().tree({ roots: keys, excluded: [] }, this.#controller.signal);
     for (const row of ownersFirst(rows)) yield objectOf(row);

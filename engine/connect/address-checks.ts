@@ -1,5 +1,5 @@
 import { isObject } from '#base';
-import { check, isNonEmptyText } from '../options/checks.ts';
+import { check, mustBeNonEmptyText } from '../options/checks.ts';
 
 const readers = ['getCurrentContext', 'getContextObject', 'getCluster', 'getUser'];
 
@@ -11,5 +11,5 @@ export const addressChecks = {
       typeof value === 'string' ||
       (isObject(value) && readers.every((name) => typeof Reflect.get(value, name) === 'function')),
   ),
-  context: isNonEmptyText,
+  context: mustBeNonEmptyText,
 };

@@ -1,47 +1,47 @@
 import {
-  isAnyObject,
-  isBoolean,
-  isLimitMs,
-  isListOf,
-  isNonEmptyText,
-  isShape,
-  isSignal,
-  isText,
-  isWholeIn,
+  mustBeObject,
+  mustBeBoolean,
+  mustBeLimitMs,
+  mustBeListOf,
+  mustBeNonEmptyText,
+  mustBeShape,
+  mustBeSignal,
+  mustBeText,
+  mustBeWholeIn,
 } from '../options/checks.ts';
 import type { RendererOptions, RenderInputs, RenderLimits, RepositoryLogin } from './types.ts';
 
-const isAmount = isWholeIn(1, Number.MAX_SAFE_INTEGER);
+const mustBeAmount = mustBeWholeIn(1, Number.MAX_SAFE_INTEGER);
 
-const isRenderLimits = isShape<RenderLimits>({
-  deadlineMs: isLimitMs,
-  fetchTimeoutMs: isLimitMs,
-  maxManifestBytes: isWholeIn(0, Number.MAX_SAFE_INTEGER),
-  maxObjects: isAmount,
-  maxMirrorBytes: isAmount,
-  maxCheckoutBytes: isAmount,
-  maxCheckoutFiles: isAmount,
-  maxChartBytes: isAmount,
-  toolTimeoutMs: isLimitMs,
-  maxToolBytes: isAmount,
-  maxToolMemoryBytes: isAmount,
-  deniedNetworks: isListOf(isNonEmptyText),
+const mustBeRenderLimits = mustBeShape<RenderLimits>({
+  deadlineMs: mustBeLimitMs,
+  fetchTimeoutMs: mustBeLimitMs,
+  maxManifestBytes: mustBeWholeIn(0, Number.MAX_SAFE_INTEGER),
+  maxObjects: mustBeAmount,
+  maxMirrorBytes: mustBeAmount,
+  maxCheckoutBytes: mustBeAmount,
+  maxCheckoutFiles: mustBeAmount,
+  maxChartBytes: mustBeAmount,
+  toolTimeoutMs: mustBeLimitMs,
+  maxToolBytes: mustBeAmount,
+  maxToolMemoryBytes: mustBeAmount,
+  deniedNetworks: mustBeListOf(mustBeNonEmptyText),
 });
 
-export const checkRendererOptions = isShape<RendererOptions>(
-  { env: isAnyObject, cacheDir: isNonEmptyText, limits: isRenderLimits, allowLocal: isBoolean },
+export const checkRendererOptions = mustBeShape<RendererOptions>(
+  { env: mustBeObject, cacheDir: mustBeNonEmptyText, limits: mustBeRenderLimits, allowLocal: mustBeBoolean },
   ['env'],
 );
 
-export const checkRenderInputs = isShape<RenderInputs>(
+export const checkRenderInputs = mustBeShape<RenderInputs>(
   {
-    source: isAnyObject,
-    name: isNonEmptyText,
-    namespace: isText,
-    kubeVersion: isText,
-    apiVersions: isListOf(isText),
-    login: isShape<RepositoryLogin>({ username: isText, password: isText, sshPrivateKey: isText }),
-    signal: isSignal,
+    source: mustBeObject,
+    name: mustBeNonEmptyText,
+    namespace: mustBeText,
+    kubeVersion: mustBeText,
+    apiVersions: mustBeListOf(mustBeText),
+    login: mustBeShape<RepositoryLogin>({ username: mustBeText, password: mustBeText, sshPrivateKey: mustBeText }),
+    signal: mustBeSignal,
   },
   ['source'],
 );

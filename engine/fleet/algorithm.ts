@@ -1,18 +1,31 @@
 import { algorithms } from '#sharding';
 import type { BalanceInputs, ShardedCluster } from '#sharding';
-import { hasMembers, isListOf, isMap, isNonEmptyText, isOneOf, isText, isWholeIn } from '../options/checks.ts';
+import {
+  mustHaveMembers,
+  mustBeListOf,
+  mustBeMap,
+  mustBeNonEmptyText,
+  mustBeOneOf,
+  mustBeText,
+  mustBeWholeIn,
+} from '../options/checks.ts';
 
 /** Argo CD reads an unknown name as `legacy`; here it is an error. */
-export const isAlgorithm = isOneOf(algorithms);
-export const isReplicaCount = isWholeIn(1, 1_000_000);
+export const mustBeAlgorithm = mustBeOneOf(algorithms);
+export const mustBeReplicaCount = mustBeWholeIn(1, 1_000_000);
 
-const isCluster = hasMembers<Pick<ShardedCluster, 'id' | 'server'>>({ id: isText, server: isNonEmptyText }, [
-  'id',
-  'server',
-]);
+const mustBeCluster = mustHaveMembers<Pick<ShardedCluster, 'id' | 'server'>>(
+  { id: mustBeText, server: mustBeNonEmptyText },
+  ['id', 'server'],
+);
 
 /** The inputs of `distribute` and `rebalance`. */
-export const checkBalanceInputs = hasMembers<BalanceInputs>(
-  { algorithm: isAlgorithm, clusters: isListOf(isCluster), weights: isMap, replicas: isReplicaCount },
+export const checkBalanceInputs = mustHaveMembers<BalanceInputs>(
+  {
+    algorithm: mustBeAlgorithm,
+    clusters: mustBeListOf(mustBeCluster),
+    weights: mustBeMap,
+    replicas: mustBeReplicaCount,
+  },
   ['algorithm', 'clusters', 'weights', 'replicas'],
 );

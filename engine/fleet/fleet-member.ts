@@ -4,16 +4,16 @@ import type { Cluster } from '#model';
 import { createOwnership } from '#sharding';
 import type { Ownership, OwnershipDeps } from '#sharding';
 import { PromMetrics, silentLogger } from '#telemetry';
-import { isAlgorithm } from './algorithm.ts';
+import { mustBeAlgorithm } from './algorithm.ts';
 import {
-  hasMembers,
-  isFunction,
-  isListOf,
-  isNonEmptyText,
-  isNumberIn,
-  isShape,
-  isText,
-  isWholeIn,
+  mustHaveMembers,
+  mustBeFunction,
+  mustBeListOf,
+  mustBeNonEmptyText,
+  mustBeNumberIn,
+  mustBeShape,
+  mustBeText,
+  mustBeWholeIn,
 } from '../options/checks.ts';
 import { DocumentClient, workloadName } from './document-client.ts';
 import { problemText } from './problem-text.ts';
@@ -30,18 +30,18 @@ export interface FleetDeps {
 
 const maxMembers = 10_000;
 const maxSuccessorMs = 3_600_000;
-const isMemberCount = isWholeIn(1, maxMembers);
-const checkFleetOptions = isShape<FleetOptions>(
+const mustBeMemberCount = mustBeWholeIn(1, maxMembers);
+const checkFleetOptions = mustBeShape<FleetOptions>(
   {
-    documents: hasMembers<FleetDocuments>({ read: isFunction, write: isFunction, watch: isFunction }, [
+    documents: mustHaveMembers<FleetDocuments>({ read: mustBeFunction, write: mustBeFunction, watch: mustBeFunction }, [
       'read',
       'write',
     ]),
-    name: isNonEmptyText,
-    members: isMemberCount,
-    algorithm: isAlgorithm,
-    heartbeatMs: isNumberIn(1000, 60_000),
-    successorMs: isNumberIn(0, maxSuccessorMs),
+    name: mustBeNonEmptyText,
+    members: mustBeMemberCount,
+    algorithm: mustBeAlgorithm,
+    heartbeatMs: mustBeNumberIn(1000, 60_000),
+    successorMs: mustBeNumberIn(0, maxSuccessorMs),
   },
   ['documents', 'name', 'members'],
 );
@@ -104,12 +104,12 @@ export class OpenedFleetMember implements FleetMember {
 
   setItems(items: Iterable<string>): void {
     const names = [...checkedItems(items)];
-    isListOf(isText)(names, 'items');
+    mustBeListOf(mustBeText)(names, 'items');
     this.#ownership.update([...new Set(names)].map(clusterOf), []);
   }
 
   resize(members: number): void {
-    isMemberCount(members, 'members');
+    mustBeMemberCount(members, 'members');
     this.#documents.resize(members);
   }
 
@@ -131,7 +131,7 @@ export class OpenedFleetMember implements FleetMember {
   }
 
   onChange(listener: (change: FleetChange) => void): () => void {
-    isFunction(listener, 'listener');
+    mustBeFunction(listener, 'listener');
     return this.#ownership.onChange(({ gained, lost }) => {
       if (gained.length + lost.length === 0) return;
       try {

@@ -16,34 +16,37 @@ export function check(expected: string, isValid: (value: unknown) => boolean): O
   };
 }
 
-export const isText = check('a text', (value) => typeof value === 'string');
-export const isNonEmptyText = check('a text that is not empty', (value) => typeof value === 'string' && value !== '');
-export const isBoolean = check('true or false', (value) => typeof value === 'boolean');
-export const isFunction = check('a function', (value) => typeof value === 'function');
-export const isAnyObject = check('an object', isObject);
-export const isMap = check('a Map', hasMethods(['get', 'has', 'entries']));
-export const isSignal = check('an AbortSignal', hasMethods(['addEventListener', 'throwIfAborted']));
+export const mustBeText = check('a text', (value) => typeof value === 'string');
+export const mustBeNonEmptyText = check(
+  'a text that is not empty',
+  (value) => typeof value === 'string' && value !== '',
+);
+export const mustBeBoolean = check('true or false', (value) => typeof value === 'boolean');
+export const mustBeFunction = check('a function', (value) => typeof value === 'function');
+export const mustBeObject = check('an object', isObject);
+export const mustBeMap = check('a Map', hasMethods(['get', 'has', 'entries']));
+export const mustBeSignal = check('an AbortSignal', hasMethods(['addEventListener', 'throwIfAborted']));
 
 /** A time for a timer. */
-export const isMilliseconds = isNumberIn(0, maxTimerMs);
+export const mustBeMilliseconds = mustBeNumberIn(0, maxTimerMs);
 /** A time that may not be over at once. */
-export const isLimitMs = isNumberIn(1, maxTimerMs);
+export const mustBeLimitMs = mustBeNumberIn(1, maxTimerMs);
 
-export function isNumberIn(min: number, max: number): OptionCheck {
+export function mustBeNumberIn(min: number, max: number): OptionCheck {
   const isValid = (value: unknown): boolean => typeof value === 'number' && value >= min && value <= max;
   return check(`a number${rangeText(min, max)}`, isValid);
 }
 
-export function isWholeIn(min: number, max: number): OptionCheck {
+export function mustBeWholeIn(min: number, max: number): OptionCheck {
   const isValid = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= min;
   return check(`a whole number${rangeText(min, max)}`, (value) => isValid(value) && Number(value) <= max);
 }
 
-export function isOneOf(values: readonly string[]): OptionCheck {
+export function mustBeOneOf(values: readonly string[]): OptionCheck {
   return check(`one of ${values.join(', ')}`, (value) => typeof value === 'string' && values.includes(value));
 }
 
-export function isListOf(item: OptionCheck): OptionCheck {
+export function mustBeListOf(item: OptionCheck): OptionCheck {
   return (value, name) => {
     if (!Array.isArray(value)) throw new UsageError(`${name} must be a list, not ${shown(value)}`);
     value.forEach((member: unknown, index) => item(member, `${name}[${index}]`));
@@ -51,19 +54,19 @@ export function isListOf(item: OptionCheck): OptionCheck {
 }
 
 /** An object that is used as a map with these values. */
-export function isRecordOf(item: OptionCheck): OptionCheck {
+export function mustBeRecordOf(item: OptionCheck): OptionCheck {
   return (value, name) => {
-    isAnyObject(value, name);
+    mustBeObject(value, name);
     for (const [key, member] of Object.entries(value as object)) item(member, `${name}[${JSON.stringify(key)}]`);
   };
 }
 
 /** An object with these members and no others; those not in `required` may be undefined. */
-export function isShape<T>(checks: Checks<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
-  const members = hasMembers(checks, required);
+export function mustBeShape<T>(checks: Checks<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
+  const members = mustHaveMembers(checks, required);
   const known = Object.keys(checks);
   return (value, name) => {
-    isAnyObject(value, name);
+    mustBeObject(value, name);
     const unknown = Object.keys(value as object).find((member) => !known.includes(member));
     if (unknown !== undefined)
       throw new UsageError(`${name} has no member ${shown(unknown)}; its members are ${known.join(', ')}`);
@@ -71,10 +74,10 @@ export function isShape<T>(checks: Checks<T>, required: readonly (keyof T & stri
   };
 }
 
-/** As {@link isShape}, but other members are permitted, as in an object of a cache. */
-export function hasMembers<T>(checks: Checks<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
+/** As {@link mustBeShape}, but other members are permitted, as in an object of a cache. */
+export function mustHaveMembers<T>(checks: Checks<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
   return (value, name) => {
-    isAnyObject(value, name);
+    mustBeObject(value, name);
     for (const [member, checkMember] of Object.entries<OptionCheck>(checks)) {
       const given = (value as Readonly<Record<string, unknown>>)[member];
       const isNeeded = required.some((needed) => needed === member);

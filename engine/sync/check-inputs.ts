@@ -1,83 +1,82 @@
 import { isObject, UsageError } from '#base';
-import { isLabelKey } from '#model';
+import { isLabelKey, isLabelValue } from '#model';
 import { addressChecks } from '../connect/address-checks.ts';
 import {
   check,
-  hasMembers,
+  mustHaveMembers,
   hasMethods,
-  isBoolean,
-  isFunction,
-  isOneOf,
-  isShape,
-  isSignal,
-  isText,
-  isWholeIn,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeOneOf,
+  mustBeShape,
+  mustBeSignal,
+  mustBeText,
+  mustBeWholeIn,
 } from '../options/checks.ts';
 import type { OptionCheck } from '../options/checks.ts';
-import { isFieldManager } from './field-manager.ts';
+import { mustBeFieldManager } from './field-manager.ts';
 import { OpenedGate } from './gate.ts';
 import { requireNames, requireTargets } from './inputs.ts';
 import type { GateOptions, SyncInputs, SyncOwner, WriterOptions } from './types.ts';
 
-const isMillisecondsAbove = (least: string, isValid: (value: number) => boolean): OptionCheck =>
+const mustBeMilliseconds = (least: string, isValid: (value: number) => boolean): OptionCheck =>
   check(`a number of milliseconds, ${least}`, (value) => typeof value === 'number' && isValid(value));
 
 /** Callers in JavaScript would write for real. */
-const isNoDryRun: OptionCheck = (_value, name) => {
+const mustNotBeDryRun: OptionCheck = (_value, name) => {
   throw new UsageError(`there is no ${name}: a writer of openWriter({ dryRun: true }) makes the sync a dry run`);
 };
 
 const syncOptions: Readonly<Record<keyof NonNullable<SyncInputs['options']> | 'dryRun', OptionCheck>> = {
-  prune: isBoolean,
-  force: isBoolean,
-  replace: isBoolean,
-  serverSideApply: isBoolean,
-  validate: isBoolean,
-  skipHooks: isBoolean,
-  pruneLast: isBoolean,
-  applyOutOfSyncOnly: isBoolean,
-  createNamespace: isBoolean,
-  skipDryRunOnMissing: isBoolean,
-  prunePropagationPolicy: isOneOf(['Foreground', 'Background', 'Orphan']),
-  defaultPrune: isOneOf(['true', 'false', 'confirm']),
-  pruneConfirmed: isBoolean,
-  waveDelayMs: isMillisecondsAbove('0 or more', (value) => value >= 0),
-  migrationManager: isFieldManager,
-  dryRun: isNoDryRun,
+  prune: mustBeBoolean,
+  force: mustBeBoolean,
+  replace: mustBeBoolean,
+  serverSideApply: mustBeBoolean,
+  validate: mustBeBoolean,
+  skipHooks: mustBeBoolean,
+  pruneLast: mustBeBoolean,
+  applyOutOfSyncOnly: mustBeBoolean,
+  createNamespace: mustBeBoolean,
+  skipDryRunOnMissing: mustBeBoolean,
+  prunePropagationPolicy: mustBeOneOf(['Foreground', 'Background', 'Orphan']),
+  defaultPrune: mustBeOneOf(['true', 'false', 'confirm']),
+  pruneConfirmed: mustBeBoolean,
+  waveDelayMs: mustBeMilliseconds('0 or more', (value) => value >= 0),
+  migrationManager: mustBeFieldManager,
+  dryRun: mustNotBeDryRun,
 };
 
-const labelValue = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const isLabelValue = check(
+const mustBeLabelValue = check(
   'the value of a label: 1 to 63 letters, digits, "-", "_" and "."',
-  (value) => typeof value === 'string' && labelValue.test(value),
+  (value) => value !== '' && isLabelValue(value),
 );
-const isOwner = isShape<SyncOwner>(
+const mustBeOwner = mustBeShape<SyncOwner>(
   {
     label: check('the key of a label', (value) => typeof value === 'string' && isLabelKey(value)),
-    value: isLabelValue,
-    adopt: isBoolean,
+    value: mustBeLabelValue,
+    adopt: mustBeBoolean,
   },
   ['label', 'value'],
 );
 
 const namespaceName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const hasWriterMethods = hasMethods(['get', 'apply', 'create', 'delete', 'patchMetadata', 'denied']);
-const writerMembers = hasMembers({
-  dryRun: isBoolean,
-  server: isText,
-  fieldManager: isFieldManager,
-  refresh: isFunction,
+const writerMembers = mustHaveMembers({
+  dryRun: mustBeBoolean,
+  server: mustBeText,
+  fieldManager: mustBeFieldManager,
+  refresh: mustBeFunction,
 });
 const isCache = hasMethods(['apiMetadata', 'read', 'observe']);
-const isList = check('a list', Array.isArray);
+const mustBeList = check('a list', Array.isArray);
 
-const isSyncInputs = isShape<SyncInputs>(
+const mustBeSyncInputs = mustBeShape<SyncInputs>(
   {
-    targets: isList,
-    known: isList,
+    targets: mustBeList,
+    known: mustBeList,
     // The inventory is stored data: it has errors of its own.
     inventory: () => undefined,
-    inventoryName: isText,
+    inventoryName: mustBeText,
     writer: (value, name) => {
       const isWriter = hasWriterMethods(value) && isObject(Reflect.get(value as object, 'discovery'));
       check('that of openWriter (await it), or a SyncWriter', () => isWriter)(value, name);
@@ -91,46 +90,46 @@ const isSyncInputs = isShape<SyncInputs>(
       'the name of a namespace: 1 to 63 lower-case letters, digits and "-"',
       (value) => typeof value === 'string' && namespaceName.test(value),
     ),
-    owner: isOwner,
-    options: isShape(syncOptions),
+    owner: mustBeOwner,
+    options: mustBeShape(syncOptions),
     diff: check(
       'that of diffRules',
       (value) => isObject(value) && isObject(value['settings']) && Array.isArray(value['ignoreDifferences']),
     ),
-    health: isFunction,
-    revision: isText,
-    deadlineMs: isMillisecondsAbove('more than 0', (value) => value > 0),
-    isSelected: isFunction,
-    onStep: isFunction,
-    onWarning: isFunction,
-    signal: isSignal,
+    health: mustBeFunction,
+    revision: mustBeText,
+    deadlineMs: mustBeMilliseconds('more than 0', (value) => value > 0),
+    isSelected: mustBeFunction,
+    onStep: mustBeFunction,
+    onWarning: mustBeFunction,
+    signal: mustBeSignal,
   },
   ['targets', 'writer'],
 );
 
-const isWriterOptions = isShape<WriterOptions>({
+const mustBeWriterOptions = mustBeShape<WriterOptions>({
   ...addressChecks,
-  dryRun: isBoolean,
-  denied: isFunction,
-  fieldManager: isFieldManager,
+  dryRun: mustBeBoolean,
+  denied: mustBeFunction,
+  fieldManager: mustBeFieldManager,
   gate: check('that of openGate', (value) => value instanceof OpenedGate),
 });
 
-const isGateOptions = isShape<GateOptions>({ maxEntries: isWholeIn(1, Number.MAX_SAFE_INTEGER) });
+const mustBeGateOptions = mustBeShape<GateOptions>({ maxEntries: mustBeWholeIn(1, Number.MAX_SAFE_INTEGER) });
 
 /** @throws UsageError for unknown inputs, invalid values, and targets that are no objects. */
 export function checkSyncInputs(inputs: SyncInputs): void {
-  isSyncInputs(inputs, 'inputs');
+  mustBeSyncInputs(inputs, 'inputs');
   requireTargets(inputs.targets);
   requireNames(inputs.known ?? []);
 }
 
 /** @throws UsageError */
 export function checkWriterOptions(options: WriterOptions): void {
-  isWriterOptions(options, 'options');
+  mustBeWriterOptions(options, 'options');
 }
 
 /** @throws UsageError */
 export function checkGateOptions(options: GateOptions): void {
-  isGateOptions(options, 'options');
+  mustBeGateOptions(options, 'options');
 }

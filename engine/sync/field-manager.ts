@@ -7,7 +7,7 @@ const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u;
 const serverManager = 'before-first-apply';
 
 /** Refuses a name that the API server does not accept. @throws UsageError */
-export const isFieldManager = check(
+export const mustBeFieldManager = check(
   `1 to ${maxBytes} bytes of printable text, and not ${serverManager}`,
   (name) =>
     typeof name === 'string' && printable.test(name) && Buffer.byteLength(name) <= maxBytes && name !== serverManager,
