@@ -77,7 +77,7 @@ describe('the inventory of runSync', () => {
     expect([has('a'), has('kept')]).toEqual([false, true]);
   });
 
-  it('prunes a definition as any other object, and serves its kind again when it returns', async () => {
+  it('prunes a definition only if told to, and serves its kind again when it returns', async () => {
     const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
     const definition = (): KubeObject | undefined =>
       sim.store.get('apiextensions.k8s.io', 'CustomResourceDefinition', '', 'widgets.example.com');
@@ -85,9 +85,17 @@ describe('the inventory of runSync', () => {
     const inputs = { writer, inventory: first.inventory };
     const kept = await sync([configMap('a')], inputs);
     expect(messagesOf(kept)).toMatchObject({ 'widgets.example.com': 'ignored (requires pruning)' });
-    const plan = await planSync({ targets: [configMap('a')], ...inputs, ...prune });
-    expect(plan.map(({ name, action }) => [name, action])).toContainEqual(['widgets.example.com', 'prune']);
-    let report = await sync([configMap('a')], { ...inputs, ...prune });
+    const spared = await sync([configMap('a'), widget], { ...inputs, ...prune });
+    expect(messagesOf(spared)).toMatchObject({ 'widgets.example.com': expect.stringContaining('those of others too') });
+    expect([namesOf(spared), deletions]).toEqual([expect.arrayContaining(['widgets.example.com']), []]);
+    for (const [pruneDefinitions, action] of [
+      [false, 'keep'],
+      [true, 'prune'],
+    ] as const) {
+      const plan = await planSync({ targets: [configMap('a')], ...inputs, ...prune, pruneDefinitions });
+      expect(plan.map((task) => [task.name, task.action])).toContainEqual(['widgets.example.com', action]);
+    }
+    let report = await sync([configMap('a')], { ...inputs, ...prune, pruneDefinitions: true });
     expect(messagesOf(report)).toMatchObject({ 'widgets.example.com': 'pruned', one: 'pruned' });
     expect(definition()).toBeUndefined();
     report = await sync([configMap('a')], { inventory: report.inventory, ...prune });
@@ -110,7 +118,13 @@ describe('the inventory of runSync', () => {
     expect(places(await serverSideDiff(inputs))).toEqual(expected);
     const report = await runSync({ ...inputs, onStep: ({ results }) => void steps.push(places(results)) });
     expect([places(report.results), steps.at(-1)]).toEqual([expected, expected]);
-    const pruned = await runSync({ ...inputs, targets: [], inventory: report.inventory, ...prune });
+    const pruned = await runSync({
+      ...inputs,
+      targets: [],
+      inventory: report.inventory,
+      ...prune,
+      pruneDefinitions: true,
+    });
     expect([pruned.phase, places(pruned.results)]).toEqual(['Succeeded', expected]);
   });
 
@@ -119,7 +133,7 @@ describe('the inventory of runSync', () => {
     const other = widgetCrd('other.example.com');
     const metadata = { ...other.metadata, annotations: { 'argocd.argoproj.io/sync-options': 'Prune=false' } };
     const first = await sync([widgetCrd(), { ...other, metadata }, widget]);
-    const inputs = { inventory: first.inventory, ...prune };
+    const inputs = { inventory: first.inventory, ...prune, pruneDefinitions: true };
     const plan = await planSync({ targets: [widget], writer, ...inputs });
     expect(Object.fromEntries(plan.map(({ name, action }) => [name, action]))).toEqual({
       one: 'unchanged',

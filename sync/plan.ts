@@ -152,7 +152,7 @@ function resourceTasks(request: SyncRequest): SyncTask[] {
     const object = target ?? live;
     if (object === null || isHook(object) || !request.isSelected(object)) continue;
     // Pruning a CRD deletes all its instances, those of other owners too.
-    if (target === null && !isTrackable(object) && request.prunesDefinitions !== true) continue;
+    if (target === null && !isTrackable(object) && request.prunesDefinitions === undefined) continue;
     for (const phase of phasesOf(object)) {
       tasks.push({ phase, wave: waveOf(object), target, live, isHook: false, modified, skipDryRun: false });
     }

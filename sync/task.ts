@@ -83,6 +83,8 @@ export function whyNotPruned(task: SyncTask, request: SyncRequest): string | und
   const decision = decidePrune(task, request.options);
   if (!decision.delete) return decision.message;
   if (containsTarget(live, targetsOf(request))) return 'ignored (objects of this application are in it)';
+  if (crdGroupKind(live) !== undefined && request.prunesDefinitions !== true)
+    return 'ignored (all objects of its kind would be deleted, those of others too)';
   if (definesTarget(live, targetsOf(request))) return 'ignored (objects of its kind are among the targets)';
   if (!request.canPrune(refOf(live))) return `ignored (the live state of ${live.kind} is not fresh)`;
   if (request.pruneBlocked !== undefined) return `ignored (${request.pruneBlocked})`;

@@ -117,11 +117,14 @@ export interface SyncRequest {
   /** Why nothing at all is pruned. Absent: pruning is possible. */
   readonly pruneBlocked?: string;
   /**
-   * CustomResourceDefinitions without a target are pruned, too: they are known from an inventory.
-   * Absent: they stay, as the tracking of an object does not say who uses its kind.
+   * Whether CustomResourceDefinitions without a target are pruned, with all objects of their kind.
+   * If false, a result gives the reason. Absent: the sync has no task for them.
    */
-  readonly prunesDefinitions?: true;
-  /** Who manages this object, such as `application b also manages it`: then it is not pruned. */
+  readonly prunesDefinitions?: boolean;
+  /**
+   * Describes another owner of this object, such as `application b also manages it`. An object with
+   * another owner is not pruned.
+   */
   readonly otherOwner: (object: KubeObject) => string | undefined;
   /** With CreateNamespace: the desired destination namespace; null: no change. */
   readonly namespaceModifier: (live: KubeObject | null) => KubeObject | null;

@@ -91,6 +91,7 @@ const mustBeSyncInputs = mustBeShape<SyncInputs>(
       (value) => typeof value === 'string' && namespaceName.test(value),
     ),
     owner: mustBeOwner,
+    pruneDefinitions: mustBeBoolean,
     options: mustBeShape(syncOptions),
     diff: check(
       'that of diffRules',

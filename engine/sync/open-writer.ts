@@ -187,7 +187,7 @@ export class OpenedWriter implements OpenedSyncWriter {
     return (await this.#trial.apply(target, null, how, signal)).object;
   }
 
-  /** Dry run of a change, whoever owns its fields. Rejects if the server refuses it. */
+  /** Sends a change as a dry run, without regard to field owners. Rejects if it is refused. */
   async validate(before: KubeObject, after: KubeObject, signal: AbortSignal): Promise<void> {
     const body = createMergePatch(contentOf(before), contentOf(after));
     const resource = findResource(this.#discovery, gkOf(after), versionOf(after.apiVersion));
@@ -218,9 +218,9 @@ export class OpenedWriter implements OpenedSyncWriter {
   }
 }
 
-/** What an apply may change. */
+/** The part of an object that an apply can change. */
 function contentOf({ metadata, ...object }: KubeObject): JsonObject {
   const { labels, annotations, finalizers, ownerReferences } = metadata;
-  const content = omit(omit(omit(jsonOf(object) as JsonObject, 'apiVersion'), 'kind'), 'status');
+  const content = omit(jsonOf(object) as JsonObject, 'apiVersion', 'kind', 'status');
   return { ...content, metadata: jsonOf(defined({ labels, annotations, finalizers, ownerReferences })) };
 }

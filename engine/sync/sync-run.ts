@@ -96,7 +96,7 @@ export class SyncRun {
     return this.#within(async (signal) => this.#located(await planTasks(await this.#request(signal))));
   }
 
-  /** What the server would make of the apply of each target, hooks apart. */
+  /** Predicts the apply of each target except hooks, by dry runs. */
   async diff(): Promise<readonly ServerDiff[]> {
     const { writer, options = {}, isSelected = isAny } = this.#inputs;
     if (!(writer instanceof OpenedWriter)) throw new UsageError('writer must be that of openWriter');
@@ -239,7 +239,7 @@ export class SyncRun {
       isSelected: this.#inputs.isSelected ?? isAny,
       health: health ?? ((object) => healthOf(object, defaultSettings)),
       canPrune: () => true,
-      prunesDefinitions: true,
+      prunesDefinitions: this.#inputs.pruneDefinitions === true,
       otherOwner: (object) => this.#owner.whyKept(object),
       namespaceModifier: (namespace) => (namespace === null ? namespaceObject(this.#namespace) : null),
       writer,

@@ -73,7 +73,7 @@ export interface SyncOwner {
   readonly adopt?: boolean | undefined;
 }
 
-/** What the API server would make of the apply of one target. */
+/** Predicted result of applying one target. */
 export interface ServerDiff extends ResourceRef {
   /** `refused`: by the server, or because the object has another owner. */
   readonly change: 'unchanged' | 'changed' | 'created' | 'refused';
@@ -126,8 +126,13 @@ export interface SyncInputs {
   readonly cache?: SyncCache | undefined;
   /** Namespace of namespaced objects that name none. Default: "default". */
   readonly namespace?: string | undefined;
-  /** Labels what the sync applies. What has another value is neither applied nor pruned. */
+  /** Label of all applied objects. Objects with another value are neither applied nor pruned. */
   readonly owner?: SyncOwner | undefined;
+  /**
+   * With the option `prune`, also deletes CustomResourceDefinitions without a target, and with them
+   * all objects of their kinds, those of others too. Default: false.
+   */
+  readonly pruneDefinitions?: boolean | undefined;
   /** Default: all off, but `validate`. */
   readonly options?: Partial<Omit<SyncOptions, 'dryRun'>> | undefined;
   /** Rules of comparing, from `diffRules` of @driftless/engine/diff. */

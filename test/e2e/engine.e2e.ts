@@ -172,11 +172,11 @@ describe('the engine as a package, on a real API server', () => {
     await writer.close();
   });
 
-  it('a sync prunes a definition of its inventory after the objects of its kind', async () => {
+  it('a sync prunes a definition, if told to, after the objects of its kind', async () => {
     const writer = await openWriter({ kubeConfig: target.kubeconfig });
     const group = 'pruned.example.com';
     const widget = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name: 'one' }, spec: {} };
-    const inputs = { writer, namespace: 'default', options: { prune: true } };
+    const inputs = { writer, namespace: 'default', options: { prune: true }, pruneDefinitions: true };
     const targets = [widgetCrd(group), widget];
     expect(
       (await serverSideDiff({ ...inputs, targets })).map(({ change, unvalidated }) => [change, unvalidated]),
