@@ -8,7 +8,7 @@ import type { CommandRunner, DesiredSource, ManifestsRequest, Renderer, RenderRe
 import { bareRepository } from '#model';
 import { silentLogger } from '#telemetry';
 
-// What the benchmarks of sources share: a repository, small sources, and the embedded generator.
+// A repository, small sources and the embedded generator, shared by the benchmarks of sources.
 
 export const neverAborted = newAbortController().signal;
 

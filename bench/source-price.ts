@@ -41,9 +41,9 @@ export const kustomizeCost: ProgramCost = {
 };
 
 /**
- * What is measured, each with all of the one before it: the plain program in the checkout; the same
- * with our arguments and environment in a staging folder; in the renderer's process and behind its
- * wall; the whole source, read from a mirror that has the commit.
+ * Measured layers. Each includes the one before it: `plain` runs the program in the checkout;
+ * `staged` adds our arguments, environment and staging folder; `walled` the renderer's process and
+ * wall; `source` is the whole source, read from a mirror that has the commit.
  */
 const layers = ['plain', 'staged', 'walled', 'source'] as const;
 type Layer = (typeof layers)[number];

@@ -83,8 +83,8 @@ export async function runSync(inputs: SyncInputs): Promise<SyncReport> {
 }
 
 /**
- * What the API server would make of the apply of each target, hooks apart: the server-side diff of
- * the controller. It sends the dry runs of what `runSync` would send for the same inputs.
+ * Predicts the apply of each target except hooks, by the server-side diff of the controller: sends
+ * as dry runs what `runSync` would send for the same inputs.
  * @throws as `runSync`
  */
 export async function serverSideDiff(inputs: SyncInputs): Promise<readonly ServerDiff[]> {

@@ -88,7 +88,7 @@ export interface StepWork {
   readonly tap?: StepTap;
 }
 
-/** What the writer of a step needs, and notes. */
+/** Identity, slot and recorded writes of one step. */
 interface StepContext {
   readonly user: string | undefined;
   readonly loan: SlotLoan;

@@ -14,7 +14,7 @@ export interface PublishedSchemas {
   readonly schemas?: ReadonlyMap<string, KindSchema>;
 }
 
-/** What decides which fields are ours. */
+/** Published schemas and our field manager: together they say which fields we own. */
 export interface OwnershipRules extends PublishedSchemas, OwnManager {}
 
 /**

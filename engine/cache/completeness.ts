@@ -6,7 +6,7 @@ import type { GroupKind, ResourceRef, Settings } from '#model';
 import type { CacheReach } from './whole-objects.ts';
 import type { IncompleteKind } from './types.ts';
 
-/** What a cache was opened for. */
+/** Namespaces, kinds and settings that a cache covers. */
 export interface CacheScope extends CacheReach {
   readonly settings: Settings;
 }

@@ -172,7 +172,7 @@ class ApplyPass {
     const mine: FieldManager = { ...self, time: last?.time, fields: ownableFields(kind, how, applied) };
     const claimed = new Map(known).set(key, mine);
     const merged = mergeTyped(schema, before, config) as MutableJsonObject;
-    // The name, which nobody owns in the end, keeps the rest of the metadata.
+    // The entry owns the name until the prune: otherwise the prune drops all metadata.
     const withName = new Map(claimed).set(key, { ...mine, fields: applied });
     const pruned = last === undefined ? merged : pruneUnapplied(schema, merged, withName, last.fields);
     const changed = compareFields(schema, before, pruned);
