@@ -2,18 +2,18 @@ import { defined } from '#base';
 import type { KubeObject } from '#model';
 import type { ResourceComparison } from './row.ts';
 
-const bytesOfRows = new WeakMap<ResourceComparison, number>();
+/** Forms of live objects are kept from one comparison to the next, so each is measured once. */
+const bytesOfObjects = new WeakMap<KubeObject, number>();
 
-/**
- * About how many bytes the objects of a row take. Parts that both sides share count once. Cached:
- * most rows of a comparison are those of the last one.
- */
-export function bytesOfRow(row: ResourceComparison): number {
-  const known = bytesOfRows.get(row);
-  if (known !== undefined) return known;
-  const { normalizedLive, predictedLive } = row.diff;
-  const bytes = bytesOf(normalizedLive, null) + bytesOf(predictedLive, normalizedLive);
-  bytesOfRows.set(row, bytes);
+/** About how many bytes the objects of a row take. Parts that both sides share count once. */
+export function bytesOfRow({ diff: { normalizedLive, predictedLive } }: ResourceComparison): number {
+  return bytesOfObject(normalizedLive, null) + bytesOfObject(predictedLive, normalizedLive);
+}
+
+function bytesOfObject(object: KubeObject | null, beside: KubeObject | null): number {
+  if (object === null || object === beside) return bytesOfValue;
+  const bytes = bytesOfObjects.get(object) ?? bytesOf(object, beside);
+  bytesOfObjects.set(object, bytes);
   return bytes;
 }
 

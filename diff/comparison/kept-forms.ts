@@ -27,8 +27,10 @@ export interface BeforePair extends Pick<AppliedBefore, 'dropped'> {
 interface KeptForm {
   readonly rules: object;
   readonly form: JsonObject;
-  /** The last-applied text whose form equals `form`. */
-  appliedText?: string;
+  /** Of a target: the last-applied text whose form equals `form`. */
+  appliedText?: string | undefined;
+  /** Of a live object: the form of its last-applied manifest, if it equals that of a target. */
+  applied?: JsonObject;
 }
 
 type KeptForms = WeakMap<JsonObject, KeptForm>;
@@ -58,7 +60,7 @@ export function preparePair(
   if (before === undefined)
     return { wanted: wanted.form, present: present.form, original: undefined, fault: undefined };
   const prepareManifest = (object: JsonObject): JsonObject => withoutNamespace(prepare(object, 'keep'));
-  const { form, fault } = appliedForm(wanted, asKube(live), prepareManifest);
+  const { form, fault } = appliedForm(wanted, present, asKube(live), prepareManifest);
   const { dropped } = before;
   const original = dropped === undefined ? form : before.withDropped(form, prepareManifest(dropped));
   return { wanted: wanted.form, present: present.form, original, fault };
@@ -79,16 +81,25 @@ interface AppliedForm {
   readonly fault?: string | undefined;
 }
 
-/** Mostly the manifest that was applied last is the target: its text is then parsed only once. */
-function appliedForm(wanted: KeptForm, live: KubeObject, prepare: (object: JsonObject) => JsonObject): AppliedForm {
+/**
+ * Mostly the manifest that was applied last is the target: its text is parsed again only if both
+ * the target and the live object are others than before.
+ */
+function appliedForm(
+  wanted: KeptForm,
+  present: KeptForm,
+  live: KubeObject,
+  prepare: (object: JsonObject) => JsonObject,
+): AppliedForm {
   const text = lastAppliedText(live);
   if (text === undefined) return { form: undefined };
-  if (wanted.appliedText === text) return { form: wanted.form };
-  const { manifest, fault } = readLastApplied(live);
-  if (manifest === undefined) return { form: undefined, fault };
-  const form = prepare(manifest);
-  if (deepEqual(form, wanted.form)) wanted.appliedText = text;
-  return { form };
+  const known = wanted.appliedText === text ? wanted.form : present.applied;
+  const { manifest, fault } = known === undefined ? readLastApplied(live) : {};
+  const form = known ?? (manifest && prepare(manifest));
+  if (form === undefined || !deepEqual(form, wanted.form)) return { form, fault };
+  wanted.appliedText = text;
+  present.applied = wanted.form;
+  return { form: wanted.form };
 }
 
 /** Drops the target's namespace, which may be left to the destination, and empty annotations. */
