@@ -45,6 +45,19 @@ describe('rendering', () => {
     await expectOneFetch(100);
   });
 
+  it('reads neighbours ahead while git is busy: few processes for applications in turn', async () => {
+    const names = Array.from({ length: 60 }, (_, i) => `app-${i}`);
+    const repo = new GitFixture();
+    repo.write(Object.fromEntries(names.map((name) => [`apps/${name}/cm.yaml`, configMapYaml(name)]))).commit();
+    const { render, count } = sourceBench();
+    for (let i = 0; i < names.length; i += 3) {
+      const three = names.slice(i, i + 3);
+      const made = await Promise.all(three.map((app) => render(repo.path, { path: `apps/${app}`, app })));
+      expect(made.flatMap((one) => namesOf(one))).toEqual(three);
+    }
+    expect(count('cat-file')).toBeLessThanOrEqual(2);
+  });
+
   it('does not render a directory again that a new commit did not change', async () => {
     const repo = new GitFixture();
     repo.write({ 'a/cm.yaml': configMapYaml('a'), 'b/cm.yaml': configMapYaml('b') }).commit();

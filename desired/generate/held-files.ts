@@ -19,8 +19,11 @@ export async function withFiles<T>(
   signal: AbortSignal,
   body: (contents: ReadonlyMap<string, Uint8Array>) => Promise<T> | T,
 ): Promise<T> {
-  const { request, snapshot } = job;
+  const { request, snapshot, segments } = job;
   if (nodes.length === 0) return body(new Map());
   const bytes = await bytesToRead(snapshot, nodes, signal);
-  return inputs.run({ project: request.project, bytes }, signal, async () => body(await snapshot.read(nodes, signal)));
+  const near = { folder: segments, areDeciding: false };
+  return inputs.run({ project: request.project, bytes }, signal, async () =>
+    body(await snapshot.read(nodes, signal, near)),
+  );
 }

@@ -8,16 +8,15 @@ export interface Snapshot {
   /** A commit, or the version of a chart. */
   readonly revision: string;
   readonly tree: Tree;
-  /** Reads the content of files, keyed by object id. */
+  /**
+   * Reads the content of files, keyed by object id.
+   * @param near where further reads may follow: small files there may be read as well and kept
+   */
   read(
     blobs: readonly { readonly oid: string; readonly size: number }[],
     signal: AbortSignal,
+    near?: ReadsNear,
   ): Promise<ReadonlyMap<string, Uint8Array>>;
-  /**
-   * Like `read` for a file that decides which others a source needs. Also reads small files in and
-   * around its folder, which the next reads then have. Absent: no read is expensive.
-   */
-  readAhead?(file: FileNode, folder: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Uint8Array>>;
   /** Memory that reading the files takes. Absent: their sizes. */
   measure?(blobs: readonly { readonly oid: string; readonly size: number }[], signal: AbortSignal): Promise<number>;
   /**
@@ -25,6 +24,13 @@ export interface Snapshot {
    * ends. Absent: the files do not come from Git.
    */
   withGitFolder?<T>(signal: AbortSignal, body: (folder: GitFolder) => Promise<T>): Promise<T>;
+}
+
+/** A folder in and around which further reads may follow. */
+export interface ReadsNear {
+  readonly folder: readonly string[];
+  /** The files decide which others a source needs, so further reads will follow. */
+  readonly areDeciding: boolean;
 }
 
 /** A directory on disk with the content of `.git`. */
@@ -43,7 +49,7 @@ export async function decidingText(
   { file, folder }: { readonly file: FileNode; readonly folder: readonly string[] },
   signal: AbortSignal,
 ): Promise<string> {
-  const contents = await (snapshot.readAhead?.(file, folder, signal) ?? snapshot.read([file], signal));
+  const contents = await snapshot.read([file], signal, { folder, areDeciding: true });
   return Buffer.from(contents.get(file.oid) ?? []).toString('utf8');
 }
 

@@ -98,9 +98,10 @@ export class GitRepositories {
       key: from.key,
       revision,
       tree,
-      read: (files, inner) => readCheckout((blobs, work) => from.read(blobs, work), files, inner),
-      readAhead: (file, folder, inner) =>
-        readCheckout((blobs, work) => from.readAhead(blobs, () => filesAhead(tree, folder), work), [file], inner),
+      read: (files, inner, near) => {
+        const ahead = near && { files: () => filesAhead(tree, near.folder), always: near.areDeciding };
+        return readCheckout((blobs, work) => from.read(blobs, work, ahead), files, inner);
+      },
       measure: (files) => Promise.resolve(files.reduce((sum, file) => sum + checkoutSize(file), 0)),
       withGitFolder: (inner, body) => this.#folders.use(from, revision, inner, body),
     };

@@ -21,7 +21,7 @@ import type { ResolvedRef, Refs } from './refs.ts';
 import { withGitRetries } from './retries.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { SmallBlobs } from './small-blobs.ts';
-import type { Blob, BlobContents } from './small-blobs.ts';
+import type { Blob, BlobContents, BlobsAhead } from './small-blobs.ts';
 import type { Tree } from '../files/tree.ts';
 
 export interface GitRepositoryDeps {
@@ -414,15 +414,12 @@ export class GitRepository {
   /**
    * Reads blobs by object id. Requests that arrive while git is running share the next git process,
    * so a thousand concurrent renders need only a few.
+   * @param ahead read and kept as well if a blob is not kept yet and git is busy, or `always`
    */
-  read(blobs: readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
-    return this.#small.read(blobs, (missing) => this.#readBlobs(missing, signal));
-  }
-
-  /** Like {@link read}. If a blob is not kept yet, also reads and keeps those of `ahead`. */
-  readAhead(blobs: readonly Blob[], ahead: () => readonly Blob[], signal: AbortSignal): Promise<BlobContents> {
-    const owner = tenantOf(signal).project;
-    return this.#small.readAhead(blobs, ahead, (missing) => this.#readBlobs(missing, signal), owner);
+  read(blobs: readonly Blob[], signal: AbortSignal, ahead?: BlobsAhead): Promise<BlobContents> {
+    const readMissing = (missing: readonly Blob[]): Promise<BlobContents> => this.#readBlobs(missing, signal);
+    if (ahead === undefined || !(ahead.always || this.#reading)) return this.#small.read(blobs, readMissing);
+    return this.#small.readAhead(blobs, ahead.files, readMissing, tenantOf(signal).project);
   }
 
   async #readBlobs(blobs: readonly Blob[], signal: AbortSignal): Promise<BlobContents> {

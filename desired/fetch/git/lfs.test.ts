@@ -20,6 +20,7 @@ import { checkUrl } from '../shared/input-checks.ts';
 import { Git } from './git.ts';
 import { lfsUrlIn } from './lfs-endpoint.ts';
 import { Lfs } from './lfs.ts';
+import { decidingText } from '../files/snapshot.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import { Tree } from '../files/tree.ts';
 import { WebClient } from '../network/web-client.ts';
@@ -116,6 +117,16 @@ describe('Git LFS files', () => {
     // Another process reads it from disk.
     expect(texts(await lfs().resolved(of(), snapshot).read(both, never))).toEqual([content, 'plain']);
     expect(server.asked).toHaveLength(2);
+  });
+
+  it('are downloaded too where they decide what a source needs', async () => {
+    serve({ href: `${server.url}/storage/x` });
+    server.pages.set('/storage/x', { body: content });
+    const tree = await Tree.parse(Buffer.from(`100644 blob 1 ${pointer(content).length}\tChart.yaml\0`));
+    const found = tree.lookup(['Chart.yaml']);
+    if (found.kind !== 'found' || found.node.kind !== 'file') throw new Error('no chart');
+    const whole = lfs().resolved(of(), snapshot);
+    expect(await decidingText(whole, { file: found.node, folder: [] }, never)).toBe(content);
   });
 
   it("are downloaded without the LFS server's headers after a redirect to another host", async () => {

@@ -61,8 +61,8 @@ export class Lfs {
         const bytes = (await snapshot.measure?.(others, signal)) ?? others.reduce((sum, { size }) => sum + size, 0);
         return pointers.reduce((sum, pointer) => sum + (pointer?.size ?? 0), bytes);
       },
-      read: async (blobs, signal) => {
-        const contents = new Map(await snapshot.read(blobs, signal));
+      read: async (blobs, signal, near) => {
+        const contents = new Map(await snapshot.read(blobs, signal, near));
         const pointers = new Map<string, LfsPointer>();
         for (const [oid, content] of contents) {
           const pointer = pointerOf(content);

@@ -33,6 +33,17 @@ describe('files that are read ahead', () => {
     expect(ahead.slice(2)).toEqual(['a/1.yaml', 'd/4.yaml']);
   });
 
+  it('begin with what follows the folder, so that neighbours in turn read each file once', async () => {
+    const sizes = Object.fromEntries(
+      Array.from({ length: 300 }, (_, i) => [`apps/${String(i).padStart(3, '0')}/a.yaml`, 1]),
+    );
+    const first = await aheadOf(sizes, ['apps', '000']);
+    const next = await aheadOf(sizes, ['apps', '256']);
+    expect([first.length, first[0], first[255]]).toEqual([256, 'apps/000/a.yaml', 'apps/255/a.yaml']);
+    expect([next[0], next[43], next[44]]).toEqual(['apps/256/a.yaml', 'apps/299/a.yaml', 'apps/000/a.yaml']);
+    expect(new Set(next).size).toBe(256);
+  });
+
   it('are small, and few', async () => {
     expect(await aheadOf({ 'big.yaml': 32 * 1024 + 1, 'small.yaml': 32 * 1024 }, [])).toEqual(['small.yaml']);
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`f${i}.yaml`, 10]));

@@ -1,5 +1,5 @@
 import type { Lru } from '../shared/lru.ts';
-import type { DirectoryNode, FileNode, Tree } from '../files/tree.ts';
+import type { DirectoryNode, FileNode, Tree, TreeNode } from '../files/tree.ts';
 
 /** Memory for kept blobs of all repositories. */
 export const smallBlobsBytes = 8 * 1024 * 1024;
@@ -15,6 +15,13 @@ const keptBlobBytes = 256;
 export interface Blob {
   readonly oid: string;
   readonly size: number;
+}
+
+/** Blobs that later reads may need. */
+export interface BlobsAhead {
+  readonly files: () => readonly Blob[];
+  /** Also while git is idle. */
+  readonly always: boolean;
 }
 
 export type BlobContents = ReadonlyMap<string, Uint8Array>;
@@ -81,14 +88,15 @@ export class SmallBlobs {
 }
 
 /**
- * The small files that a source in this folder may need next: those below it, then those of the
- * folders around it, where bases and other Applications are. A bounded number of them.
+ * The small files that may be needed next by a source in this folder or by its neighbours: those
+ * below it, then those of the folders around it, where bases and other Applications are, beginning
+ * with what follows this folder. A bounded number of them.
  */
 export function filesAhead(tree: Tree, segments: readonly string[]): readonly FileNode[] {
   const found = new FileCollector();
   for (let depth = segments.length; depth >= 0 && !found.isFull; depth -= 1) {
     const at = tree.lookup(segments.slice(0, depth));
-    if (at.kind === 'found' && at.node.kind === 'directory') found.add(at.node);
+    if (at.kind === 'found' && at.node.kind === 'directory') found.add(at.node, segments[depth]);
   }
   return found.files;
 }
@@ -100,15 +108,18 @@ class FileCollector {
   #entries = 0;
   #bytes = 0;
 
-  add(folder: DirectoryNode): void {
-    const todo = [folder];
-    for (let next = todo.pop(); next !== undefined && !this.isFull; next = todo.pop()) {
-      if (this.#seen.has(next)) continue;
-      this.#seen.add(next);
-      for (const node of next.children.values()) {
+  /** @param first the child of `folder` to begin with */
+  add(folder: DirectoryNode, first?: string): void {
+    const todo: Iterable<TreeNode>[] = [childrenFrom(folder, first)];
+    this.#seen.add(folder);
+    for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+      for (const node of next) {
         this.#entries += 1;
-        if (node.kind === 'directory') todo.push(node);
-        else if (node.kind === 'file' && isReadAhead(node)) this.#take(node);
+        if (node.kind === 'file' && isReadAhead(node)) this.#take(node);
+        else if (node.kind === 'directory' && !this.#seen.has(node)) {
+          this.#seen.add(node);
+          todo.push(node.children.values());
+        }
         this.isFull ||= this.#entries >= maxEntriesAhead;
         if (this.isFull) return;
       }
@@ -119,6 +130,17 @@ class FileCollector {
     this.#bytes += node.size;
     this.isFull = this.files.length >= maxFilesAhead || this.#bytes > maxBytesAhead;
     if (!this.isFull) this.files.push(node);
+  }
+}
+
+/** The children in order, from `first` on, and then those before it. */
+function* childrenFrom({ children }: DirectoryNode, first = ''): Generator<TreeNode> {
+  let hasBegun = !children.has(first);
+  for (const [name, node] of children) if ((hasBegun ||= name === first)) yield node;
+  if (!children.has(first)) return;
+  for (const [name, node] of children) {
+    if (name === first) return;
+    yield node;
   }
 }
 

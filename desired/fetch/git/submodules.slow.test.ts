@@ -1,4 +1,6 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { env } from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SecretValue, systemClock, systemRandom } from '#base';
 import { bareRepository } from '#model';
@@ -10,6 +12,8 @@ import { Git, defaultTrust } from './git.ts';
 import { defaultLimits } from '../../limits.ts';
 import { GitRepositories } from './git-repositories.ts';
 import { Submodules } from './submodules.ts';
+import { createInProcessRunner } from '../../command/in-process.ts';
+import { decidingText } from '../files/snapshot.ts';
 import { Tree } from '../files/tree.ts';
 import { currentRevision } from '../../testing/request.ts';
 
@@ -72,6 +76,27 @@ describe('submodules', () => {
     expect((await failureOf(render(outer, 'app/sub7'))).message).toBe(
       'the submodule "app/sub7" cannot be read: the repository has more than 100 submodules',
     );
+  });
+
+  it('give the files that decide what a source needs, beside those of the outer repository', async () => {
+    const inner = bench.repository({ 'kustomization.yaml': 'resources: [b.yaml]\n', 'b.yaml': map('b') });
+    const outer = bench.repository({ 'app/kustomization.yaml': 'resources: [sub]\n' });
+    const revision = add(outer, inner.path, 'app/sub');
+    const commands = createInProcessRunner({ clock: systemClock, env });
+    const shared = { random: systemRandom, cacheDir: join(bench.root, 'cache') };
+    const git = new Git({ ...shared, trust: defaultTrust, commands });
+    const repositories = new GitRepositories({ ...shared, clock: systemClock, git, limits: defaultLimits });
+    const submodules = new Submodules({ repositories, cacheDir: shared.cacheDir, maxTreeBytes: 1_000_000 });
+    const { signal } = new AbortController();
+    const at = bareRepository(outer.path);
+    const snapshot = await repositories.snapshot(at, revision, false, signal);
+    const whole = await submodules.complete(at, snapshot, { sourceRepos: undefined, signal });
+    for (const folder of [['app'], ['app', 'sub']]) {
+      const found = whole.tree.lookup([...folder, 'kustomization.yaml']);
+      if (found.kind !== 'found' || found.node.kind !== 'file') throw new Error('no kustomization');
+      const text = await decidingText(whole, { file: found.node, folder }, signal);
+      expect(text).toBe(folder.length === 1 ? 'resources: [sub]\n' : 'resources: [b.yaml]\n');
+    }
   });
 
   it('may contain links into the outer repository, but not out of it', async () => {

@@ -167,11 +167,14 @@ function withMounts(snapshot: Snapshot, mounts: ReadonlyMap<string, Snapshot | s
   return {
     ...snapshot,
     tree: Tree.mounted(snapshot.tree, trees),
-    read: async (blobs, signal) => {
+    read: async (blobs, signal, near) => {
       const all = new Map<string, Uint8Array>();
       for (const from of new Set([snapshot, ...owners.values()])) {
         const wanted = blobs.filter(({ oid }) => (owners.get(oid) ?? snapshot) === from);
-        if (wanted.length > 0) for (const [oid, bytes] of await from.read(wanted, signal)) all.set(oid, bytes);
+        if (wanted.length === 0) continue;
+        // The folder is one of the outer repository.
+        const contents = await from.read(wanted, signal, from === snapshot ? near : undefined);
+        for (const [oid, bytes] of contents) all.set(oid, bytes);
       }
       return all;
     },
