@@ -55,32 +55,29 @@ function checkNames(report: FieldErrorReport, value: JsonObject): void {
 
 function checkVersions(report: FieldErrorReport, spec: JsonObject): void {
   const all = listMember(spec, 'versions');
-  const seen = new Set<string>();
   all.forEach((version, i) => {
     const path = `spec.versions[${i}]`;
     const name = stringMember(version, 'name');
     for (const problem of labelNameProblems(name)) report.invalid(`${path}.name`, name, problem);
-    if (seen.has(name)) report.invalid(`${path}.name`, name, 'must be unique');
-    seen.add(name);
     // The server stores, and names, parts that all versions share above the versions.
     const common = (key: string): boolean =>
       i === 0 && all.every((one) => deepEqual(anyMember(one, key), anyMember(version, key)));
     const schema = objectMember(objectMember(version, 'schema'), 'openAPIV3Schema');
     const where = common('schema') ? 'spec.validation.openAPIV3Schema' : `${path}.schema.openAPIV3Schema`;
-    if (schema === undefined) report.required(`${path}.schema.openAPIV3Schema`, 'schemas are required');
+    if (schema === undefined) report.required(`${path}.schema.openAPIV3Schema`);
     else if (i === 0 || !deepEqual(anyMember(all[0], 'schema'), anyMember(version, 'schema')))
       new SchemaCheck(report).root(schema, where);
     checkColumns(report, version, common('additionalPrinterColumns') ? 'spec' : path);
   });
-  const storage = all.filter((version) => anyMember(version, 'storage') === true).length;
-  if (storage !== 1) {
-    report.invalidText(
-      'spec.versions',
-      JSON.stringify(all.map(internalVersion)),
-      'must have exactly one version marked as storage version',
-    );
-    if (storage === 0) report.invalid('status.storedVersions', null, 'must have at least one stored version');
-  }
+  const namesOf = (list: readonly Json[]): string[] => list.map((version) => stringMember(version, 'name'));
+  const stored = namesOf(all.filter((version) => anyMember(version, 'storage') === true));
+  const reject = (detail: string): void =>
+    report.invalidText('spec.versions', JSON.stringify(all.map(internalVersion)), detail);
+  if (stored.length !== 1) reject('must have exactly one version marked as storage version');
+  if (new Set(namesOf(all)).size < all.length) reject('must contain unique version names');
+  if (stored.length === 0) report.invalid('status.storedVersions', null, 'must have at least one stored version');
+  if (stored.length > 1)
+    report.invalid('status.storedVersions', stored.slice(0, 1), `must have the storage version ${stored.at(-1) ?? ''}`);
 }
 
 /**
@@ -209,8 +206,6 @@ class SchemaCheck {
     if (!schemaTypes.includes(type)) this.#report.notSupported(`${path}.type`, type, schemaTypes);
     if (type === 'array' && ownMember(schema, 'items') === undefined)
       this.#report.required(`${path}.items`, 'must be specified');
-    if (ownMember(schema, 'x-kubernetes-int-or-string') === true)
-      this.#report.invalid(`${path}.type`, type, 'must be empty if x-kubernetes-int-or-string is true');
     if (ownMember(schema, 'x-kubernetes-embedded-resource') === true && type !== 'object')
       this.#report.invalid(`${path}.type`, type, 'must be object if x-kubernetes-embedded-resource is true');
   }
@@ -234,14 +229,8 @@ class SchemaCheck {
         'must be empty if x-kubernetes-list-type is not map',
       );
     const properties = objectMember(objectMember(schema, 'items'), 'properties');
-    keys.forEach((key, i) => {
-      if (typeof key === 'string' && objectMember(properties, key) === undefined)
-        this.#report.invalid(
-          `${path}.x-kubernetes-list-map-keys[${i}]`,
-          key,
-          'entries must all be names of item properties',
-        );
-    });
+    if (keys.some((key) => typeof key === 'string' && objectMember(properties, key) === undefined))
+      this.#report.invalid(`${path}.x-kubernetes-list-map-keys`, keys, 'entries must all be names of item properties');
   }
 
   #default(schema: JsonObject, path: string): void {

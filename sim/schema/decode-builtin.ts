@@ -169,7 +169,7 @@ class StructDecoder {
         return canonicalQuantityOf(value);
       case 'intstr':
         if (typeof value === 'string' || fitsInteger(value, 32n)) return value;
-        throw new TypeMismatch(`json: cannot unmarshal ${jsonKind(value, true)} into Go value of type int32`);
+        throw this.#mismatch({ kind: 'scalar', type: 'int32', goName: 'int32', allowed: [] }, value, place);
       case 'time':
       case 'microtime':
         return canonicalTime(value, special === 'microtime');

@@ -112,7 +112,7 @@ function lastStep(path: string): string {
 }
 
 function applyAdd(document: MutableJson, path: string, what: MutableJson): MutableJson {
-  if (path === '') return what;
+  if (path === '') throw missingPathError('add', path);
   const parent = containerAt(document, path, 'add');
   const step = lastStep(path);
   changeMember('add', path, () => {

@@ -7,7 +7,7 @@ import type { KindDefinition } from '../types.ts';
 import { createSchemaBook } from './book.ts';
 import { OwnedFieldSet, showPath } from './fields/field-set.ts';
 import * as samples from './samples.ts';
-import { withChange, kindIn, widgetSample, widgetKind } from './samples.ts';
+import { withChange, kindIn } from './samples.ts';
 
 const book = createSchemaBook();
 const deployments = kindIn(book, 'Deployment');
@@ -73,124 +73,8 @@ const config = (spec: Record<string, Json>, metadata: Record<string, Json> = {})
   withChange(blank, { ...(Object.keys(spec).length === 0 ? {} : { spec }), metadata });
 const inPod = (spec: Json): Record<string, Json> => ({ template: { spec } });
 
-describe('server-side apply', () => {
-  it('owns the applied fields, not the defaulted ones', () => {
-    const server = new Server();
-    expect(server.apply('a', samples.deploymentSample)).toEqual([]);
-    expect(server.get('spec', 'strategy', 'type')).toBe('RollingUpdate');
-    expect(server.owned('a')).toEqual({
-      'f:spec': {
-        'f:replicas': {},
-        'f:selector': {},
-        'f:template': {
-          'f:metadata': { 'f:labels': { 'f:app': {} } },
-          'f:spec': { 'f:containers': { 'k:{"name":"a"}': { '.': {}, 'f:image': {}, 'f:name': {} } } },
-        },
-      },
-    });
-  });
-
-  it('conflicts if managers want different values, not if they want the same', () => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    expect(server.apply('b', config({ replicas: 2 }))).toEqual(['"a" .spec.replicas']);
-    expect(server.get('spec', 'replicas')).toBe(1);
-    expect(server.apply('b', config({ replicas: 1 }))).toEqual([]);
-    expect(server.owned('a')).toMatchObject({ 'f:spec': { 'f:replicas': {} } });
-    expect(server.owned('b')).toEqual({ 'f:spec': { 'f:replicas': {} } });
-  });
-
-  it('treats an empty map as a field', () => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    server.apply('b', withChange(blank, { spec: {} }));
-    expect(server.owned('b')).toEqual({ 'f:spec': {} });
-    server.apply('b', config({}));
-    expect(server.get('spec', 'replicas')).toBe(1);
-  });
-
-  it('names an updater with its version in a conflict', () => {
-    const server = new Server();
-    server.update('kubectl-create', samples.deploymentSample as unknown as Json);
-    expect(server.apply('b', config({ replicas: 2 }))).toEqual(['"kubectl-create" using apps/v1 .spec.replicas']);
-  });
-
-  it('takes the field from other managers with force', () => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    expect(server.apply('b', config({ replicas: 2 }), true)).toEqual([]);
-    expect(server.get('spec', 'replicas')).toBe(2);
-    expect(valueAt(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
-  });
-
-  it.each<[string, Record<string, Json>, Record<string, Json>, readonly (string | number)[], Json | undefined]>([
-    ['a label', {}, { labels: { x: '1' } }, ['metadata', 'labels'], undefined],
-    ['an annotation', {}, { annotations: { x: '1' } }, ['metadata', 'annotations'], undefined],
-    [
-      'a container',
-      inPod({ containers: [{ name: 's', image: 'x' }] }),
-      {},
-      ['spec', 'template', 'spec', 'containers', 1],
-      undefined,
-    ],
-    [
-      'an env variable',
-      inPod({ containers: [{ name: 'a', env: [{ name: 'E', value: '1' }] }] }),
-      {},
-      ['spec', 'template', 'spec', 'containers', 0, 'env'],
-      undefined,
-    ],
-    [
-      'an atomic list',
-      inPod({ tolerations: [{ key: 'k', operator: 'Exists' }] }),
-      {},
-      ['spec', 'template', 'spec', 'tolerations'],
-      undefined,
-    ],
-    ['a finalizer', {}, { finalizers: ['a.b/c'] }, ['metadata', 'finalizers'], undefined],
-  ])('removes fields that the manager no longer applies: %s', (_what, spec, metadata, path, expected) => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    expect(server.apply('b', config(spec, metadata))).toEqual([]);
-    expect(server.get(...path)).toBeDefined();
-    expect(server.apply('b', config({}))).toEqual([]);
-    expect(server.get(...path)).toEqual(expected);
-    expect(server.get('spec', 'template', 'spec', 'containers', 0, 'image')).toBe('nginx:1.25');
-    expect(server.managers).toEqual(['a Apply']);
-  });
-
-  it('keeps fields that another manager owns too', () => {
-    const server = new Server();
-    server.apply('a', withChange(samples.deploymentSample, { metadata: { labels: { x: '1' } } }));
-    server.apply('b', config({}, { labels: { x: '1' } }));
-    server.apply('a', samples.deploymentSample);
-    expect(server.get('metadata', 'labels')).toEqual({ x: '1' });
-    server.apply('b', config({}));
-    expect(server.get('metadata', 'labels')).toBeUndefined();
-  });
-
-  it('merges container ports by number and protocol, which defaults to TCP', () => {
-    const server = new Server();
-    const ports = (list: Json): KubeObject => config(inPod({ containers: [{ name: 'a', ports: list }] }));
-    server.apply('a', samples.deploymentSample);
-    server.apply('b', ports([{ containerPort: 53 }]));
-    server.apply('c', ports([{ containerPort: 53, protocol: 'UDP' }]));
-    expect(server.get('spec', 'template', 'spec', 'containers', 0, 'ports')).toEqual([
-      { containerPort: 53, protocol: 'TCP' },
-      { containerPort: 53, protocol: 'UDP' },
-    ]);
-  });
-
-  it('keeps the order of the configuration and the positions of other items', () => {
-    const server = new Server();
-    const named = (...list: string[]): KubeObject =>
-      config(inPod({ containers: list.map((name) => ({ name, image: 'x' })) }));
-    server.apply('a', named('p', 'q', 'r'));
-    server.apply('b', named('r', 'n', 'q'));
-    const containers = server.get('spec', 'template', 'spec', 'containers') as readonly JsonObject[];
-    expect(containers.map((item) => item['name'])).toEqual(['p', 'r', 'n', 'q']);
-  });
-
+/** test/conformance/scenarios/apply.ts has the rules, with the answers of a real server. */
+describe('a write without changes', () => {
   it('keeps the time of a manager without changes', () => {
     const server = new Server();
     server.apply('a', samples.deploymentSample);
@@ -201,142 +85,6 @@ describe('server-side apply', () => {
     expect(server.timeOf('a')).toBe('2024-01-01T00:00:03Z');
   });
 
-  it('assigns an untracked object to before-first-apply', () => {
-    const server = new Server();
-    server.live = book.applyDefaults(deployments, samples.deploymentSample);
-    expect(server.apply('a', config({ replicas: 2 }))).toEqual(['"before-first-apply" using apps/v1 .spec.replicas']);
-    expect(server.apply('a', config({ replicas: 1 }))).toEqual([]);
-    expect(server.managers).toEqual(['a Apply', 'before-first-apply Update']);
-  });
-
-  it('lets kubectl take over the fields of client-side apply', () => {
-    const last = JSON.stringify(samples.deploymentSample);
-    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': last };
-    const server = new Server();
-    server.update(
-      'kubectl-client-side-apply',
-      withChange(samples.deploymentSample, { metadata: { annotations } }) as unknown as Json,
-    );
-    expect(server.apply('other', withChange(samples.deploymentSample, { spec: { replicas: 3 } }))).toHaveLength(1);
-    expect(server.apply('kubectl', withChange(samples.deploymentSample, { spec: { replicas: 3 } }))).toEqual([]);
-    expect(server.get('spec', 'replicas')).toBe(3);
-    const kept = server.live?.metadata.annotations?.['kubectl.kubernetes.io/last-applied-configuration'] ?? '';
-    expect((JSON.parse(kept) as { spec: { replicas: number } }).spec.replicas).toBe(3);
-  });
-
-  it.each<[string, Json, RegExp]>([
-    [
-      'a field that does not exist',
-      { spec: { foo: 1 } },
-      /[(]default\/x; apps\/v1, Kind=Deployment[)]: [.]spec[.]foo: field not declared in schema/,
-    ],
-    [
-      'an item twice',
-      { spec: inPod({ containers: [{ name: 'a' }, { name: 'a' }] }) },
-      /[.]spec[.]template[.]spec[.]containers: duplicate entries for key \[name="a"\]/,
-    ],
-  ])('rejects %s', (_what, change, text) => {
-    expect(() => new Server().apply('a', withChange(blank, change))).toThrow(text);
-  });
-
-  it('lets an applier of status own only status', () => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    server.apply('s', withChange(blank, { spec: { replicas: 9 }, status: { replicas: 1 } }), false, 'status');
-    expect(server.owned('s')).toEqual({ 'f:status': { 'f:replicas': {} } });
-  });
-});
-
-describe('server-side apply of custom resources', () => {
-  it('merges by schema, or by value without one', () => {
-    const server = new Server(widgetKind);
-    const spec = (value: Json): KubeObject => withChange(widgetSample, { spec: value });
-    server.apply('a', spec({ parts: [{ name: 'p', weight: 1 }], open: { x: { y: 1 }, list: [1] }, tags: ['t'] }));
-    expect(server.apply('b', spec({ parts: [{ name: 'q', weight: 2 }], open: { x: { z: 2 } }, tags: ['u'] }))).toEqual(
-      [],
-    );
-    expect(server.get('spec')).toMatchObject({
-      parts: [
-        { name: 'p', weight: 1 },
-        { name: 'q', weight: 2 },
-      ],
-      open: { x: { y: 1, z: 2 }, list: [1] },
-      tags: ['t', 'u'],
-    });
-    expect(server.apply('b', spec({ open: { list: [2] } }))).toEqual(['"a" .spec.open.list']);
-    expect(valueAt(server.owned('b') ?? null, 'f:spec', 'f:tags')).toEqual({ 'v:"u"': {} });
-  });
-
-  it('keeps the rest of the metadata when an applier gives up its last label', () => {
-    const server = new Server(widgetKind);
-    server.apply(
-      'a',
-      withChange(widgetSample, { metadata: { name: widgetSample.metadata.name ?? '', labels: { x: 'y' } } }),
-    );
-    const { live } = server;
-    if (live === undefined) throw new Error('nothing was applied');
-    server.live = { ...live, metadata: { ...live.metadata, uid: '1', resourceVersion: '2' } };
-    server.apply('a', withChange(widgetSample, {}));
-    expect(server.get('metadata')).toMatchObject({ uid: '1', resourceVersion: '2' });
-    expect(server.get('metadata', 'labels')).toBeUndefined();
-  });
-
-  it('works without any schema', () => {
-    const loose = Object.fromEntries(Object.entries(widgetKind).filter(([key]) => key !== 'schema'));
-    const server = new Server(loose as unknown as KindDefinition);
-    server.apply('a', withChange(widgetSample, { spec: { free: { a: 1 } } }));
-    server.apply('b', withChange(widgetSample, { spec: { free: { b: 1 } } }));
-    expect(server.get('spec', 'free')).toEqual({ a: 1, b: 1 });
-    server.apply('a', withChange(widgetSample, {}));
-    expect(server.get('spec', 'free')).toEqual({ b: 1 });
-  });
-});
-
-describe('tracking of other writes', () => {
-  it('lets a creator own the whole object, defaults included', () => {
-    const server = new Server();
-    server.update('kubectl-create', samples.deploymentSample as unknown as Json);
-    expect(server.owned('kubectl-create', 'Update')).toMatchObject({
-      'f:spec': {
-        'f:progressDeadlineSeconds': {},
-        'f:strategy': { 'f:rollingUpdate': { '.': {}, 'f:maxSurge': {} }, 'f:type': {} },
-        'f:template': {
-          'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } },
-          'f:spec': { 'f:containers': { 'k:{"name":"a"}': { '.': {}, 'f:imagePullPolicy': {}, 'f:resources': {} } } },
-        },
-      },
-    });
-    expect(valueAt(server.owned('kubectl-create', 'Update') ?? null, 'f:metadata')).toBeUndefined();
-  });
-
-  it('moves a changed field to the manager of the change', () => {
-    const server = new Server();
-    server.apply('a', samples.deploymentSample);
-    server.update('kubectl-scale', { spec: { replicas: 4 } });
-    expect(valueAt(server.owned('a') ?? null, 'f:spec', 'f:replicas')).toBeUndefined();
-    expect(server.owned('kubectl-scale', 'Update')).toEqual({ 'f:spec': { 'f:replicas': {} } });
-    expect(server.apply('a', samples.deploymentSample)).toEqual(['"kubectl-scale" using apps/v1 .spec.replicas']);
-  });
-
-  it('leaves a removed field without owner', () => {
-    const server = new Server();
-    server.apply('a', withChange(samples.deploymentSample, { metadata: { labels: { x: '1' } } }));
-    server.update('b', { metadata: { labels: null } });
-    expect(valueAt(server.owned('a') ?? null, 'f:metadata')).toBeUndefined();
-    expect(server.managers).toEqual(['a Apply']);
-  });
-
-  it('tracks status separately, with its subresource', () => {
-    const server = new Server();
-    server.update('a', samples.deploymentSample as unknown as Json);
-    server.update('controller', { status: { replicas: 1 } }, 'status');
-    expect(server.live?.metadata.managedFields?.at(-1)).toMatchObject({
-      manager: 'controller',
-      subresource: 'status',
-      fieldsV1: { 'f:status': { 'f:replicas': {} } },
-    });
-  });
-
   it('writes nothing if nothing changed', () => {
     const server = new Server();
     server.update('a', samples.deploymentSample as unknown as Json);
@@ -344,34 +92,17 @@ describe('tracking of other writes', () => {
     server.update('b', {});
     expect(JSON.stringify(server.live)).toBe(before);
   });
+});
 
-  it('clears all managers by an empty entry, and keeps an untracked object untracked', () => {
-    const server = new Server();
-    server.update('a', samples.deploymentSample as unknown as Json);
-    server.update('a', { metadata: { managedFields: [{}] } });
-    expect(server.managers).toEqual([]);
-    server.update('b', { spec: { replicas: 7 } });
-    expect(server.managers).toEqual([]);
-  });
-
-  it('lets a client rewrite the managers', () => {
-    const server = new Server();
-    server.update('a', samples.deploymentSample as unknown as Json);
-    const [entry] = server.live?.metadata.managedFields ?? [];
-    server.update('kubectl', { metadata: { managedFields: [{ ...entry, manager: 'new', operation: 'Apply' }] } });
-    expect(server.managers).toEqual(['new Apply']);
-  });
-
-  it('merges the oldest of many updaters', () => {
-    const server = new Server();
-    server.update('m00', samples.deploymentSample as unknown as Json);
-    for (let i = 1; i <= 14; i += 1)
-      server.update(`m${String(i).padStart(2, '0')}`, { metadata: { labels: { [`l${i}`]: 'x' } } });
-    expect(server.managers).toHaveLength(10);
-    expect(server.managers).toContain('ancient-changes Update');
-    const all = OwnedFieldSet.fromFieldsV1(server.owned('ancient-changes', 'Update'));
-    expect(all.has(['f:metadata', 'f:labels', 'f:l3'])).toBe(true);
-  });
+it('merges the oldest of many updaters', () => {
+  const server = new Server();
+  server.update('m00', samples.deploymentSample as unknown as Json);
+  for (let i = 1; i <= 14; i += 1)
+    server.update(`m${String(i).padStart(2, '0')}`, { metadata: { labels: { [`l${i}`]: 'x' } } });
+  expect(server.managers).toHaveLength(10);
+  expect(server.managers).toContain('ancient-changes Update');
+  const all = OwnedFieldSet.fromFieldsV1(server.owned('ancient-changes', 'Update'));
+  expect(all.has(['f:metadata', 'f:labels', 'f:l3'])).toBe(true);
 });
 
 describe('ownership of any configuration', () => {
@@ -451,17 +182,6 @@ describe('ownership of any configuration', () => {
         expect(server.owned('b')).toEqual({ 'f:metadata': { 'f:annotations': { 'f:k': {} } } });
       }),
     );
-  });
-});
-
-describe('an empty part that the server fills', () => {
-  it('stays at each further apply', () => {
-    const server = new Server(kindIn(book, 'StatefulSet'));
-    const wanted = withChange(samples.statefulSetSample, { spec: { ordinals: {} } });
-    for (let i = 0; i < 3; i += 1) {
-      expect(server.apply('a', wanted)).toEqual([]);
-      expect(server.get('spec', 'ordinals')).toEqual({ start: 0 });
-    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { cloneJson, deepEqual, isObject, parseJson } from '#base';
+import { canonicalJson, cloneJson, deepEqual, isObject, parseJson } from '#base';
 import type { Json, MutableJsonObject } from '#base';
 import { annotationOf, apiVersionOf } from '#model';
 import type { KubeObject } from '#model';
@@ -254,7 +254,7 @@ function syncLastApplied(object: MutableJsonObject, config: MutableJsonObject, m
   const copy = cloneJson(config);
   const inner = isObject(copy['metadata']) ? copy['metadata']['annotations'] : undefined;
   if (isObject(inner)) Reflect.deleteProperty(inner, lastAppliedAnnotation);
-  annotations[lastAppliedAnnotation] = `${JSON.stringify(copy)}\n`;
+  annotations[lastAppliedAnnotation] = `${canonicalJson(copy)}\n`;
 }
 
 function managersOfUpdate(before: KubeObject | undefined, after: KubeObject, how: ManagerInfo): FieldManagers {

@@ -58,12 +58,10 @@ function badDirective(directive: Json, patch: JsonObject): PatchError {
 function applyRetainKeys(result: MutableJsonObject, patch: JsonObject): void {
   const keys = ownMember(patch, retainKeys);
   if (keys === undefined) return;
-  if (!Array.isArray(keys)) throw new PatchError('invalid patch format of retainKeys list');
-  const stray = Object.keys(patch).find(
-    (key) => !key.startsWith('$') && patch[key] !== null && !(keys as readonly Json[]).includes(key),
-  );
-  if (stray !== undefined)
-    throw new PatchError(`retainKeys list doesn't contain all keys that are present in the patch: missing ${stray}`);
+  if (!Array.isArray(keys)) throw new PatchError('invalid patch format of retainKeys');
+  const isStray = (key: string): boolean =>
+    !key.startsWith('$') && patch[key] !== null && !(keys as readonly Json[]).includes(key);
+  if (Object.keys(patch).some(isStray)) throw new PatchError('invalid patch format of retainKeys');
   for (const key of Object.keys(result))
     if (!(keys as readonly Json[]).includes(key)) Reflect.deleteProperty(result, key);
 }
@@ -203,7 +201,10 @@ function applyElementOrder(
   result: MutableJsonObject,
   how: { readonly key: string; readonly wanted: Json | undefined; readonly before: Json | undefined },
 ): void {
-  if (!Array.isArray(how.wanted)) throw new PatchError('invalid patch format of setElementOrder list');
+  if (!Array.isArray(how.wanted))
+    throw new PatchError(
+      `expected a []interface {}, but received a ${typeof how.wanted === 'number' ? 'int64' : typeof how.wanted}`,
+    );
   const list = ownMember(result, how.key);
   if (!Array.isArray(list)) return;
   result[how.key] = mergeOrder(list as MutableJson[], {

@@ -5,7 +5,7 @@ import type { KubeObject } from '#model';
 import { eventually, FakeClock } from '#support';
 import { startSimCluster } from '../index.ts';
 import type { SimCluster, SimStore } from '../types.ts';
-import { objectItemsOf as objects, stringOrEmpty } from './fields.ts';
+import { stringOrEmpty } from './fields.ts';
 import { TestClient } from './test-client.ts';
 
 const clock = new FakeClock();
@@ -150,27 +150,13 @@ describe('namespaces', () => {
     expect(store.get('', 'ConfigMap', 'new', 'kube-root-ca.crt')).toBeDefined();
   });
 
-  it('are emptied before removal, and reject new content meanwhile', async () => {
+  it('are emptied before removal', async () => {
     await client.post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'end' } });
     const inside = '/api/v1/namespaces/end/configmaps';
     const held = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'held', finalizers: ['a.io/b'] } };
     await client.post(inside, held);
     const { body } = await client.delete('/api/v1/namespaces/end');
     expect(body).toMatchObject({ kind: 'Namespace', status: { phase: 'Terminating' } });
-    const refused = await client.post(inside, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late' } });
-    expect(refused.code).toBe(403);
-    expect(refused.body).toMatchObject({
-      reason: 'Forbidden',
-      message:
-        'configmaps "late" is forbidden: unable to create new content in namespace end because it is being terminated',
-      details: {
-        name: 'late',
-        kind: 'configmaps',
-        causes: [
-          { reason: 'NamespaceTerminating', message: 'namespace end is being terminated', field: 'metadata.namespace' },
-        ],
-      },
-    });
     const waiting = (await client.get('/api/v1/namespaces/end')).body;
     expect(valueAt(waiting, 'status', 'conditions', 1)).toMatchObject({
       type: 'NamespaceFinalizersRemaining',
@@ -181,128 +167,13 @@ describe('namespaces', () => {
     expect((await client.get('/api/v1/namespaces/end')).code).toBe(404);
     expect(store.list('', 'ServiceAccount', 'end')).toEqual([]);
   });
-
-  it('of the system cannot be deleted', async () => {
-    const { code, body } = await client.delete('/api/v1/namespaces/kube-system');
-    expect([code, body['message']]).toEqual([
-      403,
-      'namespaces "kube-system" is forbidden: this namespace may not be deleted',
-    ]);
-  });
 });
 
 describe('custom resources', () => {
-  it('are served and discovered once their definition exists', async () => {
-    expect((await client.get(gadgets)).code).toBe(404);
-    const { code } = await client.post(crds, crd([version('v1', true, { subresources: { status: {} } })]));
-    expect(code).toBe(201);
-    const made = (await client.get(`${crds}/gadgets.ex.io`)).body;
-    const conditions = (valueAt(made, 'status', 'conditions') ?? []) as JsonObject[];
-    expect(conditions.map(({ type, status }) => [type, status])).toEqual([
-      ['NamesAccepted', 'True'],
-      ['Established', 'True'],
-    ]);
-    expect(valueAt(made, 'status', 'storedVersions')).toEqual(['v1']);
-    const list = (await client.get('/apis/ex.io/v1')).body;
-    const resources = (list['resources'] ?? []) as JsonObject[];
-    expect(resources.map((resource) => resource['name'])).toEqual(['gadgets', 'gadgets/status']);
-    const created = (await client.post(gadgets, gadget('a', { big: 9007199254740993n }))).body;
-    expect(valueAt(created, 'metadata', 'generation')).toBe(1);
-    const raw = await client.get(gadgets);
-    expect(raw.text).toContain('9007199254740993');
-    expect(valueAt(raw.body, 'items', 0, 'kind')).toBe('Gadget');
-  });
-
-  it('increment generation on every change if status is not a subresource', async () => {
+  it('keep integers beyond 2^53', async () => {
     await client.post(crds, crd([version('v1', true)]));
-    await client.post(gadgets, gadget('a'));
-    const generation = async (patch: JsonObject): Promise<Json | undefined> =>
-      valueAt((await client.merge(`${gadgets}/a`, patch)).body, 'metadata', 'generation');
-    expect(await generation({ metadata: { labels: { a: 'b' } } })).toBe(1);
-    expect(await generation({ status: { x: 1 } })).toBe(2);
-    expect(await generation({ spec: { x: 1 } })).toBe(3);
-    expect((await client.merge(`${gadgets}/a/status`, { status: {} })).code).toBe(404);
-  });
-
-  it('reject strategic merge patches and unconditional replacement', async () => {
-    await client.post(crds, crd([version('v1', true)]));
-    await client.post(gadgets, gadget('a'));
-    const patch = await client.call('PATCH', `${gadgets}/a`, {
-      body: {},
-      type: 'application/strategic-merge-patch+json',
-    });
-    expect([patch.code, patch.body['message']]).toEqual([
-      415,
-      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
-    ]);
-    const put = await client.put(`${gadgets}/a`, gadget('a', { x: 1 }));
-    expect([put.code, put.body['message']]).toEqual([
-      422,
-      'gadgets.ex.io "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
-    ]);
-  });
-
-  it('serve one object in several versions', async () => {
-    await client.post(crds, crd([version('v1', true), version('v1beta1', false)]));
-    await client.post(gadgets, gadget('a', { x: 1 }));
-    const old = '/apis/ex.io/v1beta1/namespaces/default/gadgets';
-    expect((await client.get(`${old}/a`)).body).toMatchObject({ apiVersion: 'ex.io/v1beta1', spec: { x: 1 } });
-    await client.merge(`${old}/a`, { spec: { x: 2 } });
-    expect((await client.get(`${gadgets}/a`)).body).toMatchObject({ apiVersion: 'ex.io/v1', spec: { x: 2 } });
-    const group = (await client.get('/apis/ex.io')).body;
-    expect(valueAt(group, 'preferredVersion', 'version')).toBe('v1');
-    const fewer = await client.merge(`${crds}/gadgets.ex.io`, { spec: { versions: [version('v1', true)] } });
-    expect([fewer.code, fewer.body['message']]).toEqual([200, undefined]);
-    expect((await client.get(`${old}/a`)).code).toBe(404);
-  });
-
-  it('print the columns of their definition', async () => {
-    const additionalPrinterColumns = [
-      { name: 'Size', type: 'integer', jsonPath: '.spec.size' },
-      { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status', priority: 1 },
-      { name: 'Since', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-      { name: 'Missing', type: 'string', jsonPath: '.spec.none' },
-    ];
-    await client.post(crds, crd([version('v1', true, { additionalPrinterColumns })]));
-    const conditions = [
-      { type: 'Other', status: 'Unknown' },
-      { type: 'Ready', status: 'True' },
-    ];
-    await client.post(gadgets, { ...gadget('a', { size: 3 }), status: { conditions } });
-    const { body } = await client.get(gadgets, { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' });
-    expect(valueAt(body, 'rows', 0, 'cells')).toEqual(['a', 3, 'True', '0s', null]);
-    const columns = (body['columnDefinitions'] ?? []) as JsonObject[];
-    expect(columns.map(({ name, priority }) => [name, priority])).toEqual([
-      ['Name', 0],
-      ['Size', 0],
-      ['Ready', 1],
-      ['Since', 0],
-      ['Missing', 0],
-    ]);
-  });
-
-  it('are deleted with their definition, finalizers first', async () => {
-    await client.post(crds, crd([version('v1', true)]));
-    await client.post(gadgets, gadget('a'));
-    await client.post(gadgets, { ...gadget('b'), metadata: { name: 'b', finalizers: ['a.io/b'] } });
-    await client.delete(`${crds}/gadgets.ex.io`);
-    expect((await client.get(`${gadgets}/a`)).code).toBe(404);
-    expect((await client.get(`${gadgets}/b`)).code).toBe(200);
-    await client.merge(`${gadgets}/b`, { metadata: { finalizers: null } });
-    expect((await client.get(`${crds}/gadgets.ex.io`)).code).toBe(404);
-    expect((await client.get(gadgets)).code).toBe(404);
-    const { body } = await client.get('/apis');
-    expect(JSON.stringify(body)).not.toContain('ex.io');
-  });
-
-  it('cannot use a kind that is already in use', async () => {
-    await client.post(crds, crd([version('v1', true)]));
-    const other = crd([version('v1', true)], { plural: 'widgets' });
-    const { code } = await client.post(crds, { ...other, metadata: { name: 'widgets.ex.io' } });
-    expect(code).toBe(201);
-    const made = (await client.get(`${crds}/widgets.ex.io`)).body;
-    expect(valueAt(made, 'status', 'conditions', 0)).toMatchObject({ status: 'False', reason: 'KindConflict' });
-    expect((await client.get('/apis/ex.io/v1/widgets')).code).toBe(404);
+    await client.post(gadgets, gadget('a', { big: 9007199254740993n }));
+    expect((await client.get(gadgets)).text).toContain('9007199254740993');
   });
 
   it('are served from the start if their definitions are given', async () => {
@@ -318,60 +189,20 @@ describe('custom resources', () => {
 });
 
 describe('discovery', () => {
-  it('returns the same kinds in aggregated and legacy form', async () => {
+  it('answers 304 as long as nothing changed', async () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
-    const { body, headers } = await client.get('/apis', { accept });
-    expect(headers['content-type']).toBe('application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
-    expect([body['kind'], body['apiVersion']]).toEqual(['APIGroupDiscoveryList', 'apidiscovery.k8s.io/v2']);
-    const aggregated = new Set(
-      objects(body['items']).flatMap((group) =>
-        objects(group['versions']).flatMap((one) =>
-          objects(one['resources']).map(
-            (resource) =>
-              `${stringOrEmpty(valueAt(group, 'metadata', 'name'))}/${stringOrEmpty(one['version'])}/${stringOrEmpty(resource['resource'])}`,
-          ),
-        ),
-      ),
-    );
-    const plain = new Set<string>();
-    const groups = objects((await client.get('/apis')).body['groups']);
-    for (const version of groups.flatMap((group) => objects(group['versions']))) {
-      const path = stringOrEmpty(version['groupVersion']);
-      const list = (await client.get(`/apis/${path}`)).body;
-      const found = objects(list['resources']).map((resource) => stringOrEmpty(resource['name']));
-      for (const name of found.filter((one) => !one.includes('/'))) plain.add(`${path}/${name}`);
-    }
-    expect(aggregated).toEqual(plain);
-    expect(plain.has('apps/v1/deployments')).toBe(true);
+    const { headers } = await client.get('/apis', { accept });
     const again = await client.get('/apis', { accept, headers: { 'If-None-Match': headers.etag ?? '' } });
     expect(again.code).toBe(304);
   });
 
-  it('returns version, health and the OpenAPI paths', async () => {
-    expect((await client.get('/version')).body).toMatchObject({ major: '1' });
-    for (const path of ['/healthz', '/livez', '/readyz']) expect((await client.get(path)).text).toBe('ok');
-    const { body } = await client.get('/openapi/v3');
-    const url = valueAt(body, 'paths', 'apis/apps/v1', 'serverRelativeURL');
+  it('has OpenAPI v2 as protobuf, and v3 at the addresses of its index', async () => {
+    const url = valueAt((await client.get('/openapi/v3')).body, 'paths', 'apis/apps/v1', 'serverRelativeURL');
     expect(url).toMatch(/^\/openapi\/v3\/apis\/apps\/v1\?hash=[0-9A-F]+$/);
     expect((await client.get(stringOrEmpty(url))).code).toBe(200);
-    const protobuf = await client.get('/openapi/v2', {
-      accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
-    });
+    const accept = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+    const protobuf = await client.get('/openapi/v2', { accept });
     expect([protobuf.code, protobuf.text.includes('Kubernetes')]).toEqual([200, true]);
-    expect((await client.get('/openapi/v3', { accept: 'application/xml' })).code).toBe(406);
-    expect((await client.get('/nothing/here')).code).toBe(404);
-  });
-
-  it('allows everything in access reviews', async () => {
-    const review = {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes: { verb: 'create', resource: 'pods' } },
-    };
-    const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-    const { code, body } = await client.post(path, review);
-    expect([code, valueAt(body, 'status', 'allowed')]).toEqual([201, true]);
-    expect((await client.get(path)).code).toBe(405);
   });
 
   it('answers reviews as its options decide, and allows what they leave open', async () => {

@@ -16,12 +16,18 @@ const noAdmission =
   'the admission plugins ServiceAccount, Priority and DefaultTolerationSeconds are not simulated: a pod needs no account or class that exists, and gets no token volume, priority or tolerations';
 const noDiff =
   'the refusal is the same; the real server adds how the two specs differ, printed as its internal Go types';
+const emptyPolicies =
+  'an empty list counts as absent once it is read, so the list of policies gets its defaults instead of a refusal';
+const customDecoding =
+  'the real server reads schemas with code of their own, which drops unknown members of schemas without a word';
 const noProtection =
   'claims have no protection finalizer: it would need the controller that takes it away, and claims here go at once';
 const twice =
   'the real server checks the metadata of core kinds twice and lists the cause twice; the message is the same';
 const otherSelectorWords =
   'a selector that cannot be read is refused alike (400); the words of its parser are not copied';
+const otherGroup =
+  'the refusal is the same (404); within a group of custom kinds the real server answers as plain text';
 const goReflection =
   'the patch is refused alike (422, patch: Invalid value); the words come from the reflection of Go types on the real side';
 
@@ -82,6 +88,11 @@ export const knownDifferences: readonly KnownDifference[] = [
     at: '/answer/metadata/finalizers',
     why: noProtection,
   },
+  { group: 'custom', scenario: 'a kind that is in use', steps: [2], at: '', why: otherGroup },
+  { group: 'defaults', scenario: 'unknown members in lists and definitions', steps: [3], at: '', why: customDecoding },
+  { group: 'patches', scenario: 'strategic merges of a pod template', steps: [19], at: '/answer', why: goReflection },
+  { group: 'refusals', scenario: 'a workload with a bad member', steps: [20], at: '', why: emptyPolicies },
+  { group: 'refusals', scenario: 'changes that are refused', steps: [5, 6, 13], at: '/answer', why: noDiff },
   { group: 'objects', scenario: 'immutable fields', steps: [11, 13], at: '/answer', why: noDiff },
   { group: 'patches', scenario: 'strategic merge patches', steps: [9, 10, 11], at: '/answer', why: goReflection },
   { group: 'validation', scenario: 'a pod is filled in', steps: [1], at: '/answer/spec', why: noAdmission },

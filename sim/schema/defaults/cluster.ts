@@ -131,7 +131,7 @@ export function defaultCustomResourceDefinition(object: MutableJsonObject): void
   const spec = childOrNew(object, 'spec');
   const names = childOrNew(spec, 'names');
   const kind = names['kind'];
-  if (typeof kind === 'string') {
+  if (typeof kind === 'string' && kind !== '') {
     fillZeroValue(names, 'singular', kind.toLowerCase());
     fillZeroValue(names, 'listKind', `${kind}List`);
   }

@@ -44,7 +44,7 @@ function validateBackend(report: FieldErrorReport, value: JsonObject | undefined
   if (service !== undefined && resource !== undefined)
     report.invalid(path, '', 'cannot set both resource and service backends');
   if (service === undefined) {
-    if (resource === undefined) report.required(path, 'resource or service backend is required');
+    if (resource === undefined) report.invalid(path, '', 'resource or service backend is required');
     return;
   }
   if (stringMember(service, 'name') === '') report.required(`${path}.service.name`);
@@ -77,7 +77,7 @@ function policyPort(report: FieldErrorReport, port: JsonObject, path: string): v
   else if (typeof number === 'string')
     report.invalid(`${path}.endPort`, end, 'may not be specified when `port` is non-numeric');
   else if (typeof number === 'number' && end < number)
-    report.invalid(`${path}.endPort`, end, 'must be greater than or equal to `port`');
+    report.invalid(`${path}.endPort`, number, 'must be greater than or equal to `port`');
 }
 
 function policyPeer(report: FieldErrorReport, peer: JsonObject, path: string): void {
@@ -139,7 +139,7 @@ export function validateBinding(report: FieldErrorReport, object: JsonObject, ol
     const kind = stringMember(subject, 'kind');
     const group = kind === 'ServiceAccount' ? '' : rbacGroup;
     if (!['ServiceAccount', 'User', 'Group'].includes(kind))
-      report.notSupported(`${path}.kind`, kind, ['Group', 'ServiceAccount', 'User']);
+      report.notSupported(`${path}.kind`, kind, ['ServiceAccount', 'User', 'Group']);
     else if (stringMember(subject, 'apiGroup') !== group)
       report.notSupported(`${path}.apiGroup`, stringMember(subject, 'apiGroup'), [group]);
     // In a RoleBinding an empty namespace means its own.
@@ -162,14 +162,8 @@ function internalReference(reference: JsonObject): string {
 
 export function validateStorageClass(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
   if (stringMember(object, 'provisioner') === '') report.required('provisioner');
-  if (old === undefined) return;
-  if (!deepEqual(anyMember(object, 'parameters'), anyMember(old, 'parameters')))
-    report.forbidden('parameters', 'updates to parameters are forbidden.');
-  if (stringMember(object, 'provisioner') !== stringMember(old, 'provisioner'))
-    report.forbidden('provisioner', 'updates to provisioner are forbidden.');
-  if (stringMember(object, 'reclaimPolicy') !== stringMember(old, 'reclaimPolicy'))
-    report.forbidden('reclaimPolicy', 'updates to reclaimPolicy are forbidden.');
-  requireImmutable(report, { object, old, keys: ['volumeBindingMode'], path: '' });
+  const keys = ['provisioner', 'parameters', 'reclaimPolicy', 'volumeBindingMode'];
+  requireImmutable(report, { object, old, keys, path: '' });
 }
 
 export function validatePriorityClass(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {

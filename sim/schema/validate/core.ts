@@ -103,10 +103,15 @@ function servicePorts(report: FieldErrorReport, spec: JsonObject): void {
     else if (typeof target === 'string')
       for (const problem of portNameProblems(target)) report.invalid(`${here}.targetPort`, target, problem);
     const key = `${stringMember(port, 'protocol')}/${numberMember(port, 'port') ?? 0}`;
-    if (seen.has(key))
-      report.duplicate(here, { protocol: stringMember(port, 'protocol'), port: numberMember(port, 'port') ?? 0 });
+    if (seen.has(key)) report.duplicateText(here, internalPort(port));
     seen.add(key);
   });
+}
+
+/** A port in the form of the server's internal type, reduced to what must differ. */
+function internalPort(port: JsonObject): string {
+  const [Protocol, Port] = [stringMember(port, 'protocol'), numberMember(port, 'port') ?? 0];
+  return JSON.stringify({ Name: '', Protocol, AppProtocol: null, Port, TargetPort: 0, NodePort: 0 });
 }
 
 function nodePort(report: FieldErrorReport, port: number, here: string): void {
@@ -124,7 +129,7 @@ function dataKey(report: FieldErrorReport, key: string, path: string): void {
   if (key.length > 253) report.invalid(path, key, 'must be no more than 253 characters');
   if (!/^[-._a-zA-Z0-9]+$/.test(key)) report.invalid(path, key, keyText);
   else if (key === '.' || key === '..') report.invalid(path, key, `may not be '${key}'`);
-  else if (key.startsWith('..')) report.invalid(path, key, "may not start with '..'");
+  else if (key.startsWith('..')) report.invalid(path, key, "must not start with '..'");
 }
 
 export function validateConfigMap(report: FieldErrorReport, object: JsonObject, old: JsonObject | undefined): void {
@@ -139,7 +144,7 @@ export function validateConfigMap(report: FieldErrorReport, object: JsonObject, 
     dataKey(report, key, `binaryData[${key}]`);
     bytes += typeof value === 'string' ? Buffer.byteLength(value, 'base64') : 0;
   }
-  if (bytes > maxDataBytes) report.tooLong('', maxDataBytes);
+  if (bytes > maxDataBytes) report.tooLong('[]', maxDataBytes);
   validateImmutableData(report, object, { old, keys: ['data', 'binaryData'] });
 }
 
@@ -244,7 +249,10 @@ export function validatePersistentVolume(
 ): void {
   const spec = objectMember(object, 'spec') ?? {};
   if (listMember(spec, 'accessModes').length === 0) report.required('spec.accessModes');
-  if (mapEntries(spec, 'capacity').length === 0) report.required('spec.capacity');
+  if (mapEntries(spec, 'capacity').length === 0) {
+    report.required('spec.capacity');
+    report.notSupported('spec.capacity', null, ['storage']);
+  }
   for (const [name, amount] of mapEntries(spec, 'capacity')) requirePositive(report, amount, `spec.capacity[${name}]`);
   const sources = (value: JsonObject): JsonObject =>
     Object.fromEntries(

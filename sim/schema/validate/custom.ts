@@ -152,20 +152,32 @@ function validateMembers(report: FieldErrorReport, schema: OpenApiSchema, value:
 
 function validateCombined(report: FieldErrorReport, schema: OpenApiSchema, value: Json, path: string): void {
   const name = path === '' ? '""' : `"${path}"`;
-  const fits = (branch: OpenApiSchema): boolean => {
+  const errorsOf = (branch: OpenApiSchema): FieldErrorReport['errors'] => {
     const trial = new FieldErrorReport();
     validateValue(trial, branch, value, path);
-    return trial.errors.length === 0;
+    return trial.errors;
   };
-  const fail = (text: string): void => report.invalid(path, typeof value === 'object' ? '' : value, `${name} ${text}`);
-  for (const branch of schema.allOf ?? []) validateValue(report, branch, value, path);
+  const fits = (branch: OpenApiSchema): boolean => errorsOf(branch).length === 0;
+  // The server names no field, and adds the errors of the branch that fits best.
+  const fail = (text: string, branches: readonly OpenApiSchema[] = []): void => {
+    report.invalid('<nil>', '', `${name} ${text}`);
+    const [best = []] = branches.map(errorsOf).sort((a, b) => a.length - b.length);
+    report.errors.push(...best);
+  };
+  const failing = (schema.allOf ?? []).filter((branch) => !fits(branch));
+  if (failing.length > 0)
+    fail(
+      `must validate all the schemas (allOf)${failing.length === schema.allOf?.length ? '. None validated' : ''}`,
+      failing,
+    );
   if (schema.anyOf !== undefined && schema['x-kubernetes-int-or-string'] !== true && !schema.anyOf.some(fits))
-    fail('must validate at least one schema (anyOf)');
+    fail('must validate at least one schema (anyOf)', schema.anyOf);
   if (schema.oneOf !== undefined) {
     const valid = schema.oneOf.filter(fits).length;
     if (valid !== 1)
       fail(
         `must validate one and only one schema (oneOf). ${valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`}`,
+        valid === 0 ? schema.oneOf : [],
       );
   }
   if (schema.not !== undefined && fits(schema.not)) fail('must not validate the schema (not)');

@@ -19,11 +19,14 @@ export function validateEnums(report: FieldErrorReport, schema: OpenApiSchema, v
     }
 }
 
-/** Enums that the server does not list alphabetically, or words differently. */
+/** Enums that the server does not list alphabetically. */
 const enumOrders: Readonly<Record<string, readonly string[]>> = {
   restartPolicy: ['Always', 'OnFailure', 'Never'],
   dnsPolicy: ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'],
   policyTypes: ['Ingress', 'Egress'],
+  completionMode: ['NonIndexed', 'Indexed'],
+  effect: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'],
+  terminationMessagePolicy: ['File', 'FallbackToLogsOnError'],
 };
 
 function reportUnsupported(report: FieldErrorReport, schema: OpenApiSchema, value: string, path: string): void {
@@ -31,6 +34,7 @@ function reportUnsupported(report: FieldErrorReport, schema: OpenApiSchema, valu
   if (path === 'spec.podManagementPolicy') report.invalid(path, value, "must be 'OrderedReady' or 'Parallel'");
   else if (path === 'spec.strategy.type')
     report.notSupportedText('spec.strategy', JSON.stringify({ Type: value, RollingUpdate: null }), schema.enum ?? []);
+  else if (name === 'accessModes') report.notSupported(path.replace(/\[[0-9]+\]$/, ''), value, schema.enum ?? []);
   else report.notSupported(path, value, enumOrders[name] ?? schema.enum ?? []);
 }
 

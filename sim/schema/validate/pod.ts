@@ -32,8 +32,8 @@ import { validateVolumes } from './volumes.ts';
 
 export function validatePodTemplate(report: FieldErrorReport, template: Json | undefined, path: string): void {
   const metadata = objectMember(template, 'metadata');
-  validateLabels(report, objectMember(metadata, 'labels'), `${path}.metadata.labels`);
-  validateAnnotations(report, objectMember(metadata, 'annotations'), `${path}.metadata.annotations`);
+  validateLabels(report, objectMember(metadata, 'labels'), `${path}.labels`);
+  validateAnnotations(report, objectMember(metadata, 'annotations'), `${path}.annotations`);
   validatePodSpec(report, objectMember(template, 'spec') ?? {}, `${path}.spec`);
 }
 
@@ -49,7 +49,6 @@ export function validatePodSpec(report: FieldErrorReport, spec: JsonObject, path
       seen.add(name);
       validateContainer(report, container, here, volumes);
     });
-  nonNegative(report, numberMember(spec, 'terminationGracePeriodSeconds'), `${path}.terminationGracePeriodSeconds`);
   const deadline = numberMember(spec, 'activeDeadlineSeconds');
   if (deadline !== undefined && deadline < 1)
     report.invalid(`${path}.activeDeadlineSeconds`, deadline, 'must be between 1 and 2147483647, inclusive');
@@ -281,5 +280,7 @@ function validatePlacement(report: FieldErrorReport, spec: JsonObject, path: str
 
 function validateAffinityTerm(report: FieldErrorReport, term: JsonObject, path: string): void {
   validateSelector(report, objectMember(term, 'labelSelector'), `${path}.labelSelector`);
-  if (stringMember(term, 'topologyKey') === '') report.required(`${path}.topologyKey`, 'can not be empty');
+  const topologyKey = stringMember(term, 'topologyKey');
+  if (topologyKey === '') report.required(`${path}.topologyKey`, 'can not be empty');
+  for (const problem of qualifiedNameProblems(topologyKey)) report.invalid(`${path}.topologyKey`, topologyKey, problem);
 }

@@ -39,7 +39,12 @@ export class FieldErrorReport {
   }
 
   duplicate(field: string, value: Json): void {
-    this.#add('FieldValueDuplicate', field, `Duplicate value: ${showValue(value)}`);
+    this.duplicateText(field, showValue(value));
+  }
+
+  /** Like `duplicate`, with the value in the form of the server's internal type. */
+  duplicateText(field: string, value: string): void {
+    this.#add('FieldValueDuplicate', field, `Duplicate value: ${value}`);
   }
 
   notFound(field: string, value: Json): void {

@@ -100,15 +100,19 @@ export function validateStatefulSet(report: FieldErrorReport, object: JsonObject
 /** Validates selector and template together. `kind` is the name in the server's message. */
 function templateWithSelector(report: FieldErrorReport, spec: JsonObject, kind: string): void {
   const selector = objectMember(spec, 'selector');
+  const errors = report.errors.length;
+  if (selector !== undefined) validateSelector(report, selector, 'spec.selector');
+  const isReadable = report.errors.length === errors;
   if (selector === undefined) report.required('spec.selector');
   else {
-    validateSelector(report, selector, 'spec.selector');
+    if (!isReadable && kind !== 'daemonset')
+      report.invalid('spec.selector', selector, kind === 'deployment' ? 'invalid label selector' : '');
     if (isEmptySelector(selector)) report.invalid('spec.selector', selector, `empty selector is invalid for ${kind}`);
   }
   const template = objectMember(spec, 'template');
   const labels = objectMember(objectMember(template, 'metadata'), 'labels') ?? {};
   const matched = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels));
-  if (!matched && (selector !== undefined || kind === 'deployment'))
+  if (isReadable && !matched && (selector !== undefined || kind === 'deployment'))
     report.invalid(
       'spec.template.metadata.labels',
       objectMember(objectMember(template, 'metadata'), 'labels') ?? null,

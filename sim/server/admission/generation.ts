@@ -1,4 +1,5 @@
 import { deepEqual } from '#base';
+import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { asJsonObject } from '../fields.ts';
 import type { ServedKind } from '../discovery/registry.ts';
@@ -17,6 +18,7 @@ const kindsWithGeneration = new Set([
   'networking.k8s.io/IngressClass',
   'networking.k8s.io/NetworkPolicy',
   'policy/PodDisruptionBudget',
+  'scheduling.k8s.io/PriorityClass',
   'discovery.k8s.io/EndpointSlice',
   'apiextensions.k8s.io/CustomResourceDefinition',
   'admissionregistration.k8s.io/MutatingWebhookConfiguration',
@@ -34,5 +36,11 @@ export function changesGeneration(kind: ServedKind, old: KubeObject, next: KubeO
   const before = asJsonObject(old);
   const after = asJsonObject(next);
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  if (kind.groupKind === 'apps/Deployment' && !deepEqual(annotationsOf(old), annotationsOf(next))) return true;
   return [...names].some((name) => !silent.has(name) && !deepEqual(before[name], after[name]));
+}
+
+/** Annotations that count. The real controller writes the revision together with the status. */
+function annotationsOf({ metadata }: KubeObject): JsonObject {
+  return { ...metadata.annotations, 'deployment.kubernetes.io/revision': '' };
 }

@@ -1,7 +1,7 @@
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
-import { completeCrd, prepareCrd } from '../discovery/crd-kinds.ts';
+import { prepareCrd } from '../discovery/crd-kinds.ts';
 import { fieldAt, itemsAt, stringOrEmpty, stringAt, withField, withMeta } from '../fields.ts';
 import type { ServedKind } from '../discovery/registry.ts';
 
@@ -69,16 +69,9 @@ const kindStrategies: Readonly<Record<string, KindStrategy>> = {
  * fields that `prepare` adds.
  */
 export function applyConversion(kind: ServedKind, object: KubeObject): KubeObject {
-  switch (kind.custom ? '' : kind.groupKind) {
-    case 'batch/Job': {
-      const spec = (fieldAt(object, 'spec') ?? {}) as JsonObject;
-      return withField(object, 'spec', { ...spec, manualSelector: spec['manualSelector'] ?? false });
-    }
-    case 'apiextensions.k8s.io/CustomResourceDefinition':
-      return completeCrd(object);
-    default:
-      return object;
-  }
+  if (kind.custom || kind.groupKind !== 'batch/Job') return object;
+  const spec = (fieldAt(object, 'spec') ?? {}) as JsonObject;
+  return withField(object, 'spec', { ...spec, manualSelector: spec['manualSelector'] ?? false });
 }
 
 function prepareNamespace(object: KubeObject, old: KubeObject | undefined): KubeObject {

@@ -83,7 +83,7 @@ function withDesiredStatus(deps: SimControllerDeps, crd: KubeObject): KubeObject
   const taken = other !== undefined && other.crd !== crd.metadata.name;
   const at = timestamp(deps.clock.now());
   const names = taken
-    ? { status: 'False', reason: 'KindConflict', message: `"${kind}" is already in use` }
+    ? { status: 'False', reason: 'ListKindConflict', message: `"${kind}List" is already in use` }
     : { status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
   const established = taken
     ? { status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }

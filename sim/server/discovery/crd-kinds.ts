@@ -68,23 +68,6 @@ function partsOf(
   };
 }
 
-/** Defaults the names and the conversion of a CustomResourceDefinition. */
-export function completeCrd(object: KubeObject): KubeObject {
-  const spec = (fieldAt(object, 'spec') ?? {}) as JsonObject;
-  const names = isObject(spec['names']) ? spec['names'] : {};
-  const kind = stringOrEmpty(names['kind']);
-  const filled = {
-    ...spec,
-    conversion: spec['conversion'] ?? { strategy: 'None' },
-    names: {
-      ...names,
-      listKind: stringOrEmpty(names['listKind']) || `${kind}List`,
-      singular: stringOrEmpty(names['singular']) || kind.toLowerCase(),
-    },
-  };
-  return { ...object, spec: filled };
-}
-
 /** Sets the initial status of a new CustomResourceDefinition. */
 export function prepareCrd(object: KubeObject, old: KubeObject | undefined): KubeObject {
   if (old !== undefined) return object;

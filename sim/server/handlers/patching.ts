@@ -121,6 +121,7 @@ function withPatchErrors(type: string, body: () => KubeObject): KubeObject {
     return body();
   } catch (error) {
     if (error instanceof SimError) throw error;
+    if (messageOf(error).startsWith('invalid patch format of ')) throw badRequestError(messageOf(error));
     if (type !== 'application/json-patch+json') throw plainError(messageOf(error));
     throw new SimError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
   }

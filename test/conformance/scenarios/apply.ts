@@ -10,7 +10,7 @@ import {
   quietly,
   scenario,
 } from '../scenario.ts';
-import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
+import type { ScenarioCall, ConformanceScenario, SeenAnswers } from '../scenario.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
@@ -33,6 +33,16 @@ const withAccount = (serviceAccountName: string | undefined, more: object = {}):
     },
   },
 });
+
+/** A part of the Deployment: members of its pod template, and metadata. */
+const part = (pod: object | undefined, metadata: object = {}): object => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', ...metadata },
+  ...(pod === undefined ? {} : { spec: { template: { spec: pod } } }),
+});
+const entryOf = (seen: SeenAnswers): object =>
+  (seen.at(-1)?.body?.['metadata'] as { readonly managedFields: readonly object[] }).managedFields[0] ?? {};
 
 /** Server-side apply: ownership, conflicts, force, removal. */
 export const applies: readonly ConformanceScenario[] = [
@@ -97,6 +107,52 @@ export const applies: readonly ConformanceScenario[] = [
     ),
     apply(web, 'first', deployment('web', {}, { env: [{ name: 'A', value: '1' }] })),
     get(web, { show: ({ metadata, spec }) => ({ metadata, spec }) }),
+  ]),
+  scenario('apply gives up what it leaves out', [
+    quietly(apply(web, 'first', deployment('web'))),
+    ...[
+      part({}),
+      part({}, { labels: { x: '1' } }),
+      part({}, { annotations: { x: '1' } }),
+      part({}, { finalizers: ['example.com/x'] }),
+      part({ containers: [{ name: 'side', image: 'x' }] }),
+      part({ containers: [{ name: 'c', env: [{ name: 'E', value: '1' }] }] }),
+      part({ tolerations: [{ key: 'k', operator: 'Exists' }] }),
+    ].flatMap((config) => [apply(web, 'second', config), apply(web, 'second', part(undefined))]),
+  ]),
+  scenario('apply merges items by their keys, in its own order', [
+    quietly(apply(web, 'first', deployment('web'))),
+    apply(web, 'second', part({ containers: [{ name: 'c', ports: [{ containerPort: 53 }] }] })),
+    apply(web, 'third', part({ containers: [{ name: 'c', ports: [{ containerPort: 53, protocol: 'UDP' }] }] })),
+    apply(web, 'fourth', part({ containers: ['p', 'q', 'r'].map((name) => ({ name, image: 'x' })) })),
+    apply(web, 'fifth', part({ containers: ['r', 'n', 'q'].map((name) => ({ name, image: 'x' })) })),
+    ...[1, 2].map(() =>
+      apply('/apis/apps/v1/namespaces/{ns}/statefulsets/filled', 'first', {
+        ...deployment('filled', { ordinals: {} }),
+        kind: 'StatefulSet',
+      }),
+    ),
+  ]),
+  scenario('who takes over from whom', [
+    quietly(
+      post(`${configMaps}?fieldManager=kubectl-client-side-apply`, {
+        ...configMap(
+          'one',
+          { a: '1' },
+          {
+            annotations: { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(configMap('one')) },
+          },
+        ),
+      }),
+    ),
+    apply(one, 'other', configMap('one', { a: '2' })),
+    apply(one, 'kubectl', configMap('one', { a: '2' })),
+    patch('merge', `${one}?fieldManager=rewriter`, (seen: SeenAnswers) => ({
+      metadata: { managedFields: [{ ...entryOf(seen), manager: 'new' }] },
+    })),
+    patch('merge', `${one}?fieldManager=rewriter`, { metadata: { managedFields: [{}] } }),
+    patch('merge', `${one}?fieldManager=rewriter`, { data: { a: '3' } }),
+    apply(one, 'applier', configMap('one', { a: '4' })),
   ]),
   scenario('apply that is refused', [
     patch('apply', one, configMap('one')),

@@ -1,155 +1,55 @@
-import { get, patch, post, put, quietly, remove, scenario } from '../scenario.ts';
-import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
+import { get, patch, post, put, quietly, scenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
+import { all, definitions, place, say, schema, served, text, widget } from './definitions.ts';
 
-const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-
-interface CrdOptions {
-  readonly schema: object;
-  readonly version?: object;
-  readonly spec?: object;
-}
-
-/** A CRD in a group of its own, so that scenarios do not share kinds. */
-function crd(group: string, { schema, version = {}, spec = {} }: CrdOptions): object {
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `widgets.${group}.example.com` },
-    spec: {
-      group: `${group}.example.com`,
-      scope: 'Namespaced',
-      names: { plural: 'widgets', singular: 'widget', kind: 'Widget', listKind: 'WidgetList', shortNames: ['wd'] },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema }, ...version }],
-      ...spec,
-    },
-  };
-}
-
-const schema = {
+const ab = { type: 'object', properties: { a: text, b: text } };
+const either = [{ required: ['a'] }, { required: ['b'] }];
+const combined = {
   type: 'object',
-  required: ['spec'],
   properties: {
     spec: {
       type: 'object',
-      required: ['size'],
       properties: {
-        size: { type: 'integer', minimum: 1, maximum: 10 },
-        color: { type: 'string', enum: ['red', 'blue'], default: 'red' },
-        label: { type: 'string', maxLength: 5, pattern: '^[a-z]*$' },
-        replicas: { type: 'integer', format: 'int32', default: 1 },
-        ratio: { type: 'number' },
-        flag: { type: 'boolean' },
-        port: { 'x-kubernetes-int-or-string': true },
-        when: { type: 'string', format: 'date-time' },
-        nested: { type: 'object', default: {}, properties: { deep: { type: 'string', default: 'value' } } },
-        maybe: { type: 'string', nullable: true },
-        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        map: { type: 'object', additionalProperties: { type: 'integer' } },
-        parts: {
-          type: 'array',
-          maxItems: 3,
-          items: {
-            type: 'object',
-            required: ['name'],
-            properties: { name: { type: 'string' }, weight: { type: 'integer', default: 5 } },
-          },
-          'x-kubernetes-list-type': 'map',
-          'x-kubernetes-list-map-keys': ['name'],
+        any: { ...ab, anyOf: either },
+        one: { ...ab, oneOf: either },
+        not: { ...ab, not: { required: ['a'] } },
+        all: { ...ab, allOf: [{ required: ['a'] }] },
+        deep: { type: 'array', items: { type: 'object', properties: { name: text } } },
+        length: { type: 'string', minLength: 2 },
+        embedded: {
+          type: 'object',
+          'x-kubernetes-embedded-resource': true,
+          'x-kubernetes-preserve-unknown-fields': true,
         },
-        tags: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
-        atoms: { type: 'array', items: { type: 'string' } },
       },
-    },
-    status: {
-      type: 'object',
-      properties: { state: { type: 'string' }, replicas: { type: 'integer' }, selector: { type: 'string' } },
     },
   },
 };
 
-const columns = [
-  { name: 'Size', type: 'integer', jsonPath: '.spec.size' },
-  { name: 'Color', type: 'string', jsonPath: '.spec.color', description: 'what it looks like' },
-  { name: 'Part', type: 'string', jsonPath: '.spec.parts[0].name', priority: 1 },
-  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
-];
-
-const place = (group: string): string => `/apis/${group}.example.com/v1/namespaces/{ns}/widgets`;
-const widget = (group: string, name: string, spec: unknown, more: object = {}): object => ({
-  apiVersion: `${group}.example.com/v1`,
-  kind: 'Widget',
-  metadata: { name },
-  ...(spec === undefined ? {} : { spec }),
-  ...more,
-});
-
-const established = (body: Record<string, unknown> | undefined): boolean =>
-  ((body?.['status'] as { conditions?: { type: string; status: string }[] } | undefined)?.conditions ?? []).some(
-    ({ type, status }) => type === 'Established' && status === 'True',
-  );
-
-/** Creates a CRD and waits until discovery, OpenAPI and requests know its kind. */
-function served(group: string, what: CrdOptions): readonly ScenarioCall[] {
-  const name = `widgets.${group}.example.com`;
-  return [
-    quietly(post(crds, crd(group, what))),
-    quietly(get(`${crds}/${name}`, { until: ({ body }) => established(body) })),
-    quietly(get(place(group), { until: ({ status }) => status === 200 })),
-    quietly(get(`/apis/${group}.example.com/v1`, { until: ({ status }) => status === 200 })),
-  ];
-}
-
-const all = { schema, version: { subresources: { status: {} }, additionalPrinterColumns: columns } };
-const say = (group: string, spec: unknown, name = 'w'): ScenarioCall => post(place(group), widget(group, name, spec));
-
+/** Custom resources, and their definitions. */
 export const custom: readonly ConformanceScenario[] = [
-  scenario('a definition', [
-    post(crds, crd('crd', all)),
-    get(`${crds}/widgets.crd.example.com`, {
-      until: ({ body }) => established(body),
-      show: ({ status, spec, metadata }) => ({
-        status,
-        spec,
-        generation: (metadata as { generation?: unknown }).generation,
-      }),
+  ...definitions,
+  scenario('schemas that are combined', [
+    ...served('combined', { schema: combined }),
+    ...[
+      { any: { a: 'x' }, one: { a: 'x' }, all: { a: 'x' }, deep: [{ name: 'a' }], length: 'ab' },
+      { any: {} },
+      { one: {} },
+      { one: { a: 'x', b: 'y' } },
+      { not: { a: 'x' } },
+      { all: {} },
+      { deep: [{ name: 1 }] },
+      { deep: {} },
+      { length: 'a' },
+    ].map((spec) => say('combined', spec)),
+    post(`${place('combined')}?fieldValidation=Strict`, {
+      ...widget('combined', 'x', { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, free: true } }),
+      metadata: { name: 'x', alien: 1 },
     }),
-    quietly(get('/apis/crd.example.com/v1', { until: ({ status }) => status === 200 })),
-    get('/apis/crd.example.com/v1'),
-    get('/apis/crd.example.com'),
-    quietly(get(place('crd'), { until: ({ status }) => status === 200 })),
-    get(place('crd')),
-    quietly(post(place('crd'), widget('crd', 'w', { size: 1 }))),
-    remove(`${crds}/widgets.crd.example.com`, undefined, {
-      show: ({ kind, metadata, status }) => ({
-        kind,
-        finalizers: (metadata as { finalizers?: unknown } | undefined)?.finalizers,
-        status: typeof status,
-      }),
-    }),
-    get(`${crds}/widgets.crd.example.com`, { until: ({ status }) => status === 404 }),
-    get(place('crd'), { until: ({ status }) => status === 404 }),
-  ]),
-  scenario('definitions that are refused', [
-    post(crds, crd('bad1', { schema: { type: 'object', properties: { a: { type: 'wheel' } } } })),
-    post(crds, crd('bad2', { schema: { properties: { a: { type: 'string' } } } })),
-    post(crds, crd('bad3', { schema: { type: 'object', properties: { a: { properties: {} } } } })),
-    post(crds, crd('bad4', { schema: { type: 'object', properties: { a: { type: 'array' } } } })),
-    post(crds, crd('bad5', { schema, spec: { scope: 'Somewhere' } })),
-    post(crds, { ...crd('bad6', { schema }), metadata: { name: 'other.bad6.example.com' } }),
-    post(crds, crd('bad7', { schema, version: { storage: false } })),
-    post(crds, crd('bad8', { schema, spec: { versions: [] } })),
-    post(crds, crd('bad9', { schema: { type: 'object', properties: { a: { type: 'integer', default: 'word' } } } })),
-    post(crds, crd('bad10', { schema: { type: 'object', properties: { a: { type: 'string', pattern: '[' } } } }), {
-      show: ({ reason, code }) => ({ reason, code }),
-    }),
-    post(
-      crds,
-      crd('bad11', {
-        schema,
-        version: { additionalPrinterColumns: [{ name: 'X', type: 'widget', jsonPath: 'nope' }] },
-      }),
-    ),
+    say('combined', { embedded: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, free: true } }, 'embedded'),
+    say('combined', {}, 'none'),
+    post(place('combined'), { ...widget('combined', 'x', {}), metadata: { name: 'x', labels: { a: 1 } } }),
   ]),
   scenario('pruning and defaulting', [
     ...served('prune', all),
@@ -238,7 +138,7 @@ export const custom: readonly ConformanceScenario[] = [
     patch(
       'apply',
       `${place('apply')}/w?fieldManager=second`,
-      widget('apply', 'w', { size: 2, parts: [{ name: 'b' }], tags: ['y'] }),
+      widget('apply', 'w', { size: 2, parts: [{ name: 'b', weight: 2 }], tags: ['y'] }),
     ),
     patch('apply', `${place('apply')}/w?fieldManager=second`, widget('apply', 'w', { size: 3, atoms: ['r'] })),
     patch('apply', `${place('apply')}/w?fieldManager=second`, widget('apply', 'w', { size: 2, unknown: 'x' })),
@@ -248,6 +148,15 @@ export const custom: readonly ConformanceScenario[] = [
       widget('apply', 'w', { size: 2, unknown: 'x' }),
     ),
     patch('apply', `${place('apply')}/w?fieldManager=first`, widget('apply', 'w', { size: 2 })),
+    ...[{ free: { x: { y: 1 }, list: [1] } }, { free: { x: { z: 2 } } }, { free: { list: [2] } }].map((spec, i) =>
+      patch('apply', `${place('apply')}/w?fieldManager=free${i}`, widget('apply', 'w', { size: 2, ...spec })),
+    ),
+    ...[{ labels: { x: 'y' } }, {}].map((metadata) =>
+      patch('apply', `${place('apply')}/w?fieldManager=labels`, {
+        ...widget('apply', 'w', undefined),
+        metadata: { name: 'w', ...metadata },
+      }),
+    ),
     get(place('apply'), { accept: table }),
     get(`${place('apply')}/w`, { accept: table }),
   ]),

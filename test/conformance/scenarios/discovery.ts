@@ -1,4 +1,4 @@
-import { get, scenario } from '../scenario.ts';
+import { get, post, scenario } from '../scenario.ts';
 import type { ConformanceScenario } from '../scenario.ts';
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
@@ -47,6 +47,7 @@ const shared: Readonly<Record<string, readonly string[]>> = {
   'autoscaling/v2': ['horizontalpodautoscalers', 'horizontalpodautoscalers/status'],
   'policy/v1': ['poddisruptionbudgets', 'poddisruptionbudgets/status'],
   'coordination.k8s.io/v1': ['leases'],
+  'storage.k8s.io/v1': ['storageclasses'],
 };
 
 const only = (version: string) => (body: Record<string, unknown>) => {
@@ -84,6 +85,27 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
+
+/** How clients merge the lists and maps of some types. */
+const merged = [
+  'io.k8s.api.core.v1.PodSpec',
+  'io.k8s.api.core.v1.Container',
+  'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta',
+  'io.k8s.api.apps.v1.DeploymentSpec',
+  'io.k8s.api.apps.v1.DeploymentStatus',
+];
+const mergeRules = (body: Record<string, unknown>): unknown => {
+  const { schemas } = (body as unknown as OpenApi).components;
+  return merged.map((type) => {
+    const { properties = {} } = schemas[type] as { readonly properties?: Readonly<Record<string, object>> };
+    const rules = Object.entries(properties).map(([name, schema]) => {
+      const found = Object.entries(schema).filter(([key]) => key.startsWith('x-kubernetes-'));
+      return [name, Object.fromEntries(found)] as const;
+    });
+    return { type, rules: Object.fromEntries(rules.filter(([, found]) => Object.keys(found).length > 0)) };
+  });
+};
+const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 
 /** Discovery, OpenAPI and version. */
 export const discovery: readonly ConformanceScenario[] = [
@@ -147,6 +169,19 @@ export const discovery: readonly ConformanceScenario[] = [
         };
       },
     }),
+    get('/openapi/v3/apis/apps/v1', { show: mergeRules }),
     get('/openapi/v3/apis/nothing.example.com/v1'),
+  ]),
+  scenario('access reviews', [
+    post(
+      reviews,
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: { verb: 'create', resource: 'pods' } },
+      },
+      { show: ({ status }) => (status as { allowed: unknown }).allowed },
+    ),
+    get(reviews),
   ]),
 ];

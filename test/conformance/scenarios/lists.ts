@@ -46,7 +46,7 @@ export const lists: readonly ConformanceScenario[] = [
     quietly(post(secrets, secret('a', { tier: 'web', env: 'prod' }))),
     quietly(post(secrets, secret('b', { tier: 'web', env: 'test' }))),
     quietly(post(secrets, secret('c', { tier: 'db' }))),
-    quietly(post(secrets, secret('d'))),
+    quietly(post(secrets, secret('d', { n: '5' }))),
     ...[
       'tier=web',
       'tier==web',
@@ -65,6 +65,8 @@ export const lists: readonly ConformanceScenario[] = [
       'x y z',
       ',',
       'tier=web,',
+      'n>4',
+      'n<5',
     ].map(select),
   ]),
   scenario('field selectors', [
@@ -105,6 +107,14 @@ export const lists: readonly ConformanceScenario[] = [
     get((seen) => `${secrets}?continue=${token(seen, 5)}&resourceVersion=1`),
     get(`${secrets}?limit=2&resourceVersion=0`, { show: (body) => names(body) }),
   ]),
+  scenario('pages of one snapshot', [
+    ...five,
+    get(`${secrets}?limit=2`, { show: page }),
+    quietly(remove(`${secrets}/d`)),
+    quietly(patch('merge', `${secrets}/c`, { data: { changed: 'MQ==' } })),
+    quietly(post(secrets, secret('cc'))),
+    get((seen) => `${secrets}?limit=9&continue=${token(seen, 5)}`),
+  ]),
   scenario('lists at a version', [
     ...five,
     get(secrets, { show: page }),
@@ -135,6 +145,7 @@ export const lists: readonly ConformanceScenario[] = [
     get((seen) => `${secrets}?resourceVersion=${versionOf(seen, 5)}&resourceVersionMatch=NotOlderThan`, {
       show: names,
     }),
+    watch((seen) => `${secrets}?watch=true&resourceVersion=${versionOf(seen, 5)}`, 1),
   ]),
   scenario('tables', [
     quietly(post(deployments, deployment('web', { replicas: 2 }))),
@@ -228,6 +239,7 @@ export const lists: readonly ConformanceScenario[] = [
   scenario('a list that is streamed', [
     quietly(post(secrets, secret('a'))),
     quietly(post(secrets, secret('b'))),
+    get(secrets),
     watch(`${secrets}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`, 3),
     watchInVain(`${secrets}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`, 3),
     watch(`${secrets}?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=1`, 3),

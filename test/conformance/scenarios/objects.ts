@@ -54,6 +54,8 @@ export const objects: readonly ConformanceScenario[] = [
     post(configMaps, configMap('x', {}, { labels: { a: 'not ok!' } })),
     post(configMaps, configMap('x', {}, { annotations: { 'a b': 'd' } })),
     post(configMaps, configMap('x', {}, { finalizers: ['nope'] })),
+    post(configMaps, configMap('x', {}, { annotations: { a: 'x'.repeat(262_144) } })),
+    post(configMaps, configMap('x', {}, { selfLink: '/x', uid: 'mine' })),
   ]),
   scenario('bodies that do not fit', [
     post(configMaps, '{"kind":'),
@@ -86,6 +88,7 @@ export const objects: readonly ConformanceScenario[] = [
     post(`${configMaps}/one`, configMap('one')),
     patch('merge', configMaps, {}),
     remove('/api/v1/namespaces'),
+    post('/api/v1/configmaps', configMap('x')),
   ]),
   scenario('generated names', [
     post(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'gen-' } }),
@@ -167,6 +170,17 @@ export const objects: readonly ConformanceScenario[] = [
     remove(`${pods}/placed`, undefined, { show: ({ metadata }) => metadata }),
     remove(`${pods}/placed`, { gracePeriodSeconds: 0 }, { show: ({ metadata }) => metadata }),
     get(`${pods}/placed`),
+  ]),
+  scenario('deletion of a Job keeps its pods', [
+    quietly(
+      post('/apis/batch/v1/namespaces/{ns}/jobs', {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'j' },
+        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
+      }),
+    ),
+    remove('/apis/batch/v1/namespaces/{ns}/jobs/j', undefined, { show: ({ kind }) => kind }),
   ]),
   scenario('delete a collection', [
     ...['one', 'two'].map((name) => quietly(post(configMaps, configMap(name, {}, { labels: { set: 'a' } })))),

@@ -20,6 +20,9 @@ const affinityOf = (body: Record<string, unknown>): unknown => {
   const { sessionAffinity, sessionAffinityConfig } = body['spec'] as Record<string, unknown>;
   return { sessionAffinity, sessionAffinityConfig };
 };
+const podOf = (body: Record<string, unknown>): unknown =>
+  body['kind'] === 'Status' ? body : (body['spec'] as { readonly template: { readonly spec: unknown } }).template.spec;
+const args = '/spec/template/spec/containers/0/args';
 const podSpec = (parts: object): object => ({ spec: { template: { spec: parts } } });
 const withAccount = (parts: object): object => {
   const selector = { matchLabels: { app: 'web' } };
@@ -81,6 +84,14 @@ export const patches: readonly ConformanceScenario[] = [
     patch('json', web, [{ op: 'add', path: '/spec/template/spec/containers/0/args/9', value: 'far' }]),
     patch('json', web, [{ op: 'remove', path: '/spec/template/spec/containers/0/args/9' }]),
     patch('json', web, [{ op: 'replace', path: '/spec/template/spec/containers/0/args/x', value: 'word' }]),
+    patch('json', web, [{ op: 'add', path: `${args}/4`, value: 'last' }], { show: spec }),
+    patch('json', web, [{ op: 'move', from: `${args}/0`, path: `${args}/2` }], { show: spec }),
+    patch(
+      'json',
+      web,
+      [{ op: 'add', path: '', value: { ...deployment('web'), metadata: { name: 'web', namespace: '{ns}' } } }],
+      { show: spec },
+    ),
     patch('json', web, [{ op: 'remove', path: '/spec/template/spec/containers/-1' }]),
     patch('json', web, [{ op: 'replace', path: '/spec/replicas', value: 'many' }]),
   ]),
@@ -158,6 +169,31 @@ export const patches: readonly ConformanceScenario[] = [
     patch('strategic', `${web}?fieldValidation=Strict`, { spec: { replcas: 2 } }),
     patch('strategic', web, '{'),
   ]),
+  scenario('strategic merges of a pod template', [
+    quietly(post(deployments, deployment('web', {}, { command: ['x', 'y'] }))),
+    ...[
+      { containers: [{ name: 'c', ports: ['TCP', 'UDP'].map((protocol) => ({ containerPort: 80, protocol })) }] },
+      { containers: [{ name: 'c', ports: [{ containerPort: 80, name: 'y' }] }] },
+      { containers: [{ name: 'c', command: ['z'] }] },
+      { containers: [{ name: 'c', command: null }] },
+      { tolerations: ['a', 'b'].map((key) => ({ key, operator: 'Exists' })) },
+      { tolerations: [{ key: 'c', operator: 'Exists' }] },
+      { nodeSelector: { a: 'b' } },
+      { nodeSelector: { $patch: 'eat' } },
+      { nodeSelector: { $patch: 'delete' } },
+      { volumes: [{ name: 'v', emptyDir: {} }], securityContext: { fsGroup: 1 } },
+      { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x' } }] },
+      { volumes: [{ name: 'v', $retainKeys: ['name'], emptyDir: {} }] },
+      { volumes: null, securityContext: { runAsUser: null, fsGroup: 2 } },
+      { containers: ['t', 's', 'b'].map((name) => ({ name, image: 'x' })) },
+      { '$setElementOrder/containers': ['c', 'b'].map((name) => ({ name })), containers: [] },
+      { '$setElementOrder/containers': 1 },
+      { containers: [{ name: 'b', $patch: 'delete' }] },
+      { containers: [{ name: 'c', $patch: 'merge' }] },
+      { containers: ['x'] },
+    ].map((parts) => patch('strategic', web, podSpec(parts), { show: podOf })),
+    patch('strategic', web, []),
+  ]),
   scenario('strategic merge of simple lists', [
     quietly(post(configMaps, configMap('one', {}, { finalizers: ['example.com/a', 'example.com/b'] }))),
     patch(
@@ -170,6 +206,18 @@ export const patches: readonly ConformanceScenario[] = [
       'strategic',
       one,
       { metadata: { '$deleteFromPrimitiveList/finalizers': ['example.com/a'] } },
+      { show: ({ metadata }) => (metadata as { finalizers: unknown }).finalizers },
+    ),
+    patch(
+      'strategic',
+      one,
+      {
+        metadata: {
+          '$setElementOrder/finalizers': ['example.com/d', 'example.com/b'],
+          '$deleteFromPrimitiveList/finalizers': ['example.com/c'],
+          finalizers: ['example.com/d'],
+        },
+      },
       { show: ({ metadata }) => (metadata as { finalizers: unknown }).finalizers },
     ),
     patch('strategic', one, { data: { a: null, b: 'x' } }, { show: data }),

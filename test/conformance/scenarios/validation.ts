@@ -1,44 +1,30 @@
 import { configMap, configMaps, deployment, deployments, get, patch, post, quietly, scenario } from '../scenario.ts';
-import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
+import type { ConformanceScenario } from '../scenario.ts';
+import {
+  apis,
+  autoscaler,
+  binding,
+  budget,
+  claim,
+  cronJob,
+  daemonSet,
+  ingress,
+  ingressPath,
+  job,
+  lease,
+  pod,
+  pods,
+  policy,
+  role,
+  runOnce,
+  secret,
+  secrets,
+  service,
+  services,
+  statefulSet,
+} from './makers.ts';
 
-const secrets = '/api/v1/namespaces/{ns}/secrets';
-const services = '/api/v1/namespaces/{ns}/services';
-const pods = '/api/v1/namespaces/{ns}/pods';
-const apis = (path: string): string => {
-  const [group = '', version = '', resource = ''] = path.split('/');
-  return `/apis/${group}/${version}/namespaces/{ns}/${resource}`;
-};
-const secret = (name: string, more: object): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name },
-  ...more,
-});
-const service = (name: string, spec: object): ScenarioCall =>
-  post(services, { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec });
-const pod = (name: string, spec: object, container: object = {}): ScenarioCall =>
-  post(pods, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name },
-    spec: { containers: [{ name: 'c', image: 'x', ...container }], ...spec },
-  });
-const make =
-  (path: string, apiVersion: string, kind: string) =>
-  (name: string, spec: unknown, more: object = {}): ScenarioCall =>
-    post(apis(path), { apiVersion, kind, metadata: { name }, ...(spec === undefined ? {} : { spec }), ...more });
-
-const job = make('batch/v1/jobs', 'batch/v1', 'Job');
-const cronJob = make('batch/v1/cronjobs', 'batch/v1', 'CronJob');
-const ingress = make('networking.k8s.io/v1/ingresses', 'networking.k8s.io/v1', 'Ingress');
-const autoscaler = make('autoscaling/v2/horizontalpodautoscalers', 'autoscaling/v2', 'HorizontalPodAutoscaler');
-const budget = make('policy/v1/poddisruptionbudgets', 'policy/v1', 'PodDisruptionBudget');
-const role = make('rbac.authorization.k8s.io/v1/roles', 'rbac.authorization.k8s.io/v1', 'Role');
-const binding = make('rbac.authorization.k8s.io/v1/rolebindings', 'rbac.authorization.k8s.io/v1', 'RoleBinding');
-const policy = make('networking.k8s.io/v1/networkpolicies', 'networking.k8s.io/v1', 'NetworkPolicy');
-const lease = make('coordination.k8s.io/v1/leases', 'coordination.k8s.io/v1', 'Lease');
-const set = (name: string, spec: object = {}): object => ({ ...deployment(name, spec) });
-
+const backend = { service: { name: 's', port: { number: 80 } } };
 const others = { app: 'other' };
 const otherSelector = {
   selector: { matchLabels: others },
@@ -108,44 +94,27 @@ export const validation: readonly ConformanceScenario[] = [
     ),
   ]),
   scenario('workloads are filled in', [
-    post(apis('apps/v1/statefulsets'), {
-      ...set('sts', {
-        serviceName: 's',
-        volumeClaimTemplates: [
-          {
-            metadata: { name: 'd' },
-            spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-          },
-        ],
-      }),
-      kind: 'StatefulSet',
+    statefulSet('sts', {
+      serviceName: 's',
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'd' },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+        },
+      ],
     }),
-    post(apis('apps/v1/daemonsets'), { ...set('ds'), kind: 'DaemonSet' }),
-    post(apis('apps/v1/replicasets'), { ...set('rs'), kind: 'ReplicaSet' }),
+    daemonSet('ds'),
+    post(apis('apps/v1/replicasets'), { ...deployment('rs'), kind: 'ReplicaSet' }),
     cronJob('cj', {
       schedule: '*/5 * * * *',
       jobTemplate: {
         spec: { template: { spec: { restartPolicy: 'OnFailure', containers: [{ name: 'c', image: 'x' }] } } },
       },
     }),
-    post(apis('batch/v1/jobs'), {
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: { name: 'jb' },
-      spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
-    }),
+    job('jb', runOnce()),
     autoscaler('hpa', { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, maxReplicas: 3 }),
     budget('pdb', { minAvailable: 1, selector: { matchLabels: { a: 'b' } } }),
-    ingress('ing', {
-      rules: [
-        {
-          host: 'a.example.com',
-          http: {
-            paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name: 's', port: { number: 80 } } } }],
-          },
-        },
-      ],
-    }),
+    ingress('ing', { rules: [{ host: 'a.example.com', ...ingressPath(backend) }] }),
     policy('np', { podSelector: {}, ingress: [{ ports: [{ port: 80 }] }] }),
     role('r', undefined, { rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }] }),
     binding('rb', undefined, {
@@ -156,12 +125,7 @@ export const validation: readonly ConformanceScenario[] = [
       ],
     }),
     lease('l', { holderIdentity: 'me', leaseDurationSeconds: 15 }),
-    post('/api/v1/namespaces/{ns}/persistentvolumeclaims', {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'pvc' },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-    }),
+    claim('pvc', {}),
     post('/api/v1/namespaces/{ns}/serviceaccounts', {
       apiVersion: 'v1',
       kind: 'ServiceAccount',
@@ -274,37 +238,15 @@ export const validation: readonly ConformanceScenario[] = [
       }),
     ),
     post(deployments, deployment('x', { template: { metadata: { labels: { app: 'x' } }, spec: { containers: [] } } })),
-    post(apis('apps/v1/statefulsets'), { ...set('x', { podManagementPolicy: 'Odd' }), kind: 'StatefulSet' }),
-    post(apis('apps/v1/daemonsets'), { ...set('x', { selector: { matchLabels: { a: 'b' } } }), kind: 'DaemonSet' }),
+    statefulSet('x', { podManagementPolicy: 'Odd' }),
+    daemonSet('x', { selector: { matchLabels: { a: 'b' } } }),
     job('x', { template: { spec: { containers: [{ name: 'c', image: 'x' }] } } }),
     job('x', {}),
-    job('x', {
-      backoffLimit: -1,
-      completions: -2,
-      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } },
-    }),
-    cronJob('x', {
-      schedule: 'often',
-      jobTemplate: {
-        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
-      },
-    }),
+    job('x', runOnce({ backoffLimit: -1, completions: -2 })),
+    cronJob('x', { schedule: 'often', jobTemplate: { spec: runOnce() } }),
     ingress('x', {}),
-    ingress('x', {
-      rules: [
-        {
-          host: 'UPPER',
-          http: {
-            paths: [
-              { path: 'relative', pathType: 'Prefix', backend: { service: { name: 's', port: { number: 80 } } } },
-            ],
-          },
-        },
-      ],
-    }),
-    ingress('x', {
-      rules: [{ http: { paths: [{ path: '/', backend: { service: { name: 's', port: { number: 80 } } } }] } }],
-    }),
+    ingress('x', { rules: [{ host: 'UPPER', ...ingressPath(backend, { path: 'relative', pathType: 'Prefix' }) }] }),
+    ingress('x', { rules: [ingressPath(backend, { path: '/' })] }),
     autoscaler('x', { maxReplicas: 0, scaleTargetRef: { kind: 'Deployment', name: 'x' } }),
     autoscaler('x', { minReplicas: 5, maxReplicas: 1, scaleTargetRef: { kind: 'Deployment', name: 'x' } }),
     budget('x', { minAvailable: 1, maxUnavailable: 1 }),
