@@ -1,30 +1,11 @@
-import { valueAt, isObject } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { ageOf } from './duration-text.ts';
-import { numberAt, fieldAt, itemsAt, objectItemsOf, stringOrEmpty, stringAt } from '../fields.ts';
-import { conditionStatus, joinedOrNone, sizeCell, textCell } from './printer.ts';
+import { numberAt, fieldAt, itemsAt, stringOrEmpty, stringAt } from '../fields.ts';
+import { conditionStatus, joinedOrNone, selectorCell, sizeCell, textCell } from './printer.ts';
 import type { KindPrinter } from './printer.ts';
 
-const createdAtPrinter: KindPrinter = {
-  columns: 'Name | Created At:date',
-  cells: (object) => [object.metadata.creationTimestamp ?? ''],
-};
-const bindingPrinter: KindPrinter = {
-  columns: 'Name | Role | Age | Users* | Groups* | ServiceAccounts*',
-  cells: (object) => [
-    `${stringAt(object, 'roleRef', 'kind')}/${stringAt(object, 'roleRef', 'name')}`,
-    subjectNames(object, 'User').join(', '),
-    subjectNames(object, 'Group').join(', '),
-    subjectNames(object, 'ServiceAccount').join(', '),
-  ],
-};
-const webhooksPrinter: KindPrinter = {
-  columns: 'Name | Webhooks | Age',
-  cells: (object) => [itemsAt(object, 'webhooks').length],
-};
-
-/** Configuration, cluster, storage and policy kinds. */
+/** Kinds of the demo beside workloads. Kinds without a printer have a name and an age. */
 export const clusterPrinters: Readonly<Record<string, KindPrinter>> = {
   '/ConfigMap': {
     columns: 'Name | Data | Age',
@@ -34,8 +15,17 @@ export const clusterPrinters: Readonly<Record<string, KindPrinter>> = {
     columns: 'Name | Type | Data | Age',
     cells: (object) => [stringAt(object, 'type'), sizeCell(object, 'data')],
   },
+  '/Service': {
+    columns: 'Name | Type | Cluster-IP | External-IP | Port(s) | Age | Selector*',
+    cells: (object) => [
+      stringAt(object, 'spec', 'type'),
+      textCell(object, ['spec', 'clusterIP']),
+      externalIp(object),
+      servicePorts(object),
+      selectorCell(fieldAt(object, 'spec', 'selector')),
+    ],
+  },
   '/Namespace': { columns: 'Name | Status | Age', cells: (object) => [stringAt(object, 'status', 'phase')] },
-  '/ServiceAccount': { columns: 'Name | Age', cells: () => [] },
   '/Event': {
     columns: 'Last Seen | Type | Reason | Object | Subobject* | Source* | Message | First Seen* | Count* | Name*',
     cells: (object, now) => eventCells(object, now),
@@ -45,21 +35,6 @@ export const clusterPrinters: Readonly<Record<string, KindPrinter>> = {
     columns:
       'Name | Status | Roles | Age | Version | Internal-IP* | External-IP* | OS-Image* | Kernel-Version* | Container-Runtime*',
     cells: nodeCells,
-  },
-  '/PersistentVolume': {
-    columns:
-      'Name | Capacity | Access Modes | Reclaim Policy | Status | Claim | StorageClass | VolumeAttributesClass | Reason | Age | VolumeMode*',
-    cells: (object) => [
-      textCell(object, ['spec', 'capacity', 'storage'], ''),
-      accessModes(fieldAt(object, 'spec', 'accessModes')),
-      stringAt(object, 'spec', 'persistentVolumeReclaimPolicy'),
-      phaseCell(object),
-      claimCell(object),
-      stringAt(object, 'spec', 'storageClassName'),
-      textCell(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
-      stringAt(object, 'status', 'reason'),
-      textCell(object, ['spec', 'volumeMode'], '<unset>'),
-    ],
   },
   '/PersistentVolumeClaim': {
     columns:
@@ -72,66 +47,6 @@ export const clusterPrinters: Readonly<Record<string, KindPrinter>> = {
       stringAt(object, 'spec', 'storageClassName'),
       textCell(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
       textCell(object, ['spec', 'volumeMode'], '<unset>'),
-    ],
-  },
-  '/ResourceQuota': {
-    columns: 'Name | Request | Limit | Age',
-    cells: (object) => [quotaCell(object, false), quotaCell(object, true)],
-  },
-  '/LimitRange': createdAtPrinter,
-  'rbac.authorization.k8s.io/Role': createdAtPrinter,
-  'rbac.authorization.k8s.io/ClusterRole': createdAtPrinter,
-  'rbac.authorization.k8s.io/RoleBinding': bindingPrinter,
-  'rbac.authorization.k8s.io/ClusterRoleBinding': bindingPrinter,
-  'apiextensions.k8s.io/CustomResourceDefinition': createdAtPrinter,
-  'apiregistration.k8s.io/APIService': {
-    columns: 'Name | Service | Available | Age',
-    cells: (object) => [
-      fieldAt(object, 'spec', 'service') === undefined
-        ? 'Local'
-        : `${stringAt(object, 'spec', 'service', 'namespace')}/${stringAt(object, 'spec', 'service', 'name')}`,
-      conditionStatus(object, 'Available') ?? 'Unknown',
-    ],
-  },
-  'admissionregistration.k8s.io/MutatingWebhookConfiguration': webhooksPrinter,
-  'admissionregistration.k8s.io/ValidatingWebhookConfiguration': webhooksPrinter,
-  'autoscaling/HorizontalPodAutoscaler': {
-    columns: 'Name | Reference | Targets | MinPods | MaxPods | Replicas | Age',
-    cells: (object) => [
-      `${stringAt(object, 'spec', 'scaleTargetRef', 'kind')}/${stringAt(object, 'spec', 'scaleTargetRef', 'name')}`,
-      targetsCell(object),
-      textCell(object, ['spec', 'minReplicas'], '<unset>'),
-      numberAt(object, ['spec', 'maxReplicas']),
-      numberAt(object, ['status', 'currentReplicas']),
-    ],
-  },
-  'coordination.k8s.io/Lease': {
-    columns: 'Name | Holder | Age',
-    cells: (object) => [stringAt(object, 'spec', 'holderIdentity')],
-  },
-  'policy/PodDisruptionBudget': {
-    columns: 'Name | Min Available | Max Unavailable | Allowed Disruptions:integer | Age',
-    cells: (object) => [
-      textCell(object, ['spec', 'minAvailable'], 'N/A'),
-      textCell(object, ['spec', 'maxUnavailable'], 'N/A'),
-      numberAt(object, ['status', 'disruptionsAllowed']),
-    ],
-  },
-  'scheduling.k8s.io/PriorityClass': {
-    columns: 'Name | Value | Global-Default | Age | PreemptionPolicy',
-    cells: (object) => [
-      numberAt(object, ['value']),
-      fieldAt(object, 'globalDefault') === true,
-      textCell(object, ['preemptionPolicy'], 'PreemptLowerPriority'),
-    ],
-  },
-  'storage.k8s.io/StorageClass': {
-    columns: 'Name | Provisioner | ReclaimPolicy | VolumeBindingMode | AllowVolumeExpansion | Age',
-    cells: (object) => [
-      stringAt(object, 'provisioner'),
-      textCell(object, ['reclaimPolicy'], 'Delete'),
-      textCell(object, ['volumeBindingMode'], 'Immediate'),
-      fieldAt(object, 'allowVolumeExpansion') === true,
     ],
   },
 };
@@ -195,41 +110,32 @@ function accessModes(value: Json | undefined): string {
     : '';
 }
 
-function claimCell(volume: KubeObject): string {
-  const reference = fieldAt(volume, 'spec', 'claimRef');
-  return isObject(reference) ? `${stringOrEmpty(reference['namespace'])}/${stringOrEmpty(reference['name'])}` : '';
+function balancerAddresses(object: KubeObject): string {
+  const entries = itemsAt(object, 'status', 'loadBalancer', 'ingress');
+  return entries.map((entry) => stringOrEmpty(entry['ip']) || stringOrEmpty(entry['hostname'])).join(',');
 }
 
-function quotaCell(object: KubeObject, limits: boolean): string {
-  const hard = fieldAt(object, 'status', 'hard') ?? fieldAt(object, 'spec', 'hard');
-  if (!isObject(hard)) return '';
-  return Object.keys(hard)
-    .filter((name) => name.startsWith('limits') === limits)
-    .sort()
-    .map((name) => `${name}: ${textCell(object, ['status', 'used', name], '0')}/${stringOrEmpty(hard[name])}`)
-    .join(', ');
+function externalIp(service: KubeObject): string {
+  const external = fieldAt(service, 'spec', 'externalIPs');
+  const own = Array.isArray(external) ? external.map(stringOrEmpty) : [];
+  switch (stringAt(service, 'spec', 'type')) {
+    case 'ExternalName':
+      return stringAt(service, 'spec', 'externalName');
+    case 'LoadBalancer': {
+      const given = balancerAddresses(service);
+      const all = [...(given === '' ? [] : [given]), ...own];
+      return all.length === 0 ? '<pending>' : all.join(',');
+    }
+    default:
+      return joinedOrNone(own);
+  }
 }
 
-function subjectNames(object: KubeObject, kind: string): readonly string[] {
-  return itemsAt(object, 'subjects')
-    .filter((subject) => subject['kind'] === kind)
-    .map(
-      (subject) =>
-        (kind === 'ServiceAccount' ? `${stringOrEmpty(subject['namespace'])}/` : '') + stringOrEmpty(subject['name']),
-    );
-}
-
-/** Metrics as `cpu: <unknown>/80%`. */
-function targetsCell(hpa: KubeObject): string {
-  const current = objectItemsOf(fieldAt(hpa, 'status', 'currentMetrics'));
-  const texts = itemsAt(hpa, 'spec', 'metrics').map((metric) => {
-    const name = stringOrEmpty(valueAt(metric, 'resource', 'name'));
-    const wanted = valueAt(metric, 'resource', 'target', 'averageUtilization');
-    const now = current.find((one) => valueAt(one, 'resource', 'name') === name);
-    const used = now === undefined ? undefined : valueAt(now, 'resource', 'current', 'averageUtilization');
-    if (typeof wanted !== 'number')
-      return `<unknown>/${stringOrEmpty(valueAt(metric, 'resource', 'target', 'averageValue')) || '<unknown>'}`;
-    return `${name}: ${typeof used === 'number' ? `${used}%` : '<unknown>'}/${wanted}%`;
-  });
-  return texts.length === 0 ? '<unknown>' : texts.join(', ');
+function servicePorts(service: KubeObject): string {
+  return joinedOrNone(
+    itemsAt(service, 'spec', 'ports').map((port) => {
+      const node = port['nodePort'] === undefined ? '' : `:${Number(port['nodePort'])}`;
+      return `${Number(port['port'] ?? 0)}${node}/${stringOrEmpty(port['protocol']) || 'TCP'}`;
+    }),
+  );
 }

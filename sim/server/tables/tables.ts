@@ -6,7 +6,6 @@ import { ageOf } from './duration-text.ts';
 import { asJsonObject } from '../fields.ts';
 import { jsonPath } from './jsonpath.ts';
 import { clusterPrinters } from './printers-cluster.ts';
-import { networkPrinters } from './printers-network.ts';
 import { workloadPrinters } from './printers-workloads.ts';
 import type { KindPrinter } from './printer.ts';
 import type { ServedKind } from '../discovery/registry.ts';
@@ -19,7 +18,6 @@ export interface TableRow {
 
 const kindPrinters: Readonly<Record<string, KindPrinter>> = {
   ...clusterPrinters,
-  ...networkPrinters,
   ...workloadPrinters,
 };
 const plainPrinter: KindPrinter = { columns: 'Name | Age', cells: () => [] };
