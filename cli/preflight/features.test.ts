@@ -92,70 +92,66 @@ const brief = (features: readonly UsedFeature[]): readonly (readonly [string, st
   features.map(({ severity, row, where }) => [severity, row, where] as const);
 
 type Expected = readonly (readonly [UsedFeature['severity'], string, string])[];
-type AppCase = readonly [name: string, app: Application, given: Given, expected: Expected];
+type AppCase = readonly [name: string, app: Application, expected: Expected, given: Given];
+const uses = (name: string, object: Application, expected: Expected = [], given: Given = {}): AppCase => [
+  name,
+  object,
+  expected,
+  given,
+];
 
 const appCases: readonly AppCase[] = [
-  ['plain YAML in Git uses nothing', application(), {}, []],
-  ['a Directory source that says so', application(source({ directory: { recurse: true } })), {}, []],
-  ['Helm is rendered', application(source({ helm: { values: canary } })), {}, []],
-  ['a null member is none', application(source({ helm: null, kustomize: null })), {}, []],
-  ['Kustomize is rendered', application(source({ kustomize: { namePrefix: 'a-' } })), {}, []],
-  [
-    'a plugin',
-    application(source({ plugin: { name: 'cmp' } })),
-    {},
-    [['differs', rows.otherTypes, 'spec.source.plugin']],
-  ],
-  ['Jsonnet', application(source({ directory: { jsonnet: { libs: ['vendor'] } } })), {}, []],
-  [
+  uses('plain YAML in Git uses nothing', application()),
+  uses('a Directory source that says so', application(source({ directory: { recurse: true } }))),
+  uses('Helm is rendered', application(source({ helm: { values: canary } }))),
+  uses('a null member is none', application(source({ helm: null, kustomize: null }))),
+  uses('Kustomize is rendered', application(source({ kustomize: { namePrefix: 'a-' } }))),
+  uses('a plugin', application(source({ plugin: { name: 'cmp' } })), [
+    ['differs', rows.otherTypes, 'spec.source.plugin'],
+  ]),
+  uses('Jsonnet', application(source({ directory: { jsonnet: { libs: ['vendor'] } } }))),
+  uses(
     'values and file parameters by plugins of helm',
     application(
       source({
         helm: { valueFiles: ['secrets://a.yaml', 'https://h/x'], fileParameters: [{ name: 'a', path: 's3://b/c' }] },
       }),
     ),
-    { cm: { 'helm.valuesFileSchemes': 'https,secrets,s3' } },
     [
       ['refused', rows.helmPlugins, 'spec.source.helm.valueFiles[0]'],
       ['refused', rows.helmPlugins, 'spec.source.helm.fileParameters[0]'],
     ],
-  ],
-  [
-    'a revision that Argo CD does not resolve',
-    application(source({ targetRevision: 'heads/main' })),
-    {},
-    [['differs', rows.shortRefs, 'spec.source.targetRevision']],
-  ],
-  [
+    { cm: { 'helm.valuesFileSchemes': 'https,secrets,s3' } },
+  ),
+  uses('a revision that Argo CD does not resolve', application(source({ targetRevision: 'heads/main' })), [
+    ['differs', rows.shortRefs, 'spec.source.targetRevision'],
+  ]),
+  uses(
     'a pattern of values files that matches directories',
     application(source({ helm: { valueFiles: ['envs/**', 'envs/**/*.yaml', 'a?', '$values/x/**'] } })),
-    {},
     [
       ['differs', rows.valuePatterns, 'spec.source.helm.valueFiles[0]'],
       ['differs', rows.valuePatterns, 'spec.source.helm.valueFiles[3]'],
     ],
-  ],
-  [
+  ),
+  uses(
     'plugins of kustomize for an Application that kustomize renders',
     application({}, { status: { sourceType: 'Kustomize' } }),
-    { cm: { 'kustomize.buildOptions': '--enable-helm --enable-alpha-plugins --enable-exec' } },
     [['differs', rows.execPlugins, 'spec.source.path']],
-  ],
-  [
+    { cm: { 'kustomize.buildOptions': '--enable-helm --enable-alpha-plugins --enable-exec' } },
+  ),
+  uses(
     'plugins of kustomize for an Application of plain YAML',
     application({}, { status: { sourceType: 'Directory' } }),
+    [],
     { cm: { 'kustomize.buildOptions': '--enable-alpha-plugins' } },
-    [],
-  ],
-  [
-    'plugins of kustomize that are off',
-    application(source({ kustomize: { namePrefix: 'a-' } })),
-    { cm: { 'kustomize.buildOptions': '--enable-alpha-plugins=false' } },
-    [],
-  ],
-  ['a chart', application(source({ chart: 'redis', path: undefined })), {}, []],
-  ['OCI', application({ source: { repoURL: 'oci://r.example.com/x' } }), {}, []],
-  [
+  ),
+  uses('plugins of kustomize that are off', application(source({ kustomize: { namePrefix: 'a-' } })), [], {
+    cm: { 'kustomize.buildOptions': '--enable-alpha-plugins=false' },
+  }),
+  uses('a chart', application(source({ chart: 'redis', path: undefined }))),
+  uses('OCI', application({ source: { repoURL: 'oci://r.example.com/x' } })),
+  uses(
     'addresses that programs read differently',
     application({
       source: undefined,
@@ -166,21 +162,17 @@ const appCases: readonly AppCase[] = [
         { repoURL: git, path: 'a', helm: { fileParameters: [{ name: 'a', path: 'https://files.example.com/./x' }] } },
       ],
     }),
-    {},
     [
       ['refused', rows.addresses, 'spec.sources[0].repoURL'],
       ['refused', rows.addresses, 'spec.sources[1].repoURL'],
       ['refused', rows.addresses, 'spec.sources[2].helm.valueFiles[1]'],
       ['refused', rows.addresses, 'spec.sources[3].helm.fileParameters[0]'],
     ],
-  ],
-  [
-    'a plugin that only rendering finds',
-    application({}, { status: { sourceType: 'Plugin' } }),
-    {},
-    [['differs', rows.otherTypes, 'spec.source.path']],
-  ],
-  [
+  ),
+  uses('a plugin that only rendering finds', application({}, { status: { sourceType: 'Plugin' } }), [
+    ['differs', rows.otherTypes, 'spec.source.path'],
+  ]),
+  uses(
     'one of several sources, found by rendering',
     application(
       {
@@ -192,10 +184,9 @@ const appCases: readonly AppCase[] = [
       },
       { status: { sourceTypes: ['Directory', 'Plugin'] } },
     ),
-    {},
     [['differs', rows.otherTypes, 'spec.sources[1].path']],
-  ],
-  [
+  ),
+  uses(
     'value files from another source',
     application({
       source: undefined,
@@ -204,17 +195,12 @@ const appCases: readonly AppCase[] = [
         { repoURL: git, ref: 'values' },
       ],
     }),
-    {},
-    [],
-  ],
-  [
-    'a short SHA',
-    application(source({ targetRevision: 'abc1234' })),
-    {},
-    [['info', rows.shortSha, 'spec.source.targetRevision']],
-  ],
-  ['a full SHA is none', application(source({ targetRevision: 'a'.repeat(40) })), {}, []],
-  [
+  ),
+  uses('a short SHA', application(source({ targetRevision: 'abc1234' })), [
+    ['info', rows.shortSha, 'spec.source.targetRevision'],
+  ]),
+  uses('a full SHA is none', application(source({ targetRevision: 'a'.repeat(40) }))),
+  uses(
     'a hydrator',
     application({
       source: undefined,
@@ -223,234 +209,153 @@ const appCases: readonly AppCase[] = [
         syncSource: { targetBranch: 'env', path: 'a' },
       },
     }),
-    {},
     [['info', rows.hydrator, 'spec.sourceHydrator']],
-  ],
-  [
-    'a GitHub App',
-    application(),
-    { repositories: [secret('repo', 'repository', { url: git, githubAppPrivateKey: canary, githubAppID: '1' })] },
-    [],
-  ],
-  [
-    'credentials that a template lends',
-    application(),
-    {
-      templates: [
-        secret('creds', 'repo-creds', { url: 'https://git.example.com/team', useAzureWorkloadIdentity: 'true' }),
-      ],
-    },
-    [['differs', rows.credentials, 'Secret argocd/creds']],
-  ],
-  [
-    'a template of another host lends nothing',
-    application(),
-    {
-      templates: [
-        secret('creds', 'repo-creds', { url: 'https://other.example.com', useAzureWorkloadIdentity: 'true' }),
-      ],
-    },
-    [],
-  ],
-  [
-    'own credentials need no template',
-    application(),
-    {
-      repositories: [secret('repo', 'repository', { url: git, username: 'u', password: canary })],
-      templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', useAzureWorkloadIdentity: 'true' })],
-    },
-    [],
-  ],
-  [
-    'a Secret of another project says nothing',
-    application(),
-    { repositories: [secret('repo', 'repository', { url: git, project: 'other', useAzureWorkloadIdentity: 'true' })] },
-    [],
-  ],
-  [
-    'Google',
-    application(),
-    { repositories: [secret('repo', 'repository', { url: git, gcpServiceAccountKey: canary })] },
-    [],
-  ],
-  [
-    'Azure workload identity',
-    application(),
-    { repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'true' })] },
-    [['differs', rows.credentials, 'Secret argocd/repo']],
-  ],
-  [
-    'Azure that is switched off, LFS that is on',
-    application(),
-    {
-      repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'false', enableLfs: 'true' })],
-    },
-    [],
-  ],
-  [
-    'LFS over ssh',
-    application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }),
-    {
-      repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', enableLfs: 'true' })],
-    },
-    [],
-  ],
-  [
-    'ssh behind a proxy',
-    application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }),
-    { repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', proxy: 'socks5://p' })] },
-    [],
-  ],
-  [
+  ),
+  uses('a GitHub App', application(), [], {
+    repositories: [secret('repo', 'repository', { url: git, githubAppPrivateKey: canary, githubAppID: '1' })],
+  }),
+  uses('credentials that a template lends', application(), [['differs', rows.credentials, 'Secret argocd/creds']], {
+    templates: [
+      secret('creds', 'repo-creds', { url: 'https://git.example.com/team', useAzureWorkloadIdentity: 'true' }),
+    ],
+  }),
+  uses('a template of another host lends nothing', application(), [], {
+    templates: [secret('creds', 'repo-creds', { url: 'https://other.example.com', useAzureWorkloadIdentity: 'true' })],
+  }),
+  uses('own credentials need no template', application(), [], {
+    repositories: [secret('repo', 'repository', { url: git, username: 'u', password: canary })],
+    templates: [secret('creds', 'repo-creds', { url: 'https://git.example.com', useAzureWorkloadIdentity: 'true' })],
+  }),
+  uses('a Secret of another project says nothing', application(), [], {
+    repositories: [secret('repo', 'repository', { url: git, project: 'other', useAzureWorkloadIdentity: 'true' })],
+  }),
+  uses('Google', application(), [], {
+    repositories: [secret('repo', 'repository', { url: git, gcpServiceAccountKey: canary })],
+  }),
+  uses('Azure workload identity', application(), [['differs', rows.credentials, 'Secret argocd/repo']], {
+    repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'true' })],
+  }),
+  uses('Azure that is switched off, LFS that is on', application(), [], {
+    repositories: [secret('repo', 'repository', { url: git, useAzureWorkloadIdentity: 'false', enableLfs: 'true' })],
+  }),
+  uses('LFS over ssh', application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }), [], {
+    repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', enableLfs: 'true' })],
+  }),
+  uses('ssh behind a proxy', application({ source: { repoURL: 'git@git.example.com:team/app.git', path: 'a' } }), [], {
+    repositories: [secret('repo', 'repository', { url: 'git@git.example.com:team/app.git', proxy: 'socks5://p' })],
+  }),
+  uses(
     'server-side diff',
     application(
       {},
       annotated({ 'argocd.argoproj.io/compare-options': 'IncludeMutationWebhook=true, ServerSideDiff=true' }),
     ),
-    {},
     [['info', rows.serverSideDiff, 'metadata.annotations["argocd.argoproj.io/compare-options"]']],
-  ],
-  [
+  ),
+  uses(
     'server-side diff that is off',
     application({}, annotated({ 'argocd.argoproj.io/compare-options': 'ServerSideDiff=false' })),
-    {},
-    [],
-  ],
-  [
+  ),
+  uses(
     'server-side apply, which takes over fields',
     application({ syncPolicy: { syncOptions: ['ServerSideApply=true'] } }),
-    {},
     [['info', rows.migration, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
+  ),
+  uses(
     'server-side apply that takes over nothing',
     application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'ClientSideApplyMigration=false'] } }),
-    {},
-    [],
-  ],
-  [
+  ),
+  uses(
     'Replace, which wins over server-side apply',
     application({ syncPolicy: { syncOptions: ['ServerSideApply=true', 'Replace=true'] } }),
-    {},
     [['info', rows.replace, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
+  ),
+  uses(
     'options that are off',
     application({ syncPolicy: { syncOptions: ['Replace=false', 'ServerSideApply=false'] } }),
-    {},
-    [],
-  ],
-  [
+  ),
+  uses(
     'RespectIgnoreDifferences',
     application({
       ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['/spec/replicas'] }],
       syncPolicy: { syncOptions: ['RespectIgnoreDifferences=true'] },
     }),
-    {},
     [['info', rows.respectIgnore, 'spec.syncPolicy.syncOptions']],
-  ],
-  [
-    'commit signatures',
-    application(),
-    { project: { signatureKeys: [{ keyID: 'AAAAAAAAAAAAAAAA' }] } },
-    [['info', rows.signatures, 'AppProject default: spec.signatureKeys']],
-  ],
-  [
-    'metadata of the Namespace',
-    application({ syncPolicy: { managedNamespaceMetadata: { labels: { a: 'b' } } } }),
-    {},
-    [['info', rows.namespaceMetadata, 'spec.syncPolicy.managedNamespaceMetadata']],
-  ],
-  [
+  ),
+  uses('commit signatures', application(), [['info', rows.signatures, 'AppProject default: spec.signatureKeys']], {
+    project: { signatureKeys: [{ keyID: 'AAAAAAAAAAAAAAAA' }] },
+  }),
+  uses('metadata of the Namespace', application({ syncPolicy: { managedNamespaceMetadata: { labels: { a: 'b' } } } }), [
+    ['info', rows.namespaceMetadata, 'spec.syncPolicy.managedNamespaceMetadata'],
+  ]),
+  uses(
     'retries with the latest revision',
     application(
       { syncPolicy: { automated: {}, retry: { limit: 3 } } },
       annotated({ 'driftless.io/retry-latest-revision': 'true' }),
     ),
-    {},
     [['info', rows.retries, 'metadata.annotations["driftless.io/retry-latest-revision"]']],
-  ],
-  ['retries as in Argo CD', application({ syncPolicy: { automated: {}, retry: { limit: 3 } } }), {}, []],
-  [
-    'hooks',
-    application({}, { status: { resources: [{ kind: 'Job', name: 'j', hook: true }] } }),
-    {},
-    [['info', rows.hooks, 'status.resources']],
-  ],
-  [
+  ),
+  uses('retries as in Argo CD', application({ syncPolicy: { automated: {}, retry: { limit: 3 } } })),
+  uses('hooks', application({}, { status: { resources: [{ kind: 'Job', name: 'j', hook: true }] } }), [
+    ['info', rows.hooks, 'status.resources'],
+  ]),
+  uses(
     'a jq program that is refused, beside one that is not',
     application({
       ignoreDifferences: [{ kind: 'Deployment', name: 'web', jqPathExpressions: ['.spec.replicas', '.spec |'] }],
     }),
-    {},
     [['refused', rows.brokenRule, 'spec.ignoreDifferences[0]']],
-  ],
-  [
+  ),
+  uses(
     'a pointer without its slash has no effect in Argo CD either',
     application({ ignoreDifferences: [{ kind: 'Deployment', jsonPointers: ['spec/replicas', '/spec/paused'] }] }),
-    {},
     [['info', rows.idleRule, 'spec.ignoreDifferences[0]']],
-  ],
-  [
+  ),
+  uses(
     'a cluster that is scoped to another project',
     application({ destination: { server: 'https://dest', namespace: 'apps' } }),
-    { clusters: [cluster({ project: 'other' })] },
     [['refused', rows.scopedCluster, 'spec.destination']],
-  ],
-  [
-    'a destination that is not there',
-    application({ destination: { name: 'nowhere', namespace: 'apps' } }),
-    {},
-    [['info', rows.destination, 'spec.destination']],
-  ],
-  [
-    'skip-reconcile',
-    application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'true' })),
-    {},
-    [['info', rows.skipReconcile, 'metadata.annotations["argocd.argoproj.io/skip-reconcile"]']],
-  ],
-  [
-    'skip-reconcile that is no boolean',
-    application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'yes' })),
-    {},
-    [],
-  ],
-  [
-    'another namespace',
-    application({}, { metadata: { name: 'app', namespace: 'team-a' } }),
-    {},
-    [['info', rows.namespaces, 'metadata.namespace: team-a']],
-  ],
-  [
+    { clusters: [cluster({ project: 'other' })] },
+  ),
+  uses('a destination that is not there', application({ destination: { name: 'nowhere', namespace: 'apps' } }), [
+    ['info', rows.destination, 'spec.destination'],
+  ]),
+  uses('skip-reconcile', application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'true' })), [
+    ['info', rows.skipReconcile, 'metadata.annotations["argocd.argoproj.io/skip-reconcile"]'],
+  ]),
+  uses('skip-reconcile that is no boolean', application({}, annotated({ 'argocd.argoproj.io/skip-reconcile': 'yes' }))),
+  uses('another namespace', application({}, { metadata: { name: 'app', namespace: 'team-a' } }), [
+    ['info', rows.namespaces, 'metadata.namespace: team-a'],
+  ]),
+  uses(
     'a pattern of namespaces that only another engine reads',
     application(),
-    { project: { sourceNamespaces: ['team-*', '/^(?=team)/'] } },
     [['differs', rows.namespacePatterns, 'AppProject default: spec.sourceNamespaces: /^(?=team)/']],
-  ],
-  [
-    'a global project that does not exist',
-    application(),
-    { cm: { globalProjects: '- projectName: base\n  labelSelector: {}\n' } },
-    [['differs', rows.missingGlobal, 'AppProject default']],
-  ],
-  [
+    { project: { sourceNamespaces: ['team-*', '/^(?=team)/'] } },
+  ),
+  uses('a global project that does not exist', application(), [['differs', rows.missingGlobal, 'AppProject default']], {
+    cm: { globalProjects: '- projectName: base\n  labelSelector: {}\n' },
+  }),
+  uses(
     'deny entries that are no globs',
     application(),
+    [
+      ['differs', rows.denyGlob, 'AppProject default: spec.sourceRepos[1]'],
+      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[0].namespace'],
+      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[1].name'],
+    ],
     {
       project: {
         sourceRepos: ['*', '![a', '!https://git.example.com/*'],
         destinations: [{ server: '*', namespace: '![b' }, { name: '![c', namespace: '*' }, { server: '!https://x' }],
       },
     },
-    [
-      ['differs', rows.denyGlob, 'AppProject default: spec.sourceRepos[1]'],
-      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[0].namespace'],
-      ['differs', rows.denyGlob, 'AppProject default: spec.destinations[1].name'],
-    ],
-  ],
-  [
+  ),
+  uses(
     'a denied name of a cluster for one namespace, and for all',
     application(),
+    [['differs', rows.deniedName, 'AppProject default: spec.destinations[1].name']],
     {
       project: {
         destinations: [
@@ -460,11 +365,16 @@ const appCases: readonly AppCase[] = [
         ],
       },
     },
-    [['differs', rows.deniedName, 'AppProject default: spec.destinations[1].name']],
-  ],
-  [
+  ),
+  uses(
     'windows that never open, and that are too long',
     application(),
+    [
+      ['info', rows.windows, 'AppProject default: spec.syncWindows'],
+      ['differs', rows.neverOpen, 'AppProject default: spec.syncWindows[0].schedule'],
+      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[3].schedule'],
+      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[4].duration'],
+    ],
     {
       project: {
         syncWindows: [
@@ -476,37 +386,20 @@ const appCases: readonly AppCase[] = [
         ],
       },
     },
-    [
-      ['info', rows.windows, 'AppProject default: spec.syncWindows'],
-      ['differs', rows.neverOpen, 'AppProject default: spec.syncWindows[0].schedule'],
-      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[3].schedule'],
-      ['differs', rows.longWindow, 'AppProject default: spec.syncWindows[4].duration'],
-    ],
-  ],
-  [
+  ),
+  uses(
     'windows that Argo CD leaves out',
     application(),
-    { project: { syncWindows: [{ kind: 'dney' }, { kind: 'deny', clusters: ['[prod'] }] } },
     [
       ['info', rows.windows, 'AppProject default: spec.syncWindows'],
       ['differs', rows.meaninglessWindow, 'AppProject default: spec.syncWindows[0].kind'],
       ['differs', rows.meaninglessWindow, 'AppProject default: spec.syncWindows[1].clusters'],
     ],
-  ],
-  [
+    { project: { syncWindows: [{ kind: 'dney' }, { kind: 'deny', clusters: ['[prod'] }] } },
+  ),
+  uses(
     'a project that its schema would not let pass',
     application(),
-    {
-      project: {
-        sourceRepos: '*',
-        sourceNamespaces: [1],
-        destinations: [{ server: 1 }],
-        clusterResourceWhitelist: ['*'],
-        namespaceResourceBlacklist: [{ group: '', kind: null }],
-        syncWindows: [{ kind: 'deny', applications: 'a' }],
-        permitOnlyProjectScopedClusters: 'yes',
-      },
-    },
     [
       ['info', rows.windows, 'AppProject default: spec.syncWindows'],
       ...[
@@ -518,33 +411,38 @@ const appCases: readonly AppCase[] = [
         'permitOnlyProjectScopedClusters',
       ].map((list) => ['differs', rows.unreadableProject, `AppProject default: spec.${list}`] as const),
     ],
-  ],
-  [
-    'sync windows',
-    application(),
-    { project: { syncWindows: [{ kind: 'deny' }] } },
-    [['info', rows.windows, 'AppProject default: spec.syncWindows']],
-  ],
-  [
+    {
+      project: {
+        sourceRepos: '*',
+        sourceNamespaces: [1],
+        destinations: [{ server: 1 }],
+        clusterResourceWhitelist: ['*'],
+        namespaceResourceBlacklist: [{ group: '', kind: null }],
+        syncWindows: [{ kind: 'deny', applications: 'a' }],
+        permitOnlyProjectScopedClusters: 'yes',
+      },
+    },
+  ),
+  uses('sync windows', application(), [['info', rows.windows, 'AppProject default: spec.syncWindows']], {
+    project: { syncWindows: [{ kind: 'deny' }] },
+  }),
+  uses(
     'impersonation',
     application(),
+    [['info', rows.impersonation, 'AppProject default: spec.destinationServiceAccounts']],
     {
       cm: { 'application.sync.impersonation.enabled': 'true' },
       project: { destinationServiceAccounts: [{ server: '*', defaultServiceAccount: 'deployer' }] },
     },
-    [['info', rows.impersonation, 'AppProject default: spec.destinationServiceAccounts']],
-  ],
-  [
-    'accounts for an impersonation that is off',
-    application(),
-    { project: { destinationServiceAccounts: [{ server: '*', defaultServiceAccount: 'deployer' }] } },
-    [],
-  ],
+  ),
+  uses('accounts for an impersonation that is off', application(), [], {
+    project: { destinationServiceAccounts: [{ server: '*', defaultServiceAccount: 'deployer' }] },
+  }),
 ];
 
 describe('features of an Application', () => {
-  it.each(appCases)('%s', (_name, app, given, expected) => {
-    const found = applicationFeatures(app, installation(given));
+  it.each(appCases)('%s', (_name, object, expected, given) => {
+    const found = applicationFeatures(object, installation(given));
     expect(brief(found)).toEqual(expected);
     expect(JSON.stringify(found)).not.toContain(canary);
   });
@@ -564,26 +462,23 @@ const repoServer = (env: readonly object[]): KubeObject => ({
 });
 
 type InstallationCase = readonly [name: string, given: Given, expected: Expected];
+const setup = (name: string, given: Given, expected: Expected = []): InstallationCase => [name, given, expected];
 const params = (key: string): string => `ConfigMap argocd-cmd-params-cm: ${key}`;
 
 const installationCases: readonly InstallationCase[] = [
-  ['nothing', {}, []],
-  [
-    'a health script',
-    { cm: { 'resource.customizations.health.example.com_Widget': 'return {}' } },
-    [['info', rows.luaHealth, 'ConfigMap argocd-cm: resource.customizations of example.com/Widget']],
-  ],
-  [
-    'actions',
-    { cm: { 'resource.customizations.actions.apps_Deployment': 'discovery.lua: x' } },
-    [['info', rows.actions, 'ConfigMap argocd-cm: resource.customizations.actions.apps_Deployment']],
-  ],
-  [
+  setup('nothing', {}),
+  setup('a health script', { cm: { 'resource.customizations.health.example.com_Widget': 'return {}' } }, [
+    ['info', rows.luaHealth, 'ConfigMap argocd-cm: resource.customizations of example.com/Widget'],
+  ]),
+  setup('actions', { cm: { 'resource.customizations.actions.apps_Deployment': 'discovery.lua: x' } }, [
+    ['info', rows.actions, 'ConfigMap argocd-cm: resource.customizations.actions.apps_Deployment'],
+  ]),
+  setup(
     'an ignore rule for all kinds that is refused',
     { cm: { 'resource.customizations.ignoreDifferences.all': 'jqPathExpressions: [".spec |"]' } },
     [['refused', rows.brokenRule, 'ConfigMap argocd-cm: resource.customizations of */*, ignoreDifferences']],
-  ],
-  [
+  ),
+  setup(
     'a rule for all that only jq can run',
     {
       cm: {
@@ -591,8 +486,8 @@ const installationCases: readonly InstallationCase[] = [
       },
     },
     [['differs', rows.updatesByJq, 'ConfigMap argocd-cm']],
-  ],
-  [
+  ),
+  setup(
     'selectors of live objects, and how Argo CD keeps them',
     {
       cm: {
@@ -605,50 +500,46 @@ const installationCases: readonly InstallationCase[] = [
       ['differs', rows.selectors, 'ConfigMap argocd-cm'],
       ['info', rows.inert, 'ConfigMap argocd-cm'],
     ],
-  ],
-  [
-    'a key that cannot be read, and narrows what is written',
-    { cm: { 'resource.exclusions': '{' } },
-    [['refused', rows.narrowing, 'ConfigMap argocd-cm']],
-  ],
-  [
-    'a key that cannot be read, and narrows nothing',
-    { cm: { 'resource.ignoreResourceUpdatesEnabled': 'ja' } },
-    [['differs', rows.malformed, 'ConfigMap argocd-cm']],
-  ],
-  [
-    'an argocd-cm that is missing',
-    { hasSettings: false },
-    [['info', rows.missingSettings, 'ConfigMap argocd/argocd-cm']],
-  ],
-  ['an argocd-cm without its label', { labelled: false }, [['differs', rows.cmLabel, 'ConfigMap argocd/argocd-cm']]],
-  [
+  ),
+  setup('a key that cannot be read, and narrows what is written', { cm: { 'resource.exclusions': '{' } }, [
+    ['refused', rows.narrowing, 'ConfigMap argocd-cm'],
+  ]),
+  setup('a key that cannot be read, and narrows nothing', { cm: { 'resource.ignoreResourceUpdatesEnabled': 'ja' } }, [
+    ['differs', rows.malformed, 'ConfigMap argocd-cm'],
+  ]),
+  setup('an argocd-cm that is missing', { hasSettings: false }, [
+    ['info', rows.missingSettings, 'ConfigMap argocd/argocd-cm'],
+  ]),
+  setup('an argocd-cm without its label', { labelled: false }, [
+    ['differs', rows.cmLabel, 'ConfigMap argocd/argocd-cm'],
+  ]),
+  setup(
     'kinds that are left out by their rights, and keys that have the same effect here',
     { cm: { 'resource.respectRBAC': 'strict', 'resource.includeEventLabelKeys': 'team*' } },
     [['info', rows.respectRBAC, 'ConfigMap argocd-cm: resource.respectRBAC']],
-  ],
-  [
-    'server-side diff for all',
-    { params: { 'controller.diff.server.side': 'true' } },
-    [['info', rows.serverSideDiff, params('controller.diff.server.side')]],
-  ],
-  ['a flag without effect at its default', { params: { 'controller.diff.server.side': 'false' } }, []],
-  ['a flag that has its effect', { params: { 'controller.status.processors': '50' } }, []],
-  [
+  ),
+  setup('server-side diff for all', { params: { 'controller.diff.server.side': 'true' } }, [
+    ['info', rows.serverSideDiff, params('controller.diff.server.side')],
+  ]),
+  setup('a flag without effect at its default', { params: { 'controller.diff.server.side': 'false' } }),
+  setup('a flag that has its effect', { params: { 'controller.status.processors': '50' } }),
+  setup(
     'a flag without effect beside one that has its effect',
     { params: { 'otlp.address': 'collector:4317', 'controller.profile.enabled': 'true' } },
     [['info', rows.inert, params('controller.profile.enabled')]],
-  ],
-  ['the hydrator', { params: { 'hydrator.enabled': 'true' } }, [['info', rows.hydrator, params('hydrator.enabled')]]],
-  [
+  ),
+  setup('the hydrator', { params: { 'hydrator.enabled': 'true' } }, [
+    ['info', rows.hydrator, params('hydrator.enabled')],
+  ]),
+  setup(
     'services that are not needed',
     { params: { 'repo.server': 'r:8081', 'redis.server': 'r:6379', 'reposerver.parallelism.limit': '4' } },
     [
       ['info', rows.services, params('repo.server')],
       ['info', rows.repoServerVariables, params('reposerver.parallelism.limit')],
     ],
-  ],
-  [
+  ),
+  setup(
     'settings of the repo-server, by key and by variable, that the controller lacks',
     {
       params: {
@@ -674,8 +565,8 @@ const installationCases: readonly InstallationCase[] = [
       ['info', rows.repoServerVariables, params('reposerver.allow.oob.symlinks')],
       ['info', rows.generator, params('reposerver.disable.tls')],
     ],
-  ],
-  [
+  ),
+  setup(
     'flags in the workload',
     {
       workload: statefulSet([
@@ -689,57 +580,47 @@ const installationCases: readonly InstallationCase[] = [
       ['info', rows.serverSideDiff, 'StatefulSet argocd-application-controller: --server-side-diff-enabled'],
       ['info', rows.retries, 'StatefulSet argocd-application-controller: --retry-latest-revision'],
     ],
-  ],
-  [
+  ),
+  setup(
     'variables in the workload',
     { workload: statefulSet([], [{ name: 'ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION', value: 'true' }]) },
     [['info', rows.dynamic, 'StatefulSet argocd-application-controller']],
-  ],
-  [
-    'consistent hashing',
-    { params: { 'controller.sharding.algorithm': 'consistent-hashing' } },
-    [['info', rows.consistentHashing, params('controller.sharding.algorithm')]],
-  ],
-  ['round-robin', { params: { 'controller.sharding.algorithm': 'round-robin' } }, []],
-  [
+  ),
+  setup('consistent hashing', { params: { 'controller.sharding.algorithm': 'consistent-hashing' } }, [
+    ['info', rows.consistentHashing, params('controller.sharding.algorithm')],
+  ]),
+  setup('round-robin', { params: { 'controller.sharding.algorithm': 'round-robin' } }),
+  setup(
     'pins',
     {
       clusters: [cluster({ shard: '1' }), cluster({ server: 'https://b', shard: '0' })],
       workload: statefulSet([], [], 1),
     },
     [['info', rows.pin, 'cluster dest']],
-  ],
-  ['a negative pin', { clusters: [cluster({ shard: '-2' })] }, [['info', rows.pin, 'cluster dest']]],
-  [
-    'two Secrets with one URL',
-    { clusters: [cluster({}), cluster({ server: 'https://dest/', name: 'again' })] },
-    [['differs', rows.oneUrl, 'cluster https://dest']],
-  ],
-  [
-    'a SOCKS proxy',
-    { clusters: [cluster({ config: JSON.stringify({ proxyUrl: `socks5://u:${canary}@p:1080` }) })] },
-    [],
-  ],
-  [
-    'awsAuthConfig',
-    { clusters: [cluster({ config: JSON.stringify({ awsAuthConfig: { clusterName: 'c' } }) })] },
-    [['info', rows.plugins, 'cluster dest']],
-  ],
-  [
+  ),
+  setup('a negative pin', { clusters: [cluster({ shard: '-2' })] }, [['info', rows.pin, 'cluster dest']]),
+  setup('two Secrets with one URL', { clusters: [cluster({}), cluster({ server: 'https://dest/', name: 'again' })] }, [
+    ['differs', rows.oneUrl, 'cluster https://dest'],
+  ]),
+  setup('a SOCKS proxy', {
+    clusters: [cluster({ config: JSON.stringify({ proxyUrl: `socks5://u:${canary}@p:1080` }) })],
+  }),
+  setup('awsAuthConfig', { clusters: [cluster({ config: JSON.stringify({ awsAuthConfig: { clusterName: 'c' } }) })] }, [
+    ['info', rows.plugins, 'cluster dest'],
+  ]),
+  setup(
     'execProviderConfig',
     { clusters: [cluster({ config: JSON.stringify({ execProviderConfig: { command: 'gke', env: { T: canary } } }) })] },
     [['info', rows.plugins, 'cluster dest']],
-  ],
-  [
+  ),
+  setup(
     'a Secret that wants the version of its cluster as a label',
     { clusters: [cluster({}, {}, { 'argocd.argoproj.io/auto-label-cluster-info': 'true' })] },
     [['differs', rows.versionLabel, 'cluster dest']],
-  ],
-  [
-    'a cluster that is left alone',
-    { clusters: [cluster({}, { 'argocd.argoproj.io/skip-reconcile': 'true' })] },
-    [['info', rows.skipReconcile, 'cluster dest']],
-  ],
+  ),
+  setup('a cluster that is left alone', { clusters: [cluster({}, { 'argocd.argoproj.io/skip-reconcile': 'true' })] }, [
+    ['info', rows.skipReconcile, 'cluster dest'],
+  ]),
 ];
 
 describe('features of an installation', () => {
@@ -1069,7 +950,7 @@ describe('docs/compatibility.md', () => {
 
   it('every row that is named is found by some case above', () => {
     const all = [
-      ...appCases.flatMap(([, app, given]) => applicationFeatures(app, installation(given))),
+      ...appCases.flatMap(([, object, , given]) => applicationFeatures(object, installation(given))),
       ...installationCases.flatMap(([, given]) => installationFeatures(installation(given))),
     ];
     const found = new Set(all.map(({ row }) => row));
