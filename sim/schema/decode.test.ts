@@ -3,8 +3,7 @@ import { valueAt } from '#base';
 import type { Json } from '#base';
 import type { KubeObject } from '#model';
 import { createSchemaBook } from './book.ts';
-import * as samples from './samples.ts';
-import { withChange, kindIn } from './samples.ts';
+import { deploymentSample, kindIn, podSample, withChange } from './samples.ts';
 
 const book = createSchemaBook();
 const decode = (object: KubeObject) => book.decode(kindIn(book, object.kind), object);
@@ -14,14 +13,14 @@ describe('decoding a built-in object', () => {
   it.each<[string, KubeObject, Json, readonly (string | number)[], Json | undefined]>([
     [
       'times',
-      samples.podSample,
+      podSample,
       { metadata: { creationTimestamp: '2024-05-01T12:00:00.5+02:00' } },
       ['metadata', 'creationTimestamp'],
       '2024-05-01T10:00:00Z',
     ],
     [
       'an integer beyond 2^53',
-      samples.deploymentSample,
+      deploymentSample,
       { metadata: { generation: 9007199254740993n } },
       ['metadata', 'generation'],
       9007199254740993n,

@@ -6,8 +6,7 @@ import type { KubeObject } from '#model';
 import type { KindDefinition } from '../types.ts';
 import { createSchemaBook } from './book.ts';
 import { OwnedFieldSet, showPath } from './fields/field-set.ts';
-import * as samples from './samples.ts';
-import { withChange, kindIn } from './samples.ts';
+import { deploymentSample, kindIn, withChange } from './samples.ts';
 
 const book = createSchemaBook();
 const deployments = kindIn(book, 'Deployment');
@@ -77,17 +76,17 @@ const inPod = (spec: Json): Record<string, Json> => ({ template: { spec } });
 describe('a write without changes', () => {
   it('keeps the time of a manager without changes', () => {
     const server = new Server();
-    server.apply('a', samples.deploymentSample);
+    server.apply('a', deploymentSample);
     const before = JSON.stringify(server.live);
-    server.apply('a', samples.deploymentSample);
+    server.apply('a', deploymentSample);
     expect(JSON.stringify(server.live)).toBe(before);
-    server.apply('a', withChange(samples.deploymentSample, { spec: { replicas: 5 } }));
+    server.apply('a', withChange(deploymentSample, { spec: { replicas: 5 } }));
     expect(server.timeOf('a')).toBe('2024-01-01T00:00:03Z');
   });
 
   it('writes nothing if nothing changed', () => {
     const server = new Server();
-    server.update('a', samples.deploymentSample as unknown as Json);
+    server.update('a', deploymentSample as unknown as Json);
     const before = JSON.stringify(server.live);
     server.update('b', {});
     expect(JSON.stringify(server.live)).toBe(before);
@@ -96,7 +95,7 @@ describe('a write without changes', () => {
 
 it('merges the oldest of many updaters', () => {
   const server = new Server();
-  server.update('m00', samples.deploymentSample as unknown as Json);
+  server.update('m00', deploymentSample as unknown as Json);
   for (let i = 1; i <= 14; i += 1)
     server.update(`m${String(i).padStart(2, '0')}`, { metadata: { labels: { [`l${i}`]: 'x' } } });
   expect(server.managers).toHaveLength(10);
@@ -125,7 +124,7 @@ describe('ownership of any configuration', () => {
     );
   const start = (): Server => {
     const server = new Server();
-    server.update('creator', withChange(samples.deploymentSample, { spec: { replicas: null } }) as unknown as Json);
+    server.update('creator', withChange(deploymentSample, { spec: { replicas: null } }) as unknown as Json);
     return server;
   };
 

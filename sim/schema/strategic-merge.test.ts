@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { valueAt, deepEqual } from '#base';
 import type { Json, MutableJson, MutableJsonObject } from '#base';
 import { createSchemaBook } from './book.ts';
-import * as samples from './samples.ts';
-import { withChange, kindIn } from './samples.ts';
+import { deploymentSample, kindIn, withChange } from './samples.ts';
 
 const book = createSchemaBook();
 const kind = kindIn(book, 'Deployment');
@@ -16,7 +15,7 @@ function inPod(spec: Json): Json {
 
 function patched(base: Json, patch: Json): Json | undefined {
   return valueAt(
-    book.strategicMergePatch(kind, withChange(samples.deploymentSample, inPod(base)), inPod(patch)) as Json,
+    book.strategicMergePatch(kind, withChange(deploymentSample, inPod(base)), inPod(patch)) as Json,
     ...podPath,
   );
 }
