@@ -11,28 +11,30 @@ import {
   scenario,
 } from '../scenario.ts';
 import type { ScenarioCall, ConformanceScenario, SeenAnswers } from '../scenario.ts';
+import { secret, secrets, services } from './makers.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
 const apply = (path: string, manager: string, body: unknown, query = ''): ScenarioCall =>
   patch('apply', `${path}?fieldManager=${manager}${query}`, body);
 
-const withAccount = (serviceAccountName: string | undefined, more: object = {}): object => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'web' },
-  spec: {
-    selector: { matchLabels: { app: 'web' } },
+const withAccount = (more: object): object =>
+  deployment('web', {
     template: {
       metadata: { labels: { app: 'web' } },
-      spec: {
-        containers: [{ name: 'c', image: 'nginx:1' }],
-        ...(serviceAccountName === undefined ? {} : { serviceAccountName }),
-        ...more,
-      },
+      spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...more },
     },
+  });
+const applyService = (manager: string, spec: object): ScenarioCall =>
+  apply(`${services}/svc`, manager, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'svc' }, spec });
+const named = deployment(
+  'web',
+  { replicas: 2 },
+  {
+    env: [{ name: 'A', value: '1' }],
+    ports: [{ containerPort: 80, name: 'http' }],
   },
-});
+);
 
 /** A part of the Deployment: members of its pod template, and metadata. */
 const part = (pod: object | undefined, metadata: object = {}): object => ({
@@ -65,46 +67,20 @@ export const applies: readonly ConformanceScenario[] = [
     apply(one, 'third', configMap('one', { a: 'x', b: 'y' })),
   ]),
   scenario('apply of nested lists', [
+    apply(web, 'first', named),
     apply(
       web,
-      'first',
-      deployment(
-        'web',
-        { replicas: 2 },
-        { env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80, name: 'http' }] },
-      ),
+      'second',
+      part({
+        containers: [
+          { name: 'c', env: [{ name: 'B', value: '2' }] },
+          { name: 'side', image: 'busybox' },
+        ],
+      }),
     ),
-    patch('apply', `${web}?fieldManager=second`, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web' },
-      spec: {
-        template: {
-          spec: {
-            containers: [
-              { name: 'c', env: [{ name: 'B', value: '2' }] },
-              { name: 'side', image: 'busybox' },
-            ],
-          },
-        },
-      },
-    }),
-    patch('apply', `${web}?fieldManager=second`, {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web' },
-      spec: { replicas: 5 },
-    }),
+    apply(web, 'second', { ...part(undefined), spec: { replicas: 5 } }),
     quietly(patch('merge', `${web}/scale?fieldManager=scaler`, { spec: { replicas: 7 } })),
-    apply(
-      web,
-      'first',
-      deployment(
-        'web',
-        { replicas: 2 },
-        { env: [{ name: 'A', value: '1' }], ports: [{ containerPort: 80, name: 'http' }] },
-      ),
-    ),
+    apply(web, 'first', named),
     apply(web, 'first', deployment('web', {}, { env: [{ name: 'A', value: '1' }] })),
     get(web, { show: ({ metadata, spec }) => ({ metadata, spec }) }),
   ]),
@@ -227,18 +203,13 @@ export const applies: readonly ConformanceScenario[] = [
     patch(
       'apply',
       `${web}/status?fieldManager=prober`,
-      {
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        metadata: { name: 'web' },
-        status: { replicas: 3, observedGeneration: 1 },
-      },
+      { ...part(undefined), status: { replicas: 3, observedGeneration: 1 } },
       { show: ({ metadata, status }) => ({ metadata, status }) },
     ),
     patch(
       'apply',
       `${web}/status?fieldManager=prober`,
-      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, status: {}, spec: { replicas: 9 } },
+      { ...part(undefined), status: {}, spec: { replicas: 9 } },
       { show: (body) => (body['kind'] === 'Status' ? body : { metadata: body['metadata'], status: body['status'] }) },
     ),
     patch('apply', `${deployments}/absent/status?fieldManager=prober`, {
@@ -249,41 +220,16 @@ export const applies: readonly ConformanceScenario[] = [
     }),
   ]),
   scenario('apply of ports and volumes', [
-    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'svc' },
-      spec: {
-        selector: { app: 'x' },
-        ports: [
-          { name: 'a', port: 80, protocol: 'TCP' },
-          { name: 'b', port: 81, protocol: 'TCP' },
-        ],
-      },
+    applyService('first', {
+      selector: { app: 'x' },
+      ports: [
+        { name: 'a', port: 80, protocol: 'TCP' },
+        { name: 'b', port: 81, protocol: 'TCP' },
+      ],
     }),
-    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'svc' },
-      spec: { selector: { app: 'x' }, ports: [{ name: 'b', port: 81, protocol: 'TCP' }] },
-    }),
-    apply('/api/v1/namespaces/{ns}/services/svc', 'second', {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'svc' },
-      spec: { ports: [{ name: 'c', port: 82 }] },
-    }),
-    apply('/api/v1/namespaces/{ns}/services/svc', 'first', {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'svc' },
-      spec: {
-        ports: [
-          { name: 'x', port: 90, protocol: 'TCP' },
-          { name: 'y', port: 90, protocol: 'TCP' },
-        ],
-      },
-    }),
+    applyService('first', { selector: { app: 'x' }, ports: [{ name: 'b', port: 81, protocol: 'TCP' }] }),
+    applyService('second', { ports: [{ name: 'c', port: 82 }] }),
+    applyService('first', { ports: ['x', 'y'].map((name) => ({ name, port: 90, protocol: 'TCP' })) }),
   ]),
   scenario('apply of nulls in maps', [
     apply(one, 'first', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' }, data: { a: '1', zz: null } }),
@@ -295,23 +241,13 @@ export const applies: readonly ConformanceScenario[] = [
     }),
   ]),
   scenario('apply of a Secret whose stringData loses a key', [
-    apply('/api/v1/namespaces/{ns}/secrets/s', 'first', {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 's' },
-      stringData: { a: 'x', b: 'y' },
-    }),
-    apply('/api/v1/namespaces/{ns}/secrets/s', 'first', {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 's' },
-      stringData: { a: 'x' },
-    }),
+    apply(`${secrets}/s`, 'first', secret('s', { stringData: { a: 'x', b: 'y' } })),
+    apply(`${secrets}/s`, 'first', secret('s', { stringData: { a: 'x' } })),
   ]),
   scenario('apply of a pod template without its service account', [
-    quietly(apply(web, 'first', withAccount('a'))),
-    apply(web, 'first', withAccount(undefined), ''),
-    apply(web, 'first', withAccount(undefined, { serviceAccount: '' })),
-    apply(web, 'first', withAccount(undefined)),
+    quietly(apply(web, 'first', withAccount({ serviceAccountName: 'a' }))),
+    apply(web, 'first', withAccount({})),
+    apply(web, 'first', withAccount({ serviceAccount: '' })),
+    apply(web, 'first', withAccount({})),
   ]),
 ];

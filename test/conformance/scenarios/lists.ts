@@ -16,14 +16,9 @@ import {
   watchInVain,
 } from '../scenario.ts';
 import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
+import { pod, pods, secret as labelled, secrets } from './makers.ts';
 
-const secrets = '/api/v1/namespaces/{ns}/secrets';
-const pods = '/api/v1/namespaces/{ns}/pods';
-const secret = (name: string, labels: object = {}): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, labels },
-});
+const secret = (name: string, labels: object = {}): object => labelled(name, { metadata: { name, labels } });
 const names = (body: Record<string, unknown>): unknown =>
   body['kind'] === 'Status'
     ? body
@@ -79,14 +74,7 @@ export const lists: readonly ConformanceScenario[] = [
     field(secrets, 'spec.nothing=a'),
     field(secrets, 'metadata.name'),
     field(configMaps, 'data.a=1'),
-    quietly(
-      post(pods, {
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name: 'p' },
-        spec: { containers: [{ name: 'c', image: 'x' }] },
-      }),
-    ),
+    quietly(pod('p', {})),
     field(pods, 'status.phase=Pending'),
     field(pods, 'spec.nodeName='),
     field(pods, 'spec.restartPolicy!=Always,status.phase=Pending'),

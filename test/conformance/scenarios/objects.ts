@@ -14,10 +14,9 @@ import {
   versionOf,
 } from '../scenario.ts';
 import type { ConformanceScenario } from '../scenario.ts';
+import { binding, claim, job, pods, runOnce, secret, secrets, service, services, statefulSet } from './makers.ts';
 
 const one = `${configMaps}/one`;
-const pods = '/api/v1/namespaces/{ns}/pods';
-const services = '/api/v1/namespaces/{ns}/services';
 const pod = (name: string, spec: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -172,14 +171,7 @@ export const objects: readonly ConformanceScenario[] = [
     get(`${pods}/placed`),
   ]),
   scenario('deletion of a Job keeps its pods', [
-    quietly(
-      post('/apis/batch/v1/namespaces/{ns}/jobs', {
-        apiVersion: 'batch/v1',
-        kind: 'Job',
-        metadata: { name: 'j' },
-        spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
-      }),
-    ),
+    quietly(job('j', runOnce())),
     remove('/apis/batch/v1/namespaces/{ns}/jobs/j', undefined, { show: ({ kind }) => kind }),
   ]),
   scenario('delete a collection', [
@@ -209,43 +201,22 @@ export const objects: readonly ConformanceScenario[] = [
         template: { metadata: { labels: { app: 'other' } }, spec: { containers: [{ name: 'c', image: 'x' }] } },
       }),
     ),
-    post(services, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'svc' }, spec: { ports: [{ port: 80 }] } }),
+    service('svc', { ports: [{ port: 80 }] }),
     patch('merge', `${services}/svc`, { spec: { clusterIP: '10.96.77.77' } }),
     post('/api/v1/namespaces/{ns}/configmaps', { ...configMap('fixed'), immutable: true }),
     patch('merge', `${configMaps}/fixed`, { data: { a: '2' } }),
     patch('merge', `${configMaps}/fixed`, { immutable: false }),
-    post('/api/v1/namespaces/{ns}/secrets', {
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 's' },
-      type: 'Opaque',
-    }),
+    post(secrets, secret('s', { type: 'Opaque' })),
     patch('merge', '/api/v1/namespaces/{ns}/secrets/s', { type: 'other' }),
-    post('/api/v1/namespaces/{ns}/persistentvolumeclaims', {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { name: 'p' },
-      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-    }),
+    claim('p', {}),
     patch('merge', '/api/v1/namespaces/{ns}/persistentvolumeclaims/p', { spec: { accessModes: ['ReadWriteMany'] } }),
-    post('/apis/batch/v1/namespaces/{ns}/jobs', {
-      apiVersion: 'batch/v1',
-      kind: 'Job',
-      metadata: { name: 'j' },
-      spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'x' }] } } },
-    }),
+    job('j', runOnce()),
     patch('strategic', '/apis/batch/v1/namespaces/{ns}/jobs/j', {
       spec: { template: { spec: { containers: [{ name: 'c', image: 'y' }] } } },
     }),
-    post('/apis/apps/v1/namespaces/{ns}/statefulsets', {
-      ...deployment('sts', { serviceName: 'a' }),
-      kind: 'StatefulSet',
-    }),
+    statefulSet('sts', { serviceName: 'a' }),
     patch('merge', '/apis/apps/v1/namespaces/{ns}/statefulsets/sts', { spec: { serviceName: 'b' } }),
-    post('/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings', {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'RoleBinding',
-      metadata: { name: 'rb' },
+    binding('rb', undefined, {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
       subjects: [{ kind: 'ServiceAccount', name: 'a' }],
     }),

@@ -1,19 +1,17 @@
 import { configMap, configMaps, deployment, deployments, patch, post, put, quietly, scenario } from '../scenario.ts';
 import type { ConformanceScenario } from '../scenario.ts';
+import { secret, secrets, services } from './makers.ts';
 
 const one = `${configMaps}/one`;
 const web = `${deployments}/web`;
 const spec = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['spec']);
 const data = (body: Record<string, unknown>): unknown => (body['kind'] === 'Status' ? body : body['data']);
-const services = '/api/v1/namespaces/{ns}/services';
-const secrets = '/api/v1/namespaces/{ns}/secrets';
 const service = (parts: object): object => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: 'svc' },
   spec: parts,
 });
-const secret = (parts: object): object => ({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, ...parts });
 const portsOf = (body: Record<string, unknown>): unknown =>
   body['kind'] === 'Status' ? body : (body['spec'] as { readonly ports: unknown }).ports;
 const affinityOf = (body: Record<string, unknown>): unknown => {
@@ -24,14 +22,12 @@ const podOf = (body: Record<string, unknown>): unknown =>
   body['kind'] === 'Status' ? body : (body['spec'] as { readonly template: { readonly spec: unknown } }).template.spec;
 const args = '/spec/template/spec/containers/0/args';
 const podSpec = (parts: object): object => ({ spec: { template: { spec: parts } } });
-const withAccount = (parts: object): object => {
-  const selector = { matchLabels: { app: 'web' } };
-  const template = {
+const withAccount = deployment('web', {
+  template: {
     metadata: { labels: { app: 'web' } },
-    spec: { containers: [{ name: 'c', image: 'nginx:1' }], ...parts },
-  };
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: { selector, template } };
-};
+    spec: { containers: [{ name: 'c', image: 'nginx:1' }], serviceAccountName: 'a' },
+  },
+});
 const containers = (...list: readonly object[]): object => ({ spec: { template: { spec: { containers: list } } } });
 
 /** JSON, merge and strategic merge patches, and errors of invalid ones. */
@@ -282,12 +278,12 @@ export const patches: readonly ConformanceScenario[] = [
     patch('merge', `${services}/svc`, { spec: { sessionAffinity: 'None' } }, { show: affinityOf }),
   ]),
   scenario('a pod template without its service account', [
-    quietly(post(deployments, withAccount({ serviceAccountName: 'a' }))),
+    quietly(post(deployments, withAccount)),
     patch('strategic', web, podSpec({ serviceAccountName: null }), { show: spec }),
     patch('strategic', web, podSpec({ serviceAccountName: null, serviceAccount: null }), { show: spec }),
   ]),
   scenario('a Secret whose stringData loses a key', [
-    quietly(post(secrets, secret({ stringData: { a: 'x', b: 'y' } }))),
+    quietly(post(secrets, secret('s', { stringData: { a: 'x', b: 'y' } }))),
     patch('strategic', `${secrets}/s`, { stringData: { b: null } }, { show: data }),
     patch('strategic', `${secrets}/s`, { data: { b: null } }, { show: data }),
   ]),
