@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { driftless, eventually, Program } from '#support';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { driftless } from '#support';
 import type { ProgramResult } from '#support';
 import { startDouble, startServers } from './support/index.ts';
 import type { ClusterDouble, Server, Servers } from './support/index.ts';
@@ -23,22 +23,16 @@ const manifest = (name: string, value = '1', namespace?: string): string =>
 const namespaceManifest = (name: string): string => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}}\n---\n`;
 
 describe('the identity of driftless agent on a real API server', () => {
-  let world: Servers<'target' | 'second'>;
+  let world: Servers<'target'>;
   let target: Server;
   let double: ClusterDouble;
-  let running: Program[] = [];
   let caches = 0;
 
   beforeAll(async () => {
-    world = await startServers({ names: ['target', 'second'] });
+    world = await startServers({ names: ['target'] });
     ({ target } = world.servers);
     double = await startDouble(target.access);
     for (const name of ['staging', 'prod', 'team']) await target.kubectl(['create', 'namespace', name]);
-    await world.servers.second.kubectl(['create', 'namespace', 'prod']);
-  }, testTimeoutMs);
-  afterEach(async () => {
-    await Promise.all(running.map((program) => program.stop('SIGTERM')));
-    running = [];
   }, testTimeoutMs);
   afterAll(async () => {
     await double.stop();
@@ -60,44 +54,13 @@ describe('the identity of driftless agent on a real API server', () => {
     return ['agent', '--kubeconfig', target.kubeconfig, '--repo', path, ...own, ...more];
   }
 
-  function start(path: string, ...more: readonly string[]): Program {
-    const program = new Program(flags(path, ['--self-heal', ...more]));
-    running.push(program);
-    return program;
-  }
-
   const once = (path: string, ...more: readonly string[]): Promise<ProgramResult> =>
     driftless(flags(path, ['--once', '--timeout=60s', ...more]));
 
-  const read = (namespace: string, name: string, server = target): Promise<ConfigMap | undefined> =>
-    server.api.get<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/${name}`);
+  const read = (namespace: string, name: string): Promise<ConfigMap | undefined> =>
+    target.api.get<ConfigMap>(`/api/v1/namespaces/${namespace}/configmaps/${name}`);
   const valueOf = async (namespace: string, name: string): Promise<unknown> =>
     (await read(namespace, name))?.data?.value;
-  const deletions = (): readonly string[] =>
-    target
-      .audit()
-      .filter(({ verb, userAgent = '' }) => verb.startsWith('delete') && !userAgent.includes('e2e'))
-      .map(({ objectRef }) => `${objectRef?.resource ?? ''} ${objectRef?.namespace ?? ''}/${objectRef?.name ?? ''}`);
-
-  it(
-    'keeps one folder in two namespaces without a deletion in either',
-    async () => {
-      const path = folder('shop', { 'all.yaml': manifest('one') + manifest('two') });
-      start(path, '--namespace=staging');
-      start(path, '--namespace=prod');
-      for (const version of ['2', '3']) {
-        folder('shop', { 'all.yaml': manifest('one', version) + manifest('two') });
-        for (const namespace of ['staging', 'prod'])
-          await eventually(
-            async () =>
-              expect([await valueOf(namespace, 'one'), await valueOf(namespace, 'two')]).toEqual([version, '1']),
-            60_000,
-          );
-      }
-      expect(deletions().filter((each) => each.startsWith('configmaps'))).toEqual([]);
-    },
-    testTimeoutMs,
-  );
 
   it(
     'refuses a name that is bound to another folder, and the printed command takes it over',
@@ -112,25 +75,6 @@ describe('the identity of driftless agent on a real API server', () => {
       await target.kubectl(command.split(' '));
       expect((await once(other, '--name=bound', '--namespace=prod')).code).toBe(0);
       expect([await read('staging', 'of-a'), await valueOf('prod', 'of-b')]).toEqual([undefined, '1']);
-    },
-    testTimeoutMs,
-  );
-
-  it(
-    'belongs to one cluster: two clusters have an agent each, and marks of their own',
-    async () => {
-      const path = folder('both', { 'all.yaml': manifest('both') });
-      const { second } = world.servers;
-      start(path, '--namespace=prod', '--name=both');
-      start(path, '--namespace=prod', '--name=both', '--kubeconfig', second.kubeconfig);
-      const marks = new Set<unknown>();
-      for (const server of [target, second])
-        await eventually(async () => {
-          const mark = (await read('prod', 'both', server))?.metadata.annotations?.[markAnnotation];
-          expect(mark).toMatch(/^driftless-agent\/both\/[0-9a-f]{16}$/);
-          marks.add(mark);
-        }, 60_000);
-      expect(marks.size).toBe(2);
     },
     testTimeoutMs,
   );
