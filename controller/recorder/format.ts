@@ -57,5 +57,3 @@ export interface RecordedGap {
   readonly type: 'gap';
   readonly message: string;
 }
-
-export type RecordedLine = RecordedHeader | RecordedValue | RecordedPass | RecordedGap;

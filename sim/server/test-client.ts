@@ -56,10 +56,6 @@ export class TestClient {
     return this.call('PATCH', path, { body, type: 'application/merge-patch+json' });
   }
 
-  apply(path: string, body: Json): Promise<TestResponse> {
-    return this.call('PATCH', path, { body, type: 'application/apply-patch+yaml' });
-  }
-
   call(method: string, path: string, ask: TestRequest = {}): Promise<TestResponse> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#send(method, path, ask, (response) => {

@@ -72,8 +72,6 @@ export class ServerDocuments {
     if (version === 'v2' && accept.includes(openApiProtobuf)) {
       return { code: 200, body: emptyOpenApiV2, contentType: openApiProtobuf.replace('@', '.') };
     }
-    const acceptable = accept === '' || accept.includes('json') || accept.includes('*/*');
-    if (!acceptable) throw notAcceptable(true);
     if (version === 'v2') return { code: 200, body: discovery.openApiV2() };
     if (version !== 'v3') return undefined;
     const [root = '', first = '', second = ''] = path;

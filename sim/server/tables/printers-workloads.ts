@@ -19,10 +19,6 @@ export const workloadPrinters: Readonly<Record<string, KindPrinter>> = {
     cells: podCells,
     conditions: podConditions,
   },
-  '/ReplicationController': {
-    columns: 'Name | Desired:integer | Current:integer | Ready:integer | Age | Containers* | Images* | Selector*',
-    cells: replicaCells,
-  },
   'apps/ReplicaSet': {
     columns: 'Name | Desired:integer | Current:integer | Ready:integer | Age | Containers* | Images* | Selector*',
     cells: replicaCells,
@@ -59,10 +55,6 @@ export const workloadPrinters: Readonly<Record<string, KindPrinter>> = {
       selectorOf(object),
     ],
   },
-  'apps/ControllerRevision': {
-    columns: 'Name | Controller | Revision | Age',
-    cells: (object) => [controllerName(object), numberAt(object, ['revision'])],
-  },
   'batch/Job': {
     columns: 'Name | Status | Completions | Duration | Age | Containers* | Images* | Selector*',
     cells: jobCells,
@@ -92,13 +84,6 @@ function replicaCells(object: KubeObject): readonly Json[] {
     ...containerCells(object, ...templatePath),
     selectorOf(object),
   ];
-}
-
-function controllerName(object: KubeObject): string {
-  const owner = (object.metadata.ownerReferences ?? []).find((one) => one.controller === true);
-  if (owner === undefined) return '<none>';
-  const group = owner.apiVersion.includes('/') ? `.${owner.apiVersion.split('/')[0] ?? ''}` : '';
-  return `${owner.kind.toLowerCase()}${group}/${owner.name}`;
 }
 
 function jobCells(object: KubeObject, now: number): readonly Json[] {
