@@ -26,18 +26,18 @@ const ranges = ({ spec }: Body): unknown => {
   return { podCIDR, podCIDRs };
 };
 const shown = <T extends object>(call: T): T => ({ ...call, show: spec });
-const bare = { automountServiceAccountToken: false };
+const withoutToken = { automountServiceAccountToken: false };
 const images = ['nginx', 'nginx:latest', 'nginx:1', 'host:5000/nginx', 'host:5000/nginx:1', 'nginx@sha256:0000'];
 
 /** What the server fills in, reads and writes differently from what was sent. */
 export const defaults: readonly ConformanceScenario[] = [
   scenario('members of pods', [
     ...[
-      pod('host', { ...bare, hostNetwork: true }, { ports: [{ containerPort: 80 }] }),
-      pod('account', { ...bare, serviceAccountName: 'default' }),
-      pod('probes', bare, { livenessProbe: { httpGet: { port: 80 } } }),
-      pod('images', { ...bare, containers: images.map((image, i) => ({ name: `c${i}`, image })) }),
-      pod('flags', { ...bare, hostNetwork: false }),
+      pod('host', { ...withoutToken, hostNetwork: true }, { ports: [{ containerPort: 80 }] }),
+      pod('account', { ...withoutToken, serviceAccountName: 'default' }),
+      pod('probes', withoutToken, { livenessProbe: { httpGet: { port: 80 } } }),
+      pod('images', { ...withoutToken, containers: images.map((image, i) => ({ name: `c${i}`, image })) }),
+      pod('flags', { ...withoutToken, hostNetwork: false }),
     ].map((call) => ({ ...call, show: podSpec })),
   ]),
   scenario('members of other kinds', [

@@ -16,9 +16,9 @@ import {
   watchInVain,
 } from '../scenario.ts';
 import type { ScenarioCall, ConformanceScenario } from '../scenario.ts';
-import { pod, pods, secret as labelled, secrets } from './makers.ts';
+import { pod, pods, secret as secretWith, secrets } from './makers.ts';
 
-const secret = (name: string, labels: object = {}): object => labelled(name, { metadata: { name, labels } });
+const secret = (name: string, labels: object = {}): object => secretWith(name, { metadata: { name, labels } });
 const names = (body: Record<string, unknown>): unknown =>
   body['kind'] === 'Status'
     ? body

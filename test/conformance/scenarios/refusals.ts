@@ -25,13 +25,13 @@ import {
   statefulSet,
 } from './makers.ts';
 
-const noted = ({ kind, reason, message }: Record<string, unknown>): unknown => ({ kind, reason, message });
-const change = (path: string, body: object): ScenarioCall => patch('merge', path, body, { show: noted });
+const outcome = ({ kind, reason, message }: Record<string, unknown>): unknown => ({ kind, reason, message });
+const change = (path: string, body: object): ScenarioCall => patch('merge', path, body, { show: outcome });
 const template = (labels: object | undefined, spec: object = {}, annotations: object = {}): object => ({
   template: { metadata: { labels, annotations }, spec: { containers: [{ name: 'c', image: 'x' }], ...spec } },
 });
 const nightly = (more: object): object => ({ schedule: '0 0 * * *', jobTemplate: { spec: runOnce() }, ...more });
-const keyOf = (more: object): object => ({ name: 'A', valueFrom: more });
+const variable = (more: object): object => ({ name: 'A', valueFrom: more });
 
 /** Objects and changes that are refused because of one member. */
 export const refusals: readonly ConformanceScenario[] = [
@@ -77,9 +77,9 @@ export const refusals: readonly ConformanceScenario[] = [
       { ports: [{ containerPort: 1, name: 'abcdefghijklmnop' }] },
       { ports: [1, 2].map((containerPort) => ({ containerPort, name: 'x' })) },
       { env: [{ value: '1' }] },
-      { env: [keyOf({})] },
-      { env: [keyOf({ secretKeyRef: { name: 's', key: 'k' }, configMapKeyRef: { name: 's', key: 'k' } })] },
-      { env: [keyOf({ secretKeyRef: { name: 's' } })] },
+      { env: [variable({})] },
+      { env: [variable({ secretKeyRef: { name: 's', key: 'k' }, configMapKeyRef: { name: 's', key: 'k' } })] },
+      { env: [variable({ secretKeyRef: { name: 's' } })] },
       { livenessProbe: { tcpSocket: { port: 1 }, successThreshold: 2 } },
       { livenessProbe: { httpGet: { port: 0 } } },
       { readinessProbe: { tcpSocket: { port: 1 }, periodSeconds: -1 } },
