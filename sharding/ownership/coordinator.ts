@@ -123,13 +123,14 @@ export class HubCoordinator implements Runnable {
 
   /**
    * Another replica wrote. All replicas learn of it at once, so each of them reads after a random
-   * delay that grows with the fleet. A settled replica that does not plan ignores changes of slots.
+   * delay that grows with the fleet. A settled replica that does not plan ignores changes of slots,
+   * unless it plans now because the planner has left.
    */
   hint(what: 'slots' | 'table'): void {
     const { member, clock, random } = this.#deps;
     const now = this.instant();
-    const cares = what === 'table' || member.unsettled() || member.slot(now) === undefined || member.plans(now);
-    if (!cares) return;
+    const plans = member.plans(now) || member.plans(now, this.#watched?.slots);
+    if (what === 'slots' && !member.unsettled() && member.slot(now) !== undefined && !plans) return;
     this.#hintsTable ||= what === 'table';
     if (this.#hinted !== undefined) return;
     const spreadMs = Math.min(maxHintDelayMs, 3 * this.#crowd());

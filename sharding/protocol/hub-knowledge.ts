@@ -137,8 +137,8 @@ export class HubKnowledge {
    * the newest protocol. Two replicas may both believe so; the hub accepts only one of their
    * writes.
    */
-  isPlanner(own: number, now: LocalInstant): boolean {
-    for (const [slot, record] of this.holders()) {
+  isPlanner(own: number, now: LocalInstant, slots?: SlotHolders): boolean {
+    for (const [slot, record] of slots === undefined ? this.holders() : heldSlots(slots)) {
       if (slot === own || record.holder === unknownHolder || isForeign(record)) continue;
       // Older releases do not record a version: the lowest slot plans.
       const version = record.version ?? protocolVersion;

@@ -127,10 +127,10 @@ export class ProtocolMember {
     return this.plans(now) || this.#hub.presence.live().length === 0;
   }
 
-  /** Reports whether this replica plans tables. */
-  plans(now: LocalInstant): boolean {
+  /** Reports whether this replica plans tables. @param slots as the watch delivered them last */
+  plans(now: LocalInstant, slots?: SlotHolders): boolean {
     const slot = this.slot(now);
-    return slot !== undefined && this.#hub.isPlanner(slot, now);
+    return slot !== undefined && this.#hub.isPlanner(slot, now, slots);
   }
 
   /** Milliseconds until the next action that the passing of time alone triggers. */
