@@ -11,23 +11,33 @@ const leaseMs = 30_000;
 /** A linearizable store in memory. */
 class MemoryDocuments {
   readonly #documents = new Map<FleetDocumentName, FleetDocument>();
-  readonly #followers = new Set<() => void>();
+  readonly #followers = new Set<{ readonly name: FleetDocumentName; readonly changed: () => void }>();
   #version = 0;
+  requests = 0;
+  /** How long each request takes. */
+  delay: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
 
   /** The store as one member sees it. `fault` replaces its answers. */
   way(isWatched = true): FleetDocuments & { fault: ((signal: AbortSignal) => Promise<never>) | undefined } {
     const way = {
       fault: undefined as ((signal: AbortSignal) => Promise<never>) | undefined,
-      read: async (name: FleetDocumentName, signal: AbortSignal) =>
-        way.fault === undefined ? this.#documents.get(name) : way.fault(signal),
+      read: async (name: FleetDocumentName, signal: AbortSignal) => {
+        if (way.fault !== undefined) return way.fault(signal);
+        this.requests += 1;
+        await this.delay(signal);
+        return this.#documents.get(name);
+      },
       write: async (name: FleetDocumentName, content: string, version: string | undefined, signal: AbortSignal) => {
         if (way.fault !== undefined) return way.fault(signal);
+        this.requests += 1;
+        await this.delay(signal);
         return this.put(name, content, version);
       },
       ...(isWatched && {
-        watch: (_name: FleetDocumentName, changed: () => void) => {
-          this.#followers.add(changed);
-          return () => void this.#followers.delete(changed);
+        watch: (name: FleetDocumentName, changed: () => void) => {
+          const follower = { name, changed };
+          this.#followers.add(follower);
+          return () => void this.#followers.delete(follower);
         },
       }),
     };
@@ -38,7 +48,7 @@ class MemoryDocuments {
     if (this.#documents.get(name)?.version !== version) return undefined;
     this.#version += 1;
     this.#documents.set(name, { content, version: String(this.#version) });
-    for (const changed of this.#followers) changed();
+    for (const follower of this.#followers) if (follower.name === name) follower.changed();
     return String(this.#version);
   }
 
@@ -125,24 +135,60 @@ describe('a fleet', () => {
     expect(ownedBy(silent)).toEqual([]);
   });
 
-  it.each([
-    ['with a store that reports changes', true, 1000],
-    ['with a store that only reads and writes', false, 8000],
-  ])('gives the items of a member that leaves to the others at once, %s', async (_how, isWatched, limitMs) => {
-    const members = ['one', 'two', 'three'].map((name) =>
-      join(name, { documents: store.way(isWatched), members: 3, algorithm: 'consistent-hashing' }),
-    );
-    await clock.advance(2 * leaseMs);
-    const [leaving, ...others] = members;
-    expect(ownedBy(others[0]!)).not.toEqual([]);
-    const left = leaving?.leave();
-    let waitedMs = 0;
-    for (; others.flatMap(ownedBy).length < items.length && waitedMs < leaseMs; waitedMs += 50) {
-      await clock.advance(50);
-      for (const item of items) expect(members.filter((member) => member.owns(item)).length).toBeLessThan(2);
+  describe.each([
+    ['with a store that reports changes', true, 2],
+    ['with a store that only reads and writes', false, 5],
+  ])('%s', (_how, isWatched, maxRate) => {
+    let members: OpenedFleetMember[];
+    /** Advances until the members own all items, and no item has two owners meanwhile. */
+    async function timeUntilOwned(by: readonly OpenedFleetMember[], wanted: readonly string[]): Promise<number> {
+      let waitedMs = 0;
+      for (; !wanted.every((item) => by.some((member) => member.owns(item))); waitedMs += 10) {
+        if (waitedMs > 2 * leaseMs) throw new Error('an item has no owner');
+        await clock.advance(10);
+        for (const item of wanted) expect(members.filter((member) => member.owns(item)).length).toBeLessThan(2);
+      }
+      return waitedMs;
     }
-    await left;
-    expect(waitedMs).toBeLessThan(limitMs);
+    beforeEach(() => {
+      store.delay = (signal) => clock.sleep(20, signal);
+      members = ['one', 'two', 'three'].map((name) =>
+        join(name, { documents: store.way(isWatched), members: 3, algorithm: 'consistent-hashing' }),
+      );
+    });
+
+    it('gives the first items to owners within a second', async () => {
+      expect(await timeUntilOwned(members, items)).toBeLessThan(1000);
+    });
+
+    it('gives a new item to an owner within a second', async () => {
+      await clock.advance(leaseMs + 1234);
+      for (const member of members) member.setItems([...items, 'new']);
+      expect(await timeUntilOwned(members, [...items, 'new'])).toBeLessThan(1000);
+    });
+
+    it.each([0, 1, 2])('gives the items of member %i to the others within a second when it leaves', async (which) => {
+      await clock.advance(2 * leaseMs + 1234);
+      const [leaving] = members.splice(which, 1);
+      const left = leaving?.leave();
+      expect(await timeUntilOwned(members, items)).toBeLessThan(1000);
+      await left;
+    });
+
+    it('sends few requests at rest', async () => {
+      await clock.advance(2 * leaseMs);
+      const before = store.requests;
+      await clock.advance(60_000);
+      expect((store.requests - before) / 60 / members.length).toBeLessThan(maxRate);
+    });
+  });
+
+  it('reads the documents less often if told to', async () => {
+    const members = ['one', 'two'].map((name) => join(name, { documents: store.way(false), pollMs: 5000 }));
+    await clock.advance(2 * leaseMs);
+    const before = store.requests;
+    await clock.advance(60_000);
+    expect((store.requests - before) / 60 / members.length).toBeLessThan(1);
   });
 
   it('leaves the items of a member to its successor, if told to', async () => {

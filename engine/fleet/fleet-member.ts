@@ -30,6 +30,8 @@ export interface FleetDeps {
 
 const maxMembers = 10_000;
 const maxSuccessorMs = 3_600_000;
+/** Within this time a watch reports a change. */
+const watchMs = 150;
 const mustBeMemberCount = mustBeWholeIn(1, maxMembers);
 const checkFleetOptions = mustBeShape<FleetOptions>(
   {
@@ -42,6 +44,7 @@ const checkFleetOptions = mustBeShape<FleetOptions>(
     algorithm: mustBeAlgorithm,
     heartbeatMs: mustBeNumberIn(1000, 60_000),
     successorMs: mustBeNumberIn(0, maxSuccessorMs),
+    pollMs: mustBeNumberIn(50, 60_000),
   },
   ['documents', 'name', 'members'],
 );
@@ -67,6 +70,7 @@ export class OpenedFleetMember implements FleetMember {
       algorithm = 'consistent-hashing',
       heartbeatMs = 10_000,
       successorMs = 0,
+      pollMs = 250,
     } = options;
     this.#documents = new DocumentClient(documents, members);
     [this.#clock, this.#warn] = [clock, warn];
@@ -79,6 +83,7 @@ export class OpenedFleetMember implements FleetMember {
       algorithm,
       heartbeatMs,
       successorMs,
+      ...(documents.watch === undefined ? { pollMs, noticeMs: pollMs } : { noticeMs: watchMs }),
       logger: silentLogger,
       metrics: new PromMetrics(),
       dynamic: true,

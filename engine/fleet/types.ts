@@ -52,6 +52,11 @@ export interface FleetOptions {
    * take them. Set it if members are restarted one by one. Default: 0.
    */
   readonly successorMs?: number | undefined;
+  /**
+   * Interval of reads of the holders, if the documents have no `watch`: 250 ms by default. A longer
+   * one costs fewer reads, and items wait that much longer for an owner.
+   */
+  readonly pollMs?: number | undefined;
 }
 
 export interface FleetChange {

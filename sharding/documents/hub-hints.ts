@@ -35,7 +35,6 @@ function hint({ onSlots, onNews, ...deps }: HubHintsDeps, what: 'slots' | 'table
   const stop = informer.onEvent(({ type, object }) => {
     const slots = what === 'slots' && type !== 'deleted' ? slotsOf(object) : undefined;
     if (slots !== undefined) onSlots(slots, object);
-    // Renewals are no news; a new holder or an acknowledgment is.
     const other = what === 'table' ? tableTextOf(object) : (object.metadata.resourceVersion ?? '');
     const news = slots === undefined ? `${type === 'deleted' ? type : ''} ${other}` : relevantState(slots);
     if (news !== known) onNews(what);
@@ -64,8 +63,8 @@ function tableTextOf(object: KubeObject): string {
   return `${typeof text === 'string' ? text : ''} ${typeof packed === 'string' ? packed : ''}`;
 }
 
-/** The fields that others wait for, without renewals. */
-function relevantState(slots: SlotHolders): string {
+/** The fields that others wait for: renewals are no news, a new holder or an acknowledgment is. */
+export function relevantState(slots: SlotHolders): string {
   const news = [...slots.values()].map(({ slot, incarnation, acked, warm, released }) =>
     [slot, incarnation, acked, warm, released].join(' '),
   );

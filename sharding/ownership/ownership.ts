@@ -15,7 +15,7 @@ import type { ForeignStatusWrite } from './foreign-controller.ts';
 import { unreachedClustersMessage } from './findings.ts';
 import { HandOverLog } from './hand-over-log.ts';
 import type { ProcessLocation } from '../documents/process-location.ts';
-import { hubHints } from '../documents/hub-hints.ts';
+import { hubNews } from './hub-news.ts';
 import type { HubTime } from '../timing/hub-time.ts';
 import { unknownShardError } from './identity.ts';
 import { ProtocolMember } from '../protocol/member.ts';
@@ -33,7 +33,7 @@ import { SuspendDetector } from '../timing/suspend-detector.ts';
 import { unresolvedDestination } from '../documents/table-document.ts';
 import type { TableEntry } from '../documents/table-document.ts';
 import { timingOf } from '../timing/timing.ts';
-import type { ProtocolTiming } from '../timing/timing.ts';
+import type { ProtocolTiming, TimingOptions } from '../timing/timing.ts';
 import type {
   Ownership,
   OwnedParts,
@@ -47,7 +47,7 @@ import type { ClusterWeighting } from '../load/weights.ts';
 import { WritePauses } from './write-pauses.ts';
 import { InFlightWrites } from './writes-under-way.ts';
 
-export interface OwnershipDeps {
+export interface OwnershipDeps extends TimingOptions {
   /** Client of the hub. */
   readonly client: HubClient & Pick<KubeClient, 'list' | 'watch' | 'server'>;
   readonly namespace: string;
@@ -72,8 +72,8 @@ export interface OwnershipDeps {
   readonly controllerName: string;
   /** ARGOCD_CONTROLLER_HEARTBEAT_TIME, in milliseconds. */
   readonly heartbeatMs: number;
-  /** How long others leave the clusters of a released slot to a successor. Default: a lease. */
-  readonly successorMs?: number;
+  /** Interval of reads of a hub that cannot be watched. Undefined: it is watched. */
+  readonly pollMs?: number | undefined;
   /**
    * A clock in milliseconds that advances during suspends (CLOCK_BOOTTIME); undefined: not
    * available.
@@ -161,7 +161,7 @@ class LeasedOwnership implements Ownership {
     const { client, namespace, clock, random, logger, hostname, dynamic, weighting = 'applications' } = deps;
     const ordinal = ordinalOf(deps);
     if (!dynamic && deps.replicas > 1 && ordinal === undefined) throw unknownShardError(deps);
-    const timing = timingOf(deps.heartbeatMs, deps.successorMs);
+    const timing = timingOf(deps.heartbeatMs, deps);
     const member = new ProtocolMember({
       name: hostname,
       process: random.uuid(),
@@ -240,13 +240,14 @@ class LeasedOwnership implements Ownership {
     this.#stopSignal = signal;
     // The hints live as long as the coordinator, which releases the slot after the abort.
     const hinting = newAbortController();
-    const { client, namespace, clock, random, logger } = this.#deps;
-    const hints = hubHints({
+    const { client, namespace, clock, random, logger, pollMs } = this.#deps;
+    const hints = hubNews({
       client,
       namespace,
       clock,
       random,
       logger,
+      pollMs,
       onSlots: (slots, object) => {
         this.#member.notice(slots, this.#now());
         this.#coordinator.watched(slots, object);

@@ -53,12 +53,22 @@ export const minMarginMs = 12_500;
  */
 export const longestLeaseMs = 180_000;
 
-/** @param successorMs of a released slot; default: a lease. At least `standInMs`. */
-export function timingOf(heartbeatMs: number, successorMs?: number): ProtocolTiming {
+export interface TimingOptions {
+  /** How long others leave the clusters of a released slot to a successor. Default: a lease. */
+  readonly successorMs?: number;
+  /** Within this time every replica sees what another one writes. */
+  readonly noticeMs?: number;
+}
+
+export function timingOf(
+  heartbeatMs: number,
+  { successorMs, noticeMs = heartbeatMs }: TimingOptions = {},
+): ProtocolTiming {
   // The margin makes every lease long anyway, so leave time for a second renewal on a busy machine.
   const validMs = Math.max(Math.round(1.75 * heartbeatMs), 4000);
   const marginMs = Math.max(Math.round(1.25 * heartbeatMs), minMarginMs);
-  const [leaseMs, standInMs] = [validMs + marginMs, Math.min(500, heartbeatMs / 10)];
+  const leaseMs = validMs + marginMs;
+  const standInMs = Math.min(500, heartbeatMs / 10, noticeMs + 100);
   return {
     leaseMs,
     marginMs,
@@ -66,7 +76,7 @@ export function timingOf(heartbeatMs: number, successorMs?: number): ProtocolTim
     renewMs: 0.6 * heartbeatMs,
     standInMs,
     successorMs: Math.max(standInMs, successorMs ?? leaseMs),
-    firstStartMs: Math.min(1000, heartbeatMs / 10),
+    firstStartMs: Math.min(1000, heartbeatMs / 10, noticeMs + 100),
     releaseMs: heartbeatMs,
     publishMs: Math.min(200, heartbeatMs / 10),
     warmUpMs: 300_000,
