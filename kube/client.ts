@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { groupKindName } from '#model';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
 import { checkIdentity, countBytes, readJson, readList, readObject, readText } from './requests/answers.ts';
+import { rememberWarnings } from './requests/warnings.ts';
 import type { KubeClientDeps } from './client-types.ts';
 import { apiResource } from './discovery/api-resource.ts';
 import { discover } from './discovery/discovery.ts';
@@ -274,7 +275,12 @@ class RawClient implements KubeClient {
     options: CallOptions,
     build: () => RequestParts,
   ): Promise<KubeObject> {
-    return this.#exchange.send(this.#spec(verb, resource, options, build()), readObject);
+    const spec = this.#spec(verb, resource, options, build());
+    return this.#exchange.send(spec, async (response, bounds) => {
+      const object = await readObject(response, bounds);
+      rememberWarnings(object, response, spec.kind);
+      return object;
+    });
   }
 
   #spec(verb: string, resource: ApiResource | undefined, options: CallOptions, wire: RequestParts): RequestSpec {

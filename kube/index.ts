@@ -62,6 +62,7 @@ export type {
 } from './reflector/informer-types.ts';
 export { createInformer } from './reflector/informer.ts';
 export { faultOf, rawTextOf } from './requests/head.ts';
+export { warningsOf } from './requests/warnings.ts';
 export { findResource } from './discovery/find-resource.ts';
 export { openApiPath, readOpenApiDocument } from './discovery/open-api-document.ts';
 export { ListBounds, listLimits } from './reflector/list-bounds.ts';
