@@ -92,6 +92,8 @@ export interface ApplyResult {
   readonly object: KubeObject;
   /** kubectl's words: "deployment.apps/web created", or configured, unchanged, replaced, … */
   readonly message: string;
+  /** What the server warned about: unknown fields, a deprecated version. Absent: nothing. */
+  readonly warnings?: readonly string[];
 }
 
 export interface SyncRequest {

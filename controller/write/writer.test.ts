@@ -558,12 +558,55 @@ describe('Replace=true', () => {
     expect(api.get('ConfigMap', 'a')?.['data']).toEqual({ key: '2' });
   });
 
-  it('uses the cached version for updates in place, and a version given in Git', async () => {
+  describe('of a kind that is updated in place', () => {
     const space: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } };
-    const old = api.put(space);
-    api.put({ ...old, spec: { finalizers: [] } });
-    await expect(writer().apply(space, old, replacing, signal)).rejects.toThrow('object was modified');
-    const live = api.put(target);
+    const wanted: KubeObject = { ...space, metadata: { name: 'n', labels: { team: 'new' } } };
+
+    it('sends the version that was compared, and after a conflict the present one', async () => {
+      const old = api.put(space);
+      api.put({ ...old, spec: { finalizers: ['theirs'] } });
+      const { message, object } = await writer().apply(wanted, old, replacing, signal);
+      expect(message).toBe('Namespace/n updated');
+      expect(api.calls.filter((call) => call.startsWith('replace'))).toHaveLength(2);
+      expect(api.get('Namespace', 'n')?.metadata).toEqual(object.metadata);
+      expect(object.metadata.labels).toEqual({ team: 'new' });
+    });
+
+    it.each([
+      ['another Application', { annotations: { 'argocd.argoproj.io/tracking-id': 'theirs:/Namespace:/n' } }],
+      ['an annotation', { annotations: { 'argocd.argoproj.io/sync-options': 'Replace=false' } }],
+      ['an owner', { ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u' }] }],
+    ])('leaves the object alone after a conflict if %s has taken it over', async (_what, taken) => {
+      const old = api.put(space);
+      api.put({ ...old, metadata: { ...old.metadata, ...taken } });
+      await expect(writer().apply(wanted, old, replacing, signal)).rejects.toThrow('object was modified');
+      expect(api.get('Namespace', 'n')?.metadata).toMatchObject(taken);
+    });
+
+    it('leaves a new object of the same name alone', async () => {
+      const old = api.put(space);
+      api.put({ ...space, metadata: { name: 'n', uid: 'another' } });
+      await expect(
+        writer().apply(wanted, { ...old, metadata: { ...old.metadata, uid: 'first' } }, replacing, signal),
+      ).rejects.toThrow('object was modified');
+    });
+
+    it('gives up while another writer is always faster', async () => {
+      const old = api.put(space);
+      let count = 0;
+      const before = (call: string): void => {
+        count += 1;
+        if (call.startsWith('replace')) api.put({ ...old, spec: { finalizers: [String(count)] } });
+      };
+      await expect(writer({ interference: { before } }).apply(wanted, old, replacing, signal)).rejects.toThrow(
+        'object was modified',
+      );
+      expect(api.calls.filter((call) => call.startsWith('replace'))).toHaveLength(5);
+    });
+  });
+
+  it('sends the version that Git names', async () => {
+    const live = api.put(api.put(target));
     const pinned = { ...target, metadata: { ...target.metadata, resourceVersion: '1' } };
     await expect(writer().apply(pinned, live, replacing, signal)).rejects.toThrow('object was modified');
   });

@@ -1,7 +1,7 @@
 import { defined, DriftlessError } from '#base';
 import type { Clock } from '#base';
 import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastApplied } from '#diff';
-import { findResource, isConflict, isForbidden, isNotFound } from '#kube';
+import { findResource, isConflict, isForbidden, isNotFound, warningsOf } from '#kube';
 import type { ApiDiscovery, CheckedCall, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager as controllerManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
@@ -15,7 +15,6 @@ import {
   namedObjectOf,
   preconditionsOf,
   isWriteRace,
-  needsVersion,
   isRefusedChange,
   isBeyondDryRun,
   resolveManifest,
@@ -31,6 +30,8 @@ import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
 import { recreate, recreatedText, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
+import { maxConflictAttempts, overwrite, replaceInPlace, withVersion } from './replace.ts';
+import type { Replacement } from './replace.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 import type { WritePace } from './write-pace.ts';
 
@@ -69,9 +70,6 @@ export interface WriterGate {
 export type ApplyIntent = Pick<GateQuestion, 'target' | 'live' | 'how'>;
 
 type DeletePropagation = 'Foreground' | 'Background' | 'Orphan';
-
-/** Attempts of a write that conflicts with other writers. */
-const maxConflictAttempts = 5;
 
 /** One object to send. */
 interface OutgoingObject {
@@ -130,11 +128,11 @@ export class GuardedWriter implements ClusterWriter {
     return this.#read(resource, namedObjectOf(object, resource), signal);
   }
 
-  async create(object: KubeObject, signal: AbortSignal): Promise<ApplyResult> {
+  async create(object: KubeObject, signal: AbortSignal, how?: ApplyOptions): Promise<ApplyResult> {
     const resource = await this.#permittedResource(object, signal);
     this.#deps.kubectl?.count('create');
     const created = await this.#command('create', signal, (call) =>
-      this.#client.create(resource, object, this.#options(call)),
+      this.#client.create(resource, object, this.#options(call, how)),
     );
     return this.#resultOf(created, 'created');
   }
@@ -148,7 +146,7 @@ export class GuardedWriter implements ClusterWriter {
     const resource = await this.#permittedResource(target, signal);
     // Refused as in kubectl apply: each sync would create another object and never find it again.
     const nameless = missingNameMessage(target);
-    if (nameless !== undefined && how.replace) return this.create(target, signal);
+    if (nameless !== undefined && how.replace) return this.create(target, signal, how);
     if (nameless !== undefined) throw new DriftlessError('NAME_MISSING', nameless, { retry: 'never' });
     const live =
       how.buildTarget === undefined ? known : await this.#read(resource, namedObjectOf(target, resource), signal);
@@ -259,10 +257,13 @@ export class GuardedWriter implements ClusterWriter {
     return this.#recreate({ ...sent, target: withLastApplied(sent.target) }, signal);
   }
 
-  async #createApplied({ resource, target }: OutgoingObject, signal: AbortSignal): Promise<ApplyResult> {
+  async #createApplied(
+    { resource, target, how }: Omit<OutgoingApply, 'live'>,
+    signal: AbortSignal,
+  ): Promise<ApplyResult> {
     const body = withoutNulls(withLastApplied(target));
     const created = await this.#command('apply', signal, (call) =>
-      this.#client.create(resource, body, this.#options(call)),
+      this.#client.create(resource, body, this.#options(call, how)),
     );
     return this.#resultOf(created, 'created');
   }
@@ -277,7 +278,7 @@ export class GuardedWriter implements ClusterWriter {
     const name = namedObjectOf(target, resource);
     const sent = how.buildTarget === undefined ? patch : { ...patch, body: withResourceVersion(patch.body, live) };
     const stored = await this.#command('apply', signal, (call) =>
-      this.#client.patch(resource, name, sent, this.#options(call)),
+      this.#client.patch(resource, name, sent, this.#options(call, how)),
     );
     return this.#resultOf(stored, 'configured');
   }
@@ -321,7 +322,7 @@ export class GuardedWriter implements ClusterWriter {
     const place = { resource, name: namedObjectOf(target, resource) };
     const sent = await resolveManifest(target, live, how, signal);
     const patch = { type: 'apply', body: serverSideTarget(sent, live, this.#tools) } as const;
-    const dry = (call: CheckedCall): WriteOptions => ({ ...this.#options(call), force: true, dryRun: true });
+    const dry = (call: CheckedCall): WriteOptions => ({ ...this.#options(call, how), force: true, dryRun: true });
     const predict = (): Promise<KubeObject> =>
       this.#write(signal, (call) => this.#client.patch(resource, place.name, patch, dry(call)));
     const apply = { target: sent, live, from: how.adoptFrom, predict, isServed: servedVersions(this.discovery, live) };
@@ -352,7 +353,7 @@ export class GuardedWriter implements ClusterWriter {
       const body = live === null || how.buildTarget === undefined ? wanted : withResourceVersion(wanted, live);
       try {
         return await this.#command('apply', signal, (call) =>
-          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(call), force: true }),
+          this.#client.patch(resource, name, { type: 'apply', body }, { ...this.#options(call, how), force: true }),
         );
       } catch (error) {
         if (how.buildTarget === undefined || !isConflict(error) || attempt === maxConflictAttempts) throw error;
@@ -362,53 +363,32 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #replace({ resource, target, live, how }: OutgoingApply, signal: AbortSignal): Promise<ApplyResult> {
-    const current = await this.#read(resource, namedObjectOf(target, resource), signal);
-    if (current === null) return this.create(target, signal);
+    const name = namedObjectOf(target, resource);
+    const current = await this.#read(resource, name, signal);
+    if (current === null) return this.create(target, signal, how);
     const inPlace = hasContents(resource);
-    if (!inPlace) this.#deps.kubectl?.count('replace');
-    const sent = await resolveManifest(target, inPlace ? (live ?? current) : current, how, signal);
-    if (how.force && !inPlace) {
-      const made = await this.#recreate({ resource, target: sent }, signal);
-      return this.#isDryRun ? made : { object: made.object, message: recreatedText(sent, shortName(sent)) };
+    const replacement: Replacement = {
+      target,
+      isMerged: how.buildTarget !== undefined,
+      read: () => this.#read(resource, name, signal),
+      send: async (under, version) => {
+        const sent = withVersion(await resolveManifest(target, under, how, signal), version);
+        const send = (call: CheckedCall): Promise<KubeObject> =>
+          this.#client.replace(resource, sent, this.#options(call, how));
+        return inPlace ? this.#write(signal, send) : this.#command('replace', signal, send);
+      },
+    };
+    if (inPlace) {
+      const isTaken = (fresh: KubeObject): boolean => hasChangedMarks(live ?? current, fresh, this.#deps.appOf);
+      const stored = await replaceInPlace(replacement, live ?? current, isTaken);
+      this.#observe(stored);
+      return { ...warned(stored), message: `${target.kind}/${target.metadata.name ?? ''} updated` };
     }
-    // Like Argo CD, an update in place names the version that was compared, and is no kubectl run.
-    if (!inPlace) return this.#resultOf(await this.#overwrite(resource, target, current, { how, signal }), 'replaced');
-    const { resourceVersion } = (live ?? current).metadata;
-    const stored = await this.#write(signal, this.#update(resource, sent, resourceVersion));
-    this.#observe(stored);
-    return { object: stored, message: `${target.kind}/${target.metadata.name ?? ''} updated` };
-  }
-
-  /**
-   * Replaces the current object despite busy writers: without a resourceVersion where the server
-   * allows it, otherwise with the current one. Merged live fields require the version that they
-   * come from.
-   */
-  async #overwrite(
-    resource: ApiResource,
-    target: KubeObject,
-    current: KubeObject,
-    { how, signal }: { readonly how: ApplyOptions; readonly signal: AbortSignal },
-  ): Promise<KubeObject> {
-    const named = target.metadata.resourceVersion;
-    let version = named ?? (how.buildTarget === undefined ? undefined : current.metadata.resourceVersion);
-    let live: KubeObject | null = current;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const update = this.#update(resource, await resolveManifest(target, live, how, signal), version);
-        return await this.#command('replace', signal, update);
-      } catch (error) {
-        if (named !== undefined || attempt > maxConflictAttempts || !(isConflict(error) || needsVersion(error)))
-          throw error;
-        live = await this.#read(resource, namedObjectOf(target, resource), signal);
-        version = live?.metadata.resourceVersion;
-      }
-    }
-  }
-
-  #update(resource: ApiResource, target: KubeObject, resourceVersion: string | undefined): FencedSend<KubeObject> {
-    const metadata = resourceVersion === undefined ? target.metadata : { ...target.metadata, resourceVersion };
-    return (call) => this.#client.replace(resource, { ...target, metadata }, this.#options(call));
+    this.#deps.kubectl?.count('replace');
+    if (!how.force) return this.#resultOf(await overwrite(replacement, current), 'replaced');
+    const sent = await resolveManifest(target, current, how, signal);
+    const made = await this.#recreate({ resource, target: sent }, signal);
+    return this.#isDryRun ? made : { ...made, message: recreatedText(sent, shortName(sent)) };
   }
 
   /** Deletes and recreates an object; a dry run only checks whether the server would create it. */
@@ -466,18 +446,25 @@ export class GuardedWriter implements ClusterWriter {
     return found;
   }
 
-  #options(call: CheckedCall): WriteOptions {
-    return { ...call, fieldManager: this.#tools.fieldManager };
+  /** Without validation, the server drops unknown fields and does not warn, as for kubectl. */
+  #options(call: CheckedCall, how?: Pick<ApplyOptions, 'validate'>): WriteOptions {
+    const options = { ...call, fieldManager: this.#tools.fieldManager };
+    return how?.validate === false ? { ...options, fieldValidation: 'Ignore' } : options;
   }
 
   #resultOf(object: KubeObject, verb: string): ApplyResult {
     this.#observe(object);
-    return { object, message: `${shortName(object)} ${verb}${this.#isDryRun ? ' (dry run)' : ''}` };
+    return { ...warned(object), message: `${shortName(object)} ${verb}${this.#isDryRun ? ' (dry run)' : ''}` };
   }
 
   #observe(object: KubeObject): void {
     if (!this.#isDryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
   }
+}
+
+function warned(object: KubeObject): Omit<ApplyResult, 'message'> {
+  const warnings = warningsOf(object);
+  return warnings.length === 0 ? { object } : { object, warnings };
 }
 
 /** kubectl's short name of an object: `deployment.apps/web`. */
