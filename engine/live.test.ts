@@ -327,8 +327,8 @@ describe('@driftless/engine/live', () => {
     const cache = await open();
     await cache.close();
     await cache.close();
-    await expect(cache.list()).rejects.toThrow('the cache is closed');
-    expect(() => cache.subscribe({})).toThrow('the cache is closed');
+    await expect(cache.list()).rejects.toThrow('is closed: use it before close');
+    expect(() => cache.subscribe({})).toThrow('is closed: use it before close');
     const kubeConfig = kubeConfigOf({ ...sim, url: 'http://127.0.0.1:1' });
     await expect(openCache({ kubeConfig })).rejects.toMatchObject({ code: 'CLUSTER_UNAVAILABLE' });
   });

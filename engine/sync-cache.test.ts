@@ -269,7 +269,14 @@ describe('runSync with a cache and a gate', () => {
     await expect(sync({ cache: foreign })).rejects.toMatchObject({ code: 'USAGE' });
     const closed = await open();
     await closed.close();
-    await expect(sync({ cache: closed })).rejects.toMatchObject({ code: 'LIVE_STATE' });
+    const message = `the cache of ${closed.server} is closed: use it before close, or open another one`;
+    await expect(sync({ cache: closed })).rejects.toMatchObject({ code: 'SHUTDOWN', message });
+    const used = await openWriter({ kubeConfig: kubeConfigOf(sim) });
+    await used.close();
+    await expect(sync({ writer: used })).rejects.toMatchObject({
+      code: 'SHUTDOWN',
+      message: expect.stringContaining('the writer of'),
+    });
     const options: WriterOptions = {
       kubeConfig: kubeConfigOf(sim),
       gate: { metrics: () => gate.metrics(), forget: () => undefined },

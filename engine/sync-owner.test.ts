@@ -145,6 +145,20 @@ describe('a sync with an owner', () => {
     expect(adopted).toMatchObject({ change: 'changed', diff: { paths: ['/metadata/labels/example.com~1owner'] } });
   });
 
+  it('neither deletes nor replaces an object that another owner has taken over since it was read', async () => {
+    const { signal } = new AbortController();
+    const compared: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'taken' } };
+    for (const object of [compared, configMap('taken', { namespace: 'default', labels: { [label]: 'a' } })]) {
+      const read = sim.store.create(object);
+      sim.store.update({ ...read, metadata: { ...read.metadata, labels: { [label]: 'b' } } });
+      expect(await writer.delete(read, 'Background', signal)).toBe('changed');
+    }
+    const live = { ...compared, metadata: { ...compared.metadata, resourceVersion: '1' } };
+    const how = { serverSide: false, force: false, replace: true, validate: true };
+    await expect(writer.apply(compared, live, how, signal)).rejects.toMatchObject({ code: 'KUBE_CONFLICT' });
+    expect(labelOf('taken')).toBe('b');
+  });
+
   it.each([
     ['a key that is none', { label: 'a b', value: 'a' }, 'owner.label'],
     ['a value that is none', { label, value: 'a/b' }, 'owner.value'],

@@ -272,6 +272,28 @@ describe('@driftless/engine/sync', () => {
     expect(sim.store.get(group, 'ClusterRole', '', 'viewer')?.metadata).not.toHaveProperty('namespace');
   });
 
+  it.each([
+    ['client-side', {}],
+    ['server-side', { serverSideApply: true }],
+  ])('begins the next wave at once after one that changes nothing (%s)', async (_how, options) => {
+    const targets = [...Array(6).keys()].map((i) => configMap(`wave-${i}`, argo('sync-wave', String(i))));
+    await sync({ targets, options });
+    const run = (clock: FakeClock): ReturnType<SyncRun['run']> =>
+      new SyncRun({ targets, writer, options }, { clock, random: seededRandom(1), warn: () => undefined }).run();
+    // Its time stands still.
+    expect(await run(new FakeClock())).toMatchObject({ phase: 'Succeeded' });
+    sim.store.update({ ...sim.store.get('', 'ConfigMap', 'default', 'wave-2')!, data: { of: 'drift' } });
+    const clock = new FakeClock();
+    const repaired = run(clock);
+    await eventually(() =>
+      expect(sim.store.get('', 'ConfigMap', 'default', 'wave-2')).toMatchObject({ data: { of: 'wave-2' } }),
+    );
+    // The deadline, and the pause after the wave that has changed something.
+    await eventually(() => expect(clock.pending).toBe(2));
+    await clock.advance(200);
+    expect(await repaired).toMatchObject({ phase: 'Succeeded' });
+  });
+
   it('pairs targets with live objects by identity, and tells hooks apart', () => {
     const [one, two, hook] = [configMap('one'), configMap('two'), configMap('check', argo('hook', 'PreSync'))];
     const live = [configMap('two', {}, 'shop'), configMap('gone', {}, 'shop')];

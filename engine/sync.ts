@@ -38,6 +38,7 @@ export type {
   SyncInventory,
   SyncOwner,
   SyncReport,
+  SyncWarning,
   SyncWriter,
   WriterOptions,
 } from './sync/types.ts';

@@ -169,7 +169,7 @@ class FilledCache implements ClusterCache {
     mustBeNonEmptyText(apiVersion, 'apiVersion');
     this.#cluster();
     const client = this.#clients.of(this.server);
-    if (client === undefined) throw new Shutdown(`the cache of ${this.server} is closed`);
+    if (client === undefined) throw this.#closed();
     const document = await readOpenApiDocument(client, apiVersion, { signal });
     return isObject(document) ? document : undefined;
   }
@@ -278,7 +278,7 @@ class FilledCache implements ClusterCache {
   }
 
   async close(): Promise<void> {
-    if (!this.#controller.signal.aborted) this.#controller.abort(new Shutdown('the cache is closed'));
+    if (!this.#controller.signal.aborted) this.#controller.abort(this.#closed());
     for (const delivery of this.#deliveries) delivery.close();
     this.#deliveries.clear();
     await this.#running;
@@ -287,8 +287,12 @@ class FilledCache implements ClusterCache {
   #cluster(): LiveCluster {
     this.#controller.signal.throwIfAborted();
     const cluster = this.#live.peek(this.server);
-    if (cluster === undefined) throw new Shutdown(`the cache of ${this.server} is closed`);
+    if (cluster === undefined) throw this.#closed();
     return cluster;
+  }
+
+  #closed(): Shutdown {
+    return new Shutdown(`the cache of ${this.server} is closed: use it before close, or open another one`);
   }
 
   /** Labels are kept for `matchLabels`. A fault of the caller's function costs only its result. */

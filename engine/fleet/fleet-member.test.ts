@@ -191,6 +191,16 @@ describe('a fleet', () => {
     expect((store.requests - before) / 60 / members.length).toBeLessThan(1);
   });
 
+  it('has no use for a member that has left', async () => {
+    const one = join('one', { members: 1 });
+    await clock.advance(leaseMs);
+    await Promise.all([one.leave(), clock.advance(1000)]);
+    expect(ownedBy(one)).toEqual([]);
+    await expect(one.write('a', () => Promise.resolve())).rejects.toMatchObject({ code: 'OWNERSHIP_LOST' });
+    for (const use of [() => one.setItems(['a']), () => one.resize(2)])
+      expect(use).toThrow(expect.objectContaining({ code: 'SHUTDOWN', message: expect.stringContaining('has left') }));
+  });
+
   it('leaves the items of a member to its successor, if told to', async () => {
     const options = { members: 2, successorMs: 20_000 };
     const [leaving, other] = ['one', 'two'].map((name) => join(name, options));

@@ -1,4 +1,4 @@
-import { isAbort, messageOf, newAbortController, OwnershipLost, UsageError, withChild } from '#base';
+import { isAbort, messageOf, newAbortController, OwnershipLost, Shutdown, UsageError, withChild } from '#base';
 import type { Clock, RandomSource } from '#base';
 import type { Cluster } from '#model';
 import { createOwnership } from '#sharding';
@@ -108,12 +108,14 @@ export class OpenedFleetMember implements FleetMember {
   }
 
   setItems(items: Iterable<string>): void {
+    this.#mustBeJoined();
     const names = [...checkedItems(items)];
     mustBeListOf(mustBeText)(names, 'items');
     this.#ownership.update([...new Set(names)].map(clusterOf), []);
   }
 
   resize(members: number): void {
+    this.#mustBeJoined();
     mustBeMemberCount(members, 'members');
     this.#documents.resize(members);
   }
@@ -149,6 +151,10 @@ export class OpenedFleetMember implements FleetMember {
 
   problems(): readonly string[] {
     return this.#ownership.conditions().map(({ message }) => problemText(message));
+  }
+
+  #mustBeJoined(): void {
+    if (this.#controller.signal.aborted) throw new Shutdown('the member has left the fleet: join again');
   }
 
   async leave(): Promise<void> {

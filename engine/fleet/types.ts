@@ -85,6 +85,9 @@ export interface FleetMember {
   onChange(listener: (change: FleetChange) => void): () => void;
   /** Problems, for people: unreadable documents, a name that is used twice. */
   problems(): readonly string[];
-  /** Gives all items to others, after its writes have ended, and leaves. */
+  /**
+   * Gives all items to others, after its writes have ended, and leaves. Afterwards it owns nothing,
+   * and `setItems` and `resize` throw an error with `code` `SHUTDOWN`.
+   */
   leave(): Promise<void>;
 }

@@ -1,7 +1,8 @@
-import { DriftlessError, mapLimit, messageOf, UsageError } from '#base';
+import { DriftlessError, mapLimit, messageOf, Shutdown, UsageError } from '#base';
 import { findResource, isOlderVersion } from '#kube';
 import { gkOf, keyOf, keyOfRef, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey } from '#model';
+import { changedWriter } from './changed-writer.ts';
 import type { SyncCache, SyncWriter } from './types.ts';
 
 const maxParallelReads = 20;
@@ -67,6 +68,7 @@ export class LiveReader {
     for (const name of names) left.delete(keyOf(name));
     const { objects, unread } = await cache.read(names, signal).catch((cause: unknown) => {
       signal.throwIfAborted();
+      if (cause instanceof Shutdown) throw cause;
       throw new DriftlessError('LIVE_STATE', `the cache cannot read: ${messageOf(cause)}`, { cause });
     });
     const byKey = new Map(objects.map((object) => [keyOf(object), object]));
@@ -138,12 +140,8 @@ export class LiveReader {
   /** The writer, whose responses reach the cache. */
   #observing(writer: SyncWriter, cache: SyncCache): SyncWriter {
     const wrote = (object: KubeObject): void => this.#noteWritten(object, cache);
-    return {
-      get discovery() {
-        return writer.discovery;
-      },
+    return changedWriter(writer, {
       get: (object, signal) => this.#get(object, signal),
-      denied: (object, namespaced) => writer.denied(object, namespaced),
       apply: async (target, live, how, signal) => {
         const result = await writer.apply(target, live, how, signal);
         if (result.object !== live) wrote(result.object);
@@ -165,7 +163,7 @@ export class LiveReader {
         wrote(stored);
         return stored;
       },
-    };
+    });
   }
 
   /** For reads in the course of a sync: the namespace, a definition, a hook. */

@@ -1,4 +1,4 @@
-import { ConcurrencyLimiter, createMergePatch, defined, omit } from '#base';
+import { ConcurrencyLimiter, createMergePatch, defined, omit, Shutdown } from '#base';
 import type { Clock, JsonObject } from '#base';
 import type { DryRunOutcome, DryRunPair } from '#compare';
 import { GuardedWriter, sendDryRun } from '#controller';
@@ -47,6 +47,7 @@ export class OpenedWriter implements OpenedSyncWriter {
   readonly #schemas: ClusterSchemas;
   readonly #clock: Clock;
   #discovery: ApiDiscovery;
+  #isClosed = false;
   #discoveredAt = Number.NEGATIVE_INFINITY;
   /** A CustomResourceDefinition was written since the last discovery. */
   #isStale = false;
@@ -75,7 +76,8 @@ export class OpenedWriter implements OpenedSyncWriter {
       client,
       fenced: (signal, send) => send({ signal, beforeSend: () => undefined }),
       denied,
-      appOf: () => undefined,
+      // Labels may name an owner: after a conflict, an object with other labels is left alone.
+      appOf: ({ metadata }) => JSON.stringify(Object.entries(metadata.labels ?? {}).sort()),
       pace: {
         write: (signal, send) => this.#limiter.run(signal, send),
         read: (work) => work,
@@ -95,7 +97,10 @@ export class OpenedWriter implements OpenedSyncWriter {
     return this.#discovery;
   }
 
+  /** @throws Shutdown after `close`, before each step of a sync */
   async refresh(objects: readonly ObjectName[], signal: AbortSignal): Promise<void> {
+    if (this.#isClosed)
+      throw new Shutdown(`the writer of ${this.server} is closed: use it before close, or open another one`);
     const isServed = (): boolean => objects.every(this.#isServed);
     // The server serves a kind a moment after its definition was written.
     const mayAppear = (): boolean => this.#clock.monotonic() < this.#definedAt + establishMs;
@@ -214,6 +219,7 @@ export class OpenedWriter implements OpenedSyncWriter {
   }
 
   close(): Promise<void> {
+    this.#isClosed = true;
     return this.#client.close();
   }
 }

@@ -2,6 +2,7 @@ import { DriftlessError, outsideText, UsageError } from '#base';
 import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import type { ClusterWriter } from '#sync';
+import { changedWriter } from './changed-writer.ts';
 import type { SyncOwner } from './types.ts';
 
 /** The object has the label of another owner, and may be neither applied nor deleted. */
@@ -52,13 +53,7 @@ export class OwnerLabel {
       const why = this.refusal(live);
       if (why !== undefined) throw new OwnedByOther(why);
     };
-    return {
-      get discovery() {
-        return writer.discovery;
-      },
-      get: (object, signal) => writer.get(object, signal),
-      create: (object, signal) => writer.create(object, signal),
-      patchMetadata: (live, patch, signal) => writer.patchMetadata(live, patch, signal),
+    return changedWriter(writer, {
       denied: (object, namespaced) => writer.denied(object, namespaced) ?? this.refusal(liveTargets.get(keyOf(object))),
       apply: async (target, live, how, signal) => {
         check(live);
@@ -68,7 +63,7 @@ export class OwnerLabel {
         check(live);
         return writer.delete(live, propagation, signal);
       },
-    };
+    });
   }
 
   #otherOwner(live: KubeObject): string | undefined {

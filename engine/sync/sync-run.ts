@@ -15,8 +15,9 @@ import {
   syncStep,
   terminateSync,
 } from '#sync';
-import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
+import type { ClusterWriter, PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
+import { changedWriter } from './changed-writer.ts';
 import { checkSyncInputs } from './check-inputs.ts';
 import { inNamespace, placedTargets } from './inputs.ts';
 import { Inventory } from './inventory.ts';
@@ -24,6 +25,7 @@ import { LiveReader } from './live-reader.ts';
 import { OpenedWriter } from './open-writer.ts';
 import { OwnerLabel } from './owner.ts';
 import { diffOnServer } from './server-diff.ts';
+import { SyncWarnings } from './warnings.ts';
 import type { ServerDiff, SyncInputs, SyncInventory, SyncReport } from './types.ts';
 
 const defaultDeadlineMs = 600_000;
@@ -65,6 +67,7 @@ interface SyncState {
 export class SyncRun {
   readonly #inputs: SyncInputs;
   readonly #deps: SyncDeps;
+  readonly #warnings: SyncWarnings;
   readonly #reader: LiveReader;
   readonly #inventory: Inventory;
   readonly #namespace: string;
@@ -75,13 +78,16 @@ export class SyncRun {
   readonly #waves = new Map<string, number>();
   #results: readonly ResourceResult[] = [];
   #hasWarned = false;
+  /** The current step has sent something that changed an object. */
+  #hasWritten = false;
   #state: SyncState = { targets: [], live: new Map() };
 
   /** @throws UsageError for inputs that are no inputs of a sync. */
   constructor(inputs: SyncInputs, deps: SyncDeps) {
     checkSyncInputs(inputs);
     this.#inputs = inputs;
-    this.#deps = { ...deps, warn: inputs.onWarning ?? deps.warn };
+    this.#warnings = new SyncWarnings(inputs.onWarning, deps.warn);
+    this.#deps = { ...deps, warn: (message) => this.#warnings.report({ source: 'sync', message }) };
     this.#reader = new LiveReader(inputs.writer, inputs.cache, this.#deps.warn);
     const { inventory, inventoryName: name = '', targets, writer } = inputs;
     this.#inventory = new Inventory(inventory, targets.length, { name, server: writer.server });
@@ -146,15 +152,37 @@ export class SyncRun {
   async #runSteps(signal: AbortSignal): Promise<SyncReport> {
     let pauseMs = firstPauseMs;
     for (;;) {
+      this.#hasWritten = false;
       const step = await syncStep(await this.#request(signal));
       const hasNews = JSON.stringify(step.results) !== JSON.stringify(this.#results);
+      const needsNoPause = step.results.length > this.#results.length && !this.#hasWritten;
       this.#results = step.results;
       const outcome = this.#reportOf(step);
       await this.#reportStep(outcome, signal);
       if (outcome.phase !== 'Running') return outcome;
+      if (needsNoPause) continue;
       pauseMs = hasNews ? firstPauseMs : Math.min(2 * pauseMs, maxPauseMs);
       await this.#deps.clock.sleep(pauseMs, signal);
     }
+  }
+
+  /** The writer; notes whether a step changes anything. The next wave then waits for it. */
+  #noting(writer: ClusterWriter): ClusterWriter {
+    const wrote = <T>(result: T): T => {
+      this.#hasWritten ||= this.#inputs.writer.dryRun !== true;
+      return result;
+    };
+    return changedWriter(writer, {
+      apply: async (target, live, how, signal) => {
+        const result = await writer.apply(target, live, how, signal);
+        const { resourceVersion } = result.object.metadata;
+        const isSame = resourceVersion !== undefined && resourceVersion === live?.metadata.resourceVersion;
+        return isSame || result.object === live ? result : wrote(result);
+      },
+      create: async (object, signal) => wrote(await writer.create(object, signal)),
+      delete: async (live, propagation, signal) => wrote(await writer.delete(live, propagation, signal)),
+      patchMetadata: async (live, patch, signal) => wrote(await writer.patchMetadata(live, patch, signal)),
+    });
   }
 
   /** A fault of the caller's function must not leave a sync half done. */
@@ -222,7 +250,7 @@ export class SyncRun {
     const { pairs, hooks, liveHooks } = this.#paired();
     const wanted = new Set(targets.map(keyOf));
     const liveTargets = new Map([...live].filter(([key]) => wanted.has(key)));
-    const writer = this.#owner.guard(this.#reader.writer, liveTargets);
+    const writer = this.#owner.guard(this.#warnings.reporting(this.#noting(this.#reader.writer)), liveTargets);
     return {
       resources: pairs.map((pair) => ({
         ...pair,

@@ -111,6 +111,15 @@ export interface SyncReport extends SyncOutcome {
   readonly inventory: SyncInventory;
 }
 
+/** A problem that does not change the outcome of a sync. */
+export interface SyncWarning {
+  /** `server`: the API server warned about what it stored: unknown fields, a deprecated version. */
+  readonly source: 'server' | 'sync';
+  readonly message: string;
+  /** The object that was sent; absent with the source `sync`. */
+  readonly object?: ResourceRef;
+}
+
 export interface SyncInputs {
   /** The desired objects, hooks included. */
   readonly targets: readonly KubeObject[];
@@ -147,8 +156,11 @@ export interface SyncInputs {
   readonly isSelected?: ((object: KubeObject) => boolean) | undefined;
   /** Receives the state after each step, which applies at most one wave. The next waits for it. */
   readonly onStep?: ((outcome: SyncReport) => unknown) | undefined;
-  /** Receives problems that do not change the outcome. Default: a warning of the process. */
-  readonly onWarning?: ((message: string) => void) | undefined;
+  /**
+   * Receives problems that do not change the outcome, each once. If it throws, the sync goes on.
+   * Default: a warning of the process.
+   */
+  readonly onWarning?: ((message: string, warning: SyncWarning) => void) | undefined;
   /** Ends the sync after the request in flight: what was applied stays. */
   readonly signal?: AbortSignal | undefined;
 }
