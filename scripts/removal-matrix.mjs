@@ -1,7 +1,8 @@
-// `npm run removal [-- --real] [--cases 20000] [--seed 1] [--from 0] [--only REGEXP]`: what Git drops leaves the
+// `npm run removal [-- --real] [--cases 20000] [--seed 1] [--from 0] [--only REGEXP] [--engine]`: what Git drops leaves the
 // cluster, in every apply and compare mode and after every switch between them. On the simulator, or
 // with --real on a real API server (`npm run e2e:setup`). Prints the progress, each defect and a table.
 // `--from N` goes on after N cases of an earlier run with the same number and seed.
+// `--engine` syncs by the engine, under a field manager and an owner label of its own.
 // `--only` runs the cases whose description, as in the line of a defect, matches.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     from: { type: 'string', default: '0' },
     only: { type: 'string', default: '' },
+    engine: { type: 'boolean', default: false },
   },
 });
 const cases = values.cases ?? '20000';
@@ -29,5 +31,6 @@ const env = {
   DRIFTLESS_SEED: seed,
   DRIFTLESS_REMOVAL_FROM: values.from,
   DRIFTLESS_REMOVAL_ONLY: values.only,
+  DRIFTLESS_REMOVAL_ENGINE: String(values.engine),
 };
 process.exit(spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env }).status ?? 1);

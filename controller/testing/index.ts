@@ -9,4 +9,4 @@ export { automated, config, configMap, FakeWorld, server } from './fake-world.ts
 export { stage } from './stage.ts';
 export type { TestStage } from './stage.ts';
 export { ObjectSync } from './object-sync.ts';
-export type { ComparisonKind, SyncMethod } from './object-sync.ts';
+export type { ComparisonKind, ObjectSyncDeps, SyncMethod } from './object-sync.ts';

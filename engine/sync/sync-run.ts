@@ -1,6 +1,6 @@
 import { defined, messageOf, newAbortController, UsageError, withDeadline } from '#base';
 import type { Clock, RandomSource } from '#base';
-import { diffObjects } from '#diff';
+import { diffObjects, isCustomResource } from '#diff';
 import type { DiffRules } from '#diff';
 import { healthOf } from '#health';
 import { clientSideManager, defaultSettings, gkOf, keyOf, versionOf } from '#model';
@@ -99,7 +99,7 @@ export class SyncRun {
   }
 
   async plan(): Promise<readonly PlannedTask[]> {
-    return this.#within(async (signal) => this.#located(await planTasks(await this.#request(signal))));
+    return this.#within(async (signal) => this.#located(await planTasks(await this.#request(signal, true))));
   }
 
   /** Predicts the apply of each target except hooks, by dry runs. */
@@ -243,18 +243,20 @@ export class SyncRun {
     return withDeadline(parent, { clock: this.#deps.clock, limitMs: this.#limitMs(), what: 'the sync' }, body);
   }
 
-  async #request(signal: AbortSignal): Promise<SyncRequest> {
+  /** @param compares whether it matters which objects differ */
+  async #request(signal: AbortSignal, compares = this.#inputs.options?.applyOutOfSyncOnly): Promise<SyncRequest> {
     const { health, revision = '', options } = this.#inputs;
     const { clock, warn } = this.#deps;
     const { targets, live } = await this.#readState(signal);
     const { pairs, hooks, liveHooks } = this.#paired();
+    const rules = compares === true ? await this.#rulesWithSchemas(signal) : this.#rules;
     const wanted = new Set(targets.map(keyOf));
     const liveTargets = new Map([...live].filter(([key]) => wanted.has(key)));
     const writer = this.#owner.guard(this.#warnings.reporting(this.#noting(this.#reader.writer)), liveTargets);
     return {
       resources: pairs.map((pair) => ({
         ...pair,
-        modified: diffObjects(pair.target, pair.live, this.#rules).modified,
+        modified: diffObjects(pair.target, pair.live, rules).modified,
       })),
       hooks,
       liveHooks,
@@ -277,6 +279,14 @@ export class SyncRun {
       clock,
       signal,
     };
+  }
+
+  /** Only their schemas tell which fields of custom resources are defaults of the server. */
+  async #rulesWithSchemas(signal: AbortSignal): Promise<DiffRules> {
+    const { writer } = this.#inputs;
+    const custom = this.#state.targets.filter(isCustomResource).map(({ apiVersion }) => apiVersion);
+    if (!(writer instanceof OpenedWriter) || custom.length === 0) return this.#rules;
+    return { ...this.#rules, schemas: (await writer.schemas(custom, signal)).kinds };
   }
 
   #paired(): ReturnType<typeof pairObjects> {

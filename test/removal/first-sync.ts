@@ -23,7 +23,7 @@ export const otherTools: readonly OtherTool[] = [
 ];
 
 /** Fields of these stay: neither an annotation nor a manager of ours says that we applied them. */
-const foreign: ReadonlySet<FirstSync> = new Set(['kubectl apply --server-side', 'Helm']);
+export const foreignTools: ReadonlySet<FirstSync> = new Set(['kubectl apply --server-side', 'Helm']);
 
 const managers: Readonly<Record<OtherTool, string>> = {
   'kubectl apply': 'kubectl-client-side-apply',
@@ -70,11 +70,11 @@ export interface JudgedStates {
 }
 
 /**
- * Whether live is what a creation makes; after a first sync by another manager, also with what only
- * that one set and the manifest has not.
+ * Whether live is what a creation makes; after a first sync by a foreign manager, also with what
+ * only that one set and the manifest has not.
  */
-export function isAsCreated(first: FirstSync, states: JudgedStates): boolean {
-  return foreign.has(first) ? isWithin(states) : deepEqual(states.live, states.fresh);
+export function isAsCreated(isForeign: boolean, states: JudgedStates): boolean {
+  return isForeign ? isWithin(states) : deepEqual(states.live, states.fresh);
 }
 
 type StatesInside = { readonly [K in keyof JudgedStates]: Json | undefined };

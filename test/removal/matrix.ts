@@ -2,10 +2,8 @@ import { canonicalJson, deepEqual, DriftlessError, formatPointer, isObject, mess
 import type { Json, JsonObject } from '#base';
 import { findResource, isNotFound, KubeApiError, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
-import type { LiveSchemas } from '#live';
 import { annotations, gkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import { ObjectSync } from '../../controller/testing/index.ts';
 import type { ComparisonKind, SyncMethod } from '../../controller/testing/index.ts';
 import { changedAt, isList, valueAtPath } from '../e2e/kinds/index.ts';
 import { createWith, isAsCreated, isOtherTool } from './first-sync.ts';
@@ -34,10 +32,33 @@ export interface MatrixCase {
   readonly isAnnotated: boolean;
 }
 
+/** Whether an object is as its manifest wants it. */
+export interface MatrixComparison {
+  readonly status: 'Synced' | 'OutOfSync' | 'Unknown';
+  /** The reason for Unknown, or the paths that differ. */
+  readonly why: string;
+  /** The condition that explains why the object stays OutOfSync after a sync that stored `object`. */
+  readonly conditionAfter?: (object: KubeObject) => string | undefined;
+}
+
+/** Compares and syncs the object of a case. */
+export interface MatrixSync {
+  target(manifest: KubeObject): KubeObject;
+  compare(
+    target: KubeObject,
+    live: KubeObject,
+    how: { readonly method: SyncMethod; readonly kind: ComparisonKind },
+  ): Promise<MatrixComparison>;
+  /** @throws the refusal of the API server. */
+  sync(target: KubeObject, live: KubeObject | null, method: SyncMethod): Promise<KubeObject>;
+}
+
 export interface MatrixDeps {
   readonly client: KubeClient;
   readonly discovery: ApiDiscovery;
-  readonly schemas: LiveSchemas | undefined;
+  readonly sync: MatrixSync;
+  /** Whether the fields of a tool stay. Those of the others are taken over. */
+  readonly isForeign: (first: FirstSync, method: SyncMethod) => boolean;
   readonly signal: AbortSignal;
   /** The namespace of the cases, and an empty one for comparisons. */
   readonly namespaces: { readonly cases: string; readonly fresh: string };
@@ -52,12 +73,12 @@ export interface Verdict {
 /** Runs cases: after a sync, the live object must be what a creation of the manifest makes. */
 export class RemovalMatrix {
   readonly #deps: MatrixDeps;
-  readonly #sync: ObjectSync;
+  readonly #sync: MatrixSync;
   #count = 0;
 
   constructor(deps: MatrixDeps) {
     this.#deps = deps;
-    this.#sync = new ObjectSync(deps);
+    this.#sync = deps.sync;
   }
 
   async run(one: MatrixCase): Promise<Verdict> {
@@ -95,11 +116,14 @@ export class RemovalMatrix {
     const { before: first, method, kind, isAnnotated } = one;
     const how = { method: isAnnotated ? ('client' as const) : method, kind };
     const equalOr = (outcome: Outcome, now: KubeObject): Verdict =>
-      verdictOf(first, { outcome, ...asJudged(one, { now, fresh, before: live, target }) });
+      verdictOf(this.#deps.isForeign(first, method), {
+        outcome,
+        ...asJudged(one, { now, fresh, before: live, target }),
+      });
     const before = await this.#sync.compare(target, live, how);
-    if (before.syncStatus.status === 'Synced') return equalOr('synced and different', live);
+    if (before.status === 'Synced') return equalOr('synced and different', live);
     // Unknown with the server's reason: the sync must then be refused too.
-    const unknown = before.syncStatus.status === 'OutOfSync' ? undefined : JSON.stringify(before.conditions);
+    const unknown = before.status === 'OutOfSync' ? undefined : before.why;
     let stored = live;
     let after = before;
     // A second sync, as self-heal makes it, may still be needed after a server-side apply, which
@@ -116,14 +140,14 @@ export class RemovalMatrix {
       }
       if (unknown !== undefined) return { outcome: 'unknown and applied', detail: unknown };
       after = await this.#sync.compare(target, stored, how);
-      if (after.syncStatus.status === 'Synced') {
+      if (after.status === 'Synced') {
         const verdict = equalOr('synced and different', stored);
         return verdict.outcome === 'equal' ? { ...verdict, outcome } : verdict;
       }
     }
-    const [condition] = this.#sync.conditionsAfter(after, stored);
-    if (condition !== undefined) return { outcome: 'kept by the server, with a condition', detail: condition.message };
-    return { outcome: 'out of sync for ever', detail: after.pairs.flatMap(({ diff }) => diff.paths).join(' ') };
+    const condition = after.conditionAfter?.(stored);
+    if (condition !== undefined) return { outcome: 'kept by the server, with a condition', detail: condition };
+    return { outcome: 'out of sync for ever', detail: after.why };
   }
 
   #resource(object: KubeObject): ApiResource | undefined {
@@ -207,11 +231,11 @@ function isReplacement(method: SyncMethod): boolean {
 type JudgedObjects = Readonly<Record<'now' | 'fresh' | 'before' | 'target', KubeObject>>;
 
 function verdictOf(
-  first: FirstSync,
+  isForeign: boolean,
   { outcome, now, ...rest }: { readonly outcome: Outcome } & JudgedObjects,
 ): Verdict {
   const states = { live: contentOf(now), fresh: contentOf(rest.fresh), before: contentOf(rest.before) };
-  return isAsCreated(first, { ...states, target: contentOf(rest.target) })
+  return isAsCreated(isForeign, { ...states, target: contentOf(rest.target) })
     ? { outcome: 'equal', detail: '' }
     : { outcome, detail: firstDifference(states.live, states.fresh, []) };
 }

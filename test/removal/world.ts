@@ -1,6 +1,6 @@
 import { readOpenApi } from '#diff';
 import type { KindSchema } from '#diff';
-import { findResource, KubeConnectionError } from '#kube';
+import { findResource, isAlreadyExists, KubeConnectionError } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { gkOf } from '#model';
 import type { LiveSchemas } from '#live';
@@ -8,9 +8,14 @@ import { DeadlineExceeded, mapLimit } from '#base';
 import { eventually } from '#support';
 import { kindsCorpus } from '../e2e/kinds/index.ts';
 import { matrixCases } from './cases.ts';
+import { ObjectSync } from '../../controller/testing/index.ts';
+import type { ObjectSyncDeps, SyncMethod } from '../../controller/testing/index.ts';
+import { EngineSync } from './engine-sync.ts';
+import { foreignTools } from './first-sync.ts';
+import type { FirstSync } from './first-sync.ts';
 import { customDefinitions, customManifests } from './custom.ts';
 import { RemovalMatrix } from './matrix.ts';
-import type { MatrixCase, Verdict } from './matrix.ts';
+import type { MatrixCase, MatrixSync, Verdict } from './matrix.ts';
 import { describeCase, MatrixTally } from './tally.ts';
 
 /** The sample of a run. */
@@ -23,6 +28,8 @@ export interface MatrixRun {
   readonly only?: string;
   /** Descriptions of cases that this server cannot judge. */
   readonly without?: RegExp;
+  /** The engine under a field manager and an owner of its own, instead of the controller. */
+  readonly isEngine: boolean;
   /** PEM of any CA, for webhooks of the corpus. */
   readonly authority: string;
   readonly signal: AbortSignal;
@@ -36,13 +43,20 @@ const maxAttempts = 3;
 /** Runs a sample of the matrix on a server with the namespaces `cases` and `fresh`. */
 export async function runMatrix(
   client: KubeClient,
-  { limit, seed, from = 0, only = '', without, authority, signal }: MatrixRun,
+  { limit, seed, from = 0, only = '', without, isEngine, authority, signal }: MatrixRun,
 ): Promise<MatrixTally> {
   const discovery = await discoveryWithCustomKinds(client, signal);
   const corpus = [...kindsCorpus('cases', authority), ...customManifests('cases')];
   const schemas = await publishedSchemas(client, new Set(corpus.map(({ apiVersion }) => apiVersion)), signal);
   const namespaces = { cases: 'cases', fresh: 'fresh' };
-  const matrix = new RemovalMatrix({ client, discovery, schemas, signal, namespaces });
+  const access = { client, discovery, schemas, signal };
+  const sync = isEngine ? new EngineSync(access) : controllerSync(access);
+  // Under another name, the engine removes of Argo CD's fields only what last-applied names, and
+  // with server-side apply none.
+  const isForeign = (first: FirstSync, method: SyncMethod): boolean =>
+    foreignTools.has(first) ||
+    (isEngine && (first === 'Argo CD Replace' || (first === 'Argo CD' && method === 'server')));
+  const matrix = new RemovalMatrix({ client, discovery, sync, isForeign, signal, namespaces });
   const tally = new MatrixTally();
   const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed }).slice(from);
   const chosen = new RegExp(only, 'u');
@@ -60,6 +74,24 @@ export async function runMatrix(
       process.stdout.write(progressText(done, cases.length, tally.wrong, begin));
   });
   return tally;
+}
+
+function controllerSync(deps: ObjectSyncDeps): MatrixSync {
+  const sync = new ObjectSync(deps);
+  return {
+    target: (manifest) => sync.target(manifest),
+    sync: (target, live, method) => sync.sync(target, live, method),
+    compare: async (target, live, how) => {
+      const comparison = await sync.compare(target, live, how);
+      const { status } = comparison.syncStatus;
+      const paths = (): string => comparison.pairs.flatMap(({ diff }) => diff.paths).join(' ');
+      return {
+        status,
+        why: status === 'Unknown' ? JSON.stringify(comparison.conditions) : paths(),
+        conditionAfter: (stored) => sync.conditionsAfter(comparison, stored)[0]?.message,
+      };
+    },
+  };
 }
 
 /** A busy machine may break off a request of one case among thousands: it is run again. */
@@ -91,7 +123,10 @@ async function discoveryWithCustomKinds(client: KubeClient, signal: AbortSignal)
   const definitions = customDefinitions();
   const resource = findResource(await client.discover({ signal }), gkOf(definitions[0]!));
   if (resource === undefined) throw new Error('CustomResourceDefinitions are not served');
-  for (const definition of definitions) await client.create(resource, definition, { signal });
+  for (const definition of definitions)
+    await client.create(resource, definition, { signal }).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+    });
   return eventually(async () => {
     const discovery = await client.discover({ signal });
     const index = await client.openApiIndex({ signal });
