@@ -17,7 +17,7 @@ const received: object[] = [];
 async function serve(answer: handleUnaryCall<object, object>): Promise<string> {
   const server = new Server();
   servers.push(server);
-  server.addService(commitServerMethods, {
+  server.addService(commitServerMethods(), {
     CommitHydratedManifests: (call: Parameters<typeof answer>[0], done: Parameters<typeof answer>[1]) => {
       received.push(call.request);
       answer(call, done);

@@ -1,13 +1,12 @@
-import { status } from '@grpc/grpc-js';
 import type { Client, ServiceError } from '@grpc/grpc-js';
 import { outsideText, stringifyJson, untilAborted } from '#base';
 import type { Clock } from '#base';
 import type { Repository } from '#model';
 import { RepoServerError, WrongRevision } from '../errors.ts';
 import { isFullSha } from '../fetch/git/refs.ts';
-import { codeNames } from '../remote/client.ts';
 import { ConnectionPool } from '../remote/connections.ts';
 import { repositoryMessage } from '../remote/messages.ts';
+import { codeName, grpc } from '../remote/grpc.ts';
 import { commitMethod } from '../remote/protocol.ts';
 import { checkBranch } from './branch-files.ts';
 import { defaultReadmeTemplate } from './commit-texts.ts';
@@ -63,7 +62,7 @@ class CommitServerClient implements HydrationCommitter {
     const send = (call: FencedCall): Promise<object> =>
       this.#connections.use(
         (client) => this.#call(client, message, call),
-        (error) => !call.signal.aborted && isServiceError(error) && error.code === status.UNAVAILABLE,
+        (error) => !call.signal.aborted && isServiceError(error) && error.code === grpc().status.UNAVAILABLE,
       );
     const answer = await request.fenced(send).catch((error: unknown) => {
       if (isServiceError(error)) throw this.#asError(error, request.repository);
@@ -73,7 +72,7 @@ class CommitServerClient implements HydrationCommitter {
   }
 
   #call(client: Client, message: object, { signal, beforeSend }: FencedCall): Promise<object> {
-    const { path, requestSerialize, responseDeserialize } = commitMethod;
+    const { path, requestSerialize, responseDeserialize } = commitMethod();
     const deadline = this.#deps.clock.now() + (this.#deps.timeoutMs ?? 300_000);
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
@@ -93,14 +92,15 @@ class CommitServerClient implements HydrationCommitter {
   #asError({ code, details }: ServiceError, repository: Repository): RepoServerError {
     const hidden = Object.values(repository.secretData ?? {}).map((secret) => secret.reveal());
     const reason = outsideText('rpc', details, { hidden }).slice(0, maxReasonLength);
-    if (code === status.DEADLINE_EXCEEDED) return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');
-    if (code === status.UNAVAILABLE || code === status.CANCELLED)
+    if (code === grpc().status.DEADLINE_EXCEEDED)
+      return new RepoServerError('DeadlineExceeded', 'context deadline exceeded');
+    if (code === grpc().status.UNAVAILABLE || code === grpc().status.CANCELLED)
       return new RepoServerError(
         'Unavailable',
         `connection error: desc = "${reason}": commit-server ${this.#deps.address}`,
       );
     return new RepoServerError(
-      codeNames[code] ?? 'Unknown',
+      codeName(code),
       reason === '' ? 'the commit server returned no readable reason: see its log' : reason,
     );
   }

@@ -1,5 +1,4 @@
-import { Metadata, status } from '@grpc/grpc-js';
-import type { Client, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
+import type { Client, ClientUnaryCall, ServiceError, Metadata } from '@grpc/grpc-js';
 import { isObject, outsideText } from '#base';
 import type { Clock } from '#base';
 import { noTracer } from '#telemetry';
@@ -7,6 +6,7 @@ import type { Span, Tracer } from '#telemetry';
 import { RepoServerError } from '../errors.ts';
 import type { ConnectionPool } from './connections.ts';
 import type { ProtoMessage } from './messages.ts';
+import { codeName, grpc } from './grpc.ts';
 import { methodOf } from './protocol.ts';
 import type { MethodName } from './protocol.ts';
 
@@ -109,21 +109,21 @@ export class RepoServerClient {
     const { address, timeoutMs } = this.#deps;
     const reason = outsideText('rpc', details, { hidden: secrets }).slice(0, maxReasonLength) || unreadableReason;
     switch (code) {
-      case status.DEADLINE_EXCEEDED:
+      case grpc().status.DEADLINE_EXCEEDED:
         return new RepoServerError(
           'DeadlineExceeded',
           `context deadline exceeded: repo-server ${address} did not answer within ${timeoutMs / 1000} s`,
         );
-      case status.UNAVAILABLE:
-      case status.CANCELLED:
+      case grpc().status.UNAVAILABLE:
+      case grpc().status.CANCELLED:
         return new RepoServerError(
           'Unavailable',
           `connection error: desc = "${withoutPrefixes(reason)}": repo-server ${address}`,
         );
-      case status.RESOURCE_EXHAUSTED:
+      case grpc().status.RESOURCE_EXHAUSTED:
         return new RepoServerError('ResourceExhausted', isTooBig(details) ? tooBig(reason) : reason);
       default:
-        return new RepoServerError(codeNames[code] ?? 'Unknown', reason);
+        return new RepoServerError(codeName(code), reason);
     }
   }
 }
@@ -132,20 +132,10 @@ const rpcAttributes = { 'rpc.system': 'grpc' };
 
 /** The repo-server continues the trace. */
 function metadataOf({ traceparent }: Span): Metadata {
-  const metadata = new Metadata();
+  const metadata = new (grpc().Metadata)();
   if (traceparent !== undefined) metadata.set('traceparent', traceparent);
   return metadata;
 }
-
-/** Go's names of the codes. */
-export const codeNames: Readonly<Record<number, string>> = Object.fromEntries(
-  Object.entries(status)
-    .filter((entry): entry is [string, status] => typeof entry[1] === 'number')
-    .map(([name, code]) => [
-      code,
-      name.toLowerCase().replace(/(?:^|_)([a-z])/g, (_, first: string) => first.toUpperCase()),
-    ]),
-);
 
 function isServiceError(error: unknown): error is ServiceError {
   return isObject(error) && typeof error['code'] === 'number' && typeof error['details'] === 'string';
@@ -153,11 +143,11 @@ function isServiceError(error: unknown): error is ServiceError {
 
 /** Only we cancel calls, so any other cancellation means a lost connection. */
 function isLost(error: unknown): boolean {
-  return isServiceError(error) && (error.code === status.UNAVAILABLE || error.code === status.CANCELLED);
+  return isServiceError(error) && (error.code === grpc().status.UNAVAILABLE || error.code === grpc().status.CANCELLED);
 }
 
 function isTransient(error: ServiceError): boolean {
-  return isLost(error) || (error.code === status.RESOURCE_EXHAUSTED && !isTooBig(error.details));
+  return isLost(error) || (error.code === grpc().status.RESOURCE_EXHAUSTED && !isTooBig(error.details));
 }
 
 /** Removes the prefixes that the gRPC library adds. */

@@ -2,11 +2,11 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext } from 'node:tls';
-import { Client, credentials } from '@grpc/grpc-js';
-import type { ChannelCredentials, ChannelOptions } from '@grpc/grpc-js';
+import type { ChannelCredentials, ChannelOptions, Client } from '@grpc/grpc-js';
 import { messageOf } from '#base';
 import type { Clock } from '#base';
 import { CertificatesUnusable } from '../errors.ts';
+import { grpc } from './grpc.ts';
 
 /**
  * TLS settings of the repo-server. Files are read for each new connection, so renewed certificates
@@ -125,11 +125,11 @@ export class ConnectionPool {
   async #openConnection(): Promise<PooledConnection> {
     const { address, tls, maxMessageBytes, serviceConfigFromDns, userAgent } = this.#options;
     const host = numericHost(address);
-    const trust = tls === undefined ? credentials.createInsecure() : await credentialsOf(tls, host);
+    const trust = tls === undefined ? grpc().credentials.createInsecure() : await credentialsOf(tls, host);
     // Other callers may have opened enough connections while files were read.
     const ready = this.#claim(this.#leastBusy());
     if (ready !== undefined) return ready;
-    const client = new Client(address, trust, {
+    const client = new (grpc().Client)(address, trust, {
       ...channelOptions,
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
@@ -184,7 +184,7 @@ async function credentialsOf(
       // As in Go, a certificate that is itself configured as a CA is enough, whatever its issuer.
       allowPartialTrustChain: true,
     });
-    return credentials.createFromSecureContext(context, {
+    return grpc().credentials.createFromSecureContext(context, {
       rejectUnauthorized: known !== undefined,
       ...(host === undefined
         ? {}

@@ -1,5 +1,5 @@
-import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
-import { fromJSON } from '@grpc/proto-loader';
+import type { MethodDefinition } from '@grpc/grpc-js';
+import { serviceMethods } from './grpc.ts';
 
 /**
  * The fields of a message: number and type. `[]` marks a repeated field, `map<…>` a map by the type
@@ -340,21 +340,21 @@ const commitService = {
 };
 
 /** The service of Argo CD's commit server; also for servers in tests. */
-export const commitServerMethods = fromJSON(commitService as Parameters<typeof fromJSON>[0], {
-  longs: Number,
-  defaults: true,
-})['CommitService'] as ServiceDefinition;
+export const commitServerMethods = serviceMethods(commitService, 'CommitService', { longs: Number, defaults: true });
 
 /** Its only method. */
-export const commitMethod = commitServerMethods['CommitHydratedManifests'] as MethodDefinition<object, object>;
-
-const definition = fromJSON(described as Parameters<typeof fromJSON>[0], { longs: Number, defaults: true });
+export function commitMethod(): MethodDefinition<object, object> {
+  return commitServerMethods()['CommitHydratedManifests'] as MethodDefinition<object, object>;
+}
 
 /** The methods of the service; also for servers in tests. */
-export const repoServerMethods = definition['repository.RepoServerService'] as ServiceDefinition;
+export const repoServerMethods = serviceMethods(described, 'repository.RepoServerService', {
+  longs: Number,
+  defaults: true,
+});
 
 export function methodOf(name: MethodName): MethodDefinition<object, object> {
-  const method: MethodDefinition<object, object> | undefined = repoServerMethods[name];
+  const method: MethodDefinition<object, object> | undefined = repoServerMethods()[name];
   if (method === undefined) throw new TypeError(`the repo-server has no method ${name}`);
   return method;
 }

@@ -63,7 +63,7 @@ export async function startPlugin(folder: string, name: string, behaviour: Plugi
       isDiscoveryConfigured: behaviour.discovery === true,
       provideGitCreds: behaviour.provideGitCreds === true,
     });
-  server.addService(pluginMethods, {
+  server.addService(pluginMethods(), {
     CheckPluginConfiguration: check,
     MatchRepository: streamed('match', (what) => ({ isSupported: behaviour.matches?.(what) === true })),
     GenerateManifest: streamed('generate', (what) => {

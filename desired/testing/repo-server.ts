@@ -65,8 +65,8 @@ export async function startRepoServer(behaviour: RepoServerBehaviour = {}): Prom
       if (answer instanceof Error) done(answer);
       else if (answer !== undefined) done(null, answer);
     };
-  const names = Object.keys(repoServerMethods) as MethodName[];
-  server.addService(repoServerMethods, Object.fromEntries(names.map((name) => [name, handler(name)])));
+  const names = Object.keys(repoServerMethods()) as MethodName[];
+  server.addService(repoServerMethods(), Object.fromEntries(names.map((name) => [name, handler(name)])));
   const credentials = behaviour.credentials ?? ServerCredentials.createInsecure();
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`127.0.0.1:${behaviour.port ?? 0}`, credentials, (error, bound) =>

@@ -1,9 +1,8 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { sendUnaryData, ServerUnaryCall, ServiceDefinition } from '@grpc/grpc-js';
-import { fromJSON } from '@grpc/proto-loader';
+import type { sendUnaryData, Server, ServerUnaryCall } from '@grpc/grpc-js';
 import type { RandomSource } from '#base';
+import { grpc, serviceMethods } from '../../remote/grpc.ts';
 
 const askPassService = {
   nested: {
@@ -19,10 +18,8 @@ const askPassService = {
   },
 };
 
-const definition = fromJSON(askPassService as Parameters<typeof fromJSON>[0], { defaults: true });
-
 /** Its method. Test clients use it too. */
-export const askPassMethods = definition['askpass.AskPassService'] as ServiceDefinition;
+export const askPassMethods = serviceMethods(askPassService, 'askpass.AskPassService', { defaults: true });
 
 export interface GitLogin {
   readonly username: string;
@@ -69,16 +66,17 @@ export class AskPass {
   async #listen(): Promise<Server> {
     await mkdir(dirname(this.#socket), { recursive: true });
     await rm(this.#socket, { force: true });
-    const server = new Server();
-    server.addService(askPassMethods, {
+    const server = new (grpc().Server)();
+    server.addService(askPassMethods(), {
       GetCredentials: (call: ServerUnaryCall<{ readonly nonce: string }, GitLogin>, done: sendUnaryData<GitLogin>) => {
         const login = this.#logins.get(call.request.nonce);
-        if (login === undefined) done({ code: status.NOT_FOUND, details: 'there are no credentials for this number' });
+        if (login === undefined)
+          done({ code: grpc().status.NOT_FOUND, details: 'there are no credentials for this number' });
         else done(null, login);
       },
     });
     await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix:${this.#socket}`, ServerCredentials.createInsecure(), (error) => {
+      server.bindAsync(`unix:${this.#socket}`, grpc().ServerCredentials.createInsecure(), (error) => {
         if (error === null) resolve();
         else reject(error);
       });

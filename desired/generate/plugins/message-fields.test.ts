@@ -4,7 +4,7 @@ import { countFields } from './message-fields.ts';
 import { pluginMethods } from './plugin-client.ts';
 
 const serialize = (manifests: readonly string[]): Buffer => {
-  const method = pluginMethods['GenerateManifest'];
+  const method = pluginMethods()['GenerateManifest'];
   if (method === undefined) throw new Error('there is no such method');
   return method.responseSerialize({ manifests });
 };

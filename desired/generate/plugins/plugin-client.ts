@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { Client, credentials, status } from '@grpc/grpc-js';
-import type { ClientWritableStream, MethodDefinition, ServiceDefinition, ServiceError } from '@grpc/grpc-js';
-import { fromJSON } from '@grpc/proto-loader';
+import type { Client, ClientWritableStream, MethodDefinition, ServiceError } from '@grpc/grpc-js';
 import { outsideText } from '#base';
 import { PluginFailed } from '../../errors.ts';
+import { grpc, serviceMethods } from '../../remote/grpc.ts';
 import { countFields } from './message-fields.ts';
 
 /**
@@ -59,10 +58,11 @@ const pluginService = {
   },
 };
 
-const definition = fromJSON(pluginService as Parameters<typeof fromJSON>[0], { longs: Number, defaults: true });
-
 /** Its methods. Test servers use them too. */
-export const pluginMethods = definition['plugin.ConfigManagementPluginService'] as ServiceDefinition;
+export const pluginMethods = serviceMethods(pluginService, 'plugin.ConfigManagementPluginService', {
+  longs: Number,
+  defaults: true,
+});
 
 /**
  * The input of a plugin: the files as a packed tar, the application's path in it, and its
@@ -97,7 +97,7 @@ export class PluginClient {
     this.#name = name;
     this.#hidden = hidden;
     this.#maxParts = bounds.maxParts;
-    this.#client = new Client(`unix:${socket}`, credentials.createInsecure(), {
+    this.#client = new (grpc().Client)(`unix:${socket}`, grpc().credentials.createInsecure(), {
       'grpc.max_receive_message_length': bounds.maxBytes,
       'grpc.enable_retries': 0,
     });
@@ -166,7 +166,7 @@ export class PluginClient {
   }
 
   #method(name: string): MethodDefinition<object, object> {
-    const method: MethodDefinition<object, object> | undefined = pluginMethods[name];
+    const method: MethodDefinition<object, object> | undefined = pluginMethods()[name];
     if (method === undefined) throw new TypeError(`the plugin service has no method ${name}`);
     return method;
   }
@@ -194,7 +194,7 @@ function drained(call: ClientWritableStream<object>): Promise<void> {
 }
 
 function reasonOf({ code, details }: ServiceError, hidden: readonly string[]): string {
-  if (code === status.UNAVAILABLE) return 'it cannot be reached, or ended while it worked';
-  if (code === status.RESOURCE_EXHAUSTED) return 'its answer is too big';
+  if (code === grpc().status.UNAVAILABLE) return 'it cannot be reached, or ended while it worked';
+  if (code === grpc().status.RESOURCE_EXHAUSTED) return 'its answer is too big';
   return outsideText('rpc', details, { hidden });
 }

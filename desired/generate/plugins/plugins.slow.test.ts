@@ -287,7 +287,7 @@ describe('config management plugins', () => {
   it('lends a plugin the credentials of the repository through a nonce that is valid for one call', async () => {
     let lent: Readonly<Record<string, string>> = {};
     const ask = (nonce: string): Promise<unknown> => {
-      const method: MethodDefinition<object, object> | undefined = askPassMethods['GetCredentials'];
+      const method: MethodDefinition<object, object> | undefined = askPassMethods()['GetCredentials'];
       if (method === undefined) throw new Error('there is no such method');
       const { path, requestSerialize, responseDeserialize } = method;
       const client = new Client(`unix:${lent['ARGOCD_ASK_PASS_SOCK'] ?? ''}`, credentials.createInsecure());
