@@ -16,7 +16,7 @@ interface EngineSyncDeps {
   readonly signal: AbortSignal;
 }
 
-/** Compares and syncs single objects by the engine, under a field manager and an owner of its own. */
+/** Compares and syncs single objects by the engine, under a manager and an owner of its own. */
 export class EngineSync implements MatrixSync {
   readonly #writer: OpenedWriter;
   readonly #signal: AbortSignal;

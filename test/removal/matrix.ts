@@ -37,7 +37,7 @@ export interface MatrixComparison {
   readonly status: 'Synced' | 'OutOfSync' | 'Unknown';
   /** The reason for Unknown, or the paths that differ. */
   readonly why: string;
-  /** The condition that explains why the object stays OutOfSync after a sync that stored `object`. */
+  /** The condition that explains why it stays OutOfSync after a sync that stored `object`. */
   readonly conditionAfter?: (object: KubeObject) => string | undefined;
 }
 
