@@ -9,7 +9,7 @@ import type { ParsedCluster } from '#settings';
 import { repositoryFacts, workloadFacts } from './facts.ts';
 import type { InstallationFacts } from './facts.ts';
 import { applicationFeatures, installationFeatures } from './features.ts';
-import { rows } from './rows.ts';
+import { renderingRows, rows } from './rows.ts';
 import type { UsedFeature } from './rows.ts';
 
 type Data = Readonly<Record<string, string>>;
@@ -122,6 +122,26 @@ const appCases: readonly AppCase[] = [
       ['refused', rows.helmPlugins, 'spec.source.helm.fileParameters[0]'],
     ],
     { cm: { 'helm.valuesFileSchemes': 'https,secrets,s3' } },
+  ),
+  uses(
+    'values by plugins of helm, in the dry source of a hydrator',
+    application({
+      source: undefined,
+      sourceHydrator: {
+        drySource: {
+          repoURL: git,
+          path: 'a',
+          targetRevision: 'HEAD',
+          helm: { valueFiles: ['secrets+age-import://k?a.yaml'] },
+        },
+        syncSource: { targetBranch: 'env/prod', path: 'a' },
+      },
+    }),
+    [
+      ['info', rows.hydrator, 'spec.sourceHydrator'],
+      ['refused', rows.helmPlugins, 'spec.sourceHydrator.drySource.helm.valueFiles[0]'],
+    ],
+    { cm: { 'helm.valuesFileSchemes': 'secrets+age-import' } },
   ),
   uses('a revision that Argo CD does not resolve', application(source({ targetRevision: 'heads/main' })), [
     ['differs', rows.shortRefs, 'spec.source.targetRevision'],
@@ -903,7 +923,7 @@ describe('docs/compatibility.md', () => {
   it('every row that a feature names is there', () => {
     const page = pageRows();
     expect(page.size).toBeGreaterThan(60);
-    expect(Object.values(rows).filter((row) => !page.has(row))).toEqual([]);
+    expect(Object.values({ ...rows, ...renderingRows }).filter((row) => !page.has(row))).toEqual([]);
   });
 
   it('every row that says "differs", "not yet" or "partly" has a detector, or a reason why not', () => {

@@ -52,8 +52,12 @@ function sourceFeatures(app: Application, installation: InstallationFacts): read
       severity: 'info',
       row: rows.hydrator,
     });
-  const dry = valueAt(app.spec.sourceHydrator ?? {}, 'drySource', 'repoURL');
-  if (typeof dry === 'string') found.push(...addressFeatures({ repoURL: dry }, 'spec.sourceHydrator.drySource'));
+  const dry = valueAt(app.spec.sourceHydrator ?? {}, 'drySource');
+  if (isObject(dry) && typeof dry['repoURL'] === 'string') {
+    const source: ApplicationSource = { ...dry, repoURL: dry['repoURL'] };
+    const where = 'spec.sourceHydrator.drySource';
+    found.push(...addressFeatures(source, where), ...programFeatures(source, where, undefined, installation.settings));
+  }
   const sources = sourcesOf(app.spec);
   const multiple = sources.length > 1 || (app.spec.sources?.length ?? 0) > 0;
   sources.forEach((source, i) => {

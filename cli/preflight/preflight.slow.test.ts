@@ -9,6 +9,7 @@ import { argoCrds, World } from '../../test/acceptance/world.ts';
 import type { GitFixture } from '../../test/acceptance/world.ts';
 import { runCommandLine } from '../driftless.ts';
 import type { ApplicationReport, PreflightReport } from './report.ts';
+import { renderingRows, rows } from './rows.ts';
 
 interface Finished {
   readonly code: number;
@@ -54,6 +55,9 @@ describe('preflight', () => {
       'drifted/cm.yaml': configMap('drifted', 'from git'),
       'drifted/secret.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: drifted}\nstringData: {token: ${canary}-git}\n`,
       'chart/.argocd-source.yaml': 'plugin: {name: cmp}\n',
+      'encrypted/secret.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: e}\nstringData: {a: "ENC[AES256_GCM,data:${canary}]"}\nsops: {mac: "ENC[AES256_GCM,data:x]"}\n`,
+      'values/Chart.yaml': 'apiVersion: v2\nname: values\nversion: 1.0.0\n',
+      'values/.argocd-source.yaml': 'helm: {valueFiles: ["secrets://a.yaml"]}\n',
     });
     const source = (path: string): object => ({ repoURL: repo.url, path, targetRevision: 'main' });
     for (const path of ['plain', 'drifted'])
@@ -142,7 +146,12 @@ describe('preflight', () => {
         Object.assign(app['spec'] as object, { syncPolicy: { automated: { selfHeal: true } } });
       });
       const source = (path: string): object => ({ repoURL: repo.url, path, targetRevision: 'main' });
-      world.application('charted', { source: source('chart') });
+      for (const [name, path] of [
+        ['charted', 'chart'],
+        ['encrypted', 'encrypted'],
+        ['valued', 'values'],
+      ] as const)
+        world.application(name, { source: source(path) });
       const skip = { annotations: { 'argocd.argoproj.io/skip-reconcile': 'true' } };
       world.application('skipped', { source: source('plain') }, skip);
       world.application('nowhere', { source: source('plain'), destination: { name: 'gone', namespace: 'apps' } });
@@ -156,7 +165,10 @@ describe('preflight', () => {
         apiVersion: 'v1',
         kind: 'ConfigMap',
         metadata: { name: 'argocd-cm', namespace: 'argocd', labels: { 'app.kubernetes.io/part-of': 'argocd' } },
-        data: { 'resource.customizations.health.example.com_Widget': 'return {}' },
+        data: {
+          'resource.customizations.health.example.com_Widget': 'return {}',
+          'helm.valuesFileSchemes': 'https,secrets',
+        },
       });
       requests = [];
       found = await report();
@@ -164,7 +176,7 @@ describe('preflight', () => {
 
     it('exit 1, and no write request', () => {
       expect(found.code).toBe(1);
-      expect(found.report.summary).toMatchObject({ applications: 7, same: 1, leftAlone: 1 });
+      expect(found.report.summary).toMatchObject({ applications: 9, same: 1, leftAlone: 1 });
       expect(writesOf(requests)).toEqual([]);
     });
 
@@ -206,6 +218,17 @@ describe('preflight', () => {
       expect(charted.features).toEqual([
         expect.objectContaining({ severity: 'refused', row: 'config management plugins' }),
       ]);
+    });
+
+    it.each([
+      ['encrypted', renderingRows.encrypted, 'the Secret "e" is encrypted by SOPS and not applied'],
+      ['valued', rows.helmPlugins, 'the values file "secrets://…" needs a plugin of helm (helm-secrets)'],
+    ])('a source that needs keys or a program is refused, with its row: %s', (name, row, text) => {
+      expect(one(found.report, name)).toMatchObject({
+        state: 'differs',
+        ours: { sync: 'Unknown' },
+        features: [{ severity: 'refused', row, feature: expect.stringContaining(text) }],
+      });
     });
 
     it('a cluster and a repository that cannot be reached are told once, with what to do', () => {
@@ -289,7 +312,7 @@ describe('preflight', () => {
       for (const app of found.report.applications) expect(shape(app)).toEqual(members.sort());
       expect(found.report.tools).toContainEqual({
         tool: 'git',
-        neededBy: ['7 Applications with Git sources'],
+        neededBy: ['9 Applications with Git sources'],
         path: expect.stringContaining('/git'),
         version: expect.stringMatching(/^git version/),
         missing: false,

@@ -8,7 +8,7 @@ import { applicationFeatures, installationFeatures } from './features.ts';
 import type { UsedFeature } from './features.ts';
 import type { ReadInstallation } from './installation.ts';
 import { clusterOf, isLeftAlone } from './selection.ts';
-import { rows } from './rows.ts';
+import { renderingRows, rows } from './rows.ts';
 import type { LocatedTool } from './tools.ts';
 
 /**
@@ -192,14 +192,26 @@ function shown(
   };
 }
 
-/** A source of an unsupported type, which only rendering detected. */
+/** What a source needs that Argo CD has and this controller refuses, by the code of the error. */
+const refusals: Readonly<Record<string, UsedFeature['row']>> = {
+  DESIRED_UNSUPPORTED: rows.otherTypes,
+  DESIRED_PLUGIN_MISSING: rows.otherTypes,
+  DESIRED_EXEC_PLUGIN: rows.execPlugins,
+  DESIRED_HELM_PLUGIN: rows.helmPlugins,
+  DESIRED_DECRYPTION: renderingRows.encrypted,
+};
+
+/** A source that is refused for what only rendering detected. */
 function foundByRendering(app: Application, { installation, compared }: PreflightFindings): readonly UsedFeature[] {
   const failure = compared.failures.get(appKeyOf(app));
-  const known = applicationFeatures(app, installation).some(({ row }) => row === rows.otherTypes);
-  const isRefused = failure?.code === 'DESIRED_UNSUPPORTED' || failure?.code === 'DESIRED_PLUGIN_MISSING';
-  if (!isRefused || known) return [];
+  const row = failure === undefined ? undefined : refusals[failure.code];
+  if (failure === undefined || row === undefined) return [];
+  const isKnown = applicationFeatures(app, installation).some(
+    (found) => found.row === row && (found.severity === 'refused' || row === rows.otherTypes),
+  );
+  if (isKnown) return [];
   const where = app.spec.sources === undefined ? 'spec.source' : 'spec.sources';
-  return [{ feature: outsideText('field', failure.message), where, severity: 'refused', row: rows.otherTypes }];
+  return [{ feature: outsideText('field', failure.message), where, severity: 'refused', row }];
 }
 
 /**

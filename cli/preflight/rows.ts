@@ -60,10 +60,15 @@ export const rows = {
   redis: 'Redis (resource tree, managed resources, cluster info)',
 } as const;
 
+/** Rows that only rendering finds. */
+export const renderingRows = {
+  encrypted: 'encrypted objects and values files (SOPS) in a project without keys',
+} as const;
+
 /** All requests are GET. */
 export const localDiff = 'server-side diff: preflight and shadow mode compare on the client';
 
-export type CompatibilityRow = (typeof rows)[keyof typeof rows];
+export type CompatibilityRow = (typeof rows)[keyof typeof rows] | (typeof renderingRows)['encrypted'];
 
 /**
  * One use of a feature that Driftless lacks or implements differently. `refused`: reported in a

@@ -321,7 +321,9 @@ describeWithTool('helm', 'rendering Helm charts', () => {
       const { options } = requestOf({ repoURL: '' }, bareRepository(''));
       const more = { options: { ...options, valuesFileSchemes: ['https', scheme] } };
       for (const helm of [{ valueFiles: [path] }, { fileParameters: [{ name: 'a', path }] }]) {
-        const { message } = await failureOf(bench.render(bench.repository(chart), { path: 'chart', helm }, more));
+        const failure = await failureOf(bench.render(bench.repository(chart), { path: 'chart', helm }, more));
+        expect(failure).toMatchObject({ code: 'DESIRED_HELM_PLUGIN' });
+        const { message } = failure;
         expect(message).toContain(`the values file "${scheme}://…" needs a plugin of helm`);
         expect(message.includes('(helm-secrets)')).toBe(scheme.startsWith('secrets'));
         expect(message).toContain('a config management plugin, or with the repo-server of Argo CD (--repo-server)');

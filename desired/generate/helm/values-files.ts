@@ -108,7 +108,7 @@ export class ValuesFiles {
         throw new UnsafeInput(`the URL scheme '${scheme}' is not allowed`);
       if (scheme === 'http' || scheme === 'https') return { kind: 'url', url: text };
       throw new DesiredError(
-        'DESIRED_UNSUPPORTED',
+        'DESIRED_HELM_PLUGIN',
         `the values file "${scheme}://…" needs a plugin of helm${scheme.startsWith('secrets') ? ' (helm-secrets)' : ''}, and helm runs without plugins here: render it with a config management plugin, or with the repo-server of Argo CD (--repo-server)`,
         { retry: 'never' },
       );

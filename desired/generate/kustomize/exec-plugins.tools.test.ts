@@ -53,7 +53,9 @@ describeWithTool('kustomize', 'a generator that runs a program', () => {
     ['a container', container, '"secrets" (ksops of viaduct.ai/v1) runs the container "example.com/fn:v1"'],
   ])('is refused with the way out: %s', async (_title, generator, expected) => {
     for (const list of ['generators', 'transformers', 'validators']) {
-      const { message } = await render(`${list}: [g/g.yaml]\n`, generator);
+      const failure = await render(`${list}: [g/g.yaml]\n`, generator);
+      expect(failure).toMatchObject({ code: 'DESIRED_EXEC_PLUGIN' });
+      const { message } = failure;
       expect(message).toContain(`the kustomization of app: ${expected}, and the renderer starts no programs`);
       expect(message).toContain(hint);
     }

@@ -18,7 +18,7 @@ export function refuseProgram(config: JsonObject, where: string): void {
   if (kind === '' || apiVersion === '' || apiVersion === 'builtin') return;
   const program = functionOf(config) ?? 'a plugin of kustomize';
   const shown = outsideText('field', `"${textOf(metadataOf(config), 'name')}" (${kind} of ${apiVersion})`);
-  throw new DesiredError('DESIRED_UNSUPPORTED', `${where}: ${shown} runs ${program}, and ${wayOut}`, {
+  throw new DesiredError('DESIRED_EXEC_PLUGIN', `${where}: ${shown} runs ${program}, and ${wayOut}`, {
     retry: 'never',
   });
 }
