@@ -36,6 +36,13 @@ describe('a parameter', () => {
     expect(argumentsOf(parameter)).toEqual(expected);
   });
 
+  it('with a name twice has its last value, and beside it the last text', () => {
+    const [one, two] = ['1', '2'].map((value) => ({ name: 'a', value }));
+    const text = { name: 'a', value: '3', forceString: true };
+    expect(argumentsOf(one!, two!)).toEqual(['--set=a=2']);
+    expect(argumentsOf(text, one!)).toEqual(['--set-string=a=3', '--set=a=1']);
+  });
+
   it('by a name that sets several values becomes an argument for each, none of which helm can split', () => {
     const args = argumentsOf({ name: 'a=1,b', value: '2' });
     expect(args).toEqual(['--set=a=1', '--set=b=2']);

@@ -63,14 +63,17 @@ export function fileParameterArgument(name: string, file: string): string {
   );
 }
 
-/** If several parameters have the same name, the last wins. */
+/**
+ * If several parameters have the same name, the last wins among those with `forceString`, and among
+ * those without it. helm prefers the text, wherever it stands in the list.
+ */
 function parametersOf(job: RenderJob, options: JsonObject): Iterable<HelmParameter> {
   const substitute = substituteIn(buildEnvironment(job));
   const all = new Map<string, HelmParameter>();
   for (const parameter of listOf(options, 'parameters')) {
     const [name, value] = [textOf(parameter, 'name'), substitute(textOf(parameter, 'value'))];
     const flag = ownMember(parameter, 'forceString') === true ? '--set-string' : '--set';
-    all.set(name, { flag, line: `${name}=${withoutCommas(value)}` });
+    all.set(`${flag} ${name}`, { flag, line: `${name}=${withoutCommas(value)}` });
   }
   return all.values();
 }
