@@ -14,12 +14,13 @@ export function plainVersion(version: string): string {
 
 /**
  * The API versions that the source sets, otherwise those of the cluster. Helm parses
- * `--api-versions` as CSV, so commas are split here and anything with a quote is refused.
+ * `--api-versions` as CSV, so commas are split here and anything with a quote is refused. A list of
+ * empty texts leaves none.
  * @throws UnsafeInput
  */
 export function apiVersionsOf(own: readonly string[], cluster: readonly string[]): readonly string[] {
   if (own.length === 0) return cluster.filter((version) => plainApiVersion.test(version));
-  const versions = own.flatMap((version) => version.split(','));
+  const versions = own.flatMap((version) => version.split(',')).filter((version) => version !== '');
   const bad = versions.find((version) => !plainApiVersion.test(version));
   if (bad === undefined) return versions;
   throw new UnsafeInput(`the API version ${JSON.stringify(bad)} is refused: it must be like "apps/v1/Deployment"`);

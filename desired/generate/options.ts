@@ -15,10 +15,10 @@ export function listOf(options: JsonObject, key: string): readonly JsonObject[] 
   return Array.isArray(value) ? (value as readonly Json[]).filter(isObject) : [];
 }
 
-/** The texts of a list, without empty ones. */
+/** The texts of a list. Empty ones count, as in Argo CD: programs refuse them, or number them. */
 export function wordsOf(options: JsonObject, key: string): readonly string[] {
   const value = ownMember(options, key);
-  return Array.isArray(value) ? (value as readonly Json[]).map(wordOf).filter((text) => text !== '') : [];
+  return Array.isArray(value) ? (value as readonly Json[]).map(wordOf) : [];
 }
 
 /** A map of texts. */

@@ -80,7 +80,9 @@ export function inflatedChart(
   const wanted = chartOf(place, chart, names);
   const chartHome = homeOf(place, home, wanted, areMoved ?? !isInRepository(place, wanted, home));
   const valuesFile = textOf(chart, names.valuesFile);
-  const additional = wordsOf(chart, 'additionalValuesFiles').map((path) => valuesPath(place, path));
+  const additional = wordsOf(chart, 'additionalValuesFiles')
+    .filter((path) => path !== '')
+    .map((path) => valuesPath(place, path));
   return {
     home: chartHome,
     chart: {

@@ -71,7 +71,7 @@ describe('config management plugins', () => {
       env: [{ name: 'MODE', value: 'prod $ARGOCD_APP_NAME' }],
       parameters: [
         { name: 'text', string: 'one' },
-        { name: 'some-list', array: ['x', 'y'] },
+        { name: 'some-list', array: ['x', '', 'y'] },
         { name: 'map', map: { 'a.b': 'c' } },
       ],
     });
@@ -91,7 +91,8 @@ describe('config management plugins', () => {
       ARGOCD_ENV_MODE: 'prod app',
       PARAM_TEXT: 'one',
       PARAM_SOME_LIST_0: 'x',
-      PARAM_SOME_LIST_1: 'y',
+      PARAM_SOME_LIST_1: '',
+      PARAM_SOME_LIST_2: 'y',
       PARAM_MAP_A_B: 'c',
       KUBE_API_VERSIONS: 'apps/v1,apps/v1/Deployment,v1,v1/ConfigMap',
     });
