@@ -28,6 +28,17 @@ describe('override files', () => {
     expect(mergeOverride(source, patch)).toMatchObject({ kustomize: { commonLabels: { Team: 'spec', team: 'file' } } });
   });
 
+  it('stand beside a field of the source in other letters: the later one in byte order wins', () => {
+    const release = (patch: object): unknown =>
+      (mergeOverride(source, patch as never)['helm'] as { releaseName: string }).releaseName;
+    expect([release({ helm: { ReleaseName: 'file' } }), release({ Helm: { releaseName: 'file' } })]).toEqual([
+      'spec',
+      'spec',
+    ]);
+    expect(release({ helm: { releasename: 'file' } })).toBe('file');
+    expect(mergeOverride(source, { Helm: { version: 'v3' } })['helm']).toEqual({ ...source.helm, version: 'v3' });
+  });
+
   it('remove a value by null only inside valuesObject', () => {
     const patch = {
       helm: { releaseName: null, parameters: null, valuesObject: { x: { a: null }, z: 3 } },

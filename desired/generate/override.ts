@@ -64,24 +64,24 @@ const lists = new Set([
 /**
  * Applies an override file like Argo CD: as a merge patch, whose result is decoded over the
  * original source. So field names match in any letter case, `null` removes a value only inside
- * `valuesObject`, and the items of a list merge with those at the same index.
+ * `valuesObject`, and the items of a list merge with those at the same index. A field that the file
+ * writes in other letters than the source stands beside it: the later one in byte order wins.
  * @throws DesiredError if a field has the wrong kind: a list, an object or a scalar
  */
 export function mergeOverride(source: JsonObject, patch: JsonObject): JsonObject {
-  return mergeOver(source, applyMergePatch(source, withKnownNames(patch, '')), '') as JsonObject;
+  checkKinds(patch, '');
+  return decodeOver(source, applyMergePatch(source, patch), '') as JsonObject;
 }
 
-function withKnownNames(value: Json | undefined, path: string): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((member) => withKnownNames(member, path));
-  if (!isObject(value)) return value ?? null;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => {
-      const name = members.get(key.toLowerCase());
-      const at = `${path}${name ?? key}`;
-      if (name !== undefined) checkKind(name, member, at);
-      return [name ?? key, name === undefined || open.has(name) ? (member ?? null) : withKnownNames(member, `${at}.`)];
-    }),
-  );
+function checkKinds(value: Json | undefined, path: string): void {
+  if (Array.isArray(value)) for (const member of value as readonly Json[]) checkKinds(member, path);
+  if (!isObject(value)) return;
+  for (const [key, member] of Object.entries(value)) {
+    const name = members.get(key.toLowerCase());
+    if (name === undefined) continue;
+    checkKind(name, member, `${path}${name}`);
+    if (!open.has(name)) checkKinds(member, `${path}${name}.`);
+  }
 }
 
 function checkKind(name: string, value: Json | undefined, at: string): void {
@@ -91,19 +91,20 @@ function checkKind(name: string, value: Json | undefined, at: string): void {
   if (found !== wanted) throw new DesiredError('DESIRED_SOURCE', `${at} must be ${wanted}, not ${found}`);
 }
 
-function mergeOver(before: Json | undefined, after: Json | undefined, name: string): Json {
-  if (name === 'valuesObject' || before === undefined) return after ?? null;
+function decodeOver(before: Json | undefined, after: Json | undefined, name: string): Json {
+  if (after === null || after === undefined) return before ?? null;
+  if (name === 'valuesObject') return after;
   if (Array.isArray(after)) {
     const old = Array.isArray(before) ? (before as readonly Json[]) : [];
     return (after as readonly Json[]).map((member, index) =>
-      isObject(member) ? mergeOver(old[index], member, '') : member,
+      isObject(member) ? decodeOver(old[index], member, '') : member,
     );
   }
-  if (after === null || after === undefined) return before;
-  if (!isObject(after) || !isObject(before)) return after;
-  const read = Object.entries(after).map(([key, member]): [string, Json] => [
-    key,
-    mergeOver(ownMember(before, key), member, key),
-  ]);
-  return { ...before, ...Object.fromEntries(read) };
+  if (!isObject(after)) return after;
+  const decoded = new Map<string, Json>(isObject(before) ? (Object.entries(before) as [string, Json][]) : []);
+  for (const key of Object.keys(after).sort()) {
+    const field = open.has(name) ? key : (members.get(key.toLowerCase()) ?? key);
+    decoded.set(field, decodeOver(decoded.get(field), ownMember(after, key), field));
+  }
+  return Object.fromEntries(decoded);
 }
