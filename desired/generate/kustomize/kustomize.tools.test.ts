@@ -141,6 +141,36 @@ describeWithTool('kustomize', 'rendering overlays', () => {
     expect((web['spec'] as { selector: object }).selector).toEqual({ matchLabels: { app: 'web' } });
   });
 
+  it('leaves out missing components, also directories without a kustomization, if the source says so', async () => {
+    const repository = bench.repository(overlay);
+    const render = (ignoreMissingComponents: boolean): ReturnType<RenderBench['render']> =>
+      bench.render(repository, {
+        path: 'prod',
+        kustomize: { components: ['../gone', 'app.conf', '../parts', '../parts/extra'], ignoreMissingComponents },
+      });
+    expect(names((await render(true)).objects)).toContain('ConfigMap/extra');
+    expect(await failureOf(render(false))).toBeInstanceOf(ToolFailed);
+  });
+
+  it.each([
+    ['+2', 2],
+    [-1, -1],
+    ['007', 7],
+  ])('reads a number of replicas as Go does: %j', async (count, expected) => {
+    const made = await bench.render(bench.repository(overlay), {
+      path: 'base',
+      kustomize: { replicas: [{ name: 'web', count }] },
+    });
+    expect(find(made.objects, 'Deployment')['spec']).toMatchObject({ replicas: expected });
+  });
+
+  it('leaves an empty image to kustomize, which refuses it', async () => {
+    const error = await failureOf(
+      bench.render(bench.repository(overlay), { path: 'base', kustomize: { images: [''] } }),
+    );
+    expect(error.message).toMatch(/invalid format of image/);
+  });
+
   it('applies build options of argocd-cm, and selects binaries by version', async () => {
     const repository = bench.repository({
       'app/kustomization.yaml': 'resources: [../shared.yaml]\n',

@@ -222,10 +222,9 @@ function stepsOf(job: RenderJob, { tool, scope, options, args }: KustomizeBuild)
   const env = buildEnvironment(job);
   const edits = editsOf(job, options).map((edit): ToolStep => ({ tool, args: ['edit', ...edit], cwd }));
   const all = wordsOf(options, 'components');
-  const components =
-    ownMember(options, 'ignoreMissingComponents') === true
-      ? all.filter((path) => job.snapshot.tree.lookup([...job.segments, ...path.split('/')]).kind === 'found')
-      : all;
+  const exists = (path: string): boolean =>
+    kustomizationName(job.snapshot, [...job.segments, ...path.split('/')]) !== undefined;
+  const components = ownMember(options, 'ignoreMissingComponents') === true ? all.filter(exists) : all;
   if (components.length > 0) edits.push({ tool, args: ['edit', 'add', 'component', '--', ...components], cwd, env });
   const build = ['build', here.length === 0 ? '.' : `./${here.join('/')}`, ...args];
   return [...edits, { tool, args: build, cwd: checkoutFolder, env, ...(scope.helm ? { withHelm: true } : {}) }];
@@ -276,8 +275,9 @@ function pairs(map: Readonly<Record<string, string>>, value: (text: string) => s
     .map((key) => `${key}:${value(map[key] ?? '')}`);
 }
 
+/** As Go reads a number: with a sign. The API server refuses a negative one. */
 function countOf(replica: JsonObject): string {
   const text = textOf(replica, 'count');
-  if (/^\d+$/.test(text)) return text;
+  if (/^[+-]?\d+$/.test(text)) return text;
   throw new DesiredError('DESIRED_SOURCE', `expected integer value for count. Received: ${text}`, { retry: 'never' });
 }
