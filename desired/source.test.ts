@@ -89,6 +89,14 @@ describe('rendering', () => {
     expect(namesOf(await render(repo.path, { directory: { recurse: true, include: '[' } }))).toEqual([]);
   });
 
+  it('reads every file as a manifest without the filter of extensions, also a .libsonnet', async () => {
+    const repo = new GitFixture();
+    repo.write({ 'a.libsonnet': configMapYaml('a'), 'b.txt': configMapYaml('b'), 'c.md': '# nothing\n' }).commit();
+    const { render } = sourceBench();
+    expect(namesOf(await render(repo.path, { directory: {} }))).toEqual([]);
+    expect(namesOf(await render(repo.path, { directory: { disableExtensionFilter: true } }))).toEqual(['a', 'b']);
+  });
+
   it('applies .argocd-source files, except to the origin of the source', async () => {
     const repo = new GitFixture();
     repo

@@ -163,7 +163,6 @@ function candidatesOf(scope: DirectoryScope, logger: Logger): ManifestCandidate[
     if (options.disableExtensionFilter !== true && !manifestName.test(entry.name)) continue;
     const file = fileOf(scope, entry, logger);
     if (file === undefined || excluded?.(entry.path) === true || included?.(entry.path) === false) continue;
-    if (entry.name.endsWith('.libsonnet')) continue;
     candidates.push({ path: entry.path, name: entry.name, file });
   }
   return candidates;
