@@ -682,6 +682,8 @@ const undetected: Readonly<Record<string, string>> = {
   'encrypted objects and values files (SOPS) in a project without keys': byComparison,
   'a chart of a registry by its digest (`targetRevision: sha256:…`)': byComparison,
   'Kustomize: Helm charts (`--enable-helm`)': byComparison,
+  'Kustomize: `ignoreMissingComponents` with several components': byComparison,
+  'Kustomize: `replicas` without a `count`, in an override file': byComparison,
   'Helm dependencies': byComparison,
   'source hydrator: Applications with an error': byHydrator,
   'source hydrator: who commits': byHydrator,

@@ -146,6 +146,7 @@ export const tools = [
       'plugins.e2e.ts',
       'repo-server.e2e.ts',
       'repo-server-protocol.e2e.ts',
+      'source-options.e2e.ts',
     ],
     go: {
       module: { path: 'github.com/argoproj/argo-cd/v3', version: 'v3.6.1', language: '1.27.0', replaced: true },

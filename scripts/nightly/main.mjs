@@ -75,6 +75,7 @@ function allUnits() {
       cores: 1,
       args: [script('removal-matrix.mjs'), '--real', '--cases', '3000'],
     },
+    { name: 'source options', isSeeded: true, cores: 1, args: [script('source-options.mjs')] },
     {
       name: 'differential',
       isSeeded: true,

@@ -1,4 +1,4 @@
-import { chart, configMap, template } from './case.ts';
+import { chart, configMap, deployment, template } from './case.ts';
 import type { CorpusCase } from './case.ts';
 
 const ksops = `apiVersion: viaduct.ai/v1
@@ -75,6 +75,16 @@ export const differingCases: readonly (CorpusCase & {
     source: { path: 'differs-linked-kustomization/app' },
     own: undefined,
     theirs: /unable to find one of 'kustomization\.yaml'/,
+  },
+  {
+    name: 'differs-replicas-without-count',
+    files: {
+      'kustomization.yaml': 'resources: [app.yaml]\n',
+      'app.yaml': deployment('web'),
+      '.argocd-source.yaml': 'kustomize: {replicas: [{name: web}]}\n',
+    },
+    own: /expected integer value for count\. Received: $/,
+    theirs: undefined,
   },
   {
     name: 'differs-exec-generator',

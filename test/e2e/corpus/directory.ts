@@ -171,6 +171,12 @@ export const directoryCases: readonly CorpusCase[] = [
     atLeast: 2,
   },
   {
+    name: 'jsonnet-libraries-as-manifests',
+    files: { 'main.jsonnet': "import 'a.libsonnet'\n", 'a.libsonnet': `${map('a')}\n` },
+    source: { directory: { disableExtensionFilter: true } },
+    atLeast: 2,
+  },
+  {
     name: 'jsonnet-beside-yaml',
     files: { 'a.yaml': configMap('plain'), 'deep/b.jsonnet': `${map('computed')}\n`, 'c.libsonnet': '{}\n' },
     source: { directory: { recurse: true } },

@@ -6,6 +6,7 @@ import { kustomizeCases } from './kustomize.ts';
 import { helmLayouts } from './layouts-helm.ts';
 import { kustomizeLayouts } from './layouts-kustomize.ts';
 import { layoutCases } from './layouts.ts';
+import { brokenReports, reportedCases } from './reports.ts';
 import { severalCases } from './several.ts';
 
 export { differingCases, onlyOurs } from './differing.ts';
@@ -21,7 +22,8 @@ export const goodCases = [
   ...layoutCases,
   ...kustomizeLayouts,
   ...helmLayouts,
+  ...reportedCases,
 ];
 
 /** Sources that do not render. */
-export const brokenCases = [...broken, ...brokenEdges];
+export const brokenCases = [...broken, ...brokenEdges, ...brokenReports];

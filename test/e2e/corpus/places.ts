@@ -43,12 +43,12 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
   const identity = selfSigned(folder, 'git');
   if (identity === undefined) throw new Error('openssl is missing');
   const lockedGit = await startGitServer({ root, tls: identity, login });
-  const ssh = await startSshServer(join(folder, 'ssh'));
+  const ssh = cases.some(needsSsh) ? await startSshServer(join(folder, 'ssh')) : undefined;
   const registry = await startArtifacts();
   const [sshData, tlsData] = [join(folder, 'ssh-data'), join(folder, 'tls-data')];
   mkdirSync(sshData);
   mkdirSync(tlsData);
-  writeFileSync(join(sshData, 'ssh_known_hosts'), ssh.knownHosts);
+  writeFileSync(join(sshData, 'ssh_known_hosts'), ssh?.knownHosts ?? '');
   writeFileSync(join(tlsData, '127.0.0.1'), identity.cert);
   // Helm refuses plain http from a host for which it has a certificate.
   const registryHost = registry.host.replace('127.0.0.1', 'localhost');
@@ -56,7 +56,9 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
   const fixed: Readonly<Record<string, Repository>> = {
     git: bareRepository(`${git.url}/corpus.git`),
     https: { ...bareRepository(`${lockedGit.url}/corpus.git`), ...access },
-    ssh: { ...bareRepository(`${ssh.url}${root}/corpus.git`), sshPrivateKey: new SecretValue(ssh.privateKey) },
+    ...(ssh && {
+      ssh: { ...bareRepository(`${ssh.url}${root}/corpus.git`), sshPrivateKey: new SecretValue(ssh.privateKey) },
+    }),
     charts: { ...bareRepository(charts.url), type: 'helm' },
     'locked-charts': { ...bareRepository(locked.url), type: 'helm', ...access },
     registry: { ...bareRepository(`${registryHost}/charts`), type: 'helm', enableOci: true, ociForceHttp: true },
@@ -75,9 +77,13 @@ export async function startPlaces(folder: string, cases: readonly CorpusCase[]):
       return bareRepository(place);
     },
     close: async () => {
-      for (const server of [git, lockedGit, ssh, charts, locked, registry.server]) await server.close();
+      for (const server of [git, lockedGit, ssh, charts, locked, registry.server]) await server?.close();
     },
   };
+}
+
+function needsSsh({ source, sources = [] }: CorpusCase): boolean {
+  return [source, ...sources].some((one) => one?.at === 'ssh');
 }
 
 /**
