@@ -1,4 +1,4 @@
-/** @seconds 85 */
+/** @seconds 35 */
 import { env } from 'node:process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { optionLayouts, rootCase } from './source-options/layouts.ts';
