@@ -10,13 +10,17 @@ interface ResourceFindings {
   readonly isUnrecorded: boolean;
 }
 
+const none: readonly ApplicationCondition[] = [];
+
 /** Warnings about one resource; none of them stops a sync. */
 export function resourceWarnings(object: KubeObject, found: ResourceFindings): readonly ApplicationCondition[] {
+  const { refusedChange: refusal, diff, isUnrecorded } = found;
+  if (refusal === undefined && diff.lastAppliedFault === undefined && !isUnrecorded) return none;
   const which = namedInWarning(object);
   return [
-    ...(found.refusedChange === undefined ? [] : [refusedChange(which, found.refusedChange)]),
-    ...(found.diff.lastAppliedFault === undefined ? [] : [lastApplied(which, found.diff.lastAppliedFault)]),
-    ...(found.isUnrecorded ? [unrecorded(which)] : []),
+    ...(refusal === undefined ? [] : [refusedChange(which, refusal)]),
+    ...(diff.lastAppliedFault === undefined ? [] : [lastApplied(which, diff.lastAppliedFault)]),
+    ...(isUnrecorded ? [unrecorded(which)] : []),
   ];
 }
 

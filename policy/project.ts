@@ -3,7 +3,7 @@ import { serverPattern } from '#model';
 import type { AppProject, Cluster, GroupKind } from '#model';
 import { fileMatch, isFilePattern } from './file-match.ts';
 import { matchesNamespacePattern, namespacePatternFault } from './namespace-pattern.ts';
-import { entriesOrUnreadable, stringOrUndefined, stringEntries } from './readable.ts';
+import { entriesOrUnreadable, isAbsent, stringOrUndefined, stringEntries } from './readable.ts';
 
 /** The resolved cluster and namespace of an Application. An empty string means unknown. */
 export interface PermittedDestination {
@@ -78,13 +78,13 @@ export function isGroupKindPermitted(
   gk: GroupKind & { readonly name?: string },
   namespaced: boolean,
 ): boolean {
-  const spec = project.spec;
-  if (namespaced) {
-    const open = [undefined, null].includes(spec.namespaceResourceWhitelist as undefined);
-    if (!open && !isListed(spec.namespaceResourceWhitelist, gk, false)) return false;
-    return !isListed(spec.namespaceResourceBlacklist, { ...gk, name: anyName }, true);
-  }
-  return isListed(spec.clusterResourceWhitelist, gk, false) && !isListed(spec.clusterResourceBlacklist, gk, true);
+  const { name = '' } = gk;
+  const { clusterResourceWhitelist, clusterResourceBlacklist } = project.spec;
+  if (!namespaced)
+    return isListed(clusterResourceWhitelist, gk, name, false) && !isListed(clusterResourceBlacklist, gk, name, true);
+  const { namespaceResourceWhitelist, namespaceResourceBlacklist } = project.spec;
+  if (!isAbsent(namespaceResourceWhitelist) && !isListed(namespaceResourceWhitelist, gk, name, false)) return false;
+  return !isListed(namespaceResourceBlacklist, gk, anyName, true);
 }
 
 /** Entries for namespaced kinds have no name in the schema: one with a name denies every name. */
@@ -161,18 +161,15 @@ function denies(pattern: string): boolean {
 /**
  * @param unreadable the result for an invalid entry: true in a deny list, false in an allow list.
  */
-function isListed(
-  items: unknown,
-  gk: GroupKind & { readonly name?: string | typeof anyName },
-  unreadable: boolean,
-): boolean {
+function isListed(items: unknown, gk: GroupKind, named: string | typeof anyName, unreadable: boolean): boolean {
+  if (items === undefined) return false;
   return entriesOrUnreadable(items).some((item) => {
     const [group, kind, name] = isObject(item)
       ? [item['group'], item['kind'], item['name']].map(stringOrUndefined)
       : [];
     if (group === undefined || kind === undefined || name === undefined) return unreadable;
     if (![group, kind, name].every(isFilePattern)) return unreadable;
-    const isNamed = name === '' || gk.name === anyName || fileMatch(name, gk.name ?? '');
+    const isNamed = name === '' || named === anyName || fileMatch(name, named);
     return isNamed && fileMatch(kind, gk.kind) && fileMatch(group, gk.group);
   });
 }

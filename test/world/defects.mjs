@@ -245,7 +245,7 @@ export const defects = [
   d(
     'the list of forbidden kinds of a project is ignored',
     'policy/project.ts',
-    'return !isListed(spec.namespaceResourceBlacklist, { ...gk, name: anyName }, true);',
+    'return !isListed(namespaceResourceBlacklist, gk, anyName, true);',
     'return true;',
   ),
   d(
