@@ -1,7 +1,7 @@
 import { deepEqual, omit } from '#base';
 import type { LiveCluster, LiveSchemas } from '#live';
 import { jsonOf } from '#model';
-import type { Application, KubeObject, Settings } from '#model';
+import type { AppKey, Application, KubeObject, ResourceKey, Settings } from '#model';
 import { withoutRefreshRequest } from '../application/refresh-annotation.ts';
 import type { RenderedSources } from './rendering.ts';
 
@@ -30,6 +30,14 @@ export interface LiveSight {
   readonly targets: WeakRef<readonly KubeObject[]>;
   /** See `evidence` of #live. */
   readonly evidence: string;
+}
+
+/** Asks whether a comparison has seen objects that changed. */
+export interface SeenQuestion {
+  readonly sight: LiveSight;
+  readonly key: AppKey;
+  readonly app: Application;
+  readonly changed: ReadonlySet<ResourceKey>;
 }
 
 /** A pass that left nothing to do: another one with the same inputs would do nothing either. */
@@ -116,4 +124,23 @@ function isSamePart(before: ComparisonBasis['objects'][number], now: typeof befo
 function isSameObject<T extends object>(before: WeakRef<T>, now: WeakRef<T> | undefined): boolean {
   const object = before.deref();
   return object !== undefined && object === now?.deref();
+}
+
+/**
+ * Whether one of the objects is not the version that was compared last. Evidence reads all objects
+ * of a big Application; a changed one mostly answers for it.
+ * @param compared the live objects of the last comparison, if they are kept
+ */
+export async function hasOtherVersions(
+  cluster: Pick<LiveCluster, 'rows'>,
+  changed: ReadonlySet<ResourceKey>,
+  compared: ReadonlyMap<ResourceKey, KubeObject> | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (compared === undefined) return false;
+  const rows = await cluster.rows([...changed], signal);
+  return [...changed].some((key) => {
+    const version = compared.get(key)?.metadata.resourceVersion;
+    return version !== undefined && version !== rows.get(key)?.resourceVersion;
+  });
 }

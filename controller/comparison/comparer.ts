@@ -24,8 +24,8 @@ import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
-import { basisOf, isSameBasis } from './basis.ts';
-import type { ComparisonBasis, LiveSight } from './basis.ts';
+import { basisOf, hasOtherVersions, isSameBasis } from './basis.ts';
+import type { ComparisonBasis, LiveSight, SeenQuestion } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
 import { SchemaReads } from './schema-reads.ts';
@@ -269,10 +269,11 @@ export class Comparer {
   }
 
   /** Whether a comparison has seen the live objects of the Application as they are now. */
-  async hasSeen(sight: LiveSight, key: AppKey, app: Application, signal: AbortSignal): Promise<boolean> {
+  async hasSeen({ sight, key, app, changed }: SeenQuestion, signal: AbortSignal): Promise<boolean> {
     const { cluster, targets, evidence } = sight;
     const known = targets.deref();
     if (known === undefined || this.#deps.live.peek(cluster.server) !== cluster) return false;
+    if (await hasOtherVersions(cluster, changed, this.#deps.rows?.lastObjects(key), signal)) return false;
     return (await evidenceIn(cluster, this.#query({ key, app }, known), signal)) === evidence;
   }
 

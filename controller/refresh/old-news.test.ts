@@ -20,6 +20,7 @@ async function synced(options: Parameters<typeof at.start>[0] = {}): Promise<voi
   await at.clock.advance(5000);
   expect(at.world.app.status?.sync?.status).toBe('Synced');
   at.world.liveReads = 0;
+  at.world.evidenceReads = 0;
 }
 
 /** Repeats the event of an object that has not changed, as a watch does after our own write. */
@@ -90,6 +91,20 @@ describe('an event of an object', () => {
     expect(isFirst).toBe(false);
     expect(at.world.dest.get('ConfigMap', 'two')).toMatchObject({ data: { key: '1' } });
     expect(at.world.app.status?.sync?.status).toBe('Synced');
+  });
+
+  it('that has changed in a big Application costs one look at all objects, not two', async () => {
+    const many = Array.from({ length: 120 }, (_, i) => configMap(`map-${i}`));
+    at.world.git.push(sha, many);
+    await synced();
+    repeatEvent('map-7');
+    await at.clock.advance(1000);
+    expect([at.world.liveReads, at.world.evidenceReads]).toEqual([0, 1]);
+    at.world.evidenceReads = 0;
+    // A change of the status only: the comparison finds no difference.
+    at.world.dest.put({ ...at.world.dest.get('ConfigMap', 'map-7')!, status: { at: 'now' } });
+    await at.clock.advance(1000);
+    expect([at.world.liveReads, at.world.evidenceReads]).toEqual([1, 1]);
   });
 
   const doubts: readonly (readonly [string, () => void])[] = [

@@ -27,5 +27,5 @@ export async function isOldNews(
   const key = appKeyOf(app);
   // A recording needs every comparison.
   if (memories.passLog.isFollowed(key) || !effects.stands({ key, before: app })) return false;
-  return comparer.hasSeen(sight, key, app, signal);
+  return comparer.hasSeen({ sight, key, app, changed: due.resources }, signal);
 }

@@ -30,7 +30,7 @@ import { createController } from '../assembly/create-controller.ts';
 import { FakeApi } from './fake-api.ts';
 import { FakeGit } from './fake-git.ts';
 import type { CallInterference } from './fake-api.ts';
-import { changeOf, longUnowned, rowOf } from './live-rows.ts';
+import { changeOf, longUnowned, rowOf, rowsAt } from './live-rows.ts';
 
 export const server = 'https://dest';
 
@@ -88,6 +88,7 @@ export class FakeWorld {
   degraded: KindState[] = [];
   /** How often the live objects of an Application were read: once for each comparison. */
   liveReads = 0;
+  evidenceReads = 0;
   /** No audit has confirmed the cache lately. */
   unconfirmed = false;
   /** Why the destination currently hides an object; undefined: it does not. */
@@ -418,6 +419,7 @@ export class FakeWorld {
         return Promise.resolve({ objects: new Map(shown), unread, degraded: this.#degradedKinds() });
       },
       evidence: ({ app, targets }) => {
+        this.evidenceReads += 1;
         if (this.unconfirmed || api.failedGroups.size > 0) return Promise.resolve(undefined);
         const wanted = new Set(targets.map(keyOf));
         const found = all().filter((o) => trackedApp(o, this.settings.tracking) === app || wanted.has(keyOf(o)));
@@ -425,13 +427,10 @@ export class FakeWorld {
         const isUnread = found.some((o) => this.unread(o) !== undefined);
         return Promise.resolve(isUnread ? undefined : JSON.stringify([versions, this.#degradedKinds().version]));
       },
-      rows: () => Promise.resolve(new Map()),
+      rows: (keys) => Promise.resolve(rowsAt(api.objects, keys)),
       activity: this.activity,
       changesSince: () => Promise.resolve({ version: 0, changed: undefined }),
-      tree: ({ roots, excluded }) => {
-        const found = roots.filter((key) => !excluded.includes(key)).map((key) => api.objects.get(key));
-        return Promise.resolve(found.flatMap((object) => (object === undefined ? [] : [rowOf(object)])));
-      },
+      tree: ({ roots, excluded }) => Promise.resolve([...rowsAt(api.objects, roots, excluded).values()]),
       list: ({ namespaces = [] }) =>
         Promise.resolve(all().flatMap((o) => (namespaces.includes(o.metadata.namespace ?? '') ? [rowOf(o)] : []))),
       machines: () => Promise.resolve([]),

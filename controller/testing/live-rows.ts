@@ -1,7 +1,7 @@
 import { defined } from '#base';
 import type { LiveChange, LiveRow } from '#live';
 import { groupOf, keyOf, parseTrackingId, refOf, versionOf } from '#model';
-import type { KubeObject } from '#model';
+import type { KubeObject, ResourceKey } from '#model';
 import { clusterKey } from '#sharding';
 
 /**
@@ -38,6 +38,20 @@ export function rowOf(object: KubeObject): LiveRow {
   };
   rows.set(object, row);
   return row;
+}
+
+/** The rows of the objects that exist. */
+export function rowsAt(
+  objects: ReadonlyMap<ResourceKey, KubeObject>,
+  keys: readonly ResourceKey[],
+  excluded: readonly ResourceKey[] = [],
+): ReadonlyMap<ResourceKey, LiveRow> {
+  return new Map(
+    keys.flatMap((key) => {
+      const object = objects.get(key);
+      return object === undefined || excluded.includes(key) ? [] : [[key, rowOf(object)]];
+    }),
+  );
 }
 
 /** The ownership report of a cluster that no replica has owned for minutes. */

@@ -65,10 +65,14 @@ function namedKey(target: ObjectName): ResourceKey | undefined {
 
 const untrusted: KindTrust = { generation: 0, isTrusted: false };
 
+type KindPlace = GroupKind & { readonly namespace: string };
+
 /** Collects the parts of the evidence in the order of reading. */
 class EvidenceReader {
   readonly #sources: EvidenceSources;
   readonly #generations = new Map<string, number>();
+  /** Neighbours in the tree are mostly of one kind. */
+  #last: KindPlace | undefined;
   readonly #stamps: string[] = [];
   #isInDoubt = false;
 
@@ -82,7 +86,10 @@ class EvidenceReader {
   }
 
   /** Also for an object that does not exist: its kind must be current. */
-  addKind(at: GroupKind & { readonly namespace: string }): void {
+  addKind(at: KindPlace): void {
+    const last = this.#last;
+    if (last?.kind === at.kind && last.group === at.group && last.namespace === at.namespace) return;
+    this.#last = at;
     const place = `${at.group}/${at.kind}/${at.namespace}`;
     if (this.#generations.has(place)) return;
     const { generation, isTrusted } = this.#sources.trustOf(at, at.namespace) ?? untrusted;
