@@ -26,6 +26,15 @@ describe('the file of an agent', () => {
     expect(parseAgentFile('a.yaml', '# nothing\n')).toEqual(noAgentFile);
   });
 
+  it('names the core group by an empty text', () => {
+    const { exclusions, ignoreDifferences } = parseAgentFile(
+      'a.yaml',
+      `exclusions: [{apiGroups: [''], kinds: [Pod]}]\nignoreDifferences: [{group: '', kind: Pod, jsonPointers: [/spec]}]`,
+    );
+    expect(exclusions).toEqual([{ apiGroups: [''], kinds: ['Pod'] }]);
+    expect(ignoreDifferences).toEqual([{ group: '', kind: 'Pod', jsonPointers: ['/spec'] }]);
+  });
+
   it.each([
     ['ignoreDifference: []', 'a.yaml:1: ignoreDifference: unknown member: did you mean ignoreDifferences?'],
     ['\nfoo: 1', 'a.yaml:2: foo: unknown member: known are syncOptions, ignoreDifferences, exclusions, health'],
@@ -38,6 +47,7 @@ describe('the file of an agent', () => {
       'a.yaml:3: ignoreDifferences[0].jsonPointers[0]: expected a JSON',
     ],
     ['exclusions:\n- clusters: [x]\n  kinds: [A]', 'a.yaml:2: exclusions[0].clusters: unknown member'],
+    ['exclusions:\n- apiGroups: [apps/v1]', 'a.yaml:2: exclusions[0].apiGroups[0]: expected an API group such as apps'],
     ['health:\n  widgets.example.com: x', 'a.yaml:2: health.widgets.example.com: expected group/Kind'],
     ['health:\n  A:', 'health.A: expected a text'],
     ['- a', 'a.yaml:1: the file: expected members'],

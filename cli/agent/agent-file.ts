@@ -35,6 +35,8 @@ type Schema =
 const text = (pattern: RegExp, expected: string): Schema => ({ kind: 'text', pattern, expected });
 const list = (of: Schema): Schema => ({ kind: 'list', of });
 const anyText = text(/./s, 'a text');
+/** "" is the core group. */
+const group = text(/^[^\s/]*$/, 'an API group such as apps, or "" for the core group');
 
 /** Values of sync options; the first ones of a kind are those of an Application. */
 const syncOption = text(
@@ -49,7 +51,7 @@ const schema: Schema = {
     ignoreDifferences: list({
       kind: 'object',
       members: {
-        group: anyText,
+        group,
         kind: anyText,
         name: anyText,
         namespace: anyText,
@@ -62,7 +64,7 @@ const schema: Schema = {
     }),
     exclusions: list({
       kind: 'object',
-      members: { apiGroups: list(anyText), kinds: list(anyText) },
+      members: { apiGroups: list(group), kinds: list(anyText) },
       oneOf: ['apiGroups', 'kinds'],
     }),
     health: {
