@@ -89,6 +89,16 @@ describe('kept blobs', () => {
     expect((await blobs.read([blob], notAsked)).get(blob.oid)?.buffer.byteLength).toBe(3);
   });
 
+  it('are not mixed with what git read for others, or ahead', async () => {
+    const blobs = new SmallBlobs(new Lru<Uint8Array>(1000), '/git/one');
+    const others = [2, 3].map((i) => ({ oid: oidOf(i), size: 1 }));
+    const answer = new Map([blob, ...others].map(({ oid }) => [oid, Buffer.from('abc')]));
+    const fromAll = (): Promise<ReadonlyMap<string, Uint8Array>> => Promise.resolve(answer);
+    expect([...(await blobs.read([blob], fromAll)).keys()]).toEqual([blob.oid]);
+    expect([...(await blobs.readAhead([blob], () => others, fromAll, 'default')).keys()]).toEqual([blob.oid]);
+    expect((await blobs.read(others, notAsked)).size).toBe(2);
+  });
+
   it('are joined with those that git reads', async () => {
     const blobs = new SmallBlobs(new Lru<Uint8Array>(1000), '/git/one');
     await blobs.readAhead([blob], () => [], fromGit, 'default');

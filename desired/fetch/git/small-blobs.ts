@@ -40,12 +40,17 @@ export class SmallBlobs {
     this.#mirror = mirror;
   }
 
-  /** Reads the blobs that are not kept. */
+  /** Reads the blobs that are not kept. It gives no others, though git answers several callers. */
   async read(blobs: readonly Blob[], readMissing: ReadBlobs): Promise<BlobContents> {
     const { kept, missing } = this.#split(blobs);
     if (missing.length === 0) return kept;
     const contents = await readMissing(missing);
-    return kept.size === 0 ? contents : new Map([...kept, ...contents]);
+    const wanted = new Map(kept);
+    for (const { oid } of missing) {
+      const content = contents.get(oid);
+      if (content !== undefined) wanted.set(oid, content);
+    }
+    return wanted;
   }
 
   /**
@@ -62,7 +67,7 @@ export class SmallBlobs {
     const all = [...blobs, ...ahead()];
     const contents = await this.read(all, readMissing);
     for (const blob of all) this.#keep(blob, contents.get(blob.oid), owner);
-    return contents;
+    return this.read(blobs, () => Promise.resolve(contents));
   }
 
   #split(blobs: readonly Blob[]): { readonly kept: BlobContents; readonly missing: readonly Blob[] } {
