@@ -60,6 +60,8 @@ export interface MatrixDeps {
   /** Whether the fields of a tool stay. Those of the others are taken over. */
   readonly isForeign: (first: FirstSync, method: SyncMethod) => boolean;
   readonly signal: AbortSignal;
+  /** Part of all names: deleted objects of an earlier run may wait for their finalizers for ever. */
+  readonly run: string;
   /** The namespace of the cases, and an empty one for comparisons. */
   readonly namespaces: { readonly cases: string; readonly fresh: string };
 }
@@ -156,7 +158,8 @@ export class RemovalMatrix {
 
   #placed(manifest: KubeObject): KubeObject {
     const { name = '' } = manifest.metadata;
-    const metadata = omit({ ...manifest.metadata, name: `${name}-${this.#count}` }, 'finalizers');
+    const unique = `${name}-${this.#deps.run}${this.#count}`;
+    const metadata = omit({ ...manifest.metadata, name: unique }, 'finalizers');
     const isNamespaced = this.#resource(manifest)?.namespaced === true;
     const placed = isNamespaced ? { ...metadata, namespace: this.#deps.namespaces.cases } : omit(metadata, 'namespace');
     return this.#sync.target({ ...manifest, metadata: placed });

@@ -56,7 +56,8 @@ export async function runMatrix(
   const isForeign = (first: FirstSync, method: SyncMethod): boolean =>
     foreignTools.has(first) ||
     (isEngine && (first === 'Argo CD Replace' || (first === 'Argo CD' && method === 'server')));
-  const matrix = new RemovalMatrix({ client, discovery, sync, isForeign, signal, namespaces });
+  const run = isEngine ? 'e' : 'c';
+  const matrix = new RemovalMatrix({ client, discovery, sync, isForeign, signal, run, namespaces });
   const tally = new MatrixTally();
   const all = matrixCases(corpus, { limit, modes: modesPerMutation, seed }).slice(from);
   const chosen = new RegExp(only, 'u');
