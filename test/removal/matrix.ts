@@ -60,7 +60,7 @@ export interface MatrixDeps {
   /** Whether the fields of a tool stay. Those of the others are taken over. */
   readonly isForeign: (first: FirstSync, method: SyncMethod) => boolean;
   readonly signal: AbortSignal;
-  /** Part of all names: deleted objects of an earlier run may wait for their finalizers for ever. */
+  /** Part of all names: deleted objects of an earlier run may wait for finalizers for ever. */
   readonly run: string;
   /** The namespace of the cases, and an empty one for comparisons. */
   readonly namespaces: { readonly cases: string; readonly fresh: string };
