@@ -127,11 +127,11 @@ function isSameObject<T extends object>(before: WeakRef<T>, now: WeakRef<T> | un
 }
 
 /**
- * Whether one of the objects is not the version that was compared last. Evidence reads all objects
- * of a big Application; a changed one mostly answers for it.
+ * Whether one of these objects has another version than in the last comparison. It saves reading
+ * the evidence, which takes all objects of a big Application.
  * @param compared the live objects of the last comparison, if they are kept
  */
-export async function hasOtherVersions(
+export async function hasChangedSince(
   cluster: Pick<LiveCluster, 'rows'>,
   changed: ReadonlySet<ResourceKey>,
   compared: ReadonlyMap<ResourceKey, KubeObject> | undefined,

@@ -24,7 +24,7 @@ import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
-import { basisOf, hasOtherVersions, isSameBasis } from './basis.ts';
+import { basisOf, hasChangedSince, isSameBasis } from './basis.ts';
 import type { ComparisonBasis, LiveSight, SeenQuestion } from './basis.ts';
 import { DerivedCache } from './derived-cache.ts';
 import { Renderer } from './rendering.ts';
@@ -273,7 +273,7 @@ export class Comparer {
     const { cluster, targets, evidence } = sight;
     const known = targets.deref();
     if (known === undefined || this.#deps.live.peek(cluster.server) !== cluster) return false;
-    if (await hasOtherVersions(cluster, changed, this.#deps.rows?.lastObjects(key), signal)) return false;
+    if (await hasChangedSince(cluster, changed, this.#deps.rows?.lastObjects(key), signal)) return false;
     return (await evidenceIn(cluster, this.#query({ key, app }, known), signal)) === evidence;
   }
 
