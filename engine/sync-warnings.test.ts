@@ -80,6 +80,6 @@ describe('warnings of the server', () => {
     };
     const { phase } = await sync([configMap('thrown', unknown)], { onWarning });
     expect(phase).toBe('Succeeded');
-    expect(sim.store.get('', 'ConfigMap', 'default', 'thrown')).toBeDefined();
+    expect(sim.store.get('', 'ConfigMap', 'default', 'thrown')?.metadata.name).toBe('thrown');
   });
 });

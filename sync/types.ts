@@ -92,7 +92,7 @@ export interface ApplyResult {
   readonly object: KubeObject;
   /** kubectl's words: "deployment.apps/web created", or configured, unchanged, replaced, … */
   readonly message: string;
-  /** What the server warned about: unknown fields, a deprecated version. Absent: nothing. */
+  /** Warnings of the server: unknown fields, a deprecated version. Absent if there were none. */
   readonly warnings?: readonly string[];
 }
 

@@ -192,7 +192,7 @@ function shown(
   };
 }
 
-/** What a source needs that Argo CD has and this controller refuses, by the code of the error. */
+/** Features that Argo CD supports and this controller refuses, by the error code of the refusal. */
 const refusals: Readonly<Record<string, UsedFeature['row']>> = {
   DESIRED_UNSUPPORTED: rows.otherTypes,
   DESIRED_PLUGIN_MISSING: rows.otherTypes,

@@ -27,9 +27,9 @@ export interface BeforePair extends Pick<AppliedBefore, 'dropped'> {
 interface KeptForm {
   readonly rules: object;
   readonly form: JsonObject;
-  /** Of a target: the last-applied text whose form equals `form`. */
+  /** Set for targets: the last-applied annotation that was found equal to `form`. */
   appliedText?: string | undefined;
-  /** Of a live object: the form of its last-applied manifest, if it equals that of a target. */
+  /** Set for live objects: the prepared last-applied manifest, if a target was equal to it. */
   applied?: JsonObject;
 }
 

@@ -7,7 +7,7 @@ const maxWarnings = 20;
 const warningsByObject = new WeakMap<KubeObject, readonly string[]>();
 
 /**
- * What the server warned about when it sent this object: unknown fields, a deprecated version, a
+ * The warnings that the server sent with this object: unknown fields, a deprecated version, a
  * policy.
  */
 export function warningsOf(object: KubeObject): readonly string[] {

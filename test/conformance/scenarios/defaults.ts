@@ -29,7 +29,7 @@ const shown = <T extends object>(call: T): T => ({ ...call, show: spec });
 const withoutToken = { automountServiceAccountToken: false };
 const images = ['nginx', 'nginx:latest', 'nginx:1', 'host:5000/nginx', 'host:5000/nginx:1', 'nginx@sha256:0000'];
 
-/** What the server fills in, reads and writes differently from what was sent. */
+/** Defaults, and values that the server stores in another form than was sent. */
 export const defaults: readonly ConformanceScenario[] = [
   scenario('members of pods', [
     ...[

@@ -16,7 +16,7 @@ export interface OptionCase {
 
 const options = { kustomize: kustomizeOptions, helm: helmOptions, directory: directoryOptions };
 
-/** Of the cases, this many have one option, and this many two; the others have three. */
+/** The share of cases with one option, and with at most two. The rest have three. */
 const [oneOption, upToTwo] = [0.55, 0.85];
 /** How often a layout gets an option of another kind, which mostly both sides refuse. */
 const foreignShare = 0.04;
@@ -70,7 +70,7 @@ export function describeCase({ layout, options: some }: OptionCase): string {
   return `${layout.layout.name}: ${some.map(({ name }) => name).join(' + ')}`;
 }
 
-/** What a case changes, as a value that can be shrunk. */
+/** The changes of one case. They can be removed one by one to shrink it. */
 export function settingsOf({ layout, options: some }: OptionCase): JsonObject {
   const { kustomize, helm, directory } = layout.source;
   const { appName, namespace, buildOptions, apiVersions } = layout.layout;

@@ -14,7 +14,7 @@ export interface SourceOption {
   /** Refused in nearly every layout: tried alone, where it hides no other option. */
   readonly isError?: boolean;
   readonly source?: Partial<CorpusSource>;
-  /** What the Application or argocd-cm sets beside the source. */
+  /** Settings outside of the source: of the Application or of argocd-cm. */
   readonly request?: Partial<Pick<CorpusCase, 'appName' | 'namespace' | 'buildOptions' | 'apiVersions'>>;
 }
 
