@@ -327,7 +327,7 @@ it(
     const giveBack = await withoutSecrets();
     // It is not ready before it may read Secrets.
     const rolled = controller.pods.roll().catch(() => undefined);
-    await eventually(() => expect(tail()).toMatch(/secrets.* is forbidden/), within.withinMs);
+    await eventually(() => expect(controller.pods.log()).toMatch(/secrets.* is forbidden/), within.withinMs);
     await hub.api.delete(app.path);
     await expect(app.isGone({ withinMs: 5000 })).rejects.toThrow('is not gone');
     expect(await hub.api.get(objectIn('unlisted'))).toBeDefined();

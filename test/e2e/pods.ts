@@ -209,7 +209,12 @@ export class WorkloadPods {
     }, withinMs);
   }
 
-  /** The end of every log, for error messages. */
+  /** Every log from its start, for what a test expects of it. */
+  log(): string {
+    return this.#pods.map((pod) => pod.log()).join('\n');
+  }
+
+  /** The end of every log, for error messages only: a line that a test awaits scrolls away. */
   tail(): string {
     return this.#pods.map((pod) => `--- ${pod.name}\n${pod.log().split('\n').slice(-15).join('\n')}`).join('\n');
   }

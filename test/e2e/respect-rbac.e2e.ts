@@ -207,7 +207,7 @@ describe('a ServiceAccount that may list only some kinds, on a real API server',
     }, 60_000);
     // The outputs of the pod must not contain the password; UnderTest checks the others when it
     // ends.
-    expect(tail()).not.toContain(canary);
+    expect(controller?.pods.log()).not.toContain(canary);
     const { port } = proxy;
     await proxy.close();
     const other = await create('cut-off');

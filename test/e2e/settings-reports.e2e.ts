@@ -243,7 +243,10 @@ describe('ignored differences', () => {
       const rule = 'group: argoproj.io\nkind: Rollout\njsonPointers: [/data/size]\n';
       await hub.api.patch(settingsPath, { data: { 'resource.customizations.ignoreDifferences.all': rule } });
       await eventually(
-        () => expect(tail()).toMatch(/ignoreDifferences\.all.*kind.* has no effect: the rule holds for all kinds/),
+        () =>
+          expect(controller.pods.log()).toMatch(
+            /ignoreDifferences\.all.*kind.* has no effect: the rule holds for all kinds/,
+          ),
         within.withinMs,
       );
       await hub.api.patch(settingsPath, { data: { 'resource.customizations.ignoreDifferences.all': null } });
