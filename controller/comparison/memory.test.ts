@@ -13,11 +13,12 @@ describe('the memory of an Application', () => {
     expect(wave.waiting).toEqual({ cause: 'wave', what: 'the wave', since: 4000, until: 4010 });
   });
 
-  it('shows what was noted last, and has no members of undefined values', () => {
+  it('shows what was noted last; a removed member is undefined, one that was never set is absent', () => {
     const memories = new AppMemories();
     const memory = memories.of(demo);
     memories.note(demo, { comparedAt: 1, seenAt: 2 });
-    memories.note(demo, { comparedAt: undefined, unreadable: true });
-    expect(Object.keys(memory).sort()).toEqual(['hold', 'seenAt', 'unreadable']);
+    memories.note(demo, { comparedAt: undefined, unreadable: true, contests: undefined });
+    expect(memory).toEqual({ hold: memory.hold, seenAt: 2, unreadable: true });
+    expect(Object.hasOwn(memory, 'contests')).toBe(false);
   });
 });

@@ -2,7 +2,7 @@ import { isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { jsonOf } from '#model';
 import type { KubeObject } from '#model';
-import { fieldOf, itemsOf, schemaOf } from '../schema/schema.ts';
+import { itemsOf, schemaOf, structFields } from '../schema/schema.ts';
 import type { FieldSchema, TypeSchema } from '../schema/schema.ts';
 import { asKube, isList, textOf, withMember } from '../shared/values.ts';
 
@@ -36,14 +36,18 @@ interface ListSearch {
 
 function uniqueIn(value: Json, { type, path, repeated }: ListSearch): Json {
   if (isList(value)) {
-    const items = value.map((item, i) => uniqueIn(item, { type: itemsOf(type), path: `${path}[${i}]`, repeated }));
+    const inner = itemsOf(type);
+    if (!hasKeyedLists(inner)) return value;
+    const items = value.map((item, i) => uniqueIn(item, { type: inner, path: `${path}[${i}]`, repeated }));
     return items.every((item, i) => item === value[i]) ? value : items;
   }
   if (!isObject(value) || type?.form !== 'struct') return value;
+  const fields = fieldsWithKeyedLists(type.name);
   let result: JsonObject = value;
   for (const key of Object.keys(value)) {
-    const [member, field] = [ownMember(value, key), fieldOf(type, key)];
-    if (member === undefined || member === null || typeof member !== 'object' || field === undefined) continue;
+    const field = fields.get(key);
+    const member = field && ownMember(value, key);
+    if (field === undefined || typeof member !== 'object' || member === null) continue;
     const at = path === '' ? key : `${path}.${key}`;
     const inner = uniqueIn(member, { type: field.type, path: at, repeated });
     const after = isList(inner) ? uniqueList(inner, field, { path: at, repeated }) : inner;
@@ -52,10 +56,34 @@ function uniqueIn(value: Json, { type, path, repeated }: ListSearch): Json {
   return result;
 }
 
-function uniqueList(list: readonly Json[], field: FieldSchema, { path, repeated }: Omit<ListSearch, 'type'>): Json {
-  const { mergeKey = '', ownership } = field;
+/** By type name: its fields that are lists with one merge key, or contain some. */
+const searchedFields = new Map<string, ReadonlyMap<string, FieldSchema>>();
+
+function fieldsWithKeyedLists(name: string): ReadonlyMap<string, FieldSchema> {
+  const known = searchedFields.get(name);
+  if (known !== undefined) return known;
+  // A type that contains itself is searched.
+  const all = structFields(name);
+  searchedFields.set(name, all);
+  const found = new Map([...all].filter(([, field]) => mergeKeyOf(field) !== '' || hasKeyedLists(field.type)));
+  searchedFields.set(name, found);
+  return found;
+}
+
+function hasKeyedLists(type: TypeSchema | undefined): boolean {
+  if (type?.form === 'struct') return fieldsWithKeyedLists(type.name).size > 0;
+  return type?.form === 'list' && hasKeyedLists(type.items);
+}
+
+/** The only key of a list's items; "" if they have none, or several. */
+function mergeKeyOf({ mergeKey = '', ownership }: FieldSchema): string {
   const keys = ownership === undefined || ownership === 'whole' ? [mergeKey] : ownership.itemKeys;
-  if (mergeKey === '' || keys.length !== 1) return list;
+  return keys.length === 1 ? mergeKey : '';
+}
+
+function uniqueList(list: readonly Json[], field: FieldSchema, { path, repeated }: Omit<ListSearch, 'type'>): Json {
+  const mergeKey = mergeKeyOf(field);
+  if (mergeKey === '') return list;
   const last = new Map(list.map((item, i) => [isObject(item) ? textOf(ownMember(item, mergeKey)) : '', i]));
   if (last.size === list.length) return list;
   const idOf = (item: Json): string => (isObject(item) ? textOf(ownMember(item, mergeKey)) : '');
