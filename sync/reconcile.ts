@@ -37,10 +37,10 @@ export function pairObjects(
   const usable = targets.filter((target) => !isIgnored(target));
   const hooks = usable.filter(isHook);
   const resources = usable.filter((target) => !isHook(target));
-  const keysOf = (target: KubeObject): ResourceKey[] => possibleKeys(target, destinationNamespace, isNamespaced);
-  const left = withoutDuplicateUids(live, new Set(resources.flatMap(keysOf)));
-  const pairs = resources.map((target) => {
-    const key = keysOf(target).find((candidate) => left.has(candidate));
+  const keys = resources.map((target) => possibleKeys(target, destinationNamespace, isNamespaced));
+  const left = withoutDuplicateUids(live, keys);
+  const pairs = resources.map((target, i) => {
+    const key = keys[i]?.find((candidate) => left.has(candidate));
     const found = key === undefined ? undefined : left.get(key);
     if (key !== undefined) left.delete(key);
     return { target, live: found ?? null };
@@ -76,18 +76,29 @@ function possibleKeys(
  */
 function withoutDuplicateUids(
   live: ReadonlyMap<ResourceKey, KubeObject>,
-  wanted: ReadonlySet<ResourceKey>,
+  targetKeys: readonly (readonly ResourceKey[])[],
 ): Map<ResourceKey, KubeObject> {
-  const byUid = new Map<string, ResourceKey[]>();
-  for (const [key, object] of live) {
-    const uid = object.metadata.uid;
-    if (uid !== undefined && uid !== '') byUid.set(uid, [...(byUid.get(uid) ?? []), key]);
-  }
   const left = new Map(live);
-  for (const keys of byUid.values()) {
+  const repeated = keysOfRepeatedUids(live);
+  if (repeated.length === 0) return left;
+  const wanted = new Set(targetKeys.flat());
+  for (const keys of repeated) {
     const spare = keys.filter((key) => !wanted.has(key)).sort();
     if (spare.length === keys.length) spare.shift();
     for (const key of spare) left.delete(key);
   }
   return left;
+}
+
+/** The keys of each UID that several objects have: rarely any. */
+function keysOfRepeatedUids(live: ReadonlyMap<ResourceKey, KubeObject>): readonly (readonly ResourceKey[])[] {
+  const first = new Map<string, ResourceKey>();
+  const repeated = new Map<string, ResourceKey[]>();
+  for (const [key, { metadata }] of live) {
+    const { uid = '' } = metadata;
+    const known = first.get(uid);
+    if (known === undefined) first.set(uid, key);
+    else if (uid !== '') repeated.set(uid, [...(repeated.get(uid) ?? [known]), key]);
+  }
+  return [...repeated.values()];
 }

@@ -699,6 +699,7 @@ const undetected: Readonly<Record<string, string>> = {
   'variables of the build environment in options, parameters and plugin environments (`$ARGOCD_APP_NAME`, …)':
     byComparison,
   'a normal refresh on request of an Application in which nothing has changed': harmless,
+  'when an Application is stale, comparison levels, resync and jitter': harmless,
   'resync of an Application in which nothing has changed (`timeout.reconciliation`)': harmless,
   'Application status, conditions, history, operationState': harmless,
   'Helm: values files and file parameters by address': byComparison,

@@ -1,10 +1,18 @@
 import { omit } from '#base';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { comparedToOf } from '#compare';
 import { resourceKey } from '#model';
 import type { Application, ApplicationSpec, ApplicationStatus, Operation, ResourceKey } from '#model';
 import type { RefreshRequest } from './freshness.ts';
-import { compareLevel, maxNamedResources, mergeRequests, msUntilExpiry, refreshDue } from './freshness.ts';
+import {
+  compareLevel,
+  maxNamedResources,
+  mergeRequests,
+  msUntilExpiry,
+  refreshDue,
+  resyncDelayMs,
+} from './freshness.ts';
 import { kubeTime } from '../shared/kube-time.ts';
 
 const now = Date.UTC(2026, 0, 1, 12);
@@ -248,4 +256,33 @@ it('computes when the next timed refresh is due', () => {
   expect(msUntilExpiry(app(), facts)).toBe(90_001);
   expect(msUntilExpiry(app(), { ...facts, hardMs: 40_000 })).toBe(10_001);
   expect(msUntilExpiry(app(), { ...facts, softMs: 0 })).toBeUndefined();
+});
+
+describe('the delay of a resync', () => {
+  it.each([
+    ['two minutes', 120_000, 100_001, 105_000],
+    ['two minutes, due in a moment', 120_000, 1, 5000],
+    ['a minute', 60_000, 61_000, 62_500],
+    ['ten seconds', 10_000, 10_000, 10_000],
+    ['none but the hard one', 0, 100_001, 105_000],
+  ])('ends with a slot of time: period of %s', (_title, softMs, dueInMs, expected) => {
+    expect(resyncDelayMs(dueInMs, 0, { softMs, hardMs: 3_600_000 })).toBeCloseTo(expected, 6);
+  });
+
+  it('is not shorter than asked for, longer by at most a slot, and the same for all of one slot', () => {
+    const ms = fc.integer({ min: 0, max: 1_000_000 });
+    const share = fc.double({ min: 0.01, max: 0.99, noNaN: true });
+    fc.assert(
+      fc.property(ms, ms, fc.integer({ min: 24, max: 86_400_000 }), share, (dueInMs, now, softMs, early) => {
+        const periods = { softMs, hardMs: 0 };
+        const slotMs = Math.min(5000, softMs / 24);
+        const delayMs = resyncDelayMs(dueInMs, now, periods);
+        const asked = Math.max(1000, dueInMs);
+        expect(delayMs).toBeGreaterThanOrEqual(asked - 0.01);
+        expect(delayMs).toBeLessThan(asked + slotMs + 0.01);
+        const other = delayMs - early * slotMs;
+        if (other >= 1000) expect(resyncDelayMs(other, now, periods)).toBeCloseTo(delayMs, 2);
+      }),
+    );
+  });
 });

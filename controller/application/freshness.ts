@@ -214,8 +214,30 @@ function expiredReason(app: Application, facts: FreshnessFacts, hard: boolean): 
  * Milliseconds until a fresh Application's next timed refresh; undefined without a resync period.
  */
 export function msUntilExpiry(app: Application, facts: FreshnessFacts): number | undefined {
-  const limits = [facts.softMs, facts.hardMs].filter((ms) => ms > 0);
-  if (limits.length === 0) return undefined;
+  const periodMs = resyncPeriodMs(facts);
+  if (periodMs === undefined) return undefined;
   const last = lastComparedAt(app, facts) ?? facts.now;
-  return Math.max(0, last + Math.min(...limits) + 1 - facts.now);
+  return Math.max(0, last + periodMs + 1 - facts.now);
+}
+
+type ResyncPeriods = Pick<FreshnessFacts, 'softMs' | 'hardMs'>;
+
+function resyncPeriodMs({ softMs, hardMs }: ResyncPeriods): number | undefined {
+  const limits = [softMs, hardMs].filter((ms) => ms > 0);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+const minResyncDelayMs = 1000;
+const maxResyncSlotMs = 5000;
+
+/**
+ * Delays a resync to the next slot of time: resyncs that run together wake the process once, and
+ * each takes half the CPU of one alone. A slot is at most 5 s, and a 24th of the period.
+ * @param dueInMs until the resync may run
+ * @param now by the monotonic clock
+ */
+export function resyncDelayMs(dueInMs: number, now: number, periods: ResyncPeriods): number {
+  const earliest = now + Math.max(minResyncDelayMs, dueInMs);
+  const slotMs = Math.min(maxResyncSlotMs, (resyncPeriodMs(periods) ?? 0) / 24);
+  return (slotMs < 1 ? earliest : Math.ceil(earliest / slotMs) * slotMs) - now;
 }

@@ -5,7 +5,7 @@ import type { AppKey, Application } from '#model';
 import type { HandlerResult, TakenItem, WorkerSlot } from '#queues';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { syncedLine } from '../application/autosync-log.ts';
-import { compareLevel, msUntilExpiry, refreshDue } from '../application/freshness.ts';
+import { compareLevel, msUntilExpiry, refreshDue, resyncDelayMs } from '../application/freshness.ts';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withReconciledAt } from '../application/status-patch.ts';
@@ -273,10 +273,12 @@ export class RefreshProcessor {
           cause: 'retry',
         },
       };
-    const ms = msUntilExpiry(app, this.#facts(memory));
+    const facts = this.#facts(memory);
+    const ms = msUntilExpiry(app, facts);
     if (ms === undefined) return 'done';
     const jitter = this.#config.jitterMs > 0 ? this.#deps.random.next() * this.#config.jitterMs : 0;
-    return { requeueAfterMs: Math.max(1000, ms + jitter), priority: 'resync' };
+    const delayMs = resyncDelayMs(ms + jitter, this.#deps.clock.monotonic(), facts);
+    return { requeueAfterMs: delayMs, priority: 'resync' };
   }
 
   #facts(memory: AppMemory): FreshnessFacts {

@@ -85,42 +85,42 @@ export async function managedObjects(
 ): Promise<ManagedResult> {
   const { app, targets } = query;
   for (const target of targets) checkReach(target, sources.cluster);
-  const found = new Map<ResourceKey, ObjectBody | KubeObject>();
+  const found = new FoundObjects(sources.limitBytes);
   const beside = destinationIn(query, sources.cluster);
   const named = namedOf([...beside, ...targets]);
   const basis: AnswerBasis = { app, targets, ...basisOf(sources), named, isFromCache: true };
   const unique = new Map(basis.named);
   for (const node of sources.store.ofApp(app)) {
     if (node.ownerRefs.length > 0) continue;
-    if (node.body !== undefined) found.set(node.key, node.body);
+    if (node.body !== undefined) found.take(node.key, node.body);
     // The body is not cached: its kind takes too much memory, it is unreadable, or the Application
     // was just handed over to this replica.
     else if (!unique.has(node.key)) unique.set(node.key, targetOf(node));
   }
   const lastKnown = unlistedLastKnown(query.lastKnown ?? [], unique, sources);
-  const mustRead = query.readsStale === true ? staleObjects(found, unique, sources) : noObjects;
+  const mustRead = query.readsStale === true ? staleObjects(found.byKey, unique, sources) : noObjects;
   for (const [key, target] of mustRead) unique.set(key, target);
-  const taken = new ObjectByteCounter(sources.limitBytes);
-  for (const value of found.values()) taken.add(value);
+  const asked = new Map<ResourceKey, ObjectName>();
+  for (const [key, target] of unique) {
+    const cached = mustRead.has(key) ? undefined : cachedAnswer(key, target, sources);
+    if (cached === undefined) asked.set(key, target);
+    else found.take(key, cached ?? undefined);
+  }
   const unread: UnreadObject[] = [];
   const failures = new KindFailures();
-  await mapLimit([...unique, ...lastKnown], parallelReads, async ([key, target]) => {
+  await mapLimit([...asked, ...lastKnown], parallelReads, async ([key, target]) => {
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
       const context = { ...sources, basis, givenUp: failures.get(kind) };
       const live = mustRead.has(key)
         ? await liveNow(key, target, context, signal)
         : await liveOf(key, target, context, signal);
-      if (live === undefined || (lastKnown.has(key) && !isOf(app, live, sources))) found.delete(key);
-      else {
-        if (found.get(key) !== live) taken.add(live);
-        found.set(key, live);
-      }
+      found.take(key, live === undefined || (lastKnown.has(key) && !isOf(app, live, sources)) ? undefined : live);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof LiveStateError || isServerFailure(error)) throw readFailure(error);
       failures.note(kind, error);
-      found.delete(key);
+      found.take(key, undefined);
       if (beside.includes(target)) return;
       unread.push({
         ...refOf(target),
@@ -130,16 +130,17 @@ export async function managedObjects(
       });
     }
   });
-  const objects = await parseObjects(found, sources.bodies, signal);
+  const objects = await parseObjects(found.byKey, sources.bodies, signal);
   if (basis.isFromCache && unread.length === 0) bases.set(objects, basis);
   return { objects, unread: unread.sort((a, b) => (a.key < b.key ? -1 : 1)) };
 }
 
 /**
- * Counts the bytes of an Application's objects. All are parsed at once, which takes several times
- * as much.
+ * The objects that were found. Their bytes are counted, because all are parsed at once, which takes
+ * several times as much.
  */
-class ObjectByteCounter {
+class FoundObjects {
+  readonly byKey = new Map<ResourceKey, ObjectBody | KubeObject>();
   readonly #limitBytes: number;
   #bytes = 0;
 
@@ -147,8 +148,14 @@ class ObjectByteCounter {
     this.#limitBytes = limitBytes;
   }
 
-  /** @throws LiveStateError if the limit is exceeded. */
-  add(value: ObjectBody | KubeObject): void {
+  /**
+   * @param value undefined: it does not exist
+   * @throws LiveStateError if the limit is exceeded
+   */
+  take(key: ResourceKey, value: ObjectBody | KubeObject | undefined): void {
+    if (value === undefined) this.byKey.delete(key);
+    if (value === undefined || this.byKey.get(key) === value) return;
+    this.byKey.set(key, value);
     this.#bytes += value instanceof ObjectBody ? value.bytes : (rawTextOf(value)?.length ?? 0);
     if (this.#bytes <= this.#limitBytes) return;
     throw new LiveStateError(
@@ -339,20 +346,30 @@ function checkReach(target: ObjectName, cluster: Pick<Cluster, 'namespaces' | 'c
     throw new LiveStateError(`namespace "${namespace}" for ${kind} "${name}" is not managed`);
 }
 
+/** What the cache says of a target. Null: it does not exist; undefined: ask the server. */
+function cachedAnswer(
+  key: ResourceKey,
+  target: ObjectName,
+  { store, isFresh, discovery }: ManagedSources,
+): ObjectBody | null | undefined {
+  const node = store.get(key);
+  if (node === undefined) return isFresh(refOf(target)) ? null : undefined;
+  return cachedBody(target, node, discovery);
+}
+
 async function liveOf(
   key: ResourceKey,
   target: ObjectName,
   sources: ReadContext,
   signal: AbortSignal,
 ): Promise<ObjectBody | KubeObject | undefined> {
+  const known = cachedAnswer(key, target, sources);
+  if (known !== undefined) return known ?? undefined;
   const node = sources.store.get(key);
   if (node === undefined) {
-    if (sources.isFresh(refOf(target))) return undefined;
     sources.basis.isFromCache = false;
     return readObject(target, sources, signal);
   }
-  const cached = cachedBody(target, node, sources.discovery);
-  if (cached !== undefined) return cached;
   const live = await readObject(servedTarget(target, node, sources.discovery), sources, signal);
   if (live === undefined) {
     sources.basis.isFromCache = false;
