@@ -5,13 +5,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from './arguments.mjs';
 import { jestProgram } from './jest/program.mjs';
 import { root } from './root.mjs';
 
-const { values, positionals: files } = parseArgs({
+const { values, positionals: files } = scriptArguments(import.meta.url, {
   allowPositionals: true,
-  options: { times: { type: 'string', default: '30' }, load: { type: 'string', default: '8' } },
+  options: { times: { type: 'number', default: '30' }, load: { type: 'number', default: '8' } },
 });
 const [times, load] = [values.times, values.load].map(Number);
 if (files.length === 0 || !(times > 0) || !(load >= 0)) {

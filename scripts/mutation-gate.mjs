@@ -8,14 +8,14 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { mutations } from '../sharding/testing/mutations.mjs';
+import { scriptArguments } from './arguments.mjs';
 import { jestProgram } from './jest/program.mjs';
 import { itemsOfPart } from './parts.mjs';
 import { root } from './root.mjs';
 import { wallMutations } from './wall-mutations.mjs';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = scriptArguments(import.meta.url, {
   allowPositionals: true,
   options: { thorough: { type: 'boolean', default: false }, part: { type: 'string' } },
 });

@@ -3,7 +3,7 @@
 // processes, and what `npm test` leaves out. Patterns after `--` select test files.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from './arguments.mjs';
 import { imageNode, nodeVersion } from './image/node.mjs';
 import { jestProgram } from './jest/program.mjs';
 import { root, testsBelow } from './root.mjs';
@@ -23,7 +23,7 @@ try {
 
 function runTests(node) {
   process.stdout.write(`unit tests on Node ${nodeVersion}\n`);
-  const { positionals } = parseArgs({ allowPositionals: true });
+  const { positionals } = scriptArguments(import.meta.url, { allowPositionals: true });
   const patterns = positionals.length > 0 ? positionals : modules.map(testsBelow);
   return spawnSync(node, [...jestProgram, ...patterns, ...quickOnly()], { cwd: root, stdio: 'inherit' }).status ?? 1;
 }

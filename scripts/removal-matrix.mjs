@@ -6,16 +6,16 @@
 // `--only` runs the cases whose description, as in the line of a defect, matches.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from './arguments.mjs';
 import { jestProgram } from './jest/program.mjs';
 import { root } from './root.mjs';
 
-const { values } = parseArgs({
+const { values } = scriptArguments(import.meta.url, {
   options: {
     real: { type: 'boolean', default: false },
-    cases: { type: 'string' },
-    seed: { type: 'string' },
-    from: { type: 'string', default: '0' },
+    cases: { type: 'number' },
+    seed: { type: 'number' },
+    from: { type: 'number', default: '0' },
     only: { type: 'string', default: '' },
     engine: { type: 'boolean', default: false },
   },

@@ -6,14 +6,14 @@
 // prints what both refuse, too.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from './arguments.mjs';
 import { root } from './root.mjs';
 
-const { values } = parseArgs({
+const { values } = scriptArguments(import.meta.url, {
   options: {
-    cases: { type: 'string', default: '2400' },
-    seed: { type: 'string', default: process.env['DRIFTLESS_SEED'] ?? '1' },
-    from: { type: 'string', default: '0' },
+    cases: { type: 'number', default: '2400' },
+    seed: { type: 'number', default: process.env['DRIFTLESS_SEED'] ?? '1' },
+    from: { type: 'number', default: '0' },
     only: { type: 'string', default: '' },
     verbose: { type: 'boolean', default: false },
   },

@@ -7,17 +7,17 @@ import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { transformSync } from '@swc/core';
 import { defects } from '../test/world/defects.mjs';
+import { scriptArguments } from './arguments.mjs';
 import { root } from './root.mjs';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = scriptArguments(import.meta.url, {
   allowPositionals: true,
   options: {
     search: { type: 'boolean', default: false },
-    seeds: { type: 'string', default: '200' },
-    from: { type: 'string', default: '1' },
+    seeds: { type: 'number', default: '200' },
+    from: { type: 'number', default: '1' },
   },
 });
 const seedsFile = join(root, 'test', 'world', 'defect-seeds.json');

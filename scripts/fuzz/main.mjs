@@ -10,15 +10,15 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from '../arguments.mjs';
 import { root } from '../root.mjs';
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = scriptArguments(import.meta.url, {
   allowPositionals: true,
   options: {
-    seconds: { type: 'string', default: '10' },
-    inputs: { type: 'string', default: '1000000' },
-    seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
+    seconds: { type: 'number', default: '10' },
+    inputs: { type: 'number', default: '1000000' },
+    seed: { type: 'number', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
     corpus: { type: 'string', default: '' },
     file: { type: 'string', multiple: true },
     list: { type: 'boolean', default: false },

@@ -7,14 +7,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
+import { scriptArguments } from '../arguments.mjs';
 import { jestProgram } from '../jest/program.mjs';
 import { root } from '../root.mjs';
 import { testFiles } from '../test-files.mjs';
 import { casesOf, obsoleteReports, reportOf, resumed, seedOf, unitsLeft } from './plan.mjs';
 
-const { values } = parseArgs({
-  options: { hours: { type: 'string', default: '2' }, only: { type: 'string', default: '' } },
+const { values } = scriptArguments(import.meta.url, {
+  options: { hours: { type: 'number', default: '2' }, only: { type: 'string', default: '' } },
 });
 const budgetMs = Number(values.hours) * 3_600_000;
 if (!(budgetMs > 0)) {
