@@ -220,14 +220,14 @@ async function create(stage: Stage, name: string, spec: string): Promise<void> {
   await stage.say(`appset create ${name}`, ['appset', 'create', file]);
 }
 
-/** A progressive sync: the second step starts when the first one is healthy. */
+/** The first sync of step two starts when step one is healthy; the last one may be a later sync. */
 async function order(stage: Stage): Promise<void> {
   const times = await Promise.all(
     ['rolled-one', 'rolled-two'].map(async (name) => {
       const { status } = (await stage.until(name, () => true)) as {
-        readonly status?: { readonly operationState?: { readonly startedAt?: string } };
+        readonly status?: { readonly history?: readonly { readonly deployStartedAt?: string }[] };
       };
-      return Date.parse(status?.operationState?.startedAt ?? '');
+      return Date.parse(status?.history?.[0]?.deployStartedAt ?? '');
     }),
   );
   const [first = Number.NaN, second = Number.NaN] = times;
