@@ -32,9 +32,10 @@ export const defaultByteLimits: ByteLimits = {
  * could take more than 20 times its length.
  */
 const parsedSizeFactor = 4;
-/** Memory of an object or array, and of one entry in it, besides the text. */
-const containerBytes = 56;
-const memberBytes = 16;
+/** By byte of the text: memory of an object or array, and of one entry in it, besides the text. */
+const memoryOf = new Uint8Array(256);
+for (const bracket of '{[') memoryOf[bracket.charCodeAt(0)] = 56;
+memoryOf[','.charCodeAt(0)] = 16;
 /**
  * About the most memory that one byte of text takes when parsed, as in `{},{},`. A text that stays
  * within the limit at this rate is accepted without counting.
@@ -46,10 +47,8 @@ export function checkParsedSize(text: Uint8Array, limitBytes: number, refuse: (b
   const most = limitBytes * parsedSizeFactor;
   if (text.length * maxMemoryPerByte <= most) return;
   let bytes = text.length;
-  for (const byte of text) {
-    if (byte === 0x7b || byte === 0x5b) bytes += containerBytes;
-    else if (byte === 0x2c) bytes += memberBytes;
-  }
+  // eslint-disable-next-line @typescript-eslint/prefer-for-of -- ten times as fast
+  for (let i = 0; i < text.length; i += 1) bytes += memoryOf[text[i] ?? 0] ?? 0;
   if (bytes > most) throw refuse(bytes);
 }
 
