@@ -84,6 +84,12 @@ export function keyOf(object: ObjectName): ResourceKey {
   return keyOfRef(refOf(object));
 }
 
+/** The owner that manages the object, as `Kind/name`. Other owners only decide when it is gone. */
+export function controllerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  return owner === undefined ? undefined : `${owner.kind}/${owner.name}`;
+}
+
 export function refOf(object: ObjectName): ResourceRef {
   return {
     group: groupOf(object.apiVersion),

@@ -1,7 +1,7 @@
 import { cloneJson, isObject, ownMember } from '#base';
 import type { Json, JsonObject } from '#base';
 import { annotations, labels } from './annotations.ts';
-import { annotationOf, groupOf, labelOf, namespaceIn } from './object.ts';
+import { annotationOf, groupOf, labelOf, namespaceIn, refOf } from './object.ts';
 import type { KubeObject, ResourceRef } from './object.ts';
 
 /** argocd-cm `application.resourceTrackingMethod`. */
@@ -170,6 +170,24 @@ export function trackedApp(object: KubeObject, settings: TrackingSettings): stri
   const installation = annotationOf(object, annotations.installationId) ?? '';
   if (settings.installationId !== '' && installation !== settings.installationId) return undefined;
   return nonEmpty(id.app);
+}
+
+/** Whether the tracking annotation names the object itself: a copy has that of its original. */
+export function tracksItself(object: KubeObject, settings: TrackingSettings): boolean {
+  if (settings.method === 'label') return false;
+  const id = parseTrackingId(annotationOf(object, annotations.trackingId) ?? '');
+  return id !== undefined && isNamedBy(id, object);
+}
+
+/** Whether the reference is to this object. A cluster-scoped one may be named with a namespace. */
+export function isNamedBy(ref: ResourceRef, object: KubeObject): boolean {
+  const actual = refOf(object);
+  return (
+    (actual.namespace === '' || actual.namespace === ref.namespace) &&
+    actual.name === ref.name &&
+    actual.group === ref.group &&
+    actual.kind === ref.kind
+  );
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -64,6 +64,34 @@ describe('an automated Application', () => {
     expect(warnings()).toEqual([expect.stringMatching(/ConfigMap apps\/two \(.*held by foregroundDeletion\)/)]);
   });
 
+  it.each([false, true])(
+    'prunes an object that was given an owner, unless that one controls it, and says so (controller: %s)',
+    async (controller) => {
+      at.world.git.push(first, [configMap('one'), configMap('two')]);
+      at.world.application(automated);
+      await at.start();
+      const two = at.world.dest.get('ConfigMap', 'two')!;
+      const { uid = '' } = at.world.dest.get('ConfigMap', 'one')!.metadata;
+      const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'one', uid, controller }];
+      at.world.dest.put({ ...two, metadata: { ...two.metadata, ownerReferences }, data: { key: 'drifted' } });
+      await at.pass(60);
+      expect(at.world.dest.get('ConfigMap', 'two')?.['data']).toEqual(two['data']);
+      at.world.git.push(second, [configMap('one')]);
+      await at.pass(1800);
+      expect(at.names()).toEqual(controller ? ['one', 'two'] : ['one']);
+      if (!controller) return;
+      expect([at.world.app.status?.sync?.status, operations().size]).toEqual(['OutOfSync', 2]);
+      expect(warnings()).toEqual([
+        expect.stringContaining('two (ConfigMap/one controls it; Prune=true would delete it)'),
+      ]);
+      const last = at.world.dest.get('ConfigMap', 'two')!;
+      const notes = { ...last.metadata.annotations, 'argocd.argoproj.io/sync-options': 'Prune=true' };
+      at.world.dest.put({ ...last, metadata: { ...last.metadata, annotations: notes } });
+      await at.pass(1800);
+      expect(at.names()).toEqual(['one']);
+    },
+  );
+
   it('syncs the rest after a user has synced one object before, without self-heal', async () => {
     at.world.git.push(first, [configMap('one'), configMap('two')]);
     at.world.application();

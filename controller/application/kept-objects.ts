@@ -1,6 +1,6 @@
 import { defined } from '#base';
 import type { Comparison } from '#compare';
-import { keyOfRef, refOf } from '#model';
+import { controllerOf, keyOfRef, refOf } from '#model';
 import type { Application, ApplicationCondition, KubeObject, ResourceKey, ResourceRef } from '#model';
 import { containsTarget, optionValue, resourceOption } from '#sync';
 import { parseTime } from '../shared/kube-time.ts';
@@ -12,6 +12,8 @@ export interface KeptObject {
   readonly deletedAt?: number;
   /** A Namespace that objects of the sources are in. */
   readonly isInUse?: boolean;
+  /** The owner that manages it, see {@link keepingController}. */
+  readonly controller?: string;
   readonly finalizers: readonly string[];
 }
 
@@ -31,11 +33,18 @@ export function keptObjects({ pairs }: Pick<Comparison, 'pairs'>, { spec }: Pick
     const deletedAt = deletionOf(live);
     const isForbidden = (resourceOption(live, 'Prune') ?? fallback) === 'false';
     const isInUse = !isForbidden && containsTarget(live, targets());
-    if (deletedAt === undefined && !isForbidden && !isInUse) continue;
+    const controller = keepingController(live);
+    if (deletedAt === undefined && !isForbidden && !isInUse && controller === undefined) continue;
     const ref = refOf(live);
-    kept.set(keyOfRef(ref), { ref, ...defined({ deletedAt, isInUse }), finalizers: live.metadata.finalizers ?? [] });
+    const { finalizers = [] } = live.metadata;
+    kept.set(keyOfRef(ref), { ref, ...defined({ deletedAt, isInUse, controller }), finalizers });
   }
   return kept;
+}
+
+/** The owner that keeps an object from a prune, unless the object has `Prune=true`. */
+export function keepingController(live: KubeObject): string | undefined {
+  return resourceOption(live, 'Prune') === 'true' ? undefined : controllerOf(live);
 }
 
 function deletionOf({ metadata }: KubeObject): number | undefined {
@@ -60,9 +69,14 @@ export function keptConditions(kept: KeptObjects): readonly ApplicationCondition
   return [{ type: 'KeptResourceWarning', message }];
 }
 
-function describe({ ref: { kind, namespace, name }, deletedAt, isInUse = false, finalizers }: KeptObject): string {
+function describe({ ref: { kind, namespace, name }, deletedAt, finalizers, ...kept }: KeptObject): string {
   const what = `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
-  if (deletedAt === undefined) return `${what} (${isInUse ? 'objects of the sources are in it' : 'Prune=false'})`;
+  if (deletedAt === undefined) return `${what} (${reasonOf(kept)})`;
   const holders = finalizers.length === 0 ? '' : `, held by ${finalizers.join(', ')}`;
   return `${what} (being deleted since ${new Date(deletedAt).toISOString()}${holders})`;
+}
+
+function reasonOf({ isInUse = false, controller }: Pick<KeptObject, 'isInUse' | 'controller'>): string {
+  if (isInUse) return 'objects of the sources are in it';
+  return controller === undefined ? 'Prune=false' : `${controller} controls it; Prune=true would delete it`;
 }

@@ -125,20 +125,20 @@ describe('the mark of an object', () => {
     const managedFields = [{ manager, fieldsV1: { 'f:metadata': { 'f:labels': { [`f:${key}`]: {} } } } }];
     return { ...object, metadata: { ...object.metadata, managedFields } };
   };
+  const owned = (object: KubeObject, controller = false): KubeObject => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x', controller }];
+    return { ...object, metadata: { ...object.metadata, ownerReferences } };
+  };
   const key = 'app.kubernetes.io/instance';
 
   it.each<[string, KubeObject, string]>([
     ['the present annotation', marked(tracking('annotation')), 'own'],
     ['the annotation of another Application', marked(tracking('annotation'), 'other'), 'foreign'],
     ['no mark', bare, 'none'],
-    [
-      'an owner',
-      {
-        ...bare,
-        metadata: { ...bare.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'x' }] },
-      },
-      'exempt',
-    ],
+    ['an owner', owned(bare), 'exempt'],
+    ['an owner that another controller added', owned(marked(tracking('annotation'))), 'own'],
+    ['an owner that controls it', owned(marked(tracking('annotation')), true), 'exempt'],
+    ['an owner, and a mark that does not say which object it is of', owned(marked(tracking('label'))), 'exempt'],
     [
       'a label that a chart set',
       setBy('helm', 'example.com/app', marked(tracking('label', 'example.com/app'))),

@@ -3,6 +3,7 @@ import type { Json } from '#base';
 import {
   annotationOf,
   annotations,
+  controllerOf,
   fieldManager,
   isTrackable,
   labelOf,
@@ -10,6 +11,7 @@ import {
   parseTrackingId,
   refOf,
   trackedApp,
+  tracksItself,
 } from '#model';
 import type { KubeObject, TrackingId, TrackingSettings } from '#model';
 
@@ -43,7 +45,7 @@ export interface MarkContext {
  */
 export function markOf(object: KubeObject, context: MarkContext): ObjectMark {
   const { app, tracking, labelKeys } = context;
-  if ((object.metadata.ownerReferences ?? []).length > 0) return 'exempt';
+  if (isOwned(object, tracking)) return 'exempt';
   const present = trackedApp(object, tracking);
   if (present === app) return 'own';
   if (!isTrackable(object)) return 'exempt';
@@ -57,6 +59,12 @@ export function markOf(object: KubeObject, context: MarkContext): ObjectMark {
   const maybe = [...usualKeys, tracking.labelKey];
   const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isSetByUs(object, key));
   return isFormer ? 'former' : 'none';
+}
+
+/** Whether an owner decides about the object, and not the Application that applied it. */
+function isOwned(object: KubeObject, tracking: TrackingSettings): boolean {
+  const { ownerReferences = [] } = object.metadata;
+  return ownerReferences.length > 0 && (controllerOf(object) !== undefined || !tracksItself(object, tracking));
 }
 
 /** Groups objects by their marks. */

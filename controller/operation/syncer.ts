@@ -30,6 +30,7 @@ import { respectingWriter } from './respect.ts';
 import { adviceFor } from './result-advice.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
+import { keepingController } from '../application/kept-objects.ts';
 import { attemptOf } from '../application/operation-state.ts';
 import {
   differingKeys,
@@ -298,7 +299,9 @@ export class Syncer {
       known ??= this.#deps.claims.claimants({ key, server: cluster.server, refs: pruneCandidates(comparison) });
       tap?.claimed(known);
       const other = known.get(keyOf(object));
-      return other === undefined ? undefined : `application ${other} also manages it`;
+      if (other !== undefined) return `application ${other} also manages it`;
+      const controller = keepingController(object);
+      return controller === undefined ? undefined : `controlled by ${controller}`;
     };
   }
 

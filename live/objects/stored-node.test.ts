@@ -11,9 +11,14 @@ describe('createNodeReader', () => {
   it('keeps bodies of tracked roots only', () => {
     expect(nodeOf(object({ kind: 'ConfigMap', name: 'a', app: 'shop' })).body?.parse().metadata.name).toBe('a');
     expect(nodeOf(object({ kind: 'ConfigMap', name: 'a' })).body).toBeUndefined();
-    expect(
-      nodeOf(object({ kind: 'Pod', name: 'b', owners: [{ kind: 'Pod', name: 'a', uid: 'uid-a' }], app: 'shop' })).body,
-    ).toBeUndefined();
+    const owners = [{ kind: 'Pod', name: 'a', uid: 'uid-a' }];
+    const copied = nodeOf(object({ kind: 'Pod', name: 'b', owners, app: 'shop', original: 'a' }));
+    expect([copied.body, copied.app]).toEqual([undefined, undefined]);
+    // Another controller has added an owner to what the Application applied.
+    const adopted = nodeOf(object({ kind: 'Pod', name: 'b', owners, app: 'shop' }));
+    expect([adopted.body?.parse().metadata.name, adopted.app, adopted.isRoot]).toEqual(['b', 'shop', true]);
+    const claim = nodeOf(object({ kind: 'PersistentVolumeClaim', name: 'data-b-0', owners, app: 'shop' }));
+    expect(claim.isRoot).toBe(false);
   });
 
   it('reads distinct images of Pods, and whether an object is being deleted', () => {

@@ -12,6 +12,7 @@ import {
   keyOf,
   resourceKey,
   trackedApp,
+  tracksItself,
   versionOf,
 } from '#model';
 import type { GroupKind, HealthStatus, KubeObject, ResourceKey, Settings } from '#model';
@@ -127,6 +128,14 @@ export class StoredNode implements Omit<LiveRow, 'parents' | 'owners' | 'app' | 
   dropBody(): void {
     this.body = undefined;
     this.fetched = undefined;
+  }
+
+  /**
+   * Whether it may be a root of its Application. Claims with an owner are not: those of a
+   * StatefulSet have the labels of its templates, and their data must outlive it.
+   */
+  get isRoot(): boolean {
+    return this.ownerRefs.length === 0 || (this.app !== undefined && !isClaim(this));
   }
 
   get group(): string {
@@ -300,7 +309,8 @@ export function createNodeReader(
   return (object) => {
     const ownerRefs = ownersOf(object, isNamespaced);
     const claimed = trackedApp(object, settings.tracking);
-    const place = { object, ownerRefs, app: ownerRefs.length === 0 ? claimed : undefined };
+    const isRoot = ownerRefs.length === 0 || tracksItself(object, settings.tracking);
+    const place = { object, ownerRefs, app: isRoot ? claimed : undefined };
     const fault = faultOf(object);
     if (fault !== undefined) return unreadableNode(place, fault, shared);
     try {
@@ -383,6 +393,11 @@ export function isNoopForApps(before: StoredNode, after: StoredNode): boolean {
   if (before.uid !== after.uid || before.app !== after.app) return false;
   if (before.health?.status !== after.health?.status) return false;
   return before.fingerprint !== undefined && before.fingerprint === after.fingerprint;
+}
+
+/** Whether it is a PersistentVolumeClaim. */
+export function isClaim({ group, kind }: Pick<StoredNode, 'group' | 'kind'>): boolean {
+  return kind === 'PersistentVolumeClaim' && group === '';
 }
 
 /** Whether an update repeats the same version with the same Application and health status. */

@@ -34,7 +34,7 @@ export function evidenceOf(query: ManagedQuery, sources: EvidenceSources): strin
     if (!isWhole(node)) return undefined;
   }
   for (const node of store.ofApp(query.app)) {
-    if (node.ownerRefs.length === 0 && !isWhole(node)) return undefined;
+    if (node.isRoot && !isWhole(node)) return undefined;
     roots.add(node.key);
   }
   const pods: ResourceKey[] = [];

@@ -91,7 +91,7 @@ export async function managedObjects(
   const basis: AnswerBasis = { app, targets, ...basisOf(sources), named, isFromCache: true };
   const unique = new Map(basis.named);
   for (const node of sources.store.ofApp(app)) {
-    if (node.ownerRefs.length > 0) continue;
+    if (!node.isRoot) continue;
     if (node.body !== undefined) found.take(node.key, node.body);
     // The body is not cached: its kind takes too much memory, it is unreadable, or the Application
     // was just handed over to this replica.
@@ -244,7 +244,7 @@ export function changedObjects(
 function bodyNow(key: ResourceKey, { app, named, store, discovery }: AnswerBasis): ObjectBody | null | undefined {
   const node = store.get(key);
   const target = named.get(key);
-  const isRoot = node?.app === app && node.ownerRefs.length === 0;
+  const isRoot = node?.app === app && node.isRoot;
   if (node === undefined || (target === undefined && !isRoot)) return null;
   return target === undefined ? node.body : cachedBody(target, node, discovery);
 }

@@ -227,9 +227,14 @@ describe('appsOf', () => {
   });
 
   it('ignores a tracking id that an owner passed on to its child', () => {
-    const store = storeOf({ ...owned('b', 'gone'), app: 'shop' });
+    const store = storeOf({ ...owned('b', 'gone'), app: 'shop', original: 'gone' });
     expect(store.get(pod('b'))?.app).toBeUndefined();
     expect([...store.ofApp('shop')]).toEqual([]);
+  });
+
+  it('has the own Application of an object that was given an owner, and that of the owner', () => {
+    const store = storeOf({ kind: 'Pod', name: 'a', app: 'parent' }, { ...owned('b', 'a'), app: 'shop' });
+    expect([...store.appsOf(store.get(pod('b'))!)]).toEqual(['shop', 'parent']);
   });
 });
 

@@ -4,6 +4,7 @@ import { ChangeLog } from './change-log.ts';
 import { MachineLoad } from './machine-load.ts';
 import { isClaimOf } from '../objects/owners.ts';
 import { NodeIndex } from './node-index.ts';
+import { isClaim } from '../objects/stored-node.ts';
 import type { StoredNode } from '../objects/stored-node.ts';
 import { RowIndex } from './row-index.ts';
 import { StoreSizes } from './store-sizes.ts';
@@ -220,10 +221,10 @@ export class NodeStore {
     }
   }
 
-  /** The Application that tracks the node or, if none, those of its ancestors. */
+  /** The Application that tracks the node, and, if it has owners, those of its ancestors. */
   appsOf(node: StoredNode): ReadonlySet<string> {
-    if (node.app !== undefined) return new Set([node.app]);
-    const apps = new Set<string>();
+    const apps = new Set(node.app === undefined ? [] : [node.app]);
+    if (node.app !== undefined && node.ownerRefs.length === 0) return apps;
     const seen = new Set<StoredNode>([node]);
     const queue = [node];
     for (let here = queue.pop(); here !== undefined; here = queue.pop()) {
@@ -334,10 +335,6 @@ export class NodeStore {
       this.log.add(claim.key);
     }
   }
-}
-
-function isClaim(node: StoredNode): boolean {
-  return node.kind === 'PersistentVolumeClaim' && node.group === '';
 }
 
 /** An object served under two groups is shown once, with the key that sorts first. */

@@ -16,6 +16,8 @@ export interface NodeSpec {
   readonly uid?: string;
   readonly owners?: readonly Partial<OwnerReference>[];
   readonly app?: string;
+  /** The object that the tracking id names, if it was copied from there. */
+  readonly original?: string;
   readonly rest?: Record<string, unknown>;
 }
 
@@ -28,11 +30,12 @@ export function object({
   uid = `uid-${name}`,
   owners = [],
   app,
+  original = name,
   rest,
 }: NodeSpec): KubeObject {
   const scope = clusterScoped.has(kind) ? {} : { namespace };
   const annotations =
-    app === undefined ? {} : { 'argocd.argoproj.io/tracking-id': `${app}:/${kind}:${namespace}/${name}` };
+    app === undefined ? {} : { 'argocd.argoproj.io/tracking-id': `${app}:/${kind}:${namespace}/${original}` };
   const ownerReferences = owners.map((o) => ({ apiVersion: 'v1', kind, name: '', uid: '', ...o }));
   const metadata = { name, ...scope, uid, resourceVersion: '1', annotations, ownerReferences };
   return { apiVersion, kind, metadata, ...rest };
