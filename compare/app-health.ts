@@ -63,7 +63,7 @@ export function resourceHealth(
 }
 
 function countsForHealth({ target, live }: HealthPair): boolean {
-  if (target !== null && isSkipped(target)) return false;
+  if (target !== null) return !isSkipped(target);
   return live === null || !isHook(live);
 }
 

@@ -180,6 +180,16 @@ describe('compareState', () => {
     expect([comparison.hooks.length, comparison.liveHooks.length]).toEqual([1, 1]);
   });
 
+  it.each(['argocd.argoproj.io/hook', 'helm.sh/hook'])(
+    'finds drift of an object that only the cluster marks as a hook: %s',
+    (name) => {
+      const live = object('ConfigMap', 'a', { data: '2', annotations: { [name]: 'PreSync' } });
+      const comparison = compareState(facts([a], [applied(live)]));
+      expect(rows(comparison)).toEqual([{ kind: 'ConfigMap', name: 'a', status: 'OutOfSync' }]);
+      expect(comparison.syncStatus.status).toBe('OutOfSync');
+    },
+  );
+
   it('takes the sync wave of a row from the manifest alone', () => {
     const wave = (value: string): Record<string, string> => ({ 'argocd.argoproj.io/sync-wave': value });
     const hook = (name: string, value: string): KubeObject =>

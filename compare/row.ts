@@ -12,6 +12,7 @@ import {
   gkOf,
   gvkOf,
   isHook,
+  isNamedBy,
   isSkipped,
   jsonOf,
   keyOf,
@@ -114,7 +115,7 @@ export interface ResourceComparison {
  */
 export function compareResource(facts: RowFacts, rules: RowRules): ResourceComparison {
   const object = liveOrTarget(facts);
-  const hook = isAnyHook(object);
+  const hook = isHookRow(facts);
   const own = isSelfReferenced(rules.settings, facts.target, facts.live);
   const before = { left: rules.work.left, asked: rules.jq?.unansweredCount };
   const computedDiff = computeDiff(facts, rules, hook);
@@ -180,7 +181,7 @@ function liveIdentity(live: KubeObject): string | undefined {
 export function dryRunPairs(resources: readonly RowFacts[], rules: RowRules): readonly DryRunPair[] {
   const how = diffRules(rules);
   return resources.flatMap(({ target, live, unread }) => {
-    if (target === null || live === null || unread || isAnyHook(live)) return [];
+    if (target === null || live === null || unread) return [];
     const present = liveIdentity(live);
     const method = applyMethodOf(target, live, how);
     if (isPreparedByWrites(target, live, how)) return [];
@@ -231,6 +232,11 @@ export function liveOrTarget(pair: {
   const side = pair.live ?? pair.target;
   if (side === null) throw new TypeError('a managed pair has a target or a live object');
   return side;
+}
+
+/** The sources say what is a hook: a mark on the live object alone hides nothing. */
+function isHookRow(facts: RowFacts): boolean {
+  return isAnyHook(facts.target ?? liveOrTarget(facts));
 }
 
 export function isAnyHook(object: KubeObject): boolean {
@@ -370,14 +376,7 @@ function codeOf(
 function isSelfReferenced(settings: Settings, target: KubeObject | null, live: KubeObject | null): boolean {
   if (live === null || settings.tracking.method === 'label') return true;
   const claimed = target === null ? claimOf(settings, live) : refOf(target);
-  if (claimed === undefined) return true;
-  const actual = refOf(live);
-  return (
-    (actual.namespace === '' || actual.namespace === claimed.namespace) &&
-    actual.name === claimed.name &&
-    actual.group === claimed.group &&
-    actual.kind === claimed.kind
-  );
+  return claimed === undefined || isNamedBy(claimed, live);
 }
 
 function claimOf(settings: Settings, live: KubeObject): ReturnType<typeof parseTrackingId> {
