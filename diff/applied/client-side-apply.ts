@@ -91,9 +91,10 @@ export function predictApply(
 
 /**
  * The patch to send before a server-side apply that the server would refuse: live has an item of
- * ours under another key (a port whose number was edited), or a default that excludes the target
- * (`rollingUpdate` of a strategy that becomes Recreate). An apply removes neither. An empty map of
- * a custom resource becomes null in an apply that removes its members (structured-merge-diff 259).
+ * ours under another key (a port whose number was edited), or what excludes the target: a default
+ * (`rollingUpdate` of a strategy that becomes Recreate), another source of a volume. An apply
+ * removes none of them. An empty map of a custom resource becomes null in an apply that removes its
+ * members (structured-merge-diff 259).
  */
 export function displacedItemsPatch(
   target: KubeObject,
@@ -145,7 +146,12 @@ function hasDisplaced(target: Json, live: Json | undefined, type: TypeSchema | u
     if (mergeKey === '') return false;
     const items = itemsOf(field.type);
     if (present.some((item) => isDisplaced(item, wanted, { mergeKey, type: items, isApplied: true }))) return true;
-    return wanted.some((item) => hasDisplaced(item, sameItem(item, present, mergeKey), items));
+    return wanted.some((item) => {
+      const same = sameItem(item, present, mergeKey);
+      return (
+        (field.retainKeys && same !== undefined && isExcluded(same, item, items)) || hasDisplaced(item, same, items)
+      );
+    });
   });
 }
 
