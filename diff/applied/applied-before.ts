@@ -8,7 +8,7 @@ import type { FieldSet } from '../field-ownership/field-set.ts';
 import { knownShape } from '../field-ownership/known-shape.ts';
 import { kindKey } from '../field-ownership/open-api.ts';
 import type { OwnershipRules, PublishedSchemas } from '../field-ownership/known-shape.ts';
-import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
+import { appliedFields, foreignFields, hiddenUpdates, updatedFields } from '../field-ownership/own-entries.ts';
 import { reshapedFields } from '../field-ownership/reshape.ts';
 import { listItemStep, shapeFromManagedFields } from '../field-ownership/shape.ts';
 import type { OwnershipShape } from '../field-ownership/shape.ts';
@@ -41,7 +41,7 @@ export interface AppliedBefore {
  * What we applied before: the one answer for comparisons and for what a sync sends (ADR 0016).
  * The last-applied annotation counts ({@link readLastApplied}), and what our server-side applies
  * own; our creations and replacements, which own the server's defaults too, count only for objects
- * without the annotation and for those that are replaced.
+ * without the annotation or with another writer's, and for those that are replaced.
  */
 export function appliedBefore(
   target: KubeObject,
@@ -117,9 +117,17 @@ function ownFields(
   rules: OwnershipRules,
 ): readonly FieldSource[] {
   const applied = appliedFields(asJson(live), rules).map((fields) => ({ fields, isUpdate: false }));
-  const counts = method === 'client' ? lastAppliedText(live) === undefined : knowsDefaults(target, rules);
-  if (!counts) return applied;
-  return [...applied, ...updatedFields(asJson(live), rules).map((fields) => ({ fields, isUpdate: true }))];
+  return [...applied, ...countedUpdates(target, live, method, rules).map((fields) => ({ fields, isUpdate: true }))];
+}
+
+function countedUpdates(
+  target: KubeObject,
+  live: KubeObject,
+  method: MergeMethod,
+  rules: OwnershipRules,
+): readonly JsonObject[] {
+  if (method === 'replace') return knowsDefaults(target, rules) ? updatedFields(asJson(live), rules) : [];
+  return lastAppliedText(live) === undefined ? updatedFields(asJson(live), rules) : hiddenUpdates(asJson(live), rules);
 }
 
 function knowsDefaults(target: KubeObject, { schemas }: PublishedSchemas): boolean {

@@ -104,3 +104,27 @@ describe('a dry run whose change is one field of an item that another manager cr
     expect(result.paths).toEqual([]);
   });
 });
+
+describe("another writer's last-applied annotation, which does not name what we created", () => {
+  const note = (text: string): object => ({ annotations: { [annotations.lastApplied]: text } });
+  const noted = { 'f:metadata': { 'f:annotations': { [`f:${annotations.lastApplied}`]: {} } } };
+  const less = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } });
+  const created = managedEntry('argocd-application-controller', 'Update', dataFields('a', 'b'));
+
+  it.each(['{}', less])('keeps nothing that Git drops: %s', (text) => {
+    const live = config(
+      { a: '1', b: '2' },
+      { ...note(text), managedFields: [created, managedEntry('x', 'Update', noted)] },
+    );
+    expect(diffObjects(config({ a: '1' }), live, rules).paths).toEqual(['/data/b']);
+    const both = managedEntry('x', 'Update', dataFields('b'));
+    const shared = config({ a: '1', b: '2' }, { ...note(text), managedFields: [created, both] });
+    expect(diffObjects(config({ a: '1' }), shared, rules).modified).toBe(false);
+  });
+
+  it('is not asked about when the annotation is ours', () => {
+    const ours = managedEntry('argocd-controller', 'Update', { ...dataFields('a', 'b'), ...noted });
+    const live = config({ a: '1', b: '2' }, { ...note(less), managedFields: [ours] });
+    expect(diffObjects(config({ a: '1' }), live, rules).modified).toBe(false);
+  });
+});

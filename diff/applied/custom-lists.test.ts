@@ -95,8 +95,13 @@ describe('the first client-side apply of a custom resource that we replaced befo
     expect(diffObjects(target, created, published).modified).toBe(false);
     expect(diffObjects(target, created, bare).paths).toEqual(['/spec/mode']);
     const notes = { [annotations.lastApplied]: JSON.stringify(target) };
-    const after = { ...created, metadata: { ...created.metadata, annotations: notes } };
-    expect(diffObjects(target, after, bare).modified).toBe(false);
+    const noted = { 'f:metadata': { 'f:annotations': { [`f:${annotations.lastApplied}`]: {} } }, ...fields };
+    const by = (manager: string): KubeObject => {
+      const { metadata, ...rest } = rollout(stored, managedEntry(ours, 'Update', manager === ours ? noted : fields));
+      return { ...rest, metadata: { ...metadata, annotations: notes } };
+    };
+    expect(diffObjects(target, by(ours), bare).modified).toBe(false);
+    expect(diffObjects(target, by('kubectl-client-side-apply'), bare).paths).toEqual(['/spec/mode']);
   });
 
   it('leaves alone what another tool created', () => {

@@ -2,7 +2,7 @@ import { annotations, csvAnnotation } from '#model';
 import type { KubeObject, Settings } from '#model';
 import type { MergeMethod } from '../applied/applied-before.ts';
 import { fieldsOwned } from '../field-ownership/managed-fields.ts';
-import { isOwnApply, saysWhatWasApplied } from '../field-ownership/own-entries.ts';
+import { hiddenUpdates, isOwnApply, saysWhatWasApplied } from '../field-ownership/own-entries.ts';
 import type { OwnManager } from '../field-ownership/own-entries.ts';
 import type { DiffRules } from '../ignore/diff-rules.ts';
 import { ignoredInDiff } from '../ignore/ignored.ts';
@@ -65,6 +65,7 @@ export function readsOwnership(target: KubeObject, rules: DiffRules): boolean {
  */
 export function readsOwnRecord(target: KubeObject, live: KubeObject, own: OwnManager = {}): boolean {
   if (!isCustomResource(target)) return false;
+  if (hiddenUpdates(asJson(live), own).length > 0) return true;
   const isOurs = lastAppliedText(live) === undefined ? saysWhatWasApplied : isOwnApply;
   return fieldsOwned(asJson(live), (entry) => isOurs(entry, own)).length > 0;
 }

@@ -1,6 +1,6 @@
-import { isObject, ownMember } from '#base';
+import { isObject, ownMember, valueAt } from '#base';
 import type { JsonObject } from '#base';
-import { clientSideManager, fieldManager as controllerManager } from '#model';
+import { annotations, clientSideManager, fieldManager as controllerManager } from '#model';
 import type { KubeObject } from '#model';
 import { asKube, textOf } from '../shared/values.ts';
 import { fieldsOwned } from './managed-fields.ts';
@@ -49,6 +49,17 @@ export function updatedFields(live: JsonObject, own: OwnManager): readonly JsonO
     live,
     fieldsOwned(live, (entry) => isUpdate(entry, own)),
   );
+}
+
+/**
+ * The fields of our updates, if the last-applied annotation is another writer's, and may not name
+ * them.
+ */
+export function hiddenUpdates(live: JsonObject, own: OwnManager): readonly JsonObject[] {
+  const ours = fieldsOwned(live, (entry) => isOwnUpdate(entry, own));
+  const isNoted = (fields: JsonObject): boolean =>
+    valueAt(fields, 'f:metadata', 'f:annotations', `f:${annotations.lastApplied}`) !== undefined;
+  return ours.some(isNoted) ? [] : storedFields(live, ours);
 }
 
 function storedFields(live: JsonObject, sets: readonly JsonObject[]): readonly JsonObject[] {
