@@ -106,6 +106,12 @@ describe('a prune', () => {
     ['deletes by default', {}, {}, undefined],
     ['needs an operation that prunes', {}, { prune: false }, 'ignored (requires pruning)'],
     ['is off with Prune=false', syncOptions('Prune=false'), {}, 'ignored (no prune)'],
+    [
+      'is off with a value that is none',
+      syncOptions('Prune=False'),
+      {},
+      'ignored (Prune=False is none of true, false and confirm)',
+    ],
     ['is off by the default of the Application', {}, { defaultPrune: 'false' }, 'ignored (no prune)'],
     ['is on if the resource overrides that default', syncOptions('Prune=true'), { defaultPrune: 'false' }, undefined],
   ])('%s', (_name, annotations, more, message) => {

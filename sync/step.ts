@@ -113,7 +113,9 @@ export type PruneDecision = { readonly delete: true } | { readonly delete: false
 export function decidePrune(task: SyncTask, options: SyncOptions): PruneDecision {
   if (!options.prune) return { delete: false, message: 'ignored (requires pruning)' };
   const own = resourceOption(task.live, 'Prune') ?? options.defaultPrune;
-  return own === 'false' ? { delete: false, message: 'ignored (no prune)' } : { delete: true };
+  if (own === 'false') return { delete: false, message: 'ignored (no prune)' };
+  if (own === undefined || own === 'true' || own === 'confirm') return { delete: true };
+  return { delete: false, message: `ignored (Prune=${own} is none of true, false and confirm)` };
 }
 
 /** Whether a prune needs a confirmation that the operation does not have. */

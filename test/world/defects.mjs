@@ -41,7 +41,12 @@ export const defects = [
     'known.filter((cluster) => keysOffered.has(clusterKey(cluster.server)) && !own.includes(cluster))',
   ),
   // Pruning and deletion.
-  d('Prune=false is ignored', 'sync/step.ts', "return own === 'false' ? {", "return own === 'nothing' ? {"),
+  d(
+    'Prune=false is ignored',
+    'sync/step.ts',
+    "if (own === 'false') return { delete: false, message: 'ignored (no prune)' };",
+    "if (own === 'false') return { delete: true };",
+  ),
   d('pruning cannot be switched off', 'sync/step.ts', 'if (!options.prune) return {', 'if (false) return {'),
   d(
     'a deletion names no version',
