@@ -709,6 +709,9 @@ const undetected: Readonly<Record<string, string>> = {
     'about the pod of this controller, which the chart makes',
   '`argocd.argoproj.io/ignore-differences` on a manifest': byComparison,
   'a port whose number was edited in the cluster (`containerPort`, port of a Service)': atSync,
+  'a volume whose source was changed in the cluster to one of another type, with server-side apply': atSync,
+  'hooks that the sources no longer call hooks, and annotations of hooks that only the live object has': byComparison,
+  'an object whose manifest is gone, and that has an owner': byComparison,
   '`serviceAccountName` that Git drops': byComparison,
   'several items of one key in a list that is merged by keys (two `env` entries of one name)': byComparison,
   '`stringData` of a Secret': byComparison,
@@ -819,7 +822,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a status that the API server refuses (422)': 'only a write shows it, and preflight writes nothing',
   'an operation that is removed by hand while it runs': 'about operations that are still to come',
   'an operation, deletion, refresh or comparison that waits': 'fewer surprises: a condition more',
-  'objects that automated sync cannot prune: kept by `Prune=false`, or whose deletion does not end':
+  'objects that automated sync cannot prune: kept by `Prune=false` or by an owner that controls them, or whose deletion does not end':
     'fewer syncs, none of which changed anything',
   'automated sync after a dry run, or after a sync of selected resources': 'about operations that are still to come',
   'a CustomResourceDefinition and its objects in one commit, or in two Applications': 'fewer failures',

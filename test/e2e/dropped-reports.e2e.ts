@@ -37,8 +37,9 @@ function manifest(apiVersion: string, kind: string, rest: object): Manifest {
   });
 }
 const labels = { app: 'web' };
-function pods(container: object, kind = 'Deployment', spec: object = {}): Manifest {
-  const template = { metadata: { labels }, spec: { containers: [{ name: 'web', image: 'web:1', ...container }] } };
+function pods(container: object, kind = 'Deployment', spec: object = {}, pod: object = {}): Manifest {
+  const containers = [{ name: 'web', image: 'web:1', ...container }];
+  const template = { metadata: { labels }, spec: { containers, ...pod } };
   return manifest('apps/v1', kind, { spec: { selector: { matchLabels: labels }, template, ...spec } });
 }
 const service = (ports: readonly object[], type = 'ClusterIP'): Manifest =>
@@ -185,6 +186,50 @@ describe.each(methods)('applied with %s', (method) => {
     expect(await one.statuses(service([http!]))).toEqual(['Synced', 'Synced']);
     const { ports } = one.live['spec'] as { readonly ports: readonly { readonly port: number }[] };
     expect(ports.map(({ port }) => port)).not.toContain(7777);
+  });
+
+  it('what we replaced is removed after kubectl applied less, or anyone rewrote its note (kubernetes/website 21640)', async () => {
+    const note = 'kubectl.kubernetes.io/last-applied-configuration';
+    for (const isEmpty of [true, false]) {
+      const one = await begin(method);
+      await one.first('Argo CD Replace', config({ a: '1', b: '2' }));
+      const text = isEmpty ? '{}' : JSON.stringify(config({ a: '1' })());
+      await one.patch('kubectl-client-side-apply', { metadata: { annotations: { [note]: text } } });
+      expect((await one.changed(config({ a: '1' })))['data']).toEqual({ a: '1' });
+    }
+  });
+
+  it('a volume whose source was edited gets that of Git, of another type too (mcp-mesh 1461)', async () => {
+    const volume = (source: object): Manifest =>
+      pods(
+        { volumeMounts: [{ name: 'v', mountPath: '/v' }] },
+        'Deployment',
+        {},
+        { volumes: [{ name: 'v', ...source }] },
+      );
+    const one = await begin(method);
+    await one.first(method, volume({ emptyDir: {} }));
+    const edit = [{ name: 'v', hostPath: { path: '/' }, $retainKeys: ['name', 'hostPath'] }];
+    for (const wanted of [{ emptyDir: {} }, { secret: { secretName: 's' } }]) {
+      await one.patch('kubectl-edit', { spec: { template: { spec: { volumes: edit } } } }, 'strategic');
+      expect(JSON.stringify(await one.changed(volume(wanted)))).not.toContain('hostPath');
+    }
+  });
+
+  it('one of two items of one key is removed, and not both (kubernetes 58477, 106809, kubectl 1750)', async () => {
+    const variables = (...names: readonly string[]): Manifest =>
+      pods({ env: names.map((name) => ({ name, value: 'x' })) });
+    const stored = JSON.stringify(await change('client', variables('A', 'B', 'A'), variables('A', 'B')));
+    expect(stored.split('"name":"A"').length).toBe(stored.split('"name":"B"').length);
+  });
+
+  it('a constraint leaves, of two with one topology key (argo-cd 16400, 15176)', async () => {
+    const spread = (...kinds: readonly string[]): Manifest => {
+      const items = kinds.map((whenUnsatisfiable) => ({ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable }));
+      return pods({}, 'Deployment', {}, { topologySpreadConstraints: items });
+    };
+    const stored = await change(method, spread('DoNotSchedule', 'ScheduleAnyway'), spread('ScheduleAnyway'));
+    expect(JSON.stringify(stored['spec'])).not.toContain('DoNotSchedule');
   });
 
   it('a webhook of which another manager applied the CA is out of sync with a reason, or gone (kubernetes 128102)', async () => {

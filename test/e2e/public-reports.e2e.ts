@@ -4,6 +4,7 @@ import { config, hookJob } from '../acceptance/objects.ts';
 import { endlessHook } from './argo-cli/manifests.ts';
 import { automated, HubUnderTest } from './hub-under-test.ts';
 import type { Server } from './support/index.ts';
+import { refreshed } from './under-test.ts';
 
 // Reports of users of Argo CD; each title has the number of its issue.
 const limitMs = 120_000;
@@ -218,6 +219,71 @@ describe('a sync', () => {
       expect(await lostHook).toMatch(/^Failed: .*the Workflow was deleted before it ended/);
       const hooks = await hub.api.list('/apis/argoproj.io/v1/namespaces/lost-hook/workflows');
       expect(hooks).toEqual([]);
+    },
+    testMs,
+  );
+});
+
+describe('an object that Git no longer has', () => {
+  const dataOf = async (namespace: string, name: string): Promise<string | undefined> =>
+    (await hub.api.get<{ data: { key: string } }>(`/api/v1/namespaces/${namespace}/configmaps/${name}`))?.data.key;
+
+  it(
+    'is healed and pruned although a controller gave it an owner, and kept with a warning if that one controls it (4764, 11972, 12210, 20945, 12238)',
+    async () => {
+      const name = 'given-owners';
+      const [core, robot] = [`/api/v1/namespaces/${name}`, { 'kubernetes.io/service-account.name': 'robot' }];
+      const left = {
+        'plain.yaml': config('plain'),
+        'controlled.yaml': config('controlled'),
+        'token.yaml': `apiVersion: v1\nkind: Secret\nmetadata: { name: token, annotations: ${JSON.stringify(robot)} }\ntype: kubernetes.io/service-account-token\n`,
+        'addresses.yaml': 'apiVersion: v1\nkind: Endpoints\nmetadata: { name: outside }\nsubsets: []\n',
+      };
+      const app = await at.synced(name, {
+        'owner.yaml': config('owner'),
+        'account.yaml': 'apiVersion: v1\nkind: ServiceAccount\nmetadata: { name: robot }\n',
+        'service.yaml': 'apiVersion: v1\nkind: Service\nmetadata: { name: outside }\nspec: { ports: [{ port: 80 }] }\n',
+        ...left,
+      });
+      const uidOf = async (path: string): Promise<string> =>
+        (await hub.api.get<{ metadata: { uid: string } }>(`${core}/${path}`))?.metadata.uid ?? '';
+      const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: await uidOf('configmaps/owner') };
+      // As the controller of tokens does.
+      const uid = { 'kubernetes.io/service-account.uid': await uidOf('serviceaccounts/robot') };
+      await hub.api.patch(`${core}/secrets/token`, { metadata: { annotations: uid } });
+      for (const [one, controller] of [['plain', false] as const, ['controlled', true] as const]) {
+        const metadata = { ownerReferences: [{ ...owner, controller }] };
+        await hub.api.patch(`${core}/configmaps/${one}`, { metadata, data: { key: 'by hand' } });
+        await eventually(async () => expect(await dataOf(name, one)).toBe('1'), limitMs);
+      }
+      app.git.commit(Object.fromEntries(Object.keys(left).map((file) => [file, null])));
+      await refreshed(hub, app.path, 'normal', limitMs);
+      expect(await app.condition('KeptResourceWarning', at.within)).toContain(
+        'controlled (ConfigMap/owner controls it',
+      );
+      await eventually(async () => {
+        for (const path of ['configmaps/plain', 'secrets/token', 'endpoints/outside'])
+          if ((await uidOf(path)) !== '') throw new Error(`${path} is left\n${at.within.tail()}`);
+      }, limitMs);
+      const { status } = await app.read();
+      expect([status?.sync?.status, await dataOf(name, 'controlled')]).toEqual(['OutOfSync', '1']);
+    },
+    testMs,
+  );
+
+  it(
+    'as a hook is a resource from then on, and a mark in the cluster makes none a hook (2737, cluster-api-operator 751)',
+    async () => {
+      const app = await at.synced('no-hook', {
+        'a.yaml': config('settings'),
+        'b.yaml': config('was', '1', hook('PreSync')),
+      });
+      app.git.commit({ 'b.yaml': config('was', '2') });
+      await refreshed(hub, app.path, 'normal', limitMs);
+      await eventually(async () => expect(await dataOf('no-hook', 'was')).toBe('2'), limitMs);
+      const metadata = { annotations: hook('PreSync') };
+      await hub.api.patch('/api/v1/namespaces/no-hook/configmaps/settings', { metadata, data: { key: 'by hand' } });
+      await eventually(async () => expect(await dataOf('no-hook', 'settings')).toBe('1'), limitMs);
     },
     testMs,
   );
