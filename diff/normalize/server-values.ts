@@ -1,17 +1,23 @@
-import { isObject, ownMember } from '#base';
+import { isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import { textOf, withMember } from '../shared/values.ts';
 
 /** The API server writes it into DaemonSets, a relic of extensions/v1beta1. */
 const templateGeneration = 'deprecated.daemonset.template.generation';
 
+const cpuTarget = 'targetCPUUtilizationPercentage';
+
 /**
  * The stored form of a manifest, with what some API servers add besides their constant defaults.
  * The manager of a write owns these too, so that they look like what it sent.
  */
 export function withServerValues(stored: Json, live: JsonObject): Json {
-  if (!isObject(stored) || !textOf(ownMember(stored, 'apiVersion')).startsWith('apps/')) return stored;
-  const kind = ownMember(stored, 'kind');
+  if (!isObject(stored)) return stored;
+  const [version, kind] = [textOf(ownMember(stored, 'apiVersion')), ownMember(stored, 'kind')];
+  // An autoscaler is stored as v2, whose default for no metrics is this.
+  if (version === 'autoscaling/v1' && valueAt(live, 'spec', cpuTarget) === 80)
+    return withCopyOf(stored, live, ['spec', cpuTarget]);
+  if (!version.startsWith('apps/')) return stored;
   if (kind === 'DaemonSet') return withCopyOf(stored, live, ['metadata', 'annotations', templateGeneration]);
   // The feature gate MaxUnavailableStatefulSet sets 1, which means the same as its absence.
   return kind === 'StatefulSet' ? withMaxUnavailable(stored) : stored;

@@ -223,6 +223,18 @@ describe.each(methods)('applied with %s', (method) => {
     expect(stored.split('"name":"A"').length).toBe(stored.split('"name":"B"').length);
   });
 
+  it('the budget of a PodDisruptionBudget and the target of an autoscaler give way to others (cert-manager 6118)', async () => {
+    const budget = (rest: object): Manifest =>
+      manifest('policy/v1', 'PodDisruptionBudget', { spec: { selector: { matchLabels: labels }, ...rest } });
+    const stored = await change(method, budget({ minAvailable: 1 }), budget({ maxUnavailable: '50%' }));
+    expect(stored['spec']).not.toHaveProperty('minAvailable');
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' };
+    const scaler = (rest: object): Manifest =>
+      manifest('autoscaling/v1', 'HorizontalPodAutoscaler', { spec: { scaleTargetRef, maxReplicas: 3, ...rest } });
+    const scaled = await change(method, scaler({ targetCPUUtilizationPercentage: 50 }), scaler({}));
+    expect(scaled['spec']).toMatchObject({ targetCPUUtilizationPercentage: 80 });
+  });
+
   it('a constraint leaves, of two with one topology key (argo-cd 16400, 15176)', async () => {
     const spread = (...kinds: readonly string[]): Manifest => {
       const items = kinds.map((whenUnsatisfiable) => ({ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable }));
