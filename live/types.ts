@@ -315,6 +315,8 @@ export interface ManagedQuery {
    * are read one by one, because they may exist although the cache has none.
    */
   readonly lastKnown?: readonly ObjectName[];
+  /** Whether an object of {@link lastKnown} that nothing tracks by present settings is its own. */
+  readonly isFormer?: (object: KubeObject) => boolean;
   /**
    * `objects` of an earlier answer for this Application. The answer may then be incremental: its
    * cost is proportional to what changed.

@@ -23,6 +23,7 @@ import type { ManifestClaims } from '../admission/claims.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
+import { formerMarks } from '../operation/former-marks.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
 import { basisOf, hasChangedSince, isSameBasis } from './basis.ts';
 import type { ComparisonBasis, LiveSight, SeenQuestion } from './basis.ts';
@@ -211,7 +212,8 @@ export class Comparer {
     const read = await this.#schemas.begin({ cluster, targets: normal.targets }, app, settings, signal);
     const { schemas } = read;
     const { readsStale } = request;
-    const query = { ...this.#query(request.bound, normal.targets), ...defined({ readsStale }) };
+    const isFormer = formerMarks(app, this.#instance(request.bound.key), settings);
+    const query = { ...this.#query(request.bound, normal.targets), isFormer, ...defined({ readsStale }) };
     // Before the objects are read: a change meanwhile makes the evidence older, never newer.
     const evidence = await evidenceIn(cluster, query, signal);
     const { policyVersion } = policyVersionOf(cluster, gate.version);

@@ -1,5 +1,6 @@
 import { isObject, valueAt } from '#base';
 import type { Json } from '#base';
+import { isManagedNamespace } from '#compare';
 import {
   annotationOf,
   annotations,
@@ -13,7 +14,8 @@ import {
   trackedApp,
   tracksItself,
 } from '#model';
-import type { KubeObject, TrackingId, TrackingSettings } from '#model';
+import type { Application, KubeObject, Settings, TrackingId, TrackingSettings } from '#model';
+import { wasSynced } from './unresolved-deletion.ts';
 
 /** How an object that an Application declares is marked. */
 export type ObjectMark =
@@ -59,6 +61,17 @@ export function markOf(object: KubeObject, context: MarkContext): ObjectMark {
   const maybe = [...usualKeys, tracking.labelKey];
   const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isSetByUs(object, key));
   return isFormer ? 'former' : 'none';
+}
+
+/** Whether an object that the Application has synced carries its former mark. */
+export function formerMarks(
+  app: Application,
+  instance: string,
+  { tracking }: Settings,
+): (object: KubeObject) => boolean {
+  const isNamespace = (object: KubeObject): boolean => isManagedNamespace(app, object);
+  const context = { app: instance, tracking, labelKeys: [], isManagedNamespace: isNamespace };
+  return (object) => wasSynced(app) && markOf(object, context) === 'former';
 }
 
 /** Whether an owner decides about the object, and not the Application that applied it. */

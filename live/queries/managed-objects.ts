@@ -98,6 +98,7 @@ export async function managedObjects(
     else if (!unique.has(node.key)) unique.set(node.key, targetOf(node));
   }
   const lastKnown = unlistedLastKnown(query.lastKnown ?? [], unique, sources);
+  const untracked = untrackedLastKnown(query, unique, sources);
   const mustRead = query.readsStale === true ? staleObjects(found.byKey, unique, sources) : noObjects;
   for (const [key, target] of mustRead) unique.set(key, target);
   const asked = new Map<ResourceKey, ObjectName>();
@@ -108,14 +109,16 @@ export async function managedObjects(
   }
   const unread: UnreadObject[] = [];
   const failures = new KindFailures();
-  await mapLimit([...asked, ...lastKnown], parallelReads, async ([key, target]) => {
+  await mapLimit([...asked, ...lastKnown, ...untracked], parallelReads, async ([key, target]) => {
     const kind = kindText({ group: groupOf(target.apiVersion), kind: target.kind });
     try {
       const context = { ...sources, basis, givenUp: failures.get(kind) };
       const live = mustRead.has(key)
         ? await liveNow(key, target, context, signal)
         : await liveOf(key, target, context, signal);
-      found.take(key, live === undefined || (lastKnown.has(key) && !isOf(app, live, sources)) ? undefined : live);
+      const isOthers =
+        (lastKnown.has(key) && !isOf(app, live, sources)) || (untracked.has(key) && !isFormer(live, query, sources));
+      found.take(key, isOthers ? undefined : live);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof LiveStateError || isServerFailure(error)) throw readFailure(error);
@@ -261,6 +264,20 @@ function unlistedLastKnown(
   );
 }
 
+/** Last known objects without a target that no Application tracks: its own had a former mark. */
+function untrackedLastKnown(
+  { lastKnown = [], isFormer: asks }: ManagedQuery,
+  targets: ReadonlyMap<ResourceKey, ObjectName>,
+  { store }: ManagedSources,
+): ReadonlyMap<ResourceKey, ObjectName> {
+  if (asks === undefined) return noObjects;
+  const isUntracked = (key: ResourceKey): boolean => {
+    const node = store.get(key);
+    return node !== undefined && node.app === undefined && !targets.has(key);
+  };
+  return new Map([...namedOf(lastKnown)].filter(([key]) => isUntracked(key)));
+}
+
 /** The cached objects of kinds that are not fresh, as targets. */
 function staleObjects(
   found: ReadonlyMap<ResourceKey, ObjectBody | KubeObject>,
@@ -292,8 +309,13 @@ async function liveNow(
   return live === undefined || cached.apiVersion === target.apiVersion ? live : liveOf(key, target, sources, signal);
 }
 
-function isOf(app: string, live: ObjectBody | KubeObject, { appOf }: ManagedSources): boolean {
-  return live instanceof ObjectBody || appOf(live) === app;
+function isOf(app: string, live: ObjectBody | KubeObject | undefined, { appOf }: ManagedSources): boolean {
+  return live === undefined || live instanceof ObjectBody || appOf(live) === app;
+}
+
+function isFormer(live: ObjectBody | KubeObject | undefined, query: ManagedQuery, { bodies }: ManagedSources): boolean {
+  const object = live instanceof ObjectBody ? bodies.read(live) : live;
+  return object !== undefined && query.isFormer?.(object) === true;
 }
 
 /**
