@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeObject } from '#model';
 import { automated, config, synced } from './objects.ts';
 import { World } from './world.ts';
 import type { GitFixture } from './world.ts';
@@ -25,6 +26,31 @@ describe('an object that leaves Git', () => {
       synced(app);
     });
     expect(world.live('', 'ConfigMap', 'b')).toBeUndefined();
+  });
+
+  it.each([
+    ['label', 'annotation'],
+    ['annotation', 'label'],
+  ])('is pruned although its tracking changed from %s to %s before the next sync', async (before, after) => {
+    const argocdCm = (method: string): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'argocd-cm', namespace: 'argocd' },
+      data: { 'application.resourceTrackingMethod': method },
+    });
+    world.hub.store.create(argocdCm(before));
+    repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b') });
+    await world.replica();
+    world.application('demo', { ...repo.source(), ...automated });
+    await world.until('demo', synced);
+    world.hub.store.update(argocdCm(after));
+    const second = repo.commit({ 'app/b.yaml': null });
+    world.refresh('demo', 'hard');
+    await world.until('demo', (app) => {
+      expect(app.status?.sync?.revision).toBe(second);
+      synced(app);
+      expect(world.live('', 'ConfigMap', 'b')).toBeUndefined();
+    });
   });
 
   it('stays and is reported if the sync policy or the object itself does not allow pruning', async () => {
