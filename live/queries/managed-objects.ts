@@ -97,8 +97,9 @@ export async function managedObjects(
     // was just handed over to this replica.
     else if (!unique.has(node.key)) unique.set(node.key, targetOf(node));
   }
-  const lastKnown = unlistedLastKnown(query.lastKnown ?? [], unique, sources);
-  const untracked = untrackedLastKnown(query, unique, sources);
+  const left = [...namedOf(query.lastKnown ?? [])].filter(([key]) => !unique.has(key));
+  const lastKnown = new Map(left.filter(([key, object]) => isUnlisted(key, object, sources)));
+  const untracked = new Map(query.isFormer === undefined ? [] : left.filter(([key]) => isUntracked(key, sources)));
   const mustRead = query.readsStale === true ? staleObjects(found.byKey, unique, sources) : noObjects;
   for (const [key, target] of mustRead) unique.set(key, target);
   const asked = new Map<ResourceKey, ObjectName>();
@@ -252,30 +253,15 @@ function bodyNow(key: ResourceKey, { app, named, store, discovery }: AnswerBasis
   return target === undefined ? node.body : cachedBody(target, node, discovery);
 }
 
-/** Last known objects without a target, of kinds that are not in the cache. */
-function unlistedLastKnown(
-  lastKnown: readonly ObjectName[],
-  targets: ReadonlyMap<ResourceKey, ObjectName>,
-  { store, isUnlisted: isBlind }: ManagedSources,
-): ReadonlyMap<ResourceKey, ObjectName> {
-  const open = namedOf(lastKnown);
-  return new Map(
-    [...open].filter(([key, object]) => !targets.has(key) && store.get(key) === undefined && isBlind(refOf(object))),
-  );
+/** Whether an object that was there may exist, although its kind is not in the cache. */
+function isUnlisted(key: ResourceKey, object: ObjectName, { store, isUnlisted: isBlind }: ManagedSources): boolean {
+  return store.get(key) === undefined && isBlind(refOf(object));
 }
 
-/** Last known objects without a target that no Application tracks: its own had a former mark. */
-function untrackedLastKnown(
-  { lastKnown = [], isFormer: asks }: ManagedQuery,
-  targets: ReadonlyMap<ResourceKey, ObjectName>,
-  { store }: ManagedSources,
-): ReadonlyMap<ResourceKey, ObjectName> {
-  if (asks === undefined) return noObjects;
-  const isUntracked = (key: ResourceKey): boolean => {
-    const node = store.get(key);
-    return node !== undefined && node.app === undefined && !targets.has(key);
-  };
-  return new Map([...namedOf(lastKnown)].filter(([key]) => isUntracked(key)));
+/** Whether no Application tracks an object that was there: its own had a former mark. */
+function isUntracked(key: ResourceKey, { store }: ManagedSources): boolean {
+  const node = store.get(key);
+  return node !== undefined && node.app === undefined;
 }
 
 /** The cached objects of kinds that are not fresh, as targets. */
