@@ -10,6 +10,8 @@ export interface Replacement {
   readonly target: KubeObject;
   /** Live fields are merged into what is sent: it needs the version that they come from. */
   readonly isMerged: boolean;
+  /** Whether another owner has the newer version; undefined if a replacement may overwrite any. */
+  readonly isTaken: ((fresh: KubeObject) => boolean) | undefined;
   readonly read: () => Promise<KubeObject | null>;
   /** Sends the target, with the fields of `live`, under a version; undefined: under any. */
   readonly send: (live: KubeObject | null, version: string | undefined) => Promise<KubeObject>;
@@ -17,48 +19,33 @@ export interface Replacement {
 
 /**
  * Replaces the current object despite busy writers: without a resourceVersion where the server
- * allows it, otherwise with the current one.
+ * allows it, otherwise with the current one. With `isTaken`, names the version that was compared,
+ * like Argo CD; after a conflict, the decision holds for a newer version of the same object.
  */
-export async function overwrite(
-  { target, isMerged, read, send }: Replacement,
+export async function replaceObject(
+  { target, isMerged, isTaken, read, send }: Replacement,
   current: KubeObject,
 ): Promise<KubeObject> {
-  const named = target.metadata.resourceVersion;
+  const isExact = isTaken !== undefined;
+  const named = isExact ? current.metadata.resourceVersion : target.metadata.resourceVersion;
+  const attempts = isExact ? maxConflictAttempts : named === undefined ? maxConflictAttempts + 1 : 1;
   let version = named ?? (isMerged ? current.metadata.resourceVersion : undefined);
   let live: KubeObject | null = current;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send(live, version);
     } catch (error) {
-      const mayRetry = named === undefined && attempt <= maxConflictAttempts;
-      if (!mayRetry || !(isConflict(error) || needsVersion(error))) throw error;
+      const isRace = isConflict(error) || (!isExact && needsVersion(error));
+      if (!isRace || attempt >= attempts) throw error;
       live = await read();
+      if (isExact && (!isSame(live, current) || isTaken(live))) throw error;
       version = live?.metadata.resourceVersion;
     }
   }
 }
 
-/**
- * Replaces an object whose deletion would delete its contents. Like Argo CD, names the version that
- * was compared. After a conflict, the decision holds for a newer version of the object, unless
- * another owner has taken it over.
- */
-export async function replaceInPlace(
-  { read, send }: Replacement,
-  compared: KubeObject,
-  isTaken: (fresh: KubeObject) => boolean,
-): Promise<KubeObject> {
-  let live = compared;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await send(live, live.metadata.resourceVersion);
-    } catch (error) {
-      if (!isConflict(error) || attempt >= maxConflictAttempts) throw error;
-      const fresh = await read();
-      if (fresh === null || fresh.metadata.uid !== compared.metadata.uid || isTaken(fresh)) throw error;
-      live = fresh;
-    }
-  }
+function isSame(live: KubeObject | null, object: KubeObject): live is KubeObject {
+  return live !== null && live.metadata.uid === object.metadata.uid;
 }
 
 export function withVersion(object: KubeObject, resourceVersion: string | undefined): KubeObject {

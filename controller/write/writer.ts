@@ -30,7 +30,7 @@ import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
 import { recreate, recreatedText, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
-import { maxConflictAttempts, overwrite, replaceInPlace, withVersion } from './replace.ts';
+import { maxConflictAttempts, replaceObject, withVersion } from './replace.ts';
 import type { Replacement } from './replace.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 import type { WritePace } from './write-pace.ts';
@@ -367,9 +367,11 @@ export class GuardedWriter implements ClusterWriter {
     const current = await this.#read(resource, name, signal);
     if (current === null) return this.create(target, signal, how);
     const inPlace = hasContents(resource);
+    const compared = live ?? current;
     const replacement: Replacement = {
       target,
       isMerged: how.buildTarget !== undefined,
+      isTaken: inPlace ? (fresh) => hasChangedMarks(compared, fresh, this.#deps.appOf) : undefined,
       read: () => this.#read(resource, name, signal),
       send: async (under, version) => {
         const sent = withVersion(await resolveManifest(target, under, how, signal), version);
@@ -379,13 +381,12 @@ export class GuardedWriter implements ClusterWriter {
       },
     };
     if (inPlace) {
-      const isTaken = (fresh: KubeObject): boolean => hasChangedMarks(live ?? current, fresh, this.#deps.appOf);
-      const stored = await replaceInPlace(replacement, live ?? current, isTaken);
+      const stored = await replaceObject(replacement, compared);
       this.#observe(stored);
       return { ...warned(stored), message: `${target.kind}/${target.metadata.name ?? ''} updated` };
     }
     this.#deps.kubectl?.count('replace');
-    if (!how.force) return this.#resultOf(await overwrite(replacement, current), 'replaced');
+    if (!how.force) return this.#resultOf(await replaceObject(replacement, current), 'replaced');
     const sent = await resolveManifest(target, current, how, signal);
     const made = await this.#recreate({ resource, target: sent }, signal);
     return this.#isDryRun ? made : { ...made, message: recreatedText(sent, shortName(sent)) };
