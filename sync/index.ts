@@ -6,6 +6,7 @@
  * It changes clusters only through the given ClusterWriter and knows nothing of Applications,
  * queues or status.
  */
+export { changedWriter } from './changed-writer.ts';
 export { crdGroupKind, groupKindText, isPrunePostponed } from './plan.ts';
 export { planSync } from './planned-tasks.ts';
 export type { PlannedTask } from './planned-tasks.ts';

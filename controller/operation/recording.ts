@@ -1,6 +1,7 @@
 import type { ManagedPair } from '#compare';
 import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
+import { changedWriter } from '#sync';
 import type { ClusterWriter } from '#sync';
 import type { OwnWrite } from '../comparison/contest.ts';
 
@@ -16,14 +17,7 @@ export function recordingWriter(
     const [pair, { uid }] = [managed.get(keyOf(object)), (stored ?? object).metadata];
     if (pair !== undefined && uid !== undefined) record({ key: pair.key, uid, stored, target: pair.target });
   };
-  return {
-    get discovery() {
-      return writer.discovery;
-    },
-    get: (object, signal) => writer.get(object, signal),
-    create: (object, signal) => writer.create(object, signal),
-    patchMetadata: (live, patch, signal) => writer.patchMetadata(live, patch, signal),
-    denied: (object, namespaced) => writer.denied(object, namespaced),
+  return changedWriter(writer, {
     delete: async (live, propagation, signal) => {
       const outcome = await writer.delete(live, propagation, signal);
       if (outcome === 'accepted') written(live, null);
@@ -34,5 +28,5 @@ export function recordingWriter(
       written(live ?? result.object, result.object);
       return result;
     },
-  };
+  });
 }

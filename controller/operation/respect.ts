@@ -5,6 +5,7 @@ import { JqAnswers, respectIgnored } from '#diff';
 import type { DiffRules } from '#diff';
 import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
+import { changedWriter } from '#sync';
 import type { ApplyOptions, ApplyResult, ClusterWriter } from '#sync';
 import type { JqRunner } from '../comparison/jq-runner.ts';
 
@@ -28,15 +29,7 @@ export function respectingWriter(
     const object = pair.live ?? pair.target;
     if (object !== null && pair.target !== null && !pair.hook) managed.set(keyOf(object), pair);
   }
-  return {
-    get discovery() {
-      return writer.discovery;
-    },
-    get: (object, signal) => writer.get(object, signal),
-    create: (object, signal) => writer.create(object, signal),
-    delete: (live, propagation, signal) => writer.delete(live, propagation, signal),
-    patchMetadata: (live, patch, signal) => writer.patchMetadata(live, patch, signal),
-    denied: (object, namespaced) => writer.denied(object, namespaced),
+  return changedWriter(writer, {
     apply: async (target, live, how, signal): Promise<ApplyResult> => {
       const pair = managed.get(keyOf(live ?? target));
       if (pair === undefined) return writer.apply(target, live, how, signal);
@@ -47,7 +40,7 @@ export function respectingWriter(
         respectedTarget({ target, live: present, how, rules, jq }, given);
       return writer.apply(target, live, { ...how, buildTarget }, signal);
     },
-  };
+  });
 }
 
 const jqBudgetSpent =

@@ -2,6 +2,7 @@ import { defined, DriftlessError, isAbort, messageOf } from '#base';
 import type { JsonObject } from '#base';
 import { keyOf } from '#model';
 import type { KubeObject } from '#model';
+import { changedWriter } from '#sync';
 import type { ApplyOptions, ClusterWriter } from '#sync';
 import type { CallAnswer, CapturedCall } from './capture.ts';
 
@@ -22,11 +23,7 @@ export function capturingWriter(writer: ClusterWriter, calls: CapturedCall[]): C
       throw error;
     }
   };
-  return {
-    get discovery() {
-      return writer.discovery;
-    },
-    denied: (object, namespaced) => writer.denied(object, namespaced),
+  return changedWriter(writer, {
     get: (object, signal) =>
       captured(
         { method: 'get', key: keyOf(object), how: {} },
@@ -57,7 +54,7 @@ export function capturingWriter(writer: ClusterWriter, calls: CapturedCall[]): C
         () => writer.patchMetadata(live, patch, signal),
         (object) => ({ object }),
       ),
-  };
+  });
 }
 
 /** The options that a step decides, without functions. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '#base';
 import { KubeApiError } from '#kube';
 import { keyOf } from '#model';
 import type { KubeObject } from '#model';
+import { changedWriter } from '#sync';
 import type { ApplyResult, ClusterWriter } from '#sync';
 import type { CapturedCall } from '../recorder/capture.ts';
 import { listOf, RecordingError, textOf } from './read-recording.ts';
@@ -39,17 +40,13 @@ export function recordedWriter(writer: ClusterWriter, inputs: JsonObject, values
     <T>(method: CapturedCall['method'], read: (answer: JsonObject) => T) =>
     (object: KubeObject): Promise<T> =>
       Promise.resolve().then(() => read(answerTo(method, object)));
-  return {
-    get discovery() {
-      return writer.discovery;
-    },
-    denied: (object, namespaced) => writer.denied(object, namespaced),
+  return changedWriter(writer, {
     get: answering('get', (answer) => (answer['object'] === null ? null : objectIn(answer))),
     apply: answering('apply', written),
     create: answering('create', written),
     delete: answering('delete', (answer) => (answer['deletion'] === 'changed' ? 'changed' : 'accepted')),
     patchMetadata: answering('patchMetadata', objectIn),
-  };
+  });
 }
 
 function errorFrom(error: JsonObject): Error {

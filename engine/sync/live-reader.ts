@@ -2,7 +2,7 @@ import { DriftlessError, mapLimit, messageOf, Shutdown, UsageError } from '#base
 import { findResource, isOlderVersion } from '#kube';
 import { gkOf, keyOf, keyOfRef, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey } from '#model';
-import { changedWriter } from './changed-writer.ts';
+import { changedWriter } from '#sync';
 import type { SyncCache, SyncWriter } from './types.ts';
 
 const maxParallelReads = 20;

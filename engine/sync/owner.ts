@@ -1,8 +1,8 @@
 import { DriftlessError, outsideText, UsageError } from '#base';
 import { keyOf } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
+import { changedWriter } from '#sync';
 import type { ClusterWriter } from '#sync';
-import { changedWriter } from './changed-writer.ts';
 import type { SyncOwner } from './types.ts';
 
 /** The object has the label of another owner, and may be neither applied nor deleted. */

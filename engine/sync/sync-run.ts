@@ -7,6 +7,7 @@ import { clientSideManager, defaultSettings, gkOf, keyOf, versionOf } from '#mod
 import type { KubeObject, ObjectName, ResourceKey, ResourceRef, ResourceResult } from '#model';
 import {
   canKindBeMissing,
+  changedWriter,
   crdGroupKind,
   groupKindText,
   kindsDefinedBySync,
@@ -17,7 +18,6 @@ import {
 } from '#sync';
 import type { ClusterWriter, PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
-import { changedWriter } from './changed-writer.ts';
 import { checkSyncInputs } from './check-inputs.ts';
 import { inNamespace, placedTargets } from './inputs.ts';
 import { Inventory } from './inventory.ts';

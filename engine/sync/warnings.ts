@@ -1,8 +1,8 @@
 import { messageOf } from '#base';
 import { refOf } from '#model';
 import type { KubeObject } from '#model';
+import { changedWriter } from '#sync';
 import type { ApplyResult, ClusterWriter } from '#sync';
-import { changedWriter } from './changed-writer.ts';
 import type { SyncInputs, SyncWarning } from './types.ts';
 
 /** The warnings of a sync, each one once: dry runs and applies bring the same ones. */

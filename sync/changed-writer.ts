@@ -1,4 +1,4 @@
-import type { ClusterWriter } from '#sync';
+import type { ClusterWriter } from './types.ts';
 
 /** The writer with some of its methods replaced. */
 export function changedWriter(
