@@ -1,3 +1,4 @@
+import { messageOf } from '#base';
 import { unreadConditions } from '#compare';
 import type { Comparison } from '#compare';
 import {
@@ -17,12 +18,47 @@ import type {
   OperationState,
   ResourceKey,
   ResourceRef,
+  RevisionHistory,
   SyncOperation,
   SyncOperationResult,
 } from '#model';
+import { nextHistory } from '../application/history.ts';
+import { endPass, redactedState } from '../application/operation-state.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
+import { runningHooks } from '../report/waits.ts';
 import { formatConditions } from '../shared/conditions.ts';
 import { parseTime } from '../shared/kube-time.ts';
+
+/** The state after a step, and the history entry that goes with it. */
+export interface StepResult {
+  readonly state: OperationState;
+  readonly history: readonly RevisionHistory[] | undefined;
+}
+
+/** How a pass ends: `after` is the state that its step left, `begun` what the step ran with. */
+export function endStep(
+  { state: before, timedOut = false }: { readonly state: OperationState; readonly timedOut?: boolean },
+  begun: Application,
+  after: OperationState,
+  now: number,
+): StepResult {
+  const state = endPass({ state: after, wasTerminating: before.phase === 'Terminating', timedOut, now });
+  return { state, history: nextHistory(begun, state, now) };
+}
+
+/** The state after a step that failed with an error of the Application. */
+export function failedStep(state: OperationState, error: unknown): OperationState {
+  const doubt = state.phase === 'Terminating' ? hooksMayRun(state) : '';
+  return redactedState({ ...state, phase: 'Error', message: `${messageOf(error)}${doubt}` });
+}
+
+/** Hooks are left to run if they cannot be ended: the project is gone, or the destination. */
+export function hooksMayRun({ syncResult }: OperationState): string {
+  const [hook, ...others] = runningHooks(syncResult?.resources ?? []);
+  if (hook === undefined) return '';
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `; its hook ${hook.kind} ${hook.namespace}/${hook.name}${more} may still run`;
+}
 
 /** The first step records the sources and revisions of this operation. */
 export function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {

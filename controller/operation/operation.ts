@@ -1,7 +1,7 @@
 import { deepEqual, isAbort, messageOf, recordedText } from '#base';
 import type { Clock } from '#base';
 import { appLogFields, hasOperation, isCompleted, jsonOf } from '#model';
-import type { AppKey, Application, OperationState, RevisionHistory } from '#model';
+import type { AppKey, Application, OperationState } from '#model';
 import { SlotLoan } from '#queues';
 import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
 import { noTracer } from '#telemetry';
@@ -14,9 +14,10 @@ import type { Deleter } from './deletion.ts';
 import { ApplicationChanged, ClusterNotReady, StateRefused } from '../shared/errors.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
-import { nextHistory } from '../application/history.ts';
 import { operationWrite, waitOn } from '../comparison/memory.ts';
 import type { AppMemories } from '../comparison/memory.ts';
+import { endStep, failedStep, hooksMayRun } from '../decide/operation-step.ts';
+import type { StepResult } from '../decide/operation-step.ts';
 import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { captureOperation, captureStep } from './step-capture.ts';
@@ -28,7 +29,7 @@ import { parseTime } from '../shared/kube-time.ts';
 import { tracePass } from '../shared/pass-spans.ts';
 import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
-import { runningHooks, stepWait } from '../report/waits.ts';
+import { stepWait } from '../report/waits.ts';
 import type { WaitReason } from '../shared/waits.ts';
 import { finishedFields, logStart, logStep } from './operation-log.ts';
 
@@ -66,7 +67,6 @@ const ownWriteMs = 30_000;
 const terminateLimitMs = 60_000;
 const stalledCluster: WaitReason = { cause: 'cluster', what: 'its cluster, which does not answer writes' };
 const waveDelay: WaitReason = { cause: 'wave', what: 'waiting for the delay between sync waves' };
-const notTimedOut = { wasTerminating: true, timedOut: false };
 
 /** One step of an operation. */
 interface OperationPass {
@@ -83,12 +83,6 @@ interface OperationPass {
 interface OperationRest {
   readonly reason: WaitReason;
   readonly ms: number;
-}
-
-/** The state after a step, and the history entry that goes with it. */
-interface StepResult {
-  readonly state: OperationState;
-  readonly history: readonly RevisionHistory[] | undefined;
 }
 
 /** Empty: the state of an operation is in its object. */
@@ -194,8 +188,7 @@ export class OperationProcessor {
     if (start.do === 'end') return this.#finish(pass, app, { state: start.state, history: undefined }, signal);
     const begun = await this.#begin(pass, app, start);
     if (begun === undefined) return 'done';
-    if (begun instanceof StateRefused)
-      return this.#endRefused(pass, app, unstoredState(start.state, begun.cause), signal);
+    if (begun instanceof StateRefused) return this.#endWith(pass, app, unstoredState(start.state, begun.cause), signal);
     if (start.do === 'begin') this.#deps.memories.of(pass.key).hold.operationStarted();
     const { state } = start;
     capture.begun = begun;
@@ -205,14 +198,8 @@ export class OperationProcessor {
     const after = await pass.times.measure('sync_app_state_ms', step);
     logStep(pass.logger, state, after);
     const endedAt = this.#now();
-    const next = endPass({
-      state: after,
-      wasTerminating: state.phase === 'Terminating',
-      timedOut: start.do !== 'resume' && start.timedOut,
-      now: endedAt,
-    });
-    const result = { state: next, history: nextHistory(begun, next, endedAt) };
-    Object.assign(capture, { endedAt, next, history: result.history });
+    const result = endStep(start, begun, after, endedAt);
+    Object.assign(capture, { endedAt, next: result.state, history: result.history });
     passLog.keep(capture);
     return pass.times.measure('final_set_operation_state_ms', () => this.#finish(pass, begun, result, signal));
   }
@@ -232,14 +219,14 @@ export class OperationProcessor {
     return pass.times.measure('initial_operation_stage_ms', write);
   }
 
-  /** Ends an operation whose state the server refuses: a retry would produce the same state. */
-  #endRefused(
+  /** Ends an operation without another attempt, such as one whose state the server refuses. */
+  #endWith(
     pass: OperationPass,
     app: Application,
     ended: OperationState,
     signal: AbortSignal,
   ): Promise<HandlerResult<OperationPayload>> {
-    const state = endPass({ ...notTimedOut, state: ended, now: this.#now() });
+    const state = endPass({ state: ended, wasTerminating: true, timedOut: false, now: this.#now() });
     return this.#finish(pass, app, { state, history: undefined }, signal);
   }
 
@@ -274,8 +261,7 @@ export class OperationProcessor {
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
       pass.logger.warn('A step of an operation failed', { error });
-      const doubt = state.phase === 'Terminating' ? hooksMayRun(state) : '';
-      return redactedState({ ...state, phase: 'Error', message: `${messageOf(error)}${doubt}` });
+      return failedStep(state, error);
     }
   }
 
@@ -291,7 +277,7 @@ export class OperationProcessor {
       stored = await this.#deps.store.writeOperationState(app, state, history);
     } catch (error) {
       if (!(error instanceof StateRefused)) throw error;
-      return this.#endRefused(pass, app, unstoredState(state, error.cause), signal);
+      return this.#endWith(pass, app, unstoredState(state, error.cause), signal);
     }
     if (stored === undefined) return 'done';
     this.#deps.memories.note(pass.key, operationWrite(stored, this.#deps.clock.monotonic()));
@@ -393,9 +379,7 @@ export class OperationProcessor {
     memories.note(key, { terminatingSince });
     if (this.#now() - terminatingSince < terminateLimitMs) return { requeueAfterMs: afterMs };
     const failure = `Operation termination had errors: ${message}${hooksMayRun(state)}`;
-    const ended = { ...state, phase: 'Error' as const, message: failure };
-    const next = endPass({ ...notTimedOut, state: ended, now: this.#now() });
-    return this.#finish(pass, fresh, { state: next, history: undefined }, signal);
+    return this.#endWith(pass, fresh, { ...state, phase: 'Error', message: failure }, signal);
   }
 
   #awaitRest(key: AppKey, { reason, ms }: OperationRest): { readonly requeueAfterMs: number } {
@@ -410,14 +394,6 @@ export class OperationProcessor {
   #now(): number {
     return this.#deps.clock.now();
   }
-}
-
-/** Hooks are left to run if they cannot be ended: the project is gone, or the destination. */
-function hooksMayRun({ syncResult }: OperationState): string {
-  const [hook, ...others] = runningHooks(syncResult?.resources ?? []);
-  if (hook === undefined) return '';
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `; its hook ${hook.kind} ${hook.namespace}/${hook.name}${more} may still run`;
 }
 
 /** The level of the comparison that must follow; undefined: nothing can have changed. */

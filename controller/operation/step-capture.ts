@@ -1,9 +1,8 @@
 import { defined } from '#base';
 import type { ApiDiscovery } from '#kube';
 import type { ClusterWriter } from '#sync';
-import type { OperationCapture } from '../recorder/capture.ts';
+import type { OperationCapture, StepTap } from '../recorder/capture.ts';
 import { capturingWriter } from '../recorder/captured-writer.ts';
-import type { StepTap } from '../recorder/step-tap.ts';
 
 /** The capture of a pass over an operation that begins. */
 export function captureOperation(

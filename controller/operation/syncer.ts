@@ -41,7 +41,7 @@ import {
   selectedBy,
   withResult,
 } from '../decide/operation-step.ts';
-import type { StepTap } from '../recorder/step-tap.ts';
+import type { StepTap } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { observedClient } from '../write/observed-client.ts';

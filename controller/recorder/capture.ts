@@ -10,6 +10,7 @@ import type {
   RevisionHistory,
 } from '#model';
 import type { JsonObject } from '#base';
+import type { ClusterWriter } from '#sync';
 import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
@@ -49,6 +50,13 @@ export interface RememberedFacts {
 
 /** Claims of other Applications on objects to be pruned. */
 export type CapturedClaims = ReadonlyMap<ResourceKey, AppKey>;
+
+/** Captures a step, or answers it from a recording. */
+export interface StepTap {
+  readonly comparison: ComparisonCapture;
+  readonly claimed: (claims: CapturedClaims) => void;
+  readonly writer: (writer: ClusterWriter) => ClusterWriter;
+}
 
 /** The decisions of a refresh. */
 export interface RefreshDecisions {

@@ -6,14 +6,13 @@ import type { Application, OperationState, ResourceKey } from '#model';
 import { PromMetrics, silentLogger } from '#telemetry';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
 import { refreshDue } from '../application/freshness.ts';
-import { nextHistory } from '../application/history.ts';
-import { endPass, redactedState, startPass } from '../application/operation-state.ts';
-import type { PassStart } from '../application/operation-state.ts';
+import { redactedState, startPass } from '../application/operation-state.ts';
 import { refreshAnnotation } from '../application/refresh-annotation.ts';
 import type { ContestEntry } from '../comparison/contest.ts';
 import { AppMemories } from '../comparison/memory.ts';
 import type { MemoryChange } from '../comparison/memory.ts';
 import { decideRefresh } from '../decide/decide-refresh.ts';
+import { endStep, failedStep } from '../decide/operation-step.ts';
 import { Syncer } from '../operation/syncer.ts';
 import type { SyncDeps } from '../operation/syncer.ts';
 import type { CapturedCall, CapturedError } from '../recorder/capture.ts';
@@ -174,17 +173,8 @@ async function replayStep(pass: ReadPass, world: RecordedWorld, signal: AbortSig
   const outcome = await stepOutcome(pass, world, { begun, state: start.state, calls }, signal);
   if ('error' in outcome) return stepDecisions({ start, ...nothing, calls, error: outcome.error });
   const endedAt = typeof inputs['endedAt'] === 'number' ? inputs['endedAt'] : now;
-  const next = endPass({
-    state: outcome.state,
-    wasTerminating: start.state.phase === 'Terminating',
-    timedOut: isTimedOut(start),
-    now: endedAt,
-  });
-  return stepDecisions({ start, calls, next, history: nextHistory(begun, next, endedAt), error: undefined });
-}
-
-function isTimedOut(start: PassStart): boolean {
-  return 'timedOut' in start && start.timedOut;
+  const { state: next, history } = endStep(start, begun, outcome.state, endedAt);
+  return stepDecisions({ start, calls, next, history, error: undefined });
 }
 
 interface ReplayedStep {
@@ -216,7 +206,7 @@ async function stepOutcome(
     const found = capturedError(error);
     const recorded: Json | undefined = pass.decisions['error'];
     if (found?.code === 'CLUSTER_NOT_READY' && isObject(recorded)) return { error: found };
-    return { state: redactedState({ ...state, phase: 'Error', message: messageOf(error) }) };
+    return { state: failedStep(state, error) };
   }
 }
 

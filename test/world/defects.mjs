@@ -105,8 +105,8 @@ export const defects = [
   ),
   d(
     'a sync that succeeded is not in the history',
-    'controller/operation/operation.ts',
-    'history: nextHistory(begun, next, endedAt) };',
+    'controller/decide/operation-step.ts',
+    'history: nextHistory(begun, state, now) };',
     'history: undefined };',
   ),
   // Reading clusters.
