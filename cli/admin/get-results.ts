@@ -6,7 +6,7 @@ import type { LoadedConnection } from '#kube';
 import { appKeyOf, asApplication } from '#model';
 import type { Application } from '#model';
 import { silentLogger } from '#telemetry';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { ConfigOf, OptionSpec, ParsedArgs } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
 import { runOptions } from '../options/run-options.ts';
@@ -80,10 +80,7 @@ export async function getReconcileResults(commandContext: CommandContext): Promi
   const parsed = readArgs(getResultsOptions, commandContext.argv, commandContext.env);
   const { config, positionals, warnings } = parsed;
   const { output } = commandContext;
-  if (config.help) {
-    output.out(`${usage}\n\nPATH - prints to standard output.\n\n${describe(getResultsOptions)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, `${usage}\n\nPATH - prints to standard output.`, getResultsOptions);
   for (const warning of warnings) output.err(`driftless: ${warning}`);
   const path = checkUsage(config, positionals);
   const loaded = await connectHub(parsed, commandContext.env);

@@ -18,7 +18,7 @@ import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from 
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLogger } from '#telemetry';
 import type { HealthReport, Logger } from '#telemetry';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { CommandContext } from '../process/command.ts';
@@ -56,10 +56,7 @@ const idleLimitMs = 10_000;
  */
 export async function agent({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, warnings, positionals } = readArgs(agentOptions, argv, env);
-  if (config.help) {
-    output.out(`usage: driftless agent --repo URL --path FOLDER [FLAGS]\n\n${describe(agentOptions)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless agent --repo URL --path FOLDER [FLAGS]', agentOptions);
   if (positionals.length > 0) throw new UsageError(`agent takes flags only, not "${positionals[0] ?? ''}"`);
   const source = sourceOf(config);
   const target = await targetConnection(config);

@@ -8,7 +8,7 @@ import type { DiffResult } from '#diff';
 import { healthOf } from '#health';
 import { groupOf } from '#model';
 import type { KubeObject, Settings } from '#model';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { loadHealthScripts } from '../run/health-scripts.ts';
 import { runOptions } from '../options/run-options.ts';
@@ -30,10 +30,7 @@ const file = {
 export async function health({ argv, env, output: to, signal }: CommandContext): Promise<number> {
   const options = { file, ...settingsOptions, healthScripts: runOptions.healthScripts, output, help };
   const { config } = readArgs(options, argv, env);
-  if (config.help) {
-    to.out(`usage: driftless health -f FILE [FLAGS]\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(to, 'usage: driftless health -f FILE [FLAGS]', options);
   if (config.file === '') throw new UsageError('health needs -f FILE (- for standard input)');
   const read = await readSettings(config, readOne, signal);
   const rules = { ...read, healthScripts: (await loadHealthScripts(config.healthScripts))(read.overrides) };
@@ -70,10 +67,7 @@ export async function diff({ argv, env, output: to, signal }: CommandContext): P
     help,
   } as const;
   const { config } = readArgs(options, argv, env);
-  if (config.help) {
-    to.out(`usage: driftless diff --live FILE --target FILE [FLAGS]\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(to, 'usage: driftless diff --live FILE --target FILE [FLAGS]', options);
   if (config.live === '' || config.target === '') throw new UsageError('diff needs --live FILE and --target FILE');
   const [live, target] = [readOne(config.live), readOne(config.target)];
   checkSameObject(live, target);

@@ -18,7 +18,7 @@ import { bareRepository, sourcesOf } from '#model';
 import type { ApplicationSource, KubeObject } from '#model';
 import { parseSettings } from '#settings';
 import { silentLogger } from '#telemetry';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { readObjects } from './files.ts';
 import type { CommandOutput } from '../process/output.ts';
@@ -55,15 +55,12 @@ const options = {
   help,
 } as const;
 
+const usage = 'usage: driftless manifests (-f APPLICATION.yaml | --repo URL --path P --revision R)';
+
 /** `driftless manifests`: renders a source as YAML documents. */
 export async function manifests({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(
-      `usage: driftless manifests (-f APPLICATION.yaml | --repo URL --path P --revision R)\n\n${describe(options)}`,
-    );
-    return 0;
-  }
+  if (config.help) return printHelp(output, usage, options);
   const query = {
     ...(config.file === '' ? fromFlags(config) : fromApplication(config.file)),
     ...destinationSettings(config),

@@ -5,7 +5,7 @@ import { untilAborted, systemClock } from '#base';
 import { dashboardFiles, startDashboard } from '#dashboard';
 import type { Application } from '#model';
 import type { SimCluster } from '#sim';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { startFleet, writeKubeconfig } from '../simulation/fleet.ts';
 import { paint } from '../process/output.ts';
@@ -97,10 +97,7 @@ const pollIntervalMs = 100;
  */
 export async function demo({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`usage: driftless demo [FLAGS]\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless demo [FLAGS]', options);
   const stage = new CleanupStack();
   try {
     return await runDemo(config, { output, signal, stage });

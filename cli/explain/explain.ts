@@ -1,5 +1,5 @@
 import { UsageError } from '#base';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import { help, structuredOutput } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import { structured } from '../process/structured.ts';
@@ -27,10 +27,7 @@ const usage = `usage: driftless explain [application] NAME [FLAGS]
  */
 export async function explain({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`${usage}\n\nExit codes: 0 healthy, 3 waiting, 4 broken.\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, `${usage}\n\nExit codes: 0 healthy, 3 waiting, 4 broken.`, options);
   const target = targetOf(positionals, config);
   const { explanation, page } = await withReader(config, readApiDefaults(env), signal, (reader) =>
     explainTarget(reader, target),

@@ -1,5 +1,5 @@
 import { UsageError } from '#base';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { refreshApplication, startOperation, terminateOperation } from './operate.ts';
 import { rollbackOperation, syncOperation } from './operation.ts';
@@ -7,8 +7,13 @@ import { operateOptions, operationOptions } from './options.ts';
 
 const exitCodes = 'Exit codes: 0 done, or requested without --wait; 1 failed or timed out; 2 wrong usage.';
 
-function helpOf(usage: string, text: string, options: Parameters<typeof describe>[0]): string {
-  return `${usage}\n\n${text}\n${exitCodes}\n\n${describe(options)}`;
+function helpOn(
+  { output }: CommandContext,
+  usage: string,
+  text: string,
+  options: Parameters<typeof printHelp>[2],
+): number {
+  return printHelp(output, `${usage}\n\n${text}\n${exitCodes}`, options);
 }
 
 const refreshOptions = {
@@ -20,10 +25,8 @@ const refreshUsage = 'usage: driftless refresh NAME [--hard] [--wait] [FLAGS]';
 /** `driftless refresh`: compares an Application with what Git says now. */
 export async function refresh(context: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(refreshOptions, context.argv, context.env);
-  if (config.help) {
-    context.output.out(helpOf(refreshUsage, 'Asks the controller to compare an Application now.', refreshOptions));
-    return 0;
-  }
+  if (config.help)
+    return helpOn(context, refreshUsage, 'Asks the controller to compare an Application now.', refreshOptions);
   return refreshApplication({ config, context, positionals, usage: refreshUsage }, config.hard);
 }
 
@@ -44,10 +47,7 @@ const syncUsage = `usage: driftless sync NAME [--revision R] [--prune] [--dry-ru
 /** `driftless sync`: applies what Git says. */
 export async function sync(context: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(syncOptions, context.argv, context.env);
-  if (config.help) {
-    context.output.out(helpOf(syncUsage, 'Asks the controller to sync an Application.', syncOptions));
-    return 0;
-  }
+  if (config.help) return helpOn(context, syncUsage, 'Asks the controller to sync an Application.', syncOptions);
   const { revision, prune, dryRun, resource: resources } = config;
   return startOperation({ config, context, positionals, usage: syncUsage }, 'sync', (app, username) =>
     syncOperation(app, { revision, prune, dryRun, resources, username }),
@@ -60,11 +60,8 @@ const rollbackUsage = 'usage: driftless rollback NAME [ID] [--prune] [--dry-run]
 /** `driftless rollback`: syncs to an earlier deployment. */
 export async function rollback(context: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(rollbackOptions, context.argv, context.env);
-  if (config.help) {
-    const text = 'Asks the controller to sync to an entry of status.history; without ID: to the one before the last.';
-    context.output.out(helpOf(rollbackUsage, text, rollbackOptions));
-    return 0;
-  }
+  const text = 'Asks the controller to sync to an entry of status.history; without ID: to the one before the last.';
+  if (config.help) return helpOn(context, rollbackUsage, text, rollbackOptions);
   const [name = '', id, ...more] = positionals;
   if (more.length > 0) throw new UsageError(rollbackUsage);
   const { prune, dryRun } = config;
@@ -78,9 +75,7 @@ const terminateUsage = 'usage: driftless terminate NAME [--wait] [FLAGS]';
 /** `driftless terminate`: ends the operation of an Application. */
 export async function terminate(context: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(operateOptions, context.argv, context.env);
-  if (config.help) {
-    context.output.out(helpOf(terminateUsage, 'Asks the controller to end the operation in progress.', operateOptions));
-    return 0;
-  }
+  if (config.help)
+    return helpOn(context, terminateUsage, 'Asks the controller to end the operation in progress.', operateOptions);
   return terminateOperation({ config, context, positionals, usage: terminateUsage });
 }

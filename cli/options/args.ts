@@ -371,6 +371,16 @@ function rangeText(min: number | undefined, max: number | undefined): string {
   return max === undefined ? `, at least ${min}` : ` between ${min} and ${max}`;
 }
 
+/** Prints the usage of a command with its flags. Returns the exit code. */
+export function printHelp(
+  output: { readonly out: (text: string) => void },
+  usage: string,
+  table: Readonly<Record<string, OptionSpec>>,
+): 0 {
+  output.out(`${usage}\n\n${describe(table)}`);
+  return 0;
+}
+
 /** Describes the flags of a table for --help. */
 export function describe(table: Readonly<Record<string, OptionSpec>>): string {
   const rows = Object.values(table).map((spec) => {

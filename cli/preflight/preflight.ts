@@ -1,5 +1,5 @@
 import { messageOf, outsideText, UsageError } from '#base';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { structured } from '../process/structured.ts';
@@ -19,10 +19,8 @@ import { lookUpTools, machineTools, neededTools } from './tools.ts';
 export async function preflight(context: CommandContext): Promise<number> {
   const parsed = readArgs(preflightOptions, context.argv, context.env);
   const { output, signal } = context;
-  if (parsed.config.help) {
-    output.out(`usage: driftless preflight [APPLICATION...] [FLAGS]\n\n${describe(preflightOptions)}`);
-    return 0;
-  }
+  if (parsed.config.help)
+    return printHelp(output, 'usage: driftless preflight [APPLICATION...] [FLAGS]', preflightOptions);
   for (const warning of parsed.warnings) output.err(`driftless: ${warning}`);
   try {
     const report = await look(parsed, context);

@@ -2,7 +2,7 @@ import type { RecordingResponse } from '#api';
 import { DriftlessError, systemClock, systemRandom, UsageError } from '#base';
 import type { Clock, RandomSource } from '#base';
 import { applicationOf } from '../explain/explain.ts';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
@@ -35,10 +35,7 @@ const patienceMs = 30_000;
  */
 export async function record({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, positionals, given } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`${usage}\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, usage, options);
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new UsageError(usage);
   if (config.last && given.has('for')) throw new UsageError('--last and --for cannot be given together');

@@ -2,7 +2,7 @@ import { systemClock, UsageError } from '#base';
 import { JqRunner, replayRecording } from '#controller';
 import type { ReplayedPass, ReplayTools } from '#controller';
 import type { HealthScripts, Settings } from '#model';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import { help, output as outputOption } from '../options/common-options.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { CommandContext } from '../process/command.ts';
@@ -28,10 +28,8 @@ const differentExitCode = 5;
  */
 export async function replay({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`${usage}\n\nExit codes: 0 all the same, 5 different, 1 unreadable.\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help)
+    return printHelp(output, `${usage}\n\nExit codes: 0 all the same, 5 different, 1 unreadable.`, options);
   const [path, ...more] = positionals;
   if (path === undefined || more.length > 0) throw new UsageError(usage);
   const jq = new JqRunner({ clock: systemClock }, { limitMs: jqLimitMs });

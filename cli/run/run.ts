@@ -1,7 +1,7 @@
 import { messageOf, Shutdown, UsageError, withChild } from '#base';
 import { createLogger } from '#telemetry';
 import type { Logger, LogOptions } from '#telemetry';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { fitHeap } from '../process/heap.ts';
 import { ownNames } from '../process/replica-paths.ts';
@@ -16,10 +16,7 @@ import type { ReplicaParts } from './replica.ts';
 /** `driftless run`: runs the controller until a signal stops it. */
 export async function run({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, warnings, positionals } = readArgs(runOptions, argv, env);
-  if (config.help) {
-    output.out(`usage: driftless run [FLAGS]\n\n${describe(runOptions)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless run [FLAGS]', runOptions);
   if (positionals.length > 0) throw new UsageError(`run takes flags only, not "${positionals[0] ?? ''}"`);
   const logger = createLogger(logOptions(config, env));
   for (const warning of warnings) logger.warn(warning);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { outsideText, systemClock, UsageError } from '#base';
 import { algorithms, parseAlgorithm, clusterWeightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { structured } from '../process/structured.ts';
@@ -44,10 +44,7 @@ async function watch(context: CommandContext): Promise<number> {
   const parsed = readArgs(watchOptions, context.argv, context.env);
   const { config, positionals, warnings } = parsed;
   const { output, signal } = context;
-  if (config.help) {
-    output.out(`usage: driftless shards watch --kubeconfig FILE [FLAGS]\n\n${describe(watchOptions)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless shards watch --kubeconfig FILE [FLAGS]', watchOptions);
   printNotes(warnings, context);
   if (positionals.length > 0) throw new UsageError(`shards watch takes flags only, not "${positionals[0] ?? ''}"`);
   const kubeconfig = hubFile(parsed, context);
@@ -62,11 +59,8 @@ async function show(context: CommandContext): Promise<number> {
   const parsed = readArgs(showOptions, context.argv, context.env);
   const { config } = parsed;
   const { output } = context;
-  if (config.help) {
-    const usage = 'usage: driftless shards [stats|plan|watch] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
-    output.out(`${usage}\n\n${describe(showOptions)}`);
-    return 0;
-  }
+  const usage = 'usage: driftless shards [stats|plan|watch] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+  if (config.help) return printHelp(output, usage, showOptions);
   checkWords(parsed, context);
   checkReplicas('replicas', config.replicas);
   const source = await read(parsed, config.replicas === 0, context);
@@ -87,10 +81,7 @@ async function stats(context: CommandContext): Promise<number> {
   const parsed = readArgs(statsOptions, context.argv, context.env);
   const { config } = parsed;
   const { output, signal, env } = context;
-  if (config.help) {
-    output.out(`usage: driftless shards stats --kubeconfig FILE [FLAGS]\n\n${describe(statsOptions)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless shards stats --kubeconfig FILE [FLAGS]', statsOptions);
   checkWords(parsed, context);
   checkReplicas('replicas', config.replicas);
   if (config.clusters !== '') throw new UsageError('shards stats reads a live hub: set --kubeconfig, not --clusters');
@@ -129,12 +120,9 @@ async function plan(context: CommandContext): Promise<number> {
   const parsed = readArgs(planOptions, context.argv, context.env);
   const { config } = parsed;
   const { output } = context;
-  if (config.help) {
-    const usage =
-      'usage: driftless shards plan [--from-replicas N] [--replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
-    output.out(`${usage}\n\n${describe(planOptions)}`);
-    return 0;
-  }
+  const usage =
+    'usage: driftless shards plan [--from-replicas N] [--replicas M] (--clusters FILE | --kubeconfig FILE) [FLAGS]';
+  if (config.help) return printHelp(output, usage, planOptions);
   checkWords(parsed, context);
   checkChange(config);
   const source = await read(parsed, config.fromReplicas === 0, context);

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { abortable, untilAborted, UsageError } from '#base';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
 import { writeKubeconfig } from './fleet.ts';
 import type { FleetOptions } from './fleet.ts';
@@ -39,10 +39,7 @@ const options = {
  */
 export async function sim({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`usage: driftless sim --kubeconfig FILE [FLAGS]\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, 'usage: driftless sim --kubeconfig FILE [FLAGS]', options);
   if (config.kubeconfig === '') throw new UsageError('sim needs --kubeconfig FILE, the kubeconfig file to write');
   const names = Array.from({ length: config.clusters }, (_, i) => `sim-${i}`);
   const servers = await startServers({ names, port: config.port, workloadDelayMs: config.workloadDelay }, signal);

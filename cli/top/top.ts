@@ -1,7 +1,7 @@
 import { costSubjects } from '../../api/types.ts';
 import type { CostsResponse, CostSubject } from '#api';
 import { systemClock, UsageError } from '#base';
-import { describe, readArgs } from '../options/args.ts';
+import { printHelp, readArgs } from '../options/args.ts';
 import { help, structuredOutput } from '../options/common-options.ts';
 import type { CommandContext } from '../process/command.ts';
 import { structured } from '../process/structured.ts';
@@ -25,10 +25,7 @@ const clearScreen = '\u001b[H\u001b[J';
 /** `driftless top`: who costs what over the last hour, the most expensive first. */
 export async function top({ argv, env, output, signal }: CommandContext): Promise<number> {
   const { config, positionals } = readArgs(options, argv, env);
-  if (config.help) {
-    output.out(`${usage}\n\n${describe(options)}`);
-    return 0;
-  }
+  if (config.help) return printHelp(output, usage, options);
   const [subject, ...more] = positionals;
   const known = costSubjects.find((name) => name === subject);
   if (known === undefined || more.length > 0) throw new UsageError(usage);
