@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { messageOf, outsideText, systemClock, systemRandom, UsageError } from '#base';
+import { messageOf, outsideText, UsageError } from '#base';
 import type { RemoteSourceDeps } from '#desired';
-import { apiResource, createKubeClient, isNotFound } from '#kube';
+import { isNotFound } from '#kube';
 import type { LoadedConnection } from '#kube';
 import { appKeyOf, asApplication } from '#model';
 import type { Application } from '#model';
-import { silentLogger } from '#telemetry';
 import { printHelp, readArgs } from '../options/args.ts';
 import type { ConfigOf, OptionSpec, ParsedArgs } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
@@ -15,6 +14,7 @@ import { preflightOptions } from '../preflight/options.ts';
 import { comparisonProgress } from '../preflight/progress.ts';
 import { isLeftAlone, select } from '../preflight/selection.ts';
 import type { CommandContext } from '../process/command.ts';
+import { hubKinds, listAll, readOnlyClient } from '../process/hub.ts';
 import { formatResults, resultFormats, resultsOf } from './reconcile-results.ts';
 import type { ResultFormat } from './reconcile-results.ts';
 
@@ -119,9 +119,6 @@ function writeResults(path: string, text: string, { output }: CommandContext): v
   }
 }
 
-const applicationResource = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
-const pageSize = 500;
-
 /** Needs the right to list Applications only. */
 async function listApplications(
   loaded: LoadedConnection,
@@ -129,27 +126,10 @@ async function listApplications(
   labelSelector: string,
   signal: AbortSignal,
 ): Promise<readonly Application[]> {
-  const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
-  const client = createKubeClient(loaded.connection, {
-    ...surroundings,
-    userAgent: 'driftless-admin',
-    readOnly: true,
-  });
-  const found: Application[] = [];
+  const client = readOnlyClient(loaded.connection, 'driftless-admin');
+  const options = { namespace: where, signal, ...(labelSelector === '' ? {} : { labelSelector }) };
   try {
-    let token: string | undefined;
-    do {
-      const page = await client.list(applicationResource, {
-        namespace: where,
-        limit: pageSize,
-        signal,
-        ...(labelSelector === '' ? {} : { labelSelector }),
-        ...(token === undefined ? {} : { continue: token }),
-      });
-      // Pages are dropped as they arrive: a fleet with its resource lists needs much memory.
-      for (const item of page.items) found.push(trimmed(asApplication(item)));
-      token = page.continue;
-    } while (token !== undefined);
+    return await listAll(client, hubKinds.applications, options, (object) => trimmed(asApplication(object)));
   } catch (error) {
     if (isNotFound(error))
       throw new UsageError(
@@ -160,7 +140,6 @@ async function listApplications(
   } finally {
     await client.close();
   }
-  return found;
 }
 
 /** The parts that a result has. */

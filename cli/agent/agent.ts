@@ -14,7 +14,7 @@ import {
   withChild,
   withDeadline,
 } from '#base';
-import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
+import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { createLogger } from '#telemetry';
 import type { HealthReport, Logger } from '#telemetry';
@@ -22,6 +22,7 @@ import { printHelp, readArgs } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { CommandContext } from '../process/command.ts';
+import { loadConnection } from '../process/hub.ts';
 import type { CommandOutput } from '../process/output.ts';
 import { packageVersion } from '../process/root.ts';
 import { runReplica, startSourceHelpers } from '../run/replica.ts';
@@ -59,15 +60,10 @@ export async function agent({ argv, env, output, signal }: CommandContext): Prom
   if (config.help) return printHelp(output, 'usage: driftless agent --repo URL --path FOLDER [FLAGS]', agentOptions);
   if (positionals.length > 0) throw new UsageError(`agent takes flags only, not "${positionals[0] ?? ''}"`);
   const source = sourceOf(config);
-  const target = await targetConnection(config);
+  const target = await loadConnection(config.kubeconfig, config.context);
   const plan = planOf(config, source);
   for (const warning of warnings) output.err(`driftless: ${warning}`);
   return new Agent({ config, env, output, plan, source, target }).run(signal);
-}
-
-function targetConnection({ kubeconfig, context }: AgentConfig): Promise<LoadedConnection> {
-  if (kubeconfig !== '') return connectionFromKubeconfig(kubeconfig, context === '' ? undefined : context);
-  return inClusterConnection();
 }
 
 interface AgentParts {

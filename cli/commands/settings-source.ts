@@ -1,10 +1,10 @@
-import { isObject, messageOf, outsideText, systemClock, systemRandom, UsageError } from '#base';
-import { apiResource, connectionFromKubeconfig, createKubeClient, isNotFound } from '#kube';
+import { isObject, messageOf, outsideText, UsageError } from '#base';
+import { isNotFound } from '#kube';
 import { defaultSettings } from '#model';
 import type { KubeObject, Settings } from '#model';
 import { parseSettings } from '#settings';
-import { silentLogger } from '#telemetry';
 import type { OptionSpec } from '../options/args.ts';
+import { hubKinds, loadConnection, readOnlyClient } from '../process/hub.ts';
 
 /** Options that select the settings for commands on local files. */
 export const settingsOptions = {
@@ -31,8 +31,6 @@ interface SettingsSelection {
   readonly namespace: string;
 }
 
-const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
-
 /**
  * Settings from `--settings`, from the cluster of `--kubeconfig` (read only), or the defaults.
  *
@@ -55,18 +53,12 @@ export async function readSettings(
 }
 
 async function fromCluster(source: SettingsSelection, signal: AbortSignal): Promise<Settings> {
-  const loaded = await connectionFromKubeconfig(source.kubeconfig, source.context === '' ? undefined : source.context);
+  const loaded = await loadConnection(source.kubeconfig, source.context);
   const namespace = source.namespace === '' ? loaded.namespace : source.namespace;
   const where = `ConfigMap argocd-cm of namespace ${namespace}`;
-  const client = createKubeClient(loaded.connection, {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    userAgent: 'driftless-settings',
-    readOnly: true,
-  });
+  const client = readOnlyClient(loaded.connection, 'driftless-settings');
   try {
-    const found = await client.get(configMaps, { namespace, name: 'argocd-cm' }, { signal });
+    const found = await client.get(hubKinds.configMaps, { namespace, name: 'argocd-cm' }, { signal });
     return settingsOf(found, where);
   } catch (error) {
     if (error instanceof UsageError) throw error;

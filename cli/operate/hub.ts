@@ -14,15 +14,13 @@ import { asApplication, asProject, projectOf } from '#model';
 import type { Application, AppProjectSpec } from '#model';
 import { heldSlots, parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
-import { loadConnection } from '../read-api/connect.ts';
+import { hubKinds, loadConnection } from '../process/hub.ts';
 import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { nameHint } from '../process/name-hint.ts';
 import { OperateError } from './errors.ts';
 import type { OperateConfig } from './options.ts';
 
-const applications = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
-const projects = apiResource('argoproj.io/v1alpha1', 'AppProject', 'appprojects', 'namespaced');
-const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
+const { applications, configMaps, projects } = hubKinds;
 const selfReviews = apiResource('authentication.k8s.io/v1', 'SelfSubjectReview', 'selfsubjectreviews', 'cluster');
 
 /** How often an Application is read where it cannot be watched. */

@@ -6,7 +6,7 @@ import { createShadowController } from '#controller';
 import type { ControllerConfig, ShadowVerdict } from '#controller';
 import { createDesiredSource, createRemoteSource, SourceFailed } from '#desired';
 import type { CommandRunner, DesiredSource, ProxySettings, RemoteSourceDeps, Renderer, SourceReach } from '#desired';
-import { createKubeClient, SharedClients } from '#kube';
+import { SharedClients } from '#kube';
 import type { KubeClient } from '#kube';
 import { createLiveClusters } from '#live';
 import type { ClusterInfo } from '#live';
@@ -15,6 +15,7 @@ import type { AppKey, Application, ClusterConnection } from '#model';
 import { createSettingsStore } from '#settings';
 import type { SettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
+import { readOnlyClient } from '../process/hub.ts';
 import { loadHealthScripts } from '../run/health-scripts.ts';
 import type { ReadInstallation } from './installation.ts';
 import { ownershipOf } from './selection.ts';
@@ -195,13 +196,7 @@ class ReadOnlyClients {
   readonly #all: KubeClient[] = [];
 
   connect(connection: ClusterConnection): KubeClient {
-    const client = createKubeClient(connection, {
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger,
-      userAgent: 'driftless-preflight',
-      readOnly: true,
-    });
+    const client = readOnlyClient(connection, 'driftless-preflight');
     this.#all.push(client);
     return client;
   }

@@ -1,10 +1,9 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock, systemRandom, UsageError } from '#base';
+import { systemClock, UsageError } from '#base';
 import { createInProcessRunner, proxySettingsOf } from '#desired';
 import type { CommandRunner, RemoteSourceDeps } from '#desired';
-import { connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
 import type { LoadedConnection } from '#kube';
 import type { Application } from '#model';
 import { silentLogger } from '#telemetry';
@@ -13,6 +12,7 @@ import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { CommandContext } from '../process/command.ts';
+import { kubeconfigIn, loadConnection, readOnlyClient } from '../process/hub.ts';
 import { localRenderer } from '../render/renderer.ts';
 import { controllerConfig } from '../run/infrastructure.ts';
 import { healthStorage } from '../run/redis.ts';
@@ -94,12 +94,10 @@ export async function compareInstallation<T>(
 /** @throws UsageError without a hub, and for an invalid kubeconfig */
 export async function connectHub({ config, given }: HubArgs, env: CommandContext['env']): Promise<LoadedConnection> {
   const inPod = isInPod(env);
-  const own = join(env['HOME'] ?? '', '.kube', 'config');
-  const found = !inPod && (env['HOME'] ?? '') !== '' && existsSync(own) ? own : '';
+  const found = inPod ? '' : kubeconfigIn(env['HOME']);
   const path = given.has('kubeconfig') ? config.kubeconfig : found;
-  if (path !== '') return connectionFromKubeconfig(path, config.context === '' ? undefined : config.context);
-  if (!inPod) throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME)');
-  return inClusterConnection();
+  if (path === '' && !inPod) throw new UsageError('no cluster configured: set --kubeconfig FILE (and --context NAME)');
+  return loadConnection(path, config.context);
 }
 
 /** Reads the installation with a client that cannot write. */
@@ -108,13 +106,7 @@ export async function readFrom(
   namespace: string,
   signal: AbortSignal,
 ): Promise<ReadInstallation> {
-  const client = createKubeClient(loaded.connection, {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    userAgent: 'driftless-preflight',
-    readOnly: true,
-  });
+  const client = readOnlyClient(loaded.connection, 'driftless-preflight');
   try {
     return await readInstallation({ client, namespace, hub: loaded.connection, signal });
   } finally {

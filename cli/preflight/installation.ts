@@ -1,11 +1,12 @@
 import { defined, DriftlessError } from '#base';
-import { apiResource, isForbidden, isNotFound } from '#kube';
-import type { KubeClient } from '#kube';
+import { isForbidden, isNotFound } from '#kube';
+import type { KubeClient, ListOptions } from '#kube';
 import { asApplication, asProject, labelOf, labels } from '#model';
 import type { ApiResource, AppProject, Application, Cluster, ClusterConnection, KubeObject } from '#model';
 import { matchesNamespacePattern } from '#policy';
 import { clusterList, parseClusterSecret, parseRepositorySecret, parseSettings } from '#settings';
 import type { SettingsProblem } from '#settings';
+import { hubKinds, listAll, textData } from '../process/hub.ts';
 import { repositoryFacts, workloadFacts } from './facts.ts';
 import type { InstallationFacts, RepositoryFacts, WorkloadFacts } from './facts.ts';
 
@@ -38,12 +39,7 @@ export interface ReadInstallation extends InstallationFacts {
   readonly notes: readonly string[];
 }
 
-const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
-const secrets = apiResource('v1', 'Secret', 'secrets', 'namespaced');
-const applications = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
-const projects = apiResource('argoproj.io/v1alpha1', 'AppProject', 'appprojects', 'namespaced');
-const deployments = apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced');
-const workloads = [apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'), deployments];
+const { applications, configMaps, deployments, projects, secrets, statefulSets } = hubKinds;
 const workloadName = 'argocd-application-controller';
 const repoServerName = 'argocd-repo-server';
 
@@ -134,7 +130,7 @@ class InstallationReader {
   }
 
   async #workload(): Promise<WorkloadFacts | undefined> {
-    for (const resource of workloads) {
+    for (const resource of [statefulSets, deployments]) {
       const object = await this.#get(resource, workloadName);
       // With dynamic distribution the StatefulSet remains, scaled to 0, beside the Deployment.
       if (object !== undefined && workloadFacts(object).replicas > 0) return workloadFacts(object);
@@ -162,20 +158,9 @@ class InstallationReader {
     }
   }
 
-  async #list(
-    resource: ApiResource,
-    where: { readonly namespace?: string; readonly labelSelector?: string },
-  ): Promise<readonly KubeObject[]> {
+  #list(resource: ApiResource, where: Omit<ListOptions, 'signal'>): Promise<readonly KubeObject[]> {
     const { client, signal } = this.#query;
-    const items: KubeObject[] = [];
-    let token: string | undefined;
-    do {
-      const rest = token === undefined ? {} : { continue: token };
-      const page = await client.list(resource, { ...where, signal, limit: 500, ...rest });
-      items.push(...page.items);
-      token = page.continue;
-    } while (token !== undefined);
-    return items;
+    return listAll(client, resource, { ...where, signal }, (object) => object);
   }
 
   async #optional<T>(read: () => Promise<T | undefined>, what: string): Promise<T | undefined> {
@@ -233,9 +218,4 @@ function secretProblems(found: readonly KubeObject[]): readonly SettingsProblem[
     if ('error' in parsed) return [{ object, message: parsed.error }];
     return 'problem' in parsed ? [{ object, message: parsed.problem }] : [];
   });
-}
-
-function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
-  const members = Object.entries(object?.['data'] ?? {});
-  return Object.fromEntries(members.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

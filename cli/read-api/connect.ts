@@ -1,18 +1,12 @@
 import { isObject, systemClock, systemRandom, UsageError } from '#base';
 import type { SecretValue } from '#base';
-import {
-  apiResource,
-  connectionFromKubeconfig,
-  createKubeClient,
-  inClusterConnection,
-  isNotFound,
-  PodProxy,
-} from '#kube';
-import type { KubeClient, LoadedConnection, ProxiedPod } from '#kube';
+import { createKubeClient, isNotFound, PodProxy } from '#kube';
+import type { KubeClient, ProxiedPod } from '#kube';
 import { heldSlots, parseSlots, slotsConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
 import type { OptionSpec } from '../options/args.ts';
 import { runOptions } from '../options/run-options.ts';
+import { hubKinds, loadConnection } from '../process/hub.ts';
 import type { ApiReader } from './api-reader.ts';
 import type { ReadApiDefaults } from './defaults.ts';
 import { ProxyReader, ReadApiError } from './proxy-reader.ts';
@@ -95,11 +89,6 @@ export async function withReader<T>(
   }
 }
 
-/** From a kubeconfig; in a pod, with an empty path, from its ServiceAccount. */
-export function loadConnection(path: string, context: string): Promise<LoadedConnection> {
-  return path === '' ? inClusterConnection() : connectionFromKubeconfig(path, context === '' ? undefined : context);
-}
-
 async function tokenFor(
   proxy: PodProxy,
   { serviceAccount, controllerNamespace }: ReadApiConfig,
@@ -111,8 +100,6 @@ async function tokenFor(
     'your kubeconfig has no token, and the replicas need one: name a ServiceAccount that may get applications.argoproj.io with --service-account',
   );
 }
-
-const configMap = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 
 /**
  * Replicas that publish where their API listens, in the order of their shards.
@@ -144,7 +131,7 @@ async function slotsData(
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
   try {
-    const object = await client.get(configMap, { namespace, name: slotsConfigMap }, { signal });
+    const object = await client.get(hubKinds.configMaps, { namespace, name: slotsConfigMap }, { signal });
     const data = object['data'];
     return isObject(data) ? data : {};
   } catch (error) {

@@ -1,7 +1,7 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { runOptions } from '../options/run-options.ts';
+import { kubeconfigIn } from '../process/hub.ts';
 import { debugSocketOf, ownNames } from '../process/replica-paths.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -19,8 +19,7 @@ export function readApiDefaults(env: Environment): ReadApiDefaults {
 
 /** ~/.kube/config if it exists; a pod has its own connection. */
 export function defaultKubeconfig(env: Environment): string {
-  const path = join(env['HOME'] ?? homedir(), '.kube', 'config');
-  return existsSync(path) ? path : '';
+  return kubeconfigIn(env['HOME'] ?? homedir());
 }
 
 function socketOfThisPod(env: Environment): string {

@@ -1,12 +1,5 @@
-import { defined, isObject, systemClock, systemRandom } from '#base';
-import {
-  apiResource,
-  connectionFromKubeconfig,
-  createKubeClient,
-  inClusterConnection,
-  isForbidden,
-  isNotFound,
-} from '#kube';
+import { defined, isObject } from '#base';
+import { isForbidden, isNotFound } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
 import { asApplication, labels } from '#model';
 import type { ApiResource, Application, KubeObject } from '#model';
@@ -26,7 +19,7 @@ import {
   addEventWeights,
 } from '#sharding';
 import type { TableDocument, ClusterWeighting } from '#sharding';
-import { silentLogger } from '#telemetry';
+import { hubKinds, listAll, loadConnection, readOnlyClient, textData } from '../process/hub.ts';
 import type { ListedCluster, FleetSource } from './source.ts';
 
 export interface HubQuery {
@@ -53,11 +46,7 @@ export interface HubQuery {
  * kubeconfig.
  */
 export async function readHub(query: HubQuery): Promise<FleetSource> {
-  const loaded =
-    query.kubeconfig === ''
-      ? await inClusterConnection()
-      : await connectionFromKubeconfig(query.kubeconfig, query.context === '' ? undefined : query.context);
-  const reader = new HubReader(query, loaded);
+  const reader = new HubReader(query, await loadConnection(query.kubeconfig, query.context));
   try {
     return await reader.read();
   } finally {
@@ -65,13 +54,7 @@ export async function readHub(query: HubQuery): Promise<FleetSource> {
   }
 }
 
-const secretResource = apiResource('v1', 'Secret', 'secrets', 'namespaced');
-const configMaps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
-const applicationResource = apiResource('argoproj.io/v1alpha1', 'Application', 'applications', 'namespaced');
-const workloads = [
-  apiResource('apps/v1', 'StatefulSet', 'statefulsets', 'namespaced'),
-  apiResource('apps/v1', 'Deployment', 'deployments', 'namespaced'),
-];
+const { applications, configMaps, deployments, secrets, statefulSets } = hubKinds;
 
 class HubReader {
   readonly #query: HubQuery;
@@ -83,27 +66,27 @@ class HubReader {
   constructor(query: HubQuery, loaded: LoadedConnection) {
     this.#query = query;
     this.#namespace = query.namespace === '' ? loaded.namespace : query.namespace;
-    const deps = { clock: systemClock, random: systemRandom, logger: silentLogger, userAgent: 'driftless-shards' };
-    this.#client = createKubeClient(loaded.connection, deps);
+    this.#client = readOnlyClient(loaded.connection, 'driftless-shards');
   }
 
   async read(): Promise<FleetSource> {
-    const { weighting } = this.#query;
-    const [settings, params, ownership, slots, secrets] = await Promise.all([
+    const { signal, weighting } = this.#query;
+    const clustersOnly = { signal, namespace: this.#namespace, labelSelector: `${labels.secretType}=cluster` };
+    const [settings, params, ownership, slots, found] = await Promise.all([
       this.#find(configMaps, 'argocd-cm'),
       this.#find(configMaps, 'argocd-cmd-params-cm'),
       this.#find(configMaps, tableConfigMap),
       weighting === 'measured' ? this.#find(configMaps, slotsConfigMap) : undefined,
-      this.#list(secretResource, { namespace: this.#namespace, labelSelector: `${labels.secretType}=cluster` }),
+      listAll(this.#client, secrets, clustersOnly, (secret) => secret),
     ]);
     const apps = await this.#applications(textData(params)['application.namespaces']);
-    if (settings === undefined && secrets.length + apps.length === 0)
+    if (settings === undefined && found.length + apps.length === 0)
       this.#notes.push(
         `namespace ${this.#namespace} has no ConfigMap argocd-cm, no cluster Secret and no Application: set the namespace of the controller with -n NAMESPACE`,
       );
     const published = this.#table(ownership);
     const { inClusterEnabled } = parseSettings(textData(settings)).settings;
-    const clusters = this.#clusters(secrets, inClusterEnabled, published);
+    const clusters = this.#clusters(found, inClusterEnabled, published);
     const weights = weightsOf(clusters, apps, weighting);
     const holders = parseSlots(textData(slots));
     const algorithm = published?.algorithm ?? textData(params)['controller.sharding.algorithm'] ?? '';
@@ -139,25 +122,6 @@ class HubReader {
     }
   }
 
-  async #list(
-    resource: ApiResource,
-    where: { readonly namespace?: string; readonly labelSelector?: string },
-  ): Promise<readonly KubeObject[]> {
-    const items: KubeObject[] = [];
-    let token: string | undefined;
-    do {
-      const page = await this.#client.list(resource, {
-        ...where,
-        signal: this.#query.signal,
-        limit: 500,
-        ...defined({ continue: token }),
-      });
-      items.push(...page.items);
-      token = page.continue;
-    } while (token !== undefined);
-    return items;
-  }
-
   /**
    * Applications that the controller watches: in its namespace, and in those of `--application-
    * namespaces`.
@@ -172,10 +136,10 @@ class HubReader {
     }
     const own = this.#namespace;
     try {
-      const found = await this.#list(applicationResource, named.length === 0 ? { namespace: own } : {});
-      const isWatched = ({ metadata: { namespace = '' } }: KubeObject): boolean =>
+      const found = await this.#listApplications(named.length === 0 ? own : undefined);
+      const isWatched = ({ metadata: { namespace = '' } }: Application): boolean =>
         namespace === own || named.some((pattern) => matchesNamespacePattern(pattern, namespace));
-      return found.filter(isWatched).map(asApplication);
+      return found.filter(isWatched);
     } catch (error) {
       if (isNotFound(error)) {
         this.#notes.push('the hub does not serve the kind Application: install the CRDs of Argo CD');
@@ -183,8 +147,17 @@ class HubReader {
       }
       if (!isForbidden(error) || named.length === 0) throw error;
       this.#notes.push(`not permitted to list Applications in all namespaces: counting those in ${own} only`);
-      return (await this.#list(applicationResource, { namespace: own })).map(asApplication);
+      return this.#listApplications(own);
     }
+  }
+
+  #listApplications(namespace: string | undefined): Promise<readonly Application[]> {
+    return listAll(
+      this.#client,
+      applications,
+      { signal: this.#query.signal, ...defined({ namespace }) },
+      asApplication,
+    );
   }
 
   #table(object: KubeObject | undefined): TableDocument | undefined {
@@ -226,7 +199,7 @@ class HubReader {
   /** Replicas of the controller's workload; 1 if unknown. */
   async #replicas(): Promise<number> {
     const { controllerName } = this.#query;
-    for (const resource of workloads) {
+    for (const resource of [statefulSets, deployments]) {
       const spec = (await this.#find(resource, controllerName))?.['spec'];
       if (spec === undefined) continue;
       const replicas = isObject(spec) ? spec['replicas'] : undefined;
@@ -250,9 +223,4 @@ function namespacesOf(
     found.set(part, names.add(app.spec.destination.namespace ?? ''));
   }
   return found;
-}
-
-function textData(object: KubeObject | undefined): Readonly<Record<string, string>> {
-  const members = Object.entries(object?.['data'] ?? {});
-  return Object.fromEntries(members.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

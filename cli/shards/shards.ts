@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { outsideText, systemClock, UsageError } from '#base';
 import { algorithms, parseAlgorithm, clusterWeightings } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
 import { printHelp, readArgs } from '../options/args.ts';
 import type { ConfigOf, ParsedArgs } from '../options/args.ts';
 import type { CommandContext } from '../process/command.ts';
+import { kubeconfigIn } from '../process/hub.ts';
 import { structured } from '../process/structured.ts';
 import { withReader } from '../read-api/connect.ts';
 import { defaultKubeconfig } from '../read-api/defaults.ts';
@@ -243,14 +242,8 @@ function hubFile(
   context: CommandContext,
 ): string | undefined {
   const inPod = isInPod(context.env);
-  const kubeconfig = given.has('kubeconfig') || inPod ? config.kubeconfig : ownKubeconfig(context);
+  const kubeconfig = given.has('kubeconfig') || inPod ? config.kubeconfig : kubeconfigIn(context.env['HOME']);
   return kubeconfig === '' && !inPod ? undefined : kubeconfig;
-}
-
-/** kubectl's default path; empty if there is no such file. */
-function ownKubeconfig({ env }: CommandContext): string {
-  const path = join(env['HOME'] ?? '', '.kube', 'config');
-  return (env['HOME'] ?? '') !== '' && existsSync(path) ? path : '';
 }
 
 /** The algorithm from the flag, otherwise from the source. */

@@ -1,8 +1,9 @@
 import { abortable, isObject, systemClock, systemRandom } from '#base';
-import { apiResource, connectionFromKubeconfig, createInformer, createKubeClient, inClusterConnection } from '#kube';
+import { createInformer, createKubeClient } from '#kube';
 import type { Informer } from '#kube';
 import { heldSlots, parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
+import { hubKinds, loadConnection } from '../process/hub.ts';
 import type { CommandOutput } from '../process/output.ts';
 import { progressJson, progressLines, progressOf, progressTable } from './progress.ts';
 import type { FleetProgress } from './progress.ts';
@@ -27,16 +28,18 @@ const clearScreen = '\u001b[H\u001b[J';
  */
 export async function watchShards(query: WatchQuery): Promise<void> {
   const { kubeconfig, context, output, signal } = query;
-  const loaded =
-    kubeconfig === ''
-      ? await inClusterConnection()
-      : await connectionFromKubeconfig(kubeconfig, context === '' ? undefined : context);
+  const loaded = await loadConnection(kubeconfig, context);
   const surroundings = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const client = createKubeClient(loaded.connection, { ...surroundings, userAgent: 'driftless-shards' });
   const namespace = query.namespace === '' ? loaded.namespace : query.namespace;
-  const resource = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
   const [slots, table] = [slotsConfigMap, tableConfigMap].map((name) =>
-    createInformer({ ...surroundings, client, resource, namespace, fieldSelector: `metadata.name=${name}` }),
+    createInformer({
+      ...surroundings,
+      client,
+      resource: hubKinds.configMaps,
+      namespace,
+      fieldSelector: `metadata.name=${name}`,
+    }),
   ) as [Informer, Informer];
   const screen = new TerminalScreen(query);
   // Also shows an empty state.
