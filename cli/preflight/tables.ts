@@ -1,6 +1,6 @@
 import { appKey, parseResourceKey } from '#model';
 import type { StatusDisagreement } from '#controller';
-import { paint, table } from '../process/output.ts';
+import { counted, paint, table } from '../process/output.ts';
 import type { OutputColor, CommandOutput } from '../process/output.ts';
 import { exitCodeOf } from './report.ts';
 import type { ApplicationReport, PreflightReport } from './report.ts';
@@ -164,8 +164,4 @@ function summaryLine(report: PreflightReport, output: CommandOutput): string {
 
 function keyOf({ namespace, name }: ApplicationReport): string {
   return appKey(namespace, name);
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -69,6 +69,11 @@ export function paint(output: CommandOutput, color: OutputColor, text: string): 
   return output.color ? `\u001b[${ansiCodes[color]}m${text}\u001b[0m` : text;
 }
 
+/** `1 cluster`, `2 clusters`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
 /** Left-aligned columns, two spaces apart, with an upper-case header, as kubectl prints them. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [header.map((cell) => cell.toUpperCase()), ...rows];

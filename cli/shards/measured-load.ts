@@ -50,7 +50,8 @@ export async function readMeasuredLoad(reader: ApiReader): Promise<MeasuredLoad>
   return { replicas: loads.toSorted((a, b) => a.shard - b.shard), silent: [...new Set([...empty, ...unanswered])] };
 }
 
-function listIn(page: unknown, member: string): readonly JsonObject[] {
+/** The objects of a list of a page; a page of a newer release may lack it. */
+export function listIn(page: unknown, member: string): readonly JsonObject[] {
   const list = isObject(page) ? page[member] : undefined;
   return Array.isArray(list) ? (list as readonly Json[]).filter(isObject) : [];
 }

@@ -1,10 +1,10 @@
 import { outsideText } from '#base';
 import type { JsonObject } from '#base';
-import { table } from '../process/output.ts';
+import { counted, table } from '../process/output.ts';
 import { fullestAfter, loadsOf } from './layout.ts';
 import type { LayoutTarget, TableLayout } from './layout.ts';
 import type { MeasuredLoad, ReplicaLoad } from './measured-load.ts';
-import { counted, distinctParts } from './source.ts';
+import { distinctParts } from './source.ts';
 import type { FleetSource } from './source.ts';
 
 /** Cost of one shard to its replica. */

@@ -1,5 +1,6 @@
 import { clusterKey, partKey, rankClusters } from '#sharding';
 import type { TableDocument, ClusterWeighting } from '#sharding';
+import { counted } from '../process/output.ts';
 
 /** A cluster from a file or a Secret. */
 export interface ListedCluster {
@@ -92,8 +93,4 @@ export function sharedIds(clusters: readonly ListedCluster[]): readonly string[]
     .map(
       ([id, urls]) => `the id "${id}" stands for ${urls.size} clusters: ${[...urls].join(', ')}; each needs its own`,
     );
-}
-
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,10 +1,11 @@
-import { isObject, messageOf, omit, outsideText } from '#base';
+import { messageOf, omit, outsideText } from '#base';
 import type { Json, JsonObject } from '#base';
 import { clusterKey } from '#sharding';
 import { table } from '../process/output.ts';
 import type { ApiReader } from '../read-api/api-reader.ts';
 import { standIns } from './layout.ts';
 import type { TableLayout } from './layout.ts';
+import { listIn } from './measured-load.ts';
 import { distinctParts } from './source.ts';
 import type { FleetSource } from './source.ts';
 
@@ -31,23 +32,14 @@ export interface WatchedFleet {
 /** Reads all clusters from the read API. */
 export async function readWatchedFleet(reader: ApiReader): Promise<WatchedFleet> {
   const [clusters, replicas] = [await reader.get('/clusters'), await reader.get('/replica')];
-  const shards = itemsOf(replicas).flatMap(({ name, shard }) =>
+  const shards = listIn(replicas, 'items').flatMap(({ name, shard }) =>
     typeof name === 'string' && typeof shard === 'number' ? [[name, shard] as const] : [],
   );
   return {
-    clusters: itemsOf(clusters).flatMap(watchedCluster),
+    clusters: listIn(clusters, 'items').flatMap(watchedCluster),
     shards: new Map(shards),
     missing: listIn(clusters, 'incomplete').map(({ replica, reason }) => `${textOf(replica)}: ${textOf(reason)}`),
   };
-}
-
-function itemsOf(page: unknown): readonly JsonObject[] {
-  return listIn(page, 'items');
-}
-
-function listIn(page: unknown, member: string): readonly JsonObject[] {
-  const list = isObject(page) ? page[member] : undefined;
-  return Array.isArray(list) ? (list as readonly Json[]).filter(isObject) : [];
 }
 
 function textOf(value: Json | undefined): string {

@@ -2,10 +2,10 @@ import { defined } from '#base';
 import type { Json, JsonObject } from '#base';
 import { tableConfigMap } from '#sharding';
 import type { ShardingAlgorithm } from '#sharding';
-import { table } from '../process/output.ts';
+import { counted, table } from '../process/output.ts';
 import { fullestToAverage, loadsOf, standIns } from './layout.ts';
 import type { TableLayout, MoveOutcome, LayoutTarget } from './layout.ts';
-import { counted, distinctParts, listedParts } from './source.ts';
+import { distinctParts, listedParts } from './source.ts';
 import type { ClusterPart, FleetSource } from './source.ts';
 
 /** Describes the source of the table: the requested layout may differ from the controller's. */
