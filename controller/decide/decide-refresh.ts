@@ -1,6 +1,7 @@
 import { buildTree } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
-import type { Application, ApplicationCondition } from '#model';
+import { instanceName, isAutomated } from '#model';
+import type { Application, ApplicationCondition, TrackingSettings } from '#model';
 import type { SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import { decideAutosync, onlyKeptLeft } from '../application/autosync.ts';
@@ -16,12 +17,10 @@ import type { KeptObjects } from '../application/kept-objects.ts';
 import { statusChange, withConditions } from '../application/status-patch.ts';
 import type { StatusChange } from '../application/status-patch.ts';
 import type { ComparisonBasis, LiveSight } from '../comparison/basis.ts';
-import { contestConditions, contestPauses } from '../comparison/contest.ts';
+import { afterComparison, contestConditions, contestPauses, noContests } from '../comparison/contest.ts';
 import type { ContestMemory } from '../comparison/contest.ts';
-import { describeDifferences } from '../comparison/differences.ts';
 import type { MemoryChange } from '../comparison/memory.ts';
 import { boundConditions, ownedConditions } from '../shared/conditions.ts';
-import { contestsAfter } from './contests.ts';
 import { invalidStatus, nextStatus, withSyncError } from './next-status.ts';
 import type { ComparedFacts, DecisionConfig, ReadFacts, RefreshFacts, RememberedPasses } from './refresh-facts.ts';
 import { shownOutage, sourcesAfter } from './sources.ts';
@@ -172,6 +171,35 @@ function comparisonMemory(
     ...(comparison.syncStatus.status === 'OutOfSync' ? { driftSeenAt: now } : {}),
     ...(isCurrent ? { comparedAt: now } : {}),
   };
+}
+
+/**
+ * The contested objects after a comparison. Without self-heal there is no fight, but the API server
+ * may still keep what a sync has sent.
+ */
+function contestsAfter(
+  { memory, before, key, startedAt: at, config: { namespace } }: RefreshFacts,
+  comparison: Comparison,
+  tracking: TrackingSettings,
+): ContestMemory {
+  const { contests = noContests } = memory;
+  const heals = isAutomated(before.spec) && before.spec.syncPolicy?.automated?.selfHeal === true;
+  const of = { instance: instanceName(key, namespace), tracking, heals };
+  const facts = { pairs: comparison.pairs, at, ...of, conditions: before.status?.conditions ?? [] };
+  return comparison.failed ? contests : afterComparison(contests, facts);
+}
+
+const maxShownDifferences = 20;
+
+/** The first differences as `<Kind>/<name>: <paths>`, without values. */
+function describeDifferences(comparison: Comparison): readonly string[] {
+  const lines: string[] = [];
+  for (const { key, live, target, diff, hook, own, unread } of comparison.pairs) {
+    if (hook || !own || unread === true || !(diff.modified || live === null || target === null)) continue;
+    const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
+    lines.push(`${key}: ${what}`);
+  }
+  return lines.sort().slice(0, maxShownDifferences);
 }
 
 interface DecidedAutosync {

@@ -21,7 +21,7 @@ import type { StepResult } from '../decide/operation-step.ts';
 import type { OperationCapture } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import { captureOperation, captureStep } from './step-capture.ts';
-import { keepFailure } from '../recorder/captured-error.ts';
+import { keepFailure } from '../recorder/pass-log.ts';
 import { attemptOf, backstopMs, endPass, hasWork, redactedState, startPass } from '../application/operation-state.ts';
 import type { PassStart } from '../application/operation-state.ts';
 import type { ApplicationStore } from '../application/application-store.ts';

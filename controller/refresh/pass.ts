@@ -108,6 +108,16 @@ export interface PassStart {
   readonly asked: RefreshAnnotation | undefined;
 }
 
+/** The capture of a pass that begins, with the memory that it changes. */
+export function captureRefresh(
+  pass: Pick<RefreshPass, 'key' | 'before' | 'refresh' | 'memory' | 'now' | 'startedAt'>,
+): RefreshCapture {
+  const { key, before, refresh, now, startedAt } = pass;
+  const { driftSeenAt, sourceFailedAt, contests, roots } = pass.memory;
+  const memory = { driftSeenAt, sourceFailedAt, contests, roots };
+  return { kind: 'refresh', key, now, startedAt, refresh, before, memory, comparison: {}, isAsked: false };
+}
+
 /** The fields of each line of a pass, with Argo CD's names. */
 export function passLogFields(app: Application, { level }: DueRefresh): LogFields {
   const { server = '', name = '', namespace = '' } = app.spec.destination;

@@ -1,11 +1,5 @@
-import type { Clock, RandomSource } from '#base';
-import type { LiveCluster } from '#live';
-import type { AppKey, Application } from '#model';
 import type { WorkerSlot } from '#queues';
 import type { Logger, Tracer } from '#telemetry';
-import type { SpecVerdict } from '../admission/bound.ts';
-import type { ManifestClaims } from '../admission/claims.ts';
-import type { PolicyFacts } from '../admission/policy-facts.ts';
 import type { DueRefresh } from '../application/freshness.ts';
 import type { Comparer } from '../comparison/comparer.ts';
 import type { AppMemories } from '../comparison/memory.ts';
@@ -17,22 +11,16 @@ import type { ApplyGate } from '../write/apply-gate.ts';
 import type { WorkMetrics } from '../write/apply-metrics.ts';
 import type { PassRecorderDeps, RunningRecord } from './pass-recorder.ts';
 import type { RefreshEffects } from './pass.ts';
+import type { PassReaderDeps } from './read-pass.ts';
 
-export interface RefreshDeps extends Pick<PassRecorderDeps, 'costs'> {
-  /** The cached Application, with the status that this controller compared last. */
-  readonly lookup: (key: AppKey) => Application | undefined;
+/** `lookup` gives the cached Application with the status that this controller compared last. */
+export interface RefreshDeps
+  extends Omit<PassReaderDeps, 'comparer' | 'outage' | 'trees' | 'work'>, Pick<PassRecorderDeps, 'costs'> {
   readonly effects: RefreshEffects;
   readonly comparer: Pick<Comparer, 'compareUnless' | 'hasSeen'>;
   readonly memories: RefreshMemories;
   readonly metrics: Pick<AppMetrics, 'reconciled' | 'orphaned'>;
   readonly work: Pick<WorkMetrics, 'rows' | 'stage'>;
-  readonly claims: Pick<ManifestClaims, 'claimants'>;
-  readonly validate: (app: Application) => SpecVerdict;
-  /** Inputs of `validate`. */
-  readonly policyFacts: (app: Application) => PolicyFacts;
-  readonly peek: (server: string) => LiveCluster | undefined;
-  readonly clock: Clock;
-  readonly random: RandomSource;
   readonly logger: Logger;
   readonly tracer?: Tracer | undefined;
 }

@@ -3,6 +3,7 @@ import { managedResourceSteps } from '#compare';
 import { appKeyOf, isCompleted } from '#model';
 import type { AppKey, Application } from '#model';
 import type { HandlerResult, TakenItem, WorkerSlot } from '#queues';
+import type { Tracer } from '#telemetry';
 import type { StatusWrite } from '../application/application-writes.ts';
 import { syncedLine } from '../application/autosync-log.ts';
 import { compareLevel, msUntilExpiry, refreshDue, resyncDelayMs } from '../application/freshness.ts';
@@ -15,19 +16,17 @@ import type { AppMemory } from '../comparison/memory.ts';
 import { provedAfter, restAnswered, restMemory } from '../decide/after-write.ts';
 import { decideRefresh } from '../decide/decide-refresh.ts';
 import type { RefreshFacts } from '../decide/refresh-facts.ts';
-import { keepFailure } from '../recorder/captured-error.ts';
+import { keepFailure } from '../recorder/pass-log.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import { ClusterNotReady, SourceUnavailable, unreadableRetryMs } from '../shared/errors.ts';
 import { kubeTime } from '../shared/kube-time.ts';
+import { tracePass } from '../shared/pass-spans.ts';
 import type { StageTimes } from '../write/apply-metrics.ts';
-import { isOldNews } from './old-news.ts';
-import { captureRefresh } from './pass-capture.ts';
 import { PassRecorder } from './pass-recorder.ts';
-import { passLogFields, rememberDecided } from './pass.ts';
+import { captureRefresh, passLogFields, rememberDecided } from './pass.ts';
 import type { PassAssessment, PassResult, RefreshConfig, RefreshPass, SettledAssessment } from './pass.ts';
 import { PassReader } from './read-pass.ts';
 import type { PassRun, RefreshDeps } from './refresh-deps.ts';
-import { traceRefresh } from './refresh-span.ts';
 import { recheckRequest, restingBefore } from './resync.ts';
 import { SourceOutages } from './source-outage.ts';
 
@@ -74,7 +73,7 @@ export class RefreshProcessor {
     const again = omit(due, 'hard', 'requested');
     const heldMs = this.#heldMs(app, due, memory);
     if (heldMs > 0) return { requeueAfterMs: heldMs, payload: again };
-    if (await isOldNews({ app, due, memory }, this.#deps, signal)) return this.#untilExpiry(app, memory);
+    if (await this.#isOldNews(app, due, memory, signal)) return this.#untilExpiry(app, memory);
     const record = this.#recorder.begin(due, taken);
     let settled: StatusWrite;
     try {
@@ -113,6 +112,22 @@ export class RefreshProcessor {
   #heldMs(app: Application, { requested }: DueRefresh, { hold }: AppMemory): number {
     if (!isRunning(app)) hold.operationEnded();
     return requested === undefined ? hold.remainingMs(this.#deps.clock.monotonic()) : 0;
+  }
+
+  /**
+   * Whether a refresh is about nothing but changed objects, and the last comparison has seen them
+   * as they are. After a sync, these are the objects that it has applied.
+   */
+  async #isOldNews(
+    app: Application,
+    { cause, level, resources: changed }: DueRefresh,
+    { sight }: AppMemory,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const isAboutObjects = cause === 'object' && changed !== undefined && level <= compareLevel.recent;
+    if (!isAboutObjects || sight === undefined) return false;
+    const key = appKeyOf(app);
+    return this.#mayRest({ key, before: app }) && this.#deps.comparer.hasSeen({ sight, key, app, changed }, signal);
   }
 
   /**
@@ -203,7 +218,7 @@ export class RefreshProcessor {
   }
 
   /** A recording needs every comparison. */
-  #mayRest(pass: RefreshPass): boolean {
+  #mayRest(pass: Pick<RefreshPass, 'key' | 'before'>): boolean {
     return this.#deps.effects.stands(pass) && !this.#deps.memories.passLog.isFollowed(pass.key);
   }
 
@@ -305,4 +320,26 @@ export class RefreshProcessor {
 
 function isRunning({ status }: Application): boolean {
   return status?.operationState !== undefined && !isCompleted(status.operationState.phase);
+}
+
+/** Traces a refresh: why it runs, how deep, and what it found. */
+function traceRefresh(
+  tracer: Tracer | undefined,
+  app: Application,
+  { level, reason }: DueRefresh,
+  work: () => Promise<StatusWrite>,
+): Promise<StatusWrite> {
+  const more = (): Readonly<Record<string, string | number>> => ({
+    'argocd.app.comparison_level': level,
+    'argocd.app.refresh_reason': reason,
+  });
+  return tracePass(tracer, { name: 'controller.Refresh', app, more }, async (span) => {
+    const written = await work();
+    const { status } = written.app;
+    span.set({
+      'argocd.app.sync_status': status?.sync?.status ?? '',
+      'argocd.app.health': status?.health?.status ?? '',
+    });
+    return written;
+  });
 }
