@@ -17,7 +17,7 @@ import { Syncer } from '../operation/syncer.ts';
 import type { SyncDeps } from '../operation/syncer.ts';
 import type { CapturedCall, CapturedError } from '../recorder/capture.ts';
 import { capturedError } from '../recorder/pass-log.ts';
-import { capturingWriter } from '../recorder/captured-writer.ts';
+import { capturingWriter } from '../recorder/step-capture.ts';
 import { refreshDecisions, stepDecisions } from '../recorder/decisions.ts';
 import { RecordingMask } from '../recorder/mask.ts';
 import { captureRefresh } from '../refresh/pass.ts';

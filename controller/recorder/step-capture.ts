@@ -1,10 +1,39 @@
 import { defined, DriftlessError, isAbort, messageOf } from '#base';
 import type { JsonObject } from '#base';
+import type { ApiDiscovery } from '#kube';
 import { keyOf } from '#model';
 import type { KubeObject } from '#model';
 import { changedWriter } from '#sync';
 import type { ApplyOptions, ClusterWriter } from '#sync';
-import type { CallAnswer, CapturedCall } from './capture.ts';
+import type { CallAnswer, CapturedCall, OperationCapture, StepTap } from './capture.ts';
+
+/** The capture of a pass over an operation that begins. */
+export function captureOperation(
+  facts: Pick<OperationCapture, 'key' | 'app' | 'start' | 'now' | 'startedAt' | 'wave'>,
+): OperationCapture {
+  return { kind: 'operation', ...facts, comparison: {}, calls: [] };
+}
+
+/** Captures what a step reads, and what it sends to its cluster. */
+export function captureStep(capture: OperationCapture): StepTap {
+  return {
+    comparison: capture.comparison,
+    claimed: (claims) => void (capture.claims = claims),
+    writer: (writer) => {
+      Object.assign(capture, defined({ discovery: discoveryOf(writer) }));
+      return capturingWriter(writer, capture.calls);
+    },
+  };
+}
+
+/** Undefined while the cluster is unreachable. */
+function discoveryOf(writer: ClusterWriter): ApiDiscovery | undefined {
+  try {
+    return writer.discovery;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Captures every call of a step to its cluster, with the answer. */
 export function capturingWriter(writer: ClusterWriter, calls: CapturedCall[]): ClusterWriter {
