@@ -27,8 +27,8 @@ export { RecordingRefused } from './recorder/recordings.ts';
 export { maxLineLength as maxRecordingLine, RecordingError } from './replay/read-recording.ts';
 export type { DecisionDifference } from './replay/differences.ts';
 export type { ReplayTools } from './replay/recorded-pass.ts';
+export { replayRecording } from './replay/replay-pass.ts';
 export type { ReplayedPass } from './replay/replay-pass.ts';
-export { replayRecording } from './replay/replay.ts';
 export type { AutosyncCheck } from './application/autosync-checks.ts';
 export type {
   ApplicationHealth,

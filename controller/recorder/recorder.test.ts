@@ -4,7 +4,7 @@ import type { HealthScripts } from '#model';
 import { appKey } from '#model';
 import { automated, configMap, stage } from '../testing/index.ts';
 import type { TestStage } from '../testing/index.ts';
-import { replayRecording } from '../replay/replay.ts';
+import { replayRecording } from '../replay/replay-pass.ts';
 import type { ReplayedPass } from '../replay/replay-pass.ts';
 import type { Controller } from '../assembly/types.ts';
 

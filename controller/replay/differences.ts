@@ -1,4 +1,4 @@
-import { deepEqual, isObject } from '#base';
+import { deepEqual, isObject, ownMember } from '#base';
 import type { Json } from '#base';
 
 /** A decision that this version makes differently. Undefined: it makes none. */
@@ -17,7 +17,7 @@ export function decisionDifferences(recorded: Json, replayed: Json): readonly De
     if (found.length >= maxDifferences || deepEqual(before, now)) return;
     if (isObject(before) && isObject(now)) {
       for (const name of new Set([...Object.keys(before), ...Object.keys(now)]))
-        visit(memberOf(before, name), memberOf(now, name), pathTo(path, name));
+        visit(ownMember(before, name), ownMember(now, name), pathTo(path, name));
     } else if (Array.isArray(before) && Array.isArray(now) && before.length === now.length)
       for (const [i, item] of (before as readonly Json[]).entries())
         visit(item, (now as readonly Json[])[i], `${path}[${i}]`);
@@ -25,10 +25,6 @@ export function decisionDifferences(recorded: Json, replayed: Json): readonly De
   };
   visit(recorded, replayed, '');
   return found;
-}
-
-function memberOf(object: Readonly<Record<string, Json | undefined>>, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 function pathTo(path: string, name: string): string {

@@ -1,8 +1,12 @@
-import { isObject, messageOf, seededRandom } from '#base';
+import { DriftlessError, isObject, messageOf, seededRandom } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { TreeRoot } from '#compare';
+import { KubeApiError } from '#kube';
 import type { ClusterClients } from '#kube';
-import type { Application, OperationState, ResourceKey } from '#model';
+import { keyOf } from '#model';
+import type { Application, KubeObject, OperationState, ResourceKey } from '#model';
+import { changedWriter } from '#sync';
+import type { ApplyResult, ClusterWriter } from '#sync';
 import { PromMetrics, silentLogger } from '#telemetry';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
 import { refreshDue } from '../application/freshness.ts';
@@ -30,11 +34,10 @@ import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 import { decisionDifferences } from './differences.ts';
 import type { DecisionDifference } from './differences.ts';
-import { entriesOf, listOf, objectOf, RecordingError } from './read-recording.ts';
-import type { ReadPass } from './read-recording.ts';
+import { entriesOf, listOf, objectOf, readRecording, RecordingError, textOf } from './read-recording.ts';
+import type { ReadHeader, ReadPass, RecordedValues } from './read-recording.ts';
 import { RecordedWorld, waveFrom } from './recorded-pass.ts';
 import type { ReplayTools } from './recorded-pass.ts';
-import { recordedWriter } from './recorded-writer.ts';
 
 /** A pass, decided again. */
 export interface ReplayedPass {
@@ -47,11 +50,31 @@ export interface ReplayedPass {
   readonly inexact: readonly string[];
 }
 
+export type ReplayItem =
+  | { readonly kind: 'header'; readonly header: ReadHeader }
+  | { readonly kind: 'gap'; readonly message: string }
+  | { readonly kind: 'pass'; readonly pass: ReplayedPass };
+
+/**
+ * Decides each pass of a recording again, with the rules of this version.
+ * @throws RecordingError with the line that cannot be read or replayed
+ */
+export async function* replayRecording(
+  lines: AsyncIterable<string>,
+  tools: ReplayTools,
+  signal: AbortSignal,
+): AsyncGenerator<ReplayItem, void> {
+  for await (const item of readRecording(lines)) {
+    signal.throwIfAborted();
+    yield item.kind === 'pass' ? { kind: 'pass', pass: await replayPass(item.pass, tools, signal) } : item;
+  }
+}
+
 /**
  * Decides a recorded pass again, with the rules of this version.
  * @throws RecordingError if the recording cannot be understood
  */
-export async function replayPass(pass: ReadPass, tools: ReplayTools, signal: AbortSignal): Promise<ReplayedPass> {
+async function replayPass(pass: ReadPass, tools: ReplayTools, signal: AbortSignal): Promise<ReplayedPass> {
   let decided: JsonObject;
   try {
     const world = new RecordedWorld(pass, tools);
@@ -194,8 +217,7 @@ async function stepOutcome(
   const tap = {
     comparison: {},
     claimed: () => undefined,
-    writer: (writer: Parameters<typeof recordedWriter>[0]) =>
-      capturingWriter(recordedWriter(writer, pass.inputs, pass.values), calls),
+    writer: (writer: ClusterWriter) => capturingWriter(recordedWriter(writer, pass.inputs, pass.values), calls),
   };
   try {
     const after = await syncer.step(world.policies().ofOperation(begun), state, { signal, place: undefined, tap });
@@ -233,4 +255,51 @@ function syncDeps({ inputs }: ReadPass, world: RecordedWorld): SyncDeps {
     logger: silentLogger,
   };
   return deps;
+}
+
+interface RecordedCall {
+  readonly method: string;
+  readonly key: string;
+  readonly answer: JsonObject;
+  isUsed: boolean;
+}
+
+/** Answers the calls of a step from the recording; a call that it does not have fails. */
+function recordedWriter(writer: ClusterWriter, inputs: JsonObject, values: RecordedValues): ClusterWriter {
+  const calls = listOf(inputs, 'calls').map((call): RecordedCall => {
+    if (!isObject(call) || !isObject(call['answer'])) throw new RecordingError('a call has no answer');
+    return { method: textOf(call, 'method'), key: textOf(call, 'key'), answer: call['answer'], isUsed: false };
+  });
+  const answerTo = (method: CapturedCall['method'], object: KubeObject): JsonObject => {
+    const key = keyOf(object);
+    const call = calls.find((one) => !one.isUsed && one.method === method && one.key === key);
+    if (call === undefined) throw new DriftlessError('NOT_RECORDED', `the recording has no ${method} of ${key}`);
+    call.isUsed = true;
+    const { error } = call.answer;
+    if (isObject(error)) throw errorFrom(error);
+    return call.answer;
+  };
+  const objectIn = (answer: JsonObject): KubeObject => values.object(answer['object']);
+  const written = (answer: JsonObject): ApplyResult => ({
+    object: objectIn(answer),
+    message: textOf(answer, 'message'),
+  });
+  const answering =
+    <T>(method: CapturedCall['method'], read: (answer: JsonObject) => T) =>
+    (object: KubeObject): Promise<T> =>
+      Promise.resolve().then(() => read(answerTo(method, object)));
+  return changedWriter(writer, {
+    get: answering('get', (answer) => (answer['object'] === null ? null : objectIn(answer))),
+    apply: answering('apply', written),
+    create: answering('create', written),
+    delete: answering('delete', (answer) => (answer['deletion'] === 'changed' ? 'changed' : 'accepted')),
+    patchMetadata: answering('patchMetadata', objectIn),
+  });
+}
+
+function errorFrom(error: JsonObject): Error {
+  const [code, message] = [textOf(error, 'code'), textOf(error, 'message')];
+  const { status, reason } = error;
+  if (typeof status !== 'number') return new DriftlessError(code, message);
+  return new KubeApiError({ code: status, reason: typeof reason === 'string' ? reason : '', message }, 'recorded');
 }

@@ -5,8 +5,8 @@ import type { Json, JsonObject } from '#base';
 import { compileHealthScripts, createLuaEngine } from '#health';
 import { RecordingError } from './read-recording.ts';
 import type { ReplayTools } from './recorded-pass.ts';
+import { replayRecording } from './replay-pass.ts';
 import type { ReplayedPass } from './replay-pass.ts';
-import { replayRecording } from './replay.ts';
 
 const { signal } = newAbortController();
 const drift = readFileSync('test/recordings/drift.ndjson', 'utf8').trimEnd().split('\n');
