@@ -8,7 +8,7 @@ import { pairResources, readSyncOptions, syncStep, terminateSync } from '#sync';
 import type { SyncRequest } from '#sync';
 import { FakeClock } from '#support';
 import { Syncer } from './operation/syncer.ts';
-import { dryRunOnly } from './write/dry-run-client.ts';
+import { dryRunOnly } from './write/wrapped-clients.ts';
 import { uncheckedCall, unpaced } from './testing/pace.ts';
 import { FakeApi } from './testing/fake-api.ts';
 import { configMap, FakeWorld } from './testing/fake-world.ts';

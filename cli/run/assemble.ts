@@ -1,5 +1,9 @@
+import { join } from 'node:path';
+import { ApiServer, PeerDirectory, TokenAccess } from '#api';
+import { systemClock } from '#base';
 import type { Runnable } from '#base';
 import { createController } from '#controller';
+import { dashboardFiles } from '#dashboard';
 import { createDiscardingPublisher, createRedisPublisher } from '#publish';
 import type { Publisher } from '#publish';
 import { createSettingsWriter } from '#settings';
@@ -13,7 +17,9 @@ import {
   startOrder,
 } from './infrastructure.ts';
 import type { ReplicaInfrastructure, WireInputs } from './infrastructure.ts';
-import { readApi } from './read-api.ts';
+import { packageRoot } from '../process/root.ts';
+import type { ApiParts } from './api-parts.ts';
+import { localApi } from './api-socket.ts';
 import { machineOf } from './process-location.ts';
 
 /**
@@ -81,4 +87,26 @@ function ownershipOf(
     findsOthers: true,
     weighting: clusterWeightings.find((name) => name === config.clusterWeights) ?? 'applications',
   });
+}
+
+/** The read API of this replica: its socket, and its port if it has one. */
+function readApi(inputs: WireInputs, infrastructure: ReplicaInfrastructure, parts: ApiParts): readonly Runnable[] {
+  const { config, logger, api: listener } = inputs;
+  const { ownership } = parts;
+  const directory = new PeerDirectory({ name: config.hostname, ownership, certificate: listener?.certificate });
+  const { api, socket, recorder } = localApi(inputs, infrastructure, parts, directory.peers);
+  if (listener === undefined) return [socket, recorder];
+  const access = new TokenAccess({ client: infrastructure.client, clock: systemClock, logger });
+  const server = new ApiServer(
+    {
+      api,
+      access,
+      logger,
+      certificate: listener.certificate,
+      peerFingerprints: () => directory.fingerprints(),
+      files: config.dashboard ? dashboardFiles(join(packageRoot(), 'dist', 'dashboard', 'page')) : undefined,
+    },
+    listener,
+  );
+  return [socket, recorder, server];
 }

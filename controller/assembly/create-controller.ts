@@ -47,7 +47,6 @@ import {
 } from './parts.ts';
 import type { ControllerParts, MadePool } from './parts.ts';
 import { neverAborted, publishFence, recompareLostPublications, unpublish } from './publishing.ts';
-import { makeClusterReach } from './cluster-reach.ts';
 import { ProjectFinalizers } from '../application/project-finalizers.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
 import { ApplicationQuarantine, quarantineAfterMs } from '../triggers/quarantine.ts';
@@ -57,7 +56,7 @@ import { DryRuns } from '../comparison/server-side-diff.ts';
 import { ApplicationStore } from '../application/application-store.ts';
 import { ownedPasses, OwnershipGuard } from '../admission/ownership-guard.ts';
 import type { Controller, ControllerConfig, ControllerDeps } from './types.ts';
-import { makeWaitWatchers } from './wait-watchers.ts';
+import { makeClusterReach, makeWaitWatchers } from './watchers.ts';
 import { KubectlMetrics } from '../write/kubectl-metrics.ts';
 import { WriteSlots } from '../write/write-slots.ts';
 

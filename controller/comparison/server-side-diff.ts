@@ -5,7 +5,7 @@ import { ClusterIgnored } from '#live';
 import type { LiveCluster, LiveSchemas } from '#live';
 import type { AppKey, ResourceKey } from '#model';
 import type { SlotLoan } from '#queues';
-import { dryRunOnly } from '../write/dry-run-client.ts';
+import { dryRunOnly } from '../write/wrapped-clients.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
 import type { KnownDryRun, AppMemories } from './memory.ts';
 import { WritePace } from '../write/write-pace.ts';

@@ -1,6 +1,7 @@
-import { defined, isObject } from '#base';
+import { defined, isObject, stringifyJson } from '#base';
 import type { JsonObject } from '#base';
-import type { Application } from '#model';
+import type { HydratedPath } from '#desired';
+import type { AppKey, Application } from '#model';
 import { kubeTime, parseTime } from '../shared/kube-time.ts';
 
 /** `status.sourceHydrator`. */
@@ -110,4 +111,30 @@ export function errorFor(key: string, errors: ReadonlyMap<string, string>): stri
 export function ageMs(time: string | undefined, now: number): number | undefined {
   const at = parseTime(time);
   return at === undefined ? undefined : now - at;
+}
+
+/** The findings of one run about a group. */
+export class GroupOutcome {
+  readonly errors = new Map<string, string>();
+  readonly rendered = new Map<AppKey, HydratedPath>();
+  drySha = '';
+  result: HydrationResult | undefined;
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Keeps manifests for the commit. JSON has up to three times the bytes of YAML (`\e`). */
+  add(key: AppKey, path: HydratedPath): void {
+    this.#bytes += Buffer.byteLength(stringifyJson(path.objects));
+    if (this.#bytes <= 3 * this.#maxBytes) this.rendered.set(key, path);
+    else
+      this.fail(key, `the manifests of the group have more than ${this.#maxBytes} bytes: hydrate to several branches`);
+  }
+
+  fail(key: AppKey, error: string): void {
+    this.errors.set(key, error);
+  }
 }

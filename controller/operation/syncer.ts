@@ -44,7 +44,7 @@ import {
 import type { StepTap } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
-import { observedClient } from '../write/observed-client.ts';
+import { observedClient } from '../write/wrapped-clients.ts';
 import { WritePace } from '../write/write-pace.ts';
 import type { WriteSlots } from '../write/write-slots.ts';
 import { GuardedWriter } from '../write/writer.ts';

@@ -4,7 +4,7 @@ import { isAlreadyExists, isNotFound, KubeApiError } from '#kube';
 import type { KubeClient, NamedObject } from '#kube';
 import { groupOf, jsonOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import { dryRunOnly } from './dry-run-client.ts';
+import { dryRunOnly } from './wrapped-clients.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 
 export interface RecreateDeps {

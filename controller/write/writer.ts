@@ -11,6 +11,7 @@ import type { ApplyOptions, ApplyResult, ClusterWriter, DeleteOutcome } from '#s
 import type { GateAnswer, GateQuestion } from './apply-gate.ts';
 import {
   isRoleRefChanged,
+  hasChangedMarks,
   hasContents,
   namedObjectOf,
   preconditionsOf,
@@ -22,11 +23,10 @@ import {
   withoutNulls,
   withResourceVersion,
 } from './apply-rules.ts';
-import { dryRunOnly } from './dry-run-client.ts';
+import type { TrackedAppLookup } from './apply-rules.ts';
+import { dryRunOnly } from './wrapped-clients.ts';
 import { PolicyDenied, UnknownKind } from '../shared/errors.ts';
 import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
-import { hasChangedMarks } from './marks.ts';
-import type { TrackedAppLookup } from './marks.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
 import { recreate, recreatedText, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
