@@ -24,7 +24,7 @@ import {
   markRefreshPatch,
   noRefreshAnnotations,
   refreshAnnotation,
-  removeRefreshPatch,
+  removeRequestPatch,
 } from './refresh-annotation.ts';
 import type { RefreshAnnotation } from './refresh-annotation.ts';
 import { applicationResource } from '../shared/resources.ts';
@@ -198,7 +198,7 @@ export class ApplicationStore {
    */
   async consumeRefresh(app: Application, asked: RefreshAnnotation): Promise<boolean> {
     try {
-      const stored = await this.#patch(app, { type: 'json', body: removeRefreshPatch(asked) });
+      const stored = await this.#patch(app, { type: 'json', body: removeRequestPatch('refresh', asked) });
       return refreshAnnotation(stored) === undefined;
     } catch (error) {
       if (!isPatchRefused(error)) throw error;

@@ -5,7 +5,7 @@ import {
   isStillPending,
   markRefreshPatch,
   refreshAnnotation,
-  removeRefreshPatch,
+  removeRequestPatch,
 } from './refresh-annotation.ts';
 import type { RefreshAnnotation } from './refresh-annotation.ts';
 
@@ -63,11 +63,11 @@ describe('a request without a timestamp', () => {
 
 it('removes exactly the request that was answered', () => {
   const path = '/metadata/annotations/argocd.argoproj.io~1refresh';
-  expect(removeRefreshPatch(request({ [refresh]: 'normal' }))).toEqual([
+  expect(removeRequestPatch('refresh', request({ [refresh]: 'normal' }))).toEqual([
     { op: 'test', path, value: 'normal' },
     { op: 'remove', path },
   ]);
-  expect(removeRefreshPatch(request({ [refresh]: 'normal', [timestamp]: 't' }))).toEqual([
+  expect(removeRequestPatch('refresh', request({ [refresh]: 'normal', [timestamp]: 't' }))).toEqual([
     { op: 'test', path, value: 'normal' },
     { op: 'test', path: `${path}-timestamp`, value: 't' },
     { op: 'remove', path: `${path}-timestamp` },

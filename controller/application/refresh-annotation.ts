@@ -1,4 +1,4 @@
-import { omit } from '#base';
+import { formatPointer, omit } from '#base';
 import type { JsonObject } from '#base';
 import { annotationOf, annotations, asObject } from '#model';
 import type { Application } from '#model';
@@ -76,25 +76,22 @@ export function markRefreshPatch(request: RefreshAnnotation): readonly JsonObjec
   ];
 }
 
-/** The JSON patch that removes exactly this request. */
-export function removeRefreshPatch({ value, timestamp }: RefreshAnnotation): readonly JsonObject[] {
-  const path = annotationPointer(annotations.refresh);
-  const timestampPath = annotationPointer(annotations.refreshTimestamp);
-  return [
-    { op: 'test', path, value },
-    ...(timestamp === undefined
-      ? []
-      : [
-          { op: 'test', path: timestampPath, value: timestamp },
-          { op: 'remove', path: timestampPath },
-        ]),
-    { op: 'remove', path },
+/** The JSON patch that removes exactly this request; a newer one stays, with its time. */
+export function removeRequestPatch(
+  kind: 'refresh' | 'hydrate',
+  { value, timestamp }: Pick<RefreshAnnotation, 'value' | 'timestamp'>,
+): readonly JsonObject[] {
+  const [path, timePath] = [annotationPointer(annotations[kind]), annotationPointer(annotations[`${kind}Timestamp`])];
+  const timed = [
+    { op: 'test', path: timePath, value: timestamp ?? '' },
+    { op: 'remove', path: timePath },
   ];
+  return [{ op: 'test', path, value }, ...(timestamp === undefined ? [] : timed), { op: 'remove', path }];
 }
 
 /** Removes any request, as the annotations of a merge patch. */
 export const noRefreshAnnotations = { [annotations.refresh]: null, [annotations.refreshTimestamp]: null };
 
 function annotationPointer(annotation: string): string {
-  return `/metadata/annotations/${annotation.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+  return formatPointer(['metadata', 'annotations', annotation]);
 }

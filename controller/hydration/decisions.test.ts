@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { asApplication } from '#model';
 import type { Application, AppProject } from '#model';
-import { hydrateAnnotation, removeHydratePatch } from './hydrate-annotation.ts';
+import { removeRequestPatch } from '../application/refresh-annotation.ts';
+import { hydrateAnnotation } from './hydrate-annotation.ts';
 import { errorFor, hydrated, hydrating, hydrationFailed, hydrationStatusOf } from './hydration-status.ts';
 import { hydratedApplication, hydrationKeyOf } from './hydrator-spec.ts';
 import type { HydratedApplication } from './hydrator-spec.ts';
@@ -309,7 +310,7 @@ it('the annotation is removed only if it is still the same request', () => {
   const [path, timePath] = ['hydrate', 'hydrate-timestamp'].map(
     (name) => `/metadata/annotations/argocd.argoproj.io~1${name}`,
   );
-  expect(asked === undefined ? [] : removeHydratePatch(asked)).toEqual([
+  expect(asked === undefined ? [] : removeRequestPatch('hydrate', asked)).toEqual([
     { op: 'test', path, value: 'hard' },
     { op: 'test', path: timePath, value: 't1' },
     { op: 'remove', path: timePath },

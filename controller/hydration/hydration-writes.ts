@@ -4,8 +4,8 @@ import type { Patch } from '#kube';
 import { annotations, jsonOf } from '#model';
 import type { AppKey, Application } from '#model';
 import type { JsonObject } from '#base';
-import { refreshAnnotation } from '../application/refresh-annotation.ts';
-import { hydrateAnnotation, removeHydratePatch } from './hydrate-annotation.ts';
+import { refreshAnnotation, removeRequestPatch } from '../application/refresh-annotation.ts';
+import { hydrateAnnotation } from './hydrate-annotation.ts';
 import type { HydrateAnnotation } from './hydrate-annotation.ts';
 import { hydrationStatusOf } from './hydration-status.ts';
 import type { HydrationStatus } from './hydration-status.ts';
@@ -69,7 +69,7 @@ export class HydrationWrites {
     const now = hydrateAnnotation(app);
     if (now?.value !== asked.value || now.timestamp !== asked.timestamp) return;
     try {
-      await this.#deps.patch(app, { type: 'json', body: removeHydratePatch(asked) }, leader);
+      await this.#deps.patch(app, { type: 'json', body: removeRequestPatch('hydrate', asked) }, leader);
     } catch (error) {
       if (!(error instanceof KubeApiError) || error.status !== 422) throw error;
     }
