@@ -159,6 +159,16 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 404;
 }
 
+/** The answer to a request; undefined if the server has no such object. */
+export async function unlessNotFound<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
 export function isConflict(error: unknown): boolean {
   return error instanceof KubeApiError && error.status === 409;
 }

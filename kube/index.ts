@@ -36,6 +36,7 @@ export {
   KubeReadOnlyError,
   KubeRequestError,
   KubeSizeError,
+  unlessNotFound,
 } from './errors.ts';
 export type {
   ApiDiscovery,

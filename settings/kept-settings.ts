@@ -1,6 +1,6 @@
 import { hashJson, isAbort, messageOf } from '#base';
 import type { Clock, RandomSource } from '#base';
-import { apiResource, isAlreadyExists, isConflict, isForbidden, isNotFound } from '#kube';
+import { apiResource, isAlreadyExists, isConflict, isForbidden, unlessNotFound } from '#kube';
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
 import type { LastSettings } from './in-force.ts';
@@ -156,13 +156,8 @@ export class KeptSettings {
   async #read(signal: AbortSignal): Promise<ReadDocument> {
     const { client, namespace } = this.#deps;
     const options = { signal, deadlineMs: requestDeadlineMs };
-    try {
-      const object = await client.get(configMaps, { namespace, name: keptConfigMap }, options);
-      return { object, data: keptData(object) };
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const object = await unlessNotFound(client.get(configMaps, { namespace, name: keptConfigMap }, options));
+    return object === undefined ? undefined : { object, data: keptData(object) };
   }
 
   #took(found: ReadDocument): void {

@@ -1,8 +1,9 @@
-import { DeadlineExceeded, DriftlessError, messageOf, omit, sleepOn } from '#base';
+import { DriftlessError, messageOf, omit, sleepOn } from '#base';
 import type { Clock } from '#base';
-import { isAlreadyExists, isConflict, isForbidden, isNotFound, KubeApiError, KubeConnectionError } from '#kube';
+import { isAlreadyExists, isConflict, isForbidden, isNotFound, unlessNotFound } from '#kube';
 import type { KubeClient } from '#kube';
 import type { KubeObject } from '#model';
+import { isPassing } from '../process/hub.ts';
 import type { FormerLease } from './former-lease.ts';
 import {
   bindingText,
@@ -305,22 +306,6 @@ export class AgentRecord {
 export class LostRecord extends DriftlessError {
   constructor(message: string, cause: unknown) {
     super('AGENT_LEASE_LOST', message, { retry: 'never', cause });
-  }
-}
-
-/** An outage, and no refusal. */
-function isPassing(error: unknown): boolean {
-  if (error instanceof KubeConnectionError) return !error.permanent;
-  if (error instanceof KubeApiError) return error.status >= 500 || error.status === 429;
-  return error instanceof DeadlineExceeded;
-}
-
-async function unlessNotFound<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
   }
 }
 

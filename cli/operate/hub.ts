@@ -1,20 +1,12 @@
-import { DeadlineExceeded, isObject, systemClock, systemRandom, valueAt } from '#base';
+import { isObject, systemClock, systemRandom, valueAt } from '#base';
 import type { Clock, Json } from '#base';
-import {
-  apiResource,
-  createKubeClient,
-  isConflict,
-  isForbidden,
-  isNotFound,
-  KubeApiError,
-  KubeConnectionError,
-} from '#kube';
+import { apiResource, createKubeClient, isConflict, isForbidden, isNotFound, KubeApiError } from '#kube';
 import type { KubeClient } from '#kube';
 import { asApplication, asProject, projectOf } from '#model';
 import type { Application, AppProjectSpec } from '#model';
 import { heldSlots, parseSlots, parseTable, slotsConfigMap, tableConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
-import { hubKinds, loadConnection } from '../process/hub.ts';
+import { hubKinds, isPassing, loadConnection } from '../process/hub.ts';
 import { defaultKubeconfig } from '../read-api/defaults.ts';
 import { nameHint } from '../process/name-hint.ts';
 import { OperateError } from './errors.ts';
@@ -117,7 +109,7 @@ export class ApplicationHub {
         yield* this.#watch(known, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (!isForbidden(error) && !mayPass(error)) throw error;
+        if (!isForbidden(error) && !isPassing(error)) throw error;
         await clock.sleep(pollMs, signal);
       }
       signal.throwIfAborted();
@@ -142,7 +134,7 @@ export class ApplicationHub {
     try {
       return await this.find(where);
     } catch (error) {
-      if (mayPass(error)) return 'unknown';
+      if (isPassing(error)) return 'unknown';
       throw error;
     }
   }
@@ -209,12 +201,6 @@ export class ApplicationHub {
     }
     return [];
   }
-}
-
-/** Whether another attempt may succeed. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof KubeApiError) return error.status >= 500 || error.status === 429 || error.status === 410;
-  return (error instanceof KubeConnectionError && !error.permanent) || error instanceof DeadlineExceeded;
 }
 
 /** Names the right that is missing. */

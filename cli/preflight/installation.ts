@@ -1,5 +1,5 @@
 import { defined, DriftlessError } from '#base';
-import { isForbidden, isNotFound } from '#kube';
+import { isForbidden, isNotFound, unlessNotFound } from '#kube';
 import type { KubeClient, ListOptions } from '#kube';
 import { asApplication, asProject, labelOf, labels } from '#model';
 import type { ApiResource, AppProject, Application, Cluster, ClusterConnection, KubeObject } from '#model';
@@ -148,14 +148,9 @@ class InstallationReader {
   }
 
   /** Undefined if the object does not exist. */
-  async #get(resource: ApiResource, name: string): Promise<KubeObject | undefined> {
+  #get(resource: ApiResource, name: string): Promise<KubeObject | undefined> {
     const { client, namespace, signal } = this.#query;
-    try {
-      return await client.get(resource, { namespace, name }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return unlessNotFound(client.get(resource, { namespace, name }, { signal }));
   }
 
   #list(resource: ApiResource, where: Omit<ListOptions, 'signal'>): Promise<readonly KubeObject[]> {

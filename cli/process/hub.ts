@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { defined, systemClock, systemRandom } from '#base';
-import { apiResource, connectionFromKubeconfig, createKubeClient, inClusterConnection } from '#kube';
+import { DeadlineExceeded, defined, systemClock, systemRandom } from '#base';
+import {
+  apiResource,
+  connectionFromKubeconfig,
+  createKubeClient,
+  inClusterConnection,
+  KubeApiError,
+  KubeConnectionError,
+} from '#kube';
 import type { KubeClient, ListOptions, LoadedConnection } from '#kube';
 import type { ApiResource, ClusterConnection, KubeObject } from '#model';
 import { silentLogger } from '#telemetry';
@@ -48,6 +55,12 @@ export async function listAll<T>(
     token = page.continue;
   } while (token !== undefined);
   return found;
+}
+
+/** Whether another attempt may succeed: an outage, and no refusal. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof KubeApiError) return error.status >= 500 || error.status === 429 || error.status === 410;
+  return (error instanceof KubeConnectionError && !error.permanent) || error instanceof DeadlineExceeded;
 }
 
 /** The texts in `data` of a ConfigMap. */

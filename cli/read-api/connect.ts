@@ -1,6 +1,6 @@
 import { isObject, systemClock, systemRandom, UsageError } from '#base';
 import type { SecretValue } from '#base';
-import { createKubeClient, isNotFound, PodProxy } from '#kube';
+import { createKubeClient, PodProxy, unlessNotFound } from '#kube';
 import type { KubeClient, ProxiedPod } from '#kube';
 import { heldSlots, parseSlots, slotsConfigMap } from '#sharding';
 import { silentLogger } from '#telemetry';
@@ -130,12 +130,7 @@ async function slotsData(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    const object = await client.get(hubKinds.configMaps, { namespace, name: slotsConfigMap }, { signal });
-    const data = object['data'];
-    return isObject(data) ? data : {};
-  } catch (error) {
-    if (isNotFound(error)) return {};
-    throw error;
-  }
+  const request = client.get(hubKinds.configMaps, { namespace, name: slotsConfigMap }, { signal });
+  const data = (await unlessNotFound(request))?.['data'];
+  return isObject(data) ? data : {};
 }

@@ -1,6 +1,6 @@
 import { deepEqual, isAbort, KeyedMutex, messageOf, Superseded } from '#base';
 import type { Clock, JsonObject } from '#base';
-import { isConflict, isNotFound, isTooLarge } from '#kube';
+import { isConflict, isNotFound, isTooLarge, unlessNotFound } from '#kube';
 import type { Informer, KubeClient, Patch } from '#kube';
 import { appLogFields, appKeyOf, appNameOf, asApplication, asObject, isCompleted, jsonOf } from '#model';
 import type {
@@ -112,13 +112,9 @@ export class ApplicationStore {
 
   /** The current version, from the API server; undefined when it is deleted. */
   async fetch(app: Application): Promise<Application | undefined> {
-    try {
-      const { hub, signal } = this.#deps;
-      return asApplication(await hub.get(applicationResource, appNameOf(app), { signal }));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const { hub, signal } = this.#deps;
+    const found = await unlessNotFound(hub.get(applicationResource, appNameOf(app), { signal }));
+    return found === undefined ? undefined : asApplication(found);
   }
 
   /**
@@ -401,14 +397,9 @@ export class ApplicationStore {
   }
 
   /** Replaces the finalizers if the object is unchanged since it was read. */
-  async setFinalizers(app: Application, finalizers: readonly string[]): Promise<Application | undefined> {
+  setFinalizers(app: Application, finalizers: readonly string[]): Promise<Application | undefined> {
     const metadata = { finalizers, resourceVersion: app.metadata.resourceVersion ?? null };
-    try {
-      return await this.#patch(app, { type: 'merge', body: jsonOf({ metadata }) });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return unlessNotFound(this.#patch(app, { type: 'merge', body: jsonOf({ metadata }) }));
   }
 
   /** Normalizes the stored spec, and removes from the status what cannot be read, if necessary. */
@@ -425,14 +416,9 @@ export class ApplicationStore {
    * Patches an Application for the owner of its hydration group, which is that of `leader`; the
    * owner of the Application itself may be another replica. Undefined if it is deleted.
    */
-  async patchHydration(app: Application, patch: Patch, leader: Application): Promise<Application | undefined> {
+  patchHydration(app: Application, patch: Patch, leader: Application): Promise<Application | undefined> {
     const expected = patch.type === 'merge' ? withMergePatch(app, patch.body as JsonObject) : app;
-    try {
-      return await this.#patch(app, patch, { expected, fence: leader });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return unlessNotFound(this.#patch(app, patch, { expected, fence: leader }));
   }
 
   announce(app: Application, event: AppEvent): void {

@@ -1,7 +1,7 @@
 import { defined, DriftlessError } from '#base';
 import type { Clock } from '#base';
 import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastApplied } from '#diff';
-import { findResource, isConflict, isForbidden, isNotFound, warningsOf } from '#kube';
+import { findResource, isConflict, isForbidden, unlessNotFound, warningsOf } from '#kube';
 import type { ApiDiscovery, CheckedCall, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
 import { fieldManager as controllerManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
@@ -418,12 +418,7 @@ export class GuardedWriter implements ClusterWriter {
   }
 
   async #read(resource: ApiResource, name: NamedObject, signal: AbortSignal): Promise<KubeObject | null> {
-    try {
-      return await this.#deps.pace.read(this.#client.get(resource, name, { signal }));
-    } catch (error) {
-      if (isNotFound(error)) return null;
-      throw error;
-    }
+    return (await unlessNotFound(this.#deps.pace.read(this.#client.get(resource, name, { signal })))) ?? null;
   }
 
   async #permittedResource(object: KubeObject, signal: AbortSignal): Promise<ApiResource> {

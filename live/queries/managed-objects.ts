@@ -1,12 +1,12 @@
 import { DeadlineExceeded, mapLimit, messageOf, yieldToLoop } from '#base';
 import {
   findResource,
-  isNotFound,
   KubeApiError,
   KubeConnectionError,
   KubeCredentialError,
   KubeSizeError,
   rawTextOf,
+  unlessNotFound,
 } from '#kube';
 import type { ApiDiscovery, KubeClient } from '#kube';
 import { apiVersionOf, groupOf, keyOf, refOf, versionOf } from '#model';
@@ -419,13 +419,8 @@ async function readObject(
     return undefined;
   }
   if (sources.givenUp !== undefined) throw sources.givenUp;
-  try {
-    const object = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
-    return await sources.client.get(resource, object, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const object = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  return unlessNotFound(sources.client.get(resource, object, { signal }));
 }
 
 function readFailure(cause: unknown): LiveStateError {
