@@ -15,7 +15,6 @@ const options = {
   exitCode: {
     flag: 'exit-code',
     kind: 'bool',
-    default: false,
     help: 'Exit with 1 if an Application differs. Default: 0, as in Argo CD.',
   },
   help,

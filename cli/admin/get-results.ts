@@ -39,26 +39,22 @@ export const getResultsOptions = {
   refresh: {
     flag: 'refresh',
     kind: 'bool',
-    default: false,
     help: 'Compare the Applications again instead of taking their status. Writes nothing to any cluster.',
   },
   repoServer: {
     flag: 'repo-server',
     kind: 'string',
-    default: '',
     help: 'With --refresh: address of a repo-server that renders. Its certificate is not verified, as in Argo CD. Empty: render on this machine.',
   },
   repoServerPlaintext: {
     flag: 'repo-server-plaintext',
     kind: 'bool',
-    default: false,
     help: 'Connect to the repo-server without TLS.',
   },
   jqTimeout: runOptions.jqTimeout,
   serverSideDiff: {
     flag: 'server-side-diff',
     kind: 'bool',
-    default: false,
     help: 'Refused: the comparison must not send writes to your clusters, not even as a dry run.',
   },
   timeout,

@@ -6,7 +6,6 @@ export const agentOptions = {
   repo: {
     flag: 'repo',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_REPO',
     help: 'URL of the Git repository (https, ssh or file), or the path of a directory.',
   },
@@ -27,14 +26,12 @@ export const agentOptions = {
   archive: {
     flag: 'archive',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_ARCHIVE',
     help: 'URL of a tar archive instead of --repo, asked again with its ETag at --interval.',
   },
   digest: {
     flag: 'digest',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_DIGEST',
     pattern: { matches: /^(?:|sha256:[0-9a-f]{64})$/, expected: 'sha256: and 64 lower-case hex digits' },
     help: 'SHA-256 digest of --archive, as sha256:HEX. Another content is refused. Empty: any content (https only).',
@@ -42,7 +39,6 @@ export const agentOptions = {
   configFile: {
     flag: 'config',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_CONFIG',
     help: 'Path of a YAML file with sync options, ignored differences, exclusions and health scripts.',
   },
@@ -57,14 +53,12 @@ export const agentOptions = {
   namespaces: {
     flag: 'namespaces',
     kind: 'csv',
-    default: [],
     env: 'DRIFTLESS_AGENT_NAMESPACES',
     help: 'Read and write these namespaces only, without cluster-wide rights. Empty: the whole cluster.',
   },
   name: {
     flag: 'name',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_NAME',
     pattern: {
       matches: /^(?:|[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)$/,
@@ -75,21 +69,18 @@ export const agentOptions = {
   prune: {
     flag: 'prune',
     kind: 'bool',
-    default: false,
     env: 'DRIFTLESS_AGENT_PRUNE',
     help: 'Delete objects of this agent that are no longer in the folder.',
   },
   selfHeal: {
     flag: 'self-heal',
     kind: 'bool',
-    default: false,
     env: 'DRIFTLESS_AGENT_SELF_HEAL',
     help: 'Repair changes that others make to the objects.',
   },
   once: {
     flag: 'once',
     kind: 'bool',
-    default: false,
     help: 'Exit as soon as everything is Synced and Healthy, or with exit code 1 after --timeout.',
   },
   timeout: {
@@ -110,48 +101,41 @@ export const agentOptions = {
   repoUsername: {
     flag: 'repo-username',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_REPO_USERNAME',
     help: 'User name for the repository.',
   },
   repoPasswordFile: {
     flag: 'repo-password-file',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_REPO_PASSWORD_FILE',
     help: 'Path of a file with the password or token for the repository.',
   },
   repoKeyFile: {
     flag: 'repo-ssh-key-file',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_AGENT_REPO_SSH_KEY_FILE',
     help: 'Path of a file with the private ssh key for the repository.',
   },
   allowLocalSources: {
     flag: 'allow-local-sources',
     kind: 'bool',
-    default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
     help: 'Allow sources on loopback, on the addresses of this machine and of the API server. For labs and tests.',
   },
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     env: 'KUBECONFIG',
     help: 'Path of a kubeconfig. Empty: the cluster of this pod.',
   },
   context: {
     flag: 'context',
     kind: 'string',
-    default: '',
     help: 'Context of the kubeconfig. Empty: the current one.',
   },
   cacheDir: {
     flag: 'cache-dir',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_CACHE_DIR',
     help: 'Directory for the cached repository. Empty: a folder in the temporary directory.',
   },
@@ -183,7 +167,6 @@ export const agentOptions = {
     flag: 'output',
     short: 'o',
     kind: 'string',
-    default: '',
     choices: ['', 'json'],
     help: 'Output format: json prints one object a line.',
   },

@@ -22,7 +22,6 @@ const file = {
   flag: 'filename',
   short: 'f',
   kind: 'string',
-  default: '',
   help: 'File that contains the objects; - reads standard input.',
 } as const;
 
@@ -59,8 +58,8 @@ export async function health({ argv, env, output: to, signal }: CommandContext):
  */
 export async function diff({ argv, env, output: to, signal }: CommandContext): Promise<number> {
   const options = {
-    live: { flag: 'live', kind: 'string', default: '', help: 'File that contains the live object.' },
-    target: { flag: 'target', kind: 'string', default: '', help: 'File that contains the target object.' },
+    live: { flag: 'live', kind: 'string', help: 'File that contains the live object.' },
+    target: { flag: 'target', kind: 'string', help: 'File that contains the target object.' },
     ...settingsOptions,
     jqTimeout: runOptions.jqTimeout,
     output: structuredOutput,

@@ -11,17 +11,15 @@ export const settingsOptions = {
   settings: {
     flag: 'settings',
     kind: 'string',
-    default: '',
     help: 'File that contains the ConfigMap argocd-cm, for settings.',
   },
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     help: 'Path to the kubeconfig file of a cluster whose Argo CD settings to use, instead of --settings.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
-  namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of Argo CD.' },
+  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
+  namespace: { flag: 'namespace', short: 'n', kind: 'string', help: 'Namespace of Argo CD.' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 interface SettingsSelection {

@@ -61,13 +61,11 @@ const options = {
   show: {
     flag: 'show',
     kind: 'bool',
-    default: false,
     help: 'Make drift, pushes and hand-overs all the time, for the dashboard.',
   },
   once: {
     flag: 'once',
     kind: 'bool',
-    default: false,
     help: 'Exit as soon as every Application is Synced and Healthy.',
   },
   timeout: {
@@ -81,7 +79,6 @@ const options = {
     flag: 'output',
     short: 'o',
     kind: 'string',
-    default: '',
     choices: ['', 'json'],
     help: 'Output format: json prints one object as the last line of stdout.',
   },

@@ -17,7 +17,7 @@ function helpOn(
 }
 
 const refreshOptions = {
-  hard: { flag: 'hard', kind: 'bool', default: false, help: 'Also render the manifests again.' },
+  hard: { flag: 'hard', kind: 'bool', help: 'Also render the manifests again.' },
   ...operateOptions,
 } as const;
 const refreshUsage = 'usage: driftless refresh NAME [--hard] [--wait] [FLAGS]';
@@ -31,11 +31,10 @@ export async function refresh(context: CommandContext): Promise<number> {
 }
 
 const syncOptions = {
-  revision: { flag: 'revision', kind: 'string', default: '', help: 'Revision to sync to. Empty: that of the source.' },
+  revision: { flag: 'revision', kind: 'string', help: 'Revision to sync to. Empty: that of the source.' },
   resource: {
     flag: 'resource',
     kind: 'list',
-    default: [],
     help: 'Sync only this resource: GROUP:KIND:NAME or GROUP:KIND:NAMESPACE/NAME; * stands for any, ! leaves it out. Can be repeated.',
   },
   ...operationOptions,

@@ -7,7 +7,7 @@ const { kubeconfig, context, controllerNamespace } = readApiOptions;
 /** Options of all commands that ask the controller to act on an Application. */
 export const operateOptions = {
   namespace: applicationNamespace,
-  wait: { flag: 'wait', short: 'w', kind: 'bool', default: false, help: 'Wait until the controller has finished.' },
+  wait: { flag: 'wait', short: 'w', kind: 'bool', help: 'Wait until the controller has finished.' },
   timeout: {
     flag: 'timeout',
     kind: 'duration',
@@ -24,8 +24,8 @@ export const operateOptions = {
 
 /** Options of commands that start a sync. */
 export const operationOptions = {
-  prune: { flag: 'prune', kind: 'bool', default: false, help: 'Delete resources that Git no longer has.' },
-  dryRun: { flag: 'dry-run', kind: 'bool', default: false, help: 'Only ask the API server, and change nothing.' },
+  prune: { flag: 'prune', kind: 'bool', help: 'Delete resources that Git no longer has.' },
+  dryRun: { flag: 'dry-run', kind: 'bool', help: 'Only ask the API server, and change nothing.' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 export interface OperateConfig {

@@ -44,11 +44,11 @@ interface OptionBase {
 
 export type OptionSpec = OptionBase &
   (
-    | { readonly kind: 'string'; readonly default: string }
+    | { readonly kind: 'string'; readonly default?: string }
     | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns' | 'quantity'; readonly default: number }
-    | { readonly kind: 'bool'; readonly default: boolean }
-    | { readonly kind: 'csv' | 'list'; readonly default: readonly string[] }
-    | { readonly kind: 'map'; readonly default: Readonly<Record<string, string>> }
+    | { readonly kind: 'bool'; readonly default?: boolean }
+    | { readonly kind: 'csv' | 'list'; readonly default?: readonly string[] }
+    | { readonly kind: 'map'; readonly default?: Readonly<Record<string, string>> }
   );
 
 interface ValueOf {
@@ -102,7 +102,8 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
   for (const [name, spec] of Object.entries(table)) {
     const raw = values[spec.flag];
     const fromEnv = spec.env === undefined ? undefined : env[spec.env];
-    config[name] = spec.default;
+    const unset = defaultOf(spec);
+    config[name] = unset;
     if (raw !== undefined) {
       flags.add(name);
       config[name] = flagValue(spec, raw);
@@ -110,13 +111,20 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
       const { value, problem } = environmentValue(spec, fromEnv);
       if (problem === undefined) given.add(name);
       else warnings.push(`ignoring ${problem}`);
-      config[name] = value ?? spec.default;
+      config[name] = value ?? unset;
     }
     if (flags.has(name)) given.add(name);
-    if (given.has(name) && spec.noEffect !== undefined && !deepEqual(config[name], spec.default))
+    if (given.has(name) && spec.noEffect !== undefined && !deepEqual(config[name], unset))
       warnings.push(`--${spec.flag} has no effect: ${spec.noEffect}`);
   }
   return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
+}
+
+/** The value of an option that is not set: empty, or false, unless the table names one. */
+export function defaultOf({ kind, default: value }: OptionSpec): OptionValue {
+  if (value !== undefined) return value;
+  if (kind === 'bool') return false;
+  return kind === 'map' ? {} : kind === 'string' ? '' : [];
 }
 
 /** @throws UsageError if the option narrows and the text cannot be read. */
@@ -396,7 +404,7 @@ export function describe(table: Readonly<Record<string, OptionSpec>>): string {
 }
 
 function showDefault(spec: OptionSpec): string {
-  const value = spec.default;
+  const value = defaultOf(spec);
   if (spec.kind === 'seconds') return ` (default ${Number(value) / 1000})`;
   if (spec.kind === 'duration' || spec.kind === 'ns') return ` (default ${Number(value)}ms)`;
   // A default below the minimum stands for "not set".

@@ -5,7 +5,6 @@ export const help = {
   flag: 'help',
   short: 'h',
   kind: 'bool',
-  default: false,
   help: 'Show this help.',
 } as const satisfies OptionSpec;
 
@@ -13,7 +12,6 @@ export const output = {
   flag: 'output',
   short: 'o',
   kind: 'string',
-  default: '',
   choices: ['', 'json'],
   help: 'Output format: json.',
 } as const satisfies OptionSpec;

@@ -64,7 +64,6 @@ export const controllerOptions = {
   logTimestamp: {
     flag: 'log-timestamp-format',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_LOG_FORMAT_TIMESTAMP',
     key: 'P:log.format.timestamp',
     help: "Layout of the times of log lines, as Go's time package reads it. Empty: ISO 8601 with milliseconds.",
@@ -105,7 +104,6 @@ export const controllerOptions = {
   metricsApplicationLabels: {
     flag: 'metrics-application-labels',
     kind: 'csv',
-    default: [],
     env: `${argocdPrefix}METRICS_APPLICATION_LABELS`,
     key: 'P:controller.metrics.application.labels',
     help: 'Application labels to export in argocd_app_labels.',
@@ -113,7 +111,6 @@ export const controllerOptions = {
   metricsApplicationConditions: {
     flag: 'metrics-application-conditions',
     kind: 'csv',
-    default: [],
     env: `${argocdPrefix}METRICS_APPLICATION_CONDITIONS`,
     key: 'P:controller.metrics.application.conditions',
     help: 'Application conditions to export in argocd_app_condition.',
@@ -121,7 +118,6 @@ export const controllerOptions = {
   metricsClusterLabels: {
     flag: 'metrics-cluster-labels',
     kind: 'csv',
-    default: [],
     env: `${argocdPrefix}METRICS_CLUSTER_LABELS`,
     key: 'P:controller.metrics.cluster.labels',
     help: 'Cluster labels to export in argocd_cluster_labels.',
@@ -192,7 +188,6 @@ export const controllerOptions = {
   persistResourceHealth: {
     flag: 'persist-resource-health',
     kind: 'bool',
-    default: false,
     env: `${argocdPrefix}PERSIST_RESOURCE_HEALTH`,
     key: 'P:controller.resource.health.persist',
     help: 'Store the health of each resource in the Application status. Enabled by default when no Redis is used.',
@@ -200,7 +195,6 @@ export const controllerOptions = {
   serverSideDiff: {
     flag: 'server-side-diff-enabled',
     kind: 'bool',
-    default: false,
     env: `${argocdPrefix}SERVER_SIDE_DIFF`,
     key: 'P:controller.diff.server.side',
     narrows: true,
@@ -217,7 +211,6 @@ export const controllerOptions = {
   applicationNamespaces: {
     flag: 'application-namespaces',
     kind: 'csv',
-    default: [],
     env: 'ARGOCD_APPLICATION_NAMESPACES',
     key: 'P:application.namespaces',
     help: 'Additional namespaces to watch for Applications: globs, or /regular expressions/.',
@@ -233,7 +226,6 @@ export const controllerOptions = {
   dynamicClusterDistribution: {
     flag: 'dynamic-cluster-distribution-enabled',
     kind: 'bool',
-    default: false,
     env: 'ARGOCD_ENABLE_DYNAMIC_CLUSTER_DISTRIBUTION',
     help: 'Take the shard number from the heartbeat ConfigMap.',
   },
@@ -296,7 +288,6 @@ export const controllerOptions = {
   otlpAddress: {
     flag: 'otlp-address',
     kind: 'string',
-    default: '',
     env: `${argocdPrefix}OTLP_ADDRESS`,
     key: 'P:otlp.address',
     help: 'Address (HOST:PORT) of the OpenTelemetry collector, which receives traces over OTLP gRPC. Empty: no traces.',
@@ -312,7 +303,6 @@ export const controllerOptions = {
   otlpHeaders: {
     flag: 'otlp-headers',
     kind: 'map',
-    default: {},
     env: `${argocdPrefix}OTLP_HEADERS`,
     key: 'P:otlp.headers',
     help: 'Headers sent to the OpenTelemetry collector.',
@@ -320,7 +310,6 @@ export const controllerOptions = {
   otlpAttrs: {
     flag: 'otlp-attrs',
     kind: 'csv',
-    default: [],
     env: `${argocdPrefix}OTLP_ATTRS`,
     key: 'P:otlp.attrs',
     help: 'Attributes of this process in traces, as key:value.',

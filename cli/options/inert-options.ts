@@ -17,7 +17,6 @@ export const inertOptions = {
   clusterCacheRetryUseBackoff: {
     flag: 'cluster-cache-retry-use-backoff',
     kind: 'bool',
-    default: false,
     env: 'ARGOCD_CLUSTER_CACHE_RETRY_USE_BACKOFF',
     help: 'Increase the delay between the attempts of a list.',
     noEffect: 'the delay always increases',
@@ -25,7 +24,6 @@ export const inertOptions = {
   fakeInCluster: {
     flag: 'fake-in-cluster',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_FAKE_IN_CLUSTER',
     help: 'Use the kubeconfig for the in-cluster address.',
     noEffect: "https://kubernetes.default.svc always has the hub's connection",
@@ -41,7 +39,6 @@ export const inertOptions = {
   grpcTimeHistogram: {
     flag: 'grpc-time-histogram',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_ENABLE_GRPC_TIME_HISTOGRAM',
     help: 'Measure the duration of gRPC calls.',
     noEffect: "only Argo CD's servers read it, not its controller",
@@ -49,7 +46,6 @@ export const inertOptions = {
   tracingEnabled: {
     flag: 'tracing-enabled',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_TRACING_ENABLED',
     help: 'Log the duration of each kubectl command.',
     noEffect: 'no kubectl command is run',

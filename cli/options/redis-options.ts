@@ -23,7 +23,6 @@ export const redisOptions = {
   redis: {
     flag: 'redis',
     kind: 'string',
-    default: '',
     env: 'REDIS_SERVER',
     key: 'P:redis.server',
     help: "Address (host:port) of Argo CD's Redis. Empty: argocd-redis:6379 if credentials are given, otherwise no Redis.",
@@ -31,7 +30,6 @@ export const redisOptions = {
   redisDb: {
     flag: 'redisdb',
     kind: 'string',
-    default: '',
     env: 'REDISDB',
     key: 'P:redis.db',
     help: 'Redis database number.',
@@ -39,7 +37,6 @@ export const redisOptions = {
   sentinel: {
     flag: 'sentinel',
     kind: 'csv',
-    default: [],
     env: 'REDIS_SENTINEL_HOSTS',
     key: 'P:redis.sentinel.hosts',
     help: 'Redis sentinel addresses (host:port). If any are set, --redis is ignored.',
@@ -61,35 +58,30 @@ export const redisOptions = {
     choices: ['gzip', 'none'],
     help: 'Compression of Redis entries: gzip or none.',
   },
-  redisUseTls: { flag: 'redis-use-tls', kind: 'bool', default: false, help: 'Connect to Redis with TLS.' },
+  redisUseTls: { flag: 'redis-use-tls', kind: 'bool', help: 'Connect to Redis with TLS.' },
   redisInsecureSkipTlsVerify: {
     flag: 'redis-insecure-skip-tls-verify',
     kind: 'bool',
-    default: false,
     help: 'Skip verification of the Redis server certificate.',
   },
   redisClientCertificate: {
     flag: 'redis-client-certificate',
     kind: 'string',
-    default: '',
     help: 'Path to the client certificate for Redis.',
   },
   redisClientKey: {
     flag: 'redis-client-key',
     kind: 'string',
-    default: '',
     help: 'Path to the private key of the client certificate for Redis.',
   },
   redisCaCertificate: {
     flag: 'redis-ca-certificate',
     kind: 'string',
-    default: '',
     help: 'Path to the CA certificate that verifies the Redis server.',
   },
   redisKeyPrefix: {
     flag: 'redis-key-prefix',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_REDIS_KEY_PREFIX',
     key: 'P:redis.key.prefix',
     help: 'Prefix of all Redis keys.',
@@ -97,7 +89,6 @@ export const redisOptions = {
   redisCredsDir: {
     flag: 'redis-creds-dir-path',
     kind: 'string',
-    default: '',
     env: 'REDIS_CREDS_DIR_PATH',
     help: 'Directory with the files auth, auth_username, sentinel_auth and sentinel_username. Replaces the variables REDIS_PASSWORD, REDIS_USERNAME and so on.',
   },

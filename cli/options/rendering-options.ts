@@ -123,7 +123,6 @@ export const renderingOptions = {
   helmUserAgent: {
     flag: 'helm-user-agent',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_HELM_USER_AGENT',
     key: 'P:reposerver.helm.user.agent',
     pattern: { matches: /^[\x21-\x7e][\x20-\x7e]{0,255}$/, expected: 'at most 256 printable ASCII characters' },
@@ -152,7 +151,6 @@ export const renderingOptions = {
   helmExtractedUnlimited: {
     flag: 'disable-helm-manifest-max-extracted-size',
     kind: 'bool',
-    default: false,
     env: `${repoServer}DISABLE_HELM_MANIFEST_MAX_EXTRACTED_SIZE`,
     key: 'P:reposerver.disable.helm.manifest.max.extracted.size',
     help: 'Remove the maximum size of an unpacked chart.',
@@ -172,7 +170,6 @@ export const renderingOptions = {
   ociExtractedUnlimited: {
     flag: 'disable-oci-manifest-max-extracted-size',
     kind: 'bool',
-    default: false,
     env: `${repoServer}DISABLE_OCI_MANIFEST_MAX_EXTRACTED_SIZE`,
     key: 'P:reposerver.disable.oci.manifest.max.extracted.size',
     help: 'Remove the maximum size of an unpacked OCI artifact.',
@@ -233,7 +230,6 @@ export const renderingOptions = {
   pluginTarExclusions: {
     flag: 'plugin-tar-exclude',
     kind: 'list',
-    default: [],
     env: `${repoServer}PLUGIN_TAR_EXCLUSIONS`,
     key: 'P:reposerver.plugin.tar.exclusions',
     help: 'Globs of files that are not sent to plugins, separated by semicolons. May be repeated.',
@@ -241,7 +237,6 @@ export const renderingOptions = {
   pluginGeneratePaths: {
     flag: 'plugin-use-manifest-generate-paths',
     kind: 'bool',
-    default: false,
     env: `${repoServer}PLUGIN_USE_MANIFEST_GENERATE_PATHS`,
     key: 'P:reposerver.plugin.use.manifest.generate.paths',
     help: 'Send plugins that render only the directory that has the application and the paths of its annotation manifest-generate-paths.',
@@ -249,7 +244,6 @@ export const renderingOptions = {
   outOfBoundsSymlinks: {
     flag: 'allow-oob-symlinks',
     kind: 'bool',
-    default: false,
     env: `${repoServer}ALLOW_OUT_OF_BOUNDS_SYMLINKS`,
     key: 'P:reposerver.allow.oob.symlinks',
     help: 'Allow symbolic links that lead out of their repository.',
@@ -267,7 +261,6 @@ export const renderingOptions = {
   hiddenDirectories: {
     flag: 'include-hidden-directories',
     kind: 'bool',
-    default: false,
     env: `${repoServer}INCLUDE_HIDDEN_DIRECTORIES`,
     key: 'P:reposerver.include.hidden.directories',
     help: 'Include hidden directories in the Git generator of ApplicationSets.',

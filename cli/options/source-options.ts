@@ -16,7 +16,6 @@ export const sourceOptions = {
   repoServer: {
     flag: 'repo-server',
     kind: 'string',
-    default: '',
     env: `${argocdPrefix}REPO_SERVER`,
     key: 'P:repo.server',
     help: "Address of Argo CD's repo-server, which then renders all manifests. Empty: render in this process.",
@@ -33,7 +32,6 @@ export const sourceOptions = {
   repoServerPlaintext: {
     flag: 'repo-server-plaintext',
     kind: 'bool',
-    default: false,
     env: `${argocdPrefix}REPO_SERVER_PLAINTEXT`,
     key: 'P:controller.repo.server.plaintext',
     help: 'Connect to the repo-server without TLS.',
@@ -41,7 +39,6 @@ export const sourceOptions = {
   repoServerStrictTls: {
     flag: 'repo-server-strict-tls',
     kind: 'bool',
-    default: false,
     env: `${argocdPrefix}REPO_SERVER_STRICT_TLS`,
     key: 'P:controller.repo.server.strict.tls',
     narrows: true,
@@ -50,7 +47,6 @@ export const sourceOptions = {
   repoServerCaCertPath: {
     flag: 'repo-server-ca-cert-path',
     kind: 'string',
-    default: '',
     env: `${argocdPrefix}REPO_SERVER_CA_CERT_PATH`,
     key: 'P:controller.repo.server.ca.cert.path',
     help: "Path to the CA certificate that verifies the repo-server's certificate.",
@@ -74,7 +70,6 @@ export const sourceOptions = {
   commitServer: {
     flag: 'commit-server',
     kind: 'string',
-    default: '',
     env: `${argocdPrefix}COMMIT_SERVER`,
     key: 'P:commit.server',
     help: "Address of Argo CD's commit server, which then makes the hydrated commits; empty: this process makes them.",
@@ -90,7 +85,6 @@ export const sourceOptions = {
   hydratorEnabled: {
     flag: 'hydrator-enabled',
     kind: 'bool',
-    default: false,
     env: 'ARGOCD_HYDRATOR_ENABLED',
     key: 'P:hydrator.enabled',
     help: 'Enable the source hydrator.',
@@ -98,7 +92,6 @@ export const sourceOptions = {
   grpcTxtServiceConfig: {
     flag: 'grpc-enable-txt-service-config',
     kind: 'bool',
-    default: false,
     env: 'GRPC_ENABLE_TXT_SERVICE_CONFIG',
     key: 'P:controller.grpc.enable.txt.service.config',
     help: 'Look up the gRPC service configuration in DNS TXT records.',
@@ -146,14 +139,12 @@ export const sourceOptions = {
   sshDataPath: {
     flag: 'ssh-data-path',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_SSH_DATA_PATH',
     help: 'Directory with ssh_known_hosts.',
   },
   tlsDataPath: {
     flag: 'tls-data-path',
     kind: 'string',
-    default: '',
     env: 'ARGOCD_TLS_DATA_PATH',
     help: 'Directory with one CA bundle per repository host.',
   },

@@ -8,6 +8,7 @@ import { renderingFeatures } from './rendering-features.ts';
 import { inertOptions } from '../options/inert-options.ts';
 import { renderingOptions } from '../options/rendering-options.ts';
 import { runOptions } from '../options/run-options.ts';
+import { defaultOf } from '../options/args.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { isTrue } from './facts.ts';
 import type { InstallationFacts } from './facts.ts';
@@ -162,7 +163,8 @@ function whereSet(spec: OptionSpec, { params, settings, workload }: Installation
   return env !== undefined && differs(workload.env.get(env)) ? `${workload.kind} ${workload.name}: ${env}` : undefined;
 }
 
-function defaultText({ default: value }: OptionSpec): string {
+function defaultText(spec: OptionSpec): string {
+  const value = defaultOf(spec);
   return typeof value === 'object' ? '' : String(value);
 }
 

@@ -8,18 +8,16 @@ export const preflightOptions = {
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     env: 'KUBECONFIG',
     help: 'Path to the kubeconfig file of the hub cluster. Empty: in-cluster configuration, otherwise ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
-  namespace: { flag: 'namespace', short: 'n', kind: 'string', default: '', help: 'Namespace of Argo CD.' },
-  project: { flag: 'project', kind: 'csv', default: [], help: 'Projects to filter Applications by.' },
+  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
+  namespace: { flag: 'namespace', short: 'n', kind: 'string', help: 'Namespace of Argo CD.' },
+  project: { flag: 'project', kind: 'csv', help: 'Projects to filter Applications by.' },
   selector: {
     flag: 'selector',
     short: 'l',
     kind: 'string',
-    default: '',
     help: 'Label selector to filter Applications by, in the syntax of kubectl.',
   },
   timeout: {
@@ -32,21 +30,18 @@ export const preflightOptions = {
   cacheDir: {
     flag: 'cache-dir',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_CACHE_DIR',
     help: 'Directory that caches repositories between runs. Empty: a temporary directory that is deleted afterwards.',
   },
   allowLocalRepositories: {
     flag: 'allow-local-repositories',
     kind: 'bool',
-    default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
     help: 'Allow sources on the local disk (file:// and absolute paths).',
   },
   allowLocalSources: {
     flag: 'allow-local-sources',
     kind: 'bool',
-    default: false,
     env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
     help: "Allow sources on loopback, this machine's addresses and the API server's. For labs and tests.",
   },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { omit } from '#base';
-import { readArgs } from '../options/args.ts';
+import { defaultOf, readArgs } from '../options/args.ts';
 import type { OptionSpec } from '../options/args.ts';
 import { renderingOptions } from '../options/rendering-options.ts';
 import type { InstallationFacts, WorkloadFacts } from './facts.ts';
@@ -54,7 +54,7 @@ function changes(spec: OptionSpec, value: string): boolean {
   if (value === '' || spec.env === undefined) return true;
   const option = omit(spec, 'noEffect') as OptionSpec;
   const { config, warnings } = readArgs({ option }, [], { [spec.env]: value });
-  return warnings.length > 0 || !isDeepStrictEqual(config.option, spec.default);
+  return warnings.length > 0 || !isDeepStrictEqual(config.option, defaultOf(spec));
 }
 
 /** Keys that concern the repo-server as a server: its address, TLS, logs and Redis. */

@@ -17,7 +17,6 @@ export const applicationNamespace = {
   flag: 'namespace',
   short: 'n',
   kind: 'string',
-  default: '',
   help: 'Namespace of the Application. Empty: that of the controller.',
 } as const satisfies OptionSpec;
 
@@ -26,11 +25,10 @@ export const readApiOptions = {
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     env: 'KUBECONFIG',
     help: 'Path to the kubeconfig file of the hub. Empty: ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
+  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
   controllerNamespace: {
     flag: 'controller-namespace',
     kind: 'string',
@@ -41,13 +39,11 @@ export const readApiOptions = {
   serviceAccount: {
     flag: 'service-account',
     kind: 'string',
-    default: '',
     help: 'ServiceAccount in the namespace of the controller whose token to use, for a kubeconfig with client certificates only. Needs create on serviceaccounts/token.',
   },
   socket: {
     flag: 'socket',
     kind: 'string',
-    default: '',
     env: runOptions.debugSocket.env,
     help: "Path of the controller's Unix socket. Empty: in its pod that of its cache directory, elsewhere the API server's pod proxy.",
   },

@@ -16,7 +16,6 @@ const options = {
   last: {
     flag: 'last',
     kind: 'bool',
-    default: false,
     help: 'Write the last passes that the owner keeps, and do not wait for others.',
   },
   ...readApiOptions,

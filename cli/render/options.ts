@@ -7,32 +7,27 @@ export const renderOptions = {
   listen: {
     flag: 'listen',
     kind: 'string',
-    default: '',
     env: 'DRIFTLESS_RENDER_LISTEN',
     help: 'Address to listen on: unix:/path/render.sock or tls:HOST:PORT.',
   },
   tlsCert: {
     flag: 'tls-cert',
     kind: 'string',
-    default: '',
     help: 'Path to the PEM server certificate, for tls: addresses.',
   },
   tlsKey: {
     flag: 'tls-key',
     kind: 'string',
-    default: '',
     help: 'Path to the PEM private key of the server certificate.',
   },
   clientCa: {
     flag: 'client-ca',
     kind: 'string',
-    default: '',
     help: 'Path to the PEM CA certificates that verify clients.',
   },
   folder: {
     flag: 'staging-dir',
     kind: 'string',
-    default: '',
     help: 'Directory for the staging directories of requests. Empty: the temporary directory.',
   },
   parallelism: {
@@ -46,7 +41,6 @@ export const renderOptions = {
   memoryLimit: {
     flag: 'memory-limit',
     kind: 'string',
-    default: '',
     help: 'Memory limit of all programs together, such as 2Gi; beyond it the largest is killed. Empty: three quarters of the container limit.',
   },
   maxRequestBytes: {
@@ -59,19 +53,16 @@ export const renderOptions = {
   toolPath: {
     flag: 'path',
     kind: 'string',
-    default: '',
     help: 'Directories with helm, kustomize and jsonnet, separated by colons. Empty: PATH.',
   },
   allowToken: {
     flag: 'allow-service-account-token',
     kind: 'bool',
-    default: false,
     help: 'Start although a ServiceAccount token is readable. Programs that run for tenants could steal it.',
   },
   check: {
     flag: 'check',
     kind: 'bool',
-    default: false,
     help: 'Check whether the renderer at --listen answers, and exit with 0 if so. For probes.',
   },
   logFormat: {

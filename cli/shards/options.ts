@@ -8,17 +8,15 @@ const source = {
   clusters: {
     flag: 'clusters',
     kind: 'string',
-    default: '',
     help: 'File that contains a JSON array of {"id","server","name","shard"?,"applications"?,"split"?}; - reads standard input. split: number of parts, 1 to 64.',
   },
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     env: 'KUBECONFIG',
     help: 'Path to the kubeconfig file of a live hub, whose published table is read. Without this flag and --clusters: ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', default: '', help: 'Name of the kubeconfig context to use.' },
+  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
   namespace: {
     ...readApiOptions.controllerNamespace,
     aliases: ['namespace'],
@@ -63,7 +61,6 @@ const algorithm = {
   flag: 'algorithm',
   aliases: ['sharding-method'],
   kind: 'string',
-  default: '',
   env: 'ARGOCD_CONTROLLER_SHARDING_ALGORITHM',
   help: "Sharding algorithm: legacy, round-robin or consistent-hashing. Default: the live hub's, otherwise legacy.",
 } as const;
@@ -104,10 +101,9 @@ export const planOptions = {
   fromAlgorithm: {
     flag: 'from-algorithm',
     kind: 'string',
-    default: '',
     help: 'Current algorithm. Default: --algorithm.',
   },
-  toAlgorithm: { flag: 'to-algorithm', kind: 'string', default: '', help: 'New algorithm. Default: unchanged.' },
+  toAlgorithm: { flag: 'to-algorithm', kind: 'string', help: 'New algorithm. Default: unchanged.' },
   ...source,
   serviceAccount,
   socket,

@@ -20,7 +20,6 @@ const options = {
   kubeconfig: {
     flag: 'kubeconfig',
     kind: 'string',
-    default: '',
     help: 'Path of the kubeconfig file to write, with the contexts sim-0, sim-1, ...',
   },
   workloadDelay: {

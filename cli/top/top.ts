@@ -11,7 +11,7 @@ import { readApiDefaults } from '../read-api/defaults.ts';
 import { topLines } from './top-table.ts';
 
 const options = {
-  watch: { flag: 'watch', short: 'w', kind: 'bool', default: false, help: 'Show the costs again every two seconds.' },
+  watch: { flag: 'watch', short: 'w', kind: 'bool', help: 'Show the costs again every two seconds.' },
   limit: { flag: 'limit', kind: 'int', default: 20, min: 1, max: 100_000, help: 'Number of rows.' },
   ...readApiOptions,
   output: structuredOutput,

@@ -3,12 +3,17 @@ import { importSource } from './generated.mjs';
 
 /** The options of `driftless run` in the order of --help. */
 export async function readOptions() {
-  return Object.values((await importSource('cli/options/run-options.ts')).runOptions);
+  return withDefaults((await importSource('cli/options/run-options.ts')).runOptions);
 }
 
 /** The options that only Driftless has. */
 export async function readDriftlessOptions() {
-  return Object.values((await importSource('cli/options/driftless-options.ts')).driftlessOptions);
+  return withDefaults((await importSource('cli/options/driftless-options.ts')).driftlessOptions);
+}
+
+async function withDefaults(table) {
+  const { defaultOf } = await importSource('cli/options/args.ts');
+  return Object.values(table).map((option) => ({ ...option, default: defaultOf(option) }));
 }
 
 /** A default as written in the environment variable, and so in its ConfigMap key. */
