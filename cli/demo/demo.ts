@@ -45,7 +45,6 @@ const options = {
   apps: {
     flag: 'apps',
     kind: 'int',
-    default: 0,
     min: 0,
     max: 5000,
     help: 'Number of small Applications besides the samples.',

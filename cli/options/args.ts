@@ -45,7 +45,7 @@ interface OptionBase {
 export type OptionSpec = OptionBase &
   (
     | { readonly kind: 'string'; readonly default?: string }
-    | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns' | 'quantity'; readonly default: number }
+    | { readonly kind: 'int' | 'number' | 'seconds' | 'duration' | 'ns' | 'quantity'; readonly default?: number }
     | { readonly kind: 'bool'; readonly default?: boolean }
     | { readonly kind: 'csv' | 'list'; readonly default?: readonly string[] }
     | { readonly kind: 'map'; readonly default?: Readonly<Record<string, string>> }
@@ -120,9 +120,10 @@ export function readArgs<T extends Readonly<Record<string, OptionSpec>>>(
   return { config: Object.freeze(config) as ConfigOf<T>, positionals, warnings, given, flags };
 }
 
-/** The value of an option that is not set: empty, or false, unless the table names one. */
+/** The value of an option that is not set: empty, false or 0, unless the table names one. */
 export function defaultOf({ kind, default: value }: OptionSpec): OptionValue {
   if (value !== undefined) return value;
+  if (numeric.has(kind)) return 0;
   if (kind === 'bool') return false;
   return kind === 'map' ? {} : kind === 'string' ? '' : [];
 }

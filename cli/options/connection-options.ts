@@ -63,7 +63,6 @@ export const connectionOptions = {
   k8sClientBurst: {
     flag: 'k8s-client-burst',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_K8S_CLIENT_BURST',
     key: 'P:controller.k8s.client.burst',
     min: 0,
@@ -117,7 +116,6 @@ export const connectionOptions = {
   k8sServerSideTimeout: {
     flag: 'k8s-server-side-timeout',
     kind: 'duration',
-    default: 0,
     env: 'ARGOCD_K8S_SERVER_SIDE_TIMEOUT',
     min: 0,
     help: 'Timeout that API servers are asked to apply to each request; 0 leaves it to them.',
@@ -125,7 +123,6 @@ export const connectionOptions = {
   k8sClientRetryMax: {
     flag: 'k8sclient-retry-max',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_K8SCLIENT_RETRY_MAX',
     key: 'P:controller.k8sclient.retry.max',
     min: 0,

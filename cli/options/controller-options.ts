@@ -16,7 +16,6 @@ export const controllerOptions = {
   appHardResync: {
     flag: 'app-hard-resync',
     kind: 'seconds',
-    default: 0,
     env: 'ARGOCD_HARD_RECONCILIATION_TIMEOUT',
     envKind: 'duration',
     key: 'C:timeout.hard.reconciliation',
@@ -81,7 +80,6 @@ export const controllerOptions = {
   glogLevel: {
     flag: 'gloglevel',
     kind: 'int',
-    default: 0,
     help: 'Log verbosity of client-go.',
     noEffect: 'Driftless does not use client-go',
   },
@@ -96,7 +94,6 @@ export const controllerOptions = {
   metricsCacheExpiration: {
     flag: 'metrics-cache-expiration',
     kind: 'duration',
-    default: 0,
     env: `${argocdPrefix}METRICS_CACHE_EXPIRATION`,
     key: 'P:controller.metrics.cache.expiration',
     help: 'Interval at which metrics are reset; 0 disables it.',
@@ -125,7 +122,6 @@ export const controllerOptions = {
   selfHealTimeout: {
     flag: 'self-heal-timeout-seconds',
     kind: 'seconds',
-    default: 0,
     env: `${argocdPrefix}SELF_HEAL_TIMEOUT_SECONDS`,
     key: 'P:controller.self.heal.timeout.seconds',
     min: 0,
@@ -171,7 +167,6 @@ export const controllerOptions = {
   syncTimeout: {
     flag: 'sync-timeout',
     kind: 'seconds',
-    default: 0,
     env: `${argocdPrefix}SYNC_TIMEOUT`,
     key: 'P:controller.sync.timeout.seconds',
     min: 0,
@@ -255,7 +250,6 @@ export const controllerOptions = {
   wqCooldown: {
     flag: 'wq-cooldown-ns',
     kind: 'duration',
-    default: 0,
     env: 'WORKQUEUE_FAILURE_COOLDOWN_NS',
     envKind: 'ns',
     help: 'Time without failures after which the backoff of a key is reset; 0 disables the backoff per key.',
@@ -345,7 +339,6 @@ export const controllerOptions = {
   replicas: {
     flag: 'replicas',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_CONTROLLER_REPLICAS',
     min: 0,
     max: 10_000,

@@ -79,7 +79,6 @@ export const driftlessOptions = {
   clusterMemory: {
     flag: 'cluster-memory-mb',
     kind: 'int',
-    default: 0,
     env: 'DRIFTLESS_CLUSTER_MEMORY_MB',
     min: 0,
     help: 'Memory in MiB for the live state of one cluster; beyond it the largest kinds are no longer watched. 0: half of the heap above 128 MiB.',
@@ -96,7 +95,6 @@ export const driftlessOptions = {
   renderInput: {
     flag: 'render-input-mb',
     kind: 'int',
-    default: 0,
     env: 'DRIFTLESS_RENDER_INPUT_MB',
     min: 0,
     max: 65_536,
@@ -211,7 +209,6 @@ export const driftlessOptions = {
   lastGoodRenderingLimit: {
     flag: 'last-good-rendering-limit-seconds',
     kind: 'seconds',
-    default: 0,
     env: 'DRIFTLESS_LAST_GOOD_RENDERING_LIMIT_SECONDS',
     min: 0,
     narrows: true,

@@ -103,7 +103,6 @@ export const redisOptions = {
   treeShardSize: {
     flag: 'application-tree-shard-size',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_APPLICATION_TREE_SHARD_SIZE',
     min: 0,
     max: 1000,

@@ -68,7 +68,6 @@ export const renderingOptions = {
   gitRequestTimeout: {
     flag: 'git-request-timeout',
     kind: 'duration',
-    default: 0,
     env: 'ARGOCD_GIT_REQUEST_TIMEOUT',
     key: 'P:reposerver.git.request.timeout',
     min: 0,
@@ -78,7 +77,6 @@ export const renderingOptions = {
   gitLsRemoteParallelism: {
     flag: 'git-ls-remote-parallelism-limit',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_GIT_LS_REMOTE_PARALLELISM_LIMIT',
     key: 'P:reposerver.git.lsremote.parallelism.limit',
     min: 0,
@@ -115,7 +113,6 @@ export const renderingOptions = {
   helmIndexCache: {
     flag: 'helm-index-cache-duration',
     kind: 'duration',
-    default: 0,
     env: 'ARGOCD_HELM_INDEX_CACHE_DURATION',
     help: 'Time for which the index of a chart repository is cached.',
     noEffect: 'it has none in Argo CD either; an index is cached as long as the refs of Git (--app-resync)',

@@ -131,7 +131,6 @@ export const sourceOptions = {
   pauseRequests: {
     flag: 'pause-generation-on-failure-for-requests',
     kind: 'int',
-    default: 0,
     env: 'ARGOCD_PAUSE_GEN_REQUESTS',
     min: 0,
     help: 'Number of requests after which manifest generation resumes; 0 disables resuming by requests.',

@@ -65,7 +65,7 @@ const algorithm = {
   help: "Sharding algorithm: legacy, round-robin or consistent-hashing. Default: the live hub's, otherwise legacy.",
 } as const;
 
-const count = { kind: 'int', default: 0, min: 1 } as const;
+const count = { kind: 'int', min: 1 } as const;
 
 export const showOptions = {
   algorithm,

@@ -12,7 +12,6 @@ const options = {
   port: {
     flag: 'port',
     kind: 'int',
-    default: 0,
     min: 0,
     max: 65_535,
     help: 'Port of the first cluster; the others follow. 0 takes any free ports.',
