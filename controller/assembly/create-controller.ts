@@ -1,5 +1,4 @@
 import { defined, newAbortController } from '#base';
-import type { Informer } from '#kube';
 import { appKeyOf, asApplication, instanceName } from '#model';
 import type { AppKey, Application, Settings } from '#model';
 import { createWorkQueue } from '#queues';
@@ -7,7 +6,6 @@ import type { ItemHandler, WorkQueue } from '#queues';
 import { AskedRefreshes } from '../refresh/asked-refreshes.ts';
 import { ApplyGate } from '../write/apply-gate.ts';
 import { WorkMetrics } from '../write/apply-metrics.ts';
-import type { ManifestClaims } from '../admission/claims.ts';
 import { ClusterLabels } from '../clusters/cluster-labels.ts';
 import { ClusterReports } from '../clusters/cluster-reports.ts';
 import { OperationCompleter } from '../operation/completion.ts';
@@ -15,16 +13,13 @@ import { Syncer } from '../operation/syncer.ts';
 import { ArgoController } from './controller.ts';
 import { Deleter } from '../operation/deletion.ts';
 import { EventRecorder } from '../application/events.ts';
-import type { EventTriggers } from '../triggers/triggers.ts';
 import type { EventLabels } from '../application/events.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
-import type { JqRunner } from '../comparison/jq-runner.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
 import { CostBook } from '../report/costs.ts';
 import { exposeMetrics } from './expose-metrics.ts';
 import { makeHydration } from './make-hydration.ts';
-import type { AppMetrics } from '../report/metrics.ts';
 import { OperationProcessor } from '../operation/operation.ts';
 import {
   applicationIn,
@@ -45,7 +40,7 @@ import {
   tenantOfApplication,
   warnOfPatterns,
 } from './parts.ts';
-import type { ControllerParts, MadePool } from './parts.ts';
+import type { ControllerParts, MadePool, WiredParts } from './parts.ts';
 import { neverAborted, publishFence, recompareLostPublications, unpublish } from './publishing.ts';
 import { ProjectFinalizers } from '../application/project-finalizers.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
@@ -118,13 +113,14 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
   const [jq, jqEnd] = makeJq(deps, config);
   const claims = makeClaims(apps, guard, projects);
   const metrics = makeAppMetrics(deps, { triggers, apps, guard });
-  const shared = { queues, store, memories, loop, guard, projects, jq, claims, work, metrics, costs };
+  const wired = { apps, projectInformer, triggers, memories, loop, guard, projects, jq, claims, work, metrics, costs };
+  const shared: SharedParts = { ...wired, queues, store };
   const handlers = makeHandlers(deps, config, shared);
   const cleanup = new ProjectFinalizers({ ...deps, informer: projectInformer, apps });
-  exposeMetrics(deps, config, { memories, guard, triggers, apps });
-  const hydration = makeHydration(deps, config, { ...shared, apps, projectInformer, triggers });
+  exposeMetrics(deps, config, shared);
+  const hydration = makeHydration(deps, config, shared);
   const project: QueueHandlers['project'] = (taken, signal) => cleanup.handle(taken, signal);
-  const pools = [...makePools(deps, config, { ...shared, apps }, { ...handlers, project }), ...hydration.pools];
+  const pools = [...makePools(deps, config, shared, { ...handlers, project }), ...hydration.pools];
   return {
     apps,
     projects: projectInformer,
@@ -133,12 +129,11 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
       ...hydration.watchers,
       jqEnd,
       ...(reach === undefined ? [] : [reach]),
-      ...makeWatchers(deps, config, { apps, guard, projects, queues }),
-      ...makeWaitWatchers(deps, config, { apps, guard, store, memories, mine: ownApplications(triggers, apps) }),
+      ...makeWatchers(deps, config, shared),
     ],
     pools: pools.map(({ pool }) => pool),
     queues: [queues.refresh, queues.operation, queues.project, ...hydration.queues],
-    report: makeReport(deps, config, { apps, guard, projects, memories, triggers, pools, costs }),
+    report: makeReport(deps, config, { ...shared, pools }),
     loop,
   };
 }
@@ -146,11 +141,12 @@ function wireController(deps: ControllerDeps, config: ControllerConfig, persist:
 function makeWatchers(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { apps, guard, projects, queues }: Pick<SharedParts, 'guard' | 'projects' | 'queues'> & { readonly apps: Informer },
+  shared: SharedParts,
 ): ControllerParts['watchers'] {
   return [
-    recompareLostPublications(deps, config, queues.refresh),
-    makeClusterReports(deps, config, { apps, guard, projects }),
+    recompareLostPublications(deps, config, shared.queues.refresh),
+    makeClusterReports(deps, config, shared),
+    ...makeWaitWatchers(deps, config, { ...shared, mine: ownApplications(shared.triggers, shared.apps) }),
   ];
 }
 
@@ -164,13 +160,7 @@ function makeEvents(deps: ControllerDeps, config: ControllerConfig, projects: Pr
 /** The only writer of Applications. */
 function makeStore(
   { hub, clock, logger }: ControllerDeps,
-  parts: {
-    readonly apps: Informer;
-    readonly guard: OwnershipGuard;
-    readonly costs: CostBook;
-    readonly events: EventRecorder;
-    readonly triggers: Pick<EventTriggers, 'look'>;
-  },
+  parts: Pick<SharedParts, 'apps' | 'guard' | 'costs' | 'triggers'> & { readonly events: EventRecorder },
   signal: AbortSignal,
 ): ApplicationStore {
   const { apps, guard, costs, events, triggers } = parts;
@@ -196,7 +186,7 @@ interface QueueHandlers {
 function makePools(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { queues, memories: { activity }, apps }: Pick<SharedParts, 'queues' | 'memories'> & { readonly apps: Informer },
+  { queues, memories: { activity }, apps }: Pick<SharedParts, 'queues' | 'memories' | 'apps'>,
   handlers: QueueHandlers,
 ): readonly MadePool[] {
   const { statusProcessors: workers, operationProcessors } = config;
@@ -214,11 +204,7 @@ function makePools(
 function makeQueues(
   deps: ControllerDeps,
   config: ControllerConfig,
-  {
-    apps,
-    guard,
-    projects,
-  }: { readonly apps: Informer; readonly guard: OwnershipGuard; readonly projects: ProjectPolicies },
+  { apps, guard, projects }: Pick<SharedParts, 'apps' | 'guard' | 'projects'>,
 ): ControllerQueues {
   const tenantOf = tenantOfApplication(apps, (app) => projects.permitsNamespaceOf(app));
   const serverOf = (key: AppKey): string => {
@@ -245,7 +231,7 @@ function makeQueues(
 function makeClusterReports(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { apps, guard, projects }: Pick<SharedParts, 'guard' | 'projects'> & { readonly apps: Informer },
+  { apps, guard, projects }: Pick<SharedParts, 'apps' | 'guard' | 'projects'>,
 ): ClusterReports {
   return new ClusterReports(
     {
@@ -260,18 +246,9 @@ function makeClusterReports(
   );
 }
 
-interface SharedParts {
+interface SharedParts extends WiredParts {
   readonly queues: ControllerQueues;
   readonly store: ApplicationStore;
-  readonly memories: AppMemories;
-  readonly loop: LoopWatch;
-  readonly guard: OwnershipGuard;
-  readonly projects: ProjectPolicies;
-  readonly jq: JqRunner;
-  readonly claims: ManifestClaims;
-  readonly work: WorkMetrics;
-  readonly metrics: AppMetrics;
-  readonly costs: CostBook;
 }
 
 function makeHandlers(

@@ -1,21 +1,14 @@
 import type { Application } from '#model';
-import type { OwnershipGuard } from '../admission/ownership-guard.ts';
-import type { AppMemories } from '../comparison/memory.ts';
 import { exposeApplications, exposeOverdue } from '../report/app-families.ts';
 import { ownApplications } from './parts.ts';
-import type { ControllerParts } from './parts.ts';
+import type { WiredParts } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
-
-interface ShownParts extends Pick<ControllerParts, 'triggers' | 'apps'> {
-  readonly memories: AppMemories;
-  readonly guard: OwnershipGuard;
-}
 
 /** Registers the metrics that are computed at each scrape. */
 export function exposeMetrics(
   { metrics, clock }: ControllerDeps,
   config: ControllerConfig,
-  { memories, guard, triggers, apps }: ShownParts,
+  { memories, guard, triggers, apps }: Pick<WiredParts, 'memories' | 'guard' | 'triggers' | 'apps'>,
 ): void {
   const mine = ownApplications(triggers, apps);
   const serverOf = (app: Application): string | undefined => guard.clusterOf(app)?.server;

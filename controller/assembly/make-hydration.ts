@@ -1,23 +1,18 @@
 import { defined } from '#base';
 import type { Runnable, Tenant } from '#base';
 import type { HydrationCommitter } from '#desired';
-import type { Informer } from '#kube';
 import type { AppKey } from '#model';
 import { createWorkQueue } from '#queues';
 import type { WorkQueue } from '#queues';
-import type { OwnershipGuard } from '../admission/ownership-guard.ts';
-import type { ProjectPolicies } from '../admission/projects.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
-import type { AppMemories } from '../comparison/memory.ts';
 import { Renderer } from '../comparison/rendering.ts';
 import { HydrationIndex } from '../hydration/hydration-index.ts';
 import { HydrationTriggers } from '../hydration/hydration-triggers.ts';
 import { HydrationWrites } from '../hydration/hydration-writes.ts';
 import { Hydrator } from '../hydration/hydrator.ts';
 import type { HydrationKey } from '../hydration/hydrator-spec.ts';
-import type { EventTriggers } from '../triggers/triggers.ts';
 import { isWatched, limiters, makePool, tenantIn } from './parts.ts';
-import type { MadePool } from './parts.ts';
+import type { MadePool, WiredParts } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
 export interface HydrationParts {
@@ -33,14 +28,8 @@ export interface HydrationParts {
 export function makeHydration(
   deps: ControllerDeps,
   config: ControllerConfig,
-  parts: {
-    readonly apps: Informer;
-    readonly projectInformer: Informer;
-    readonly guard: OwnershipGuard;
-    readonly projects: ProjectPolicies;
+  parts: Pick<WiredParts, 'apps' | 'projectInformer' | 'guard' | 'projects' | 'memories' | 'triggers'> & {
     readonly store: ApplicationStore;
-    readonly memories: AppMemories;
-    readonly triggers: Pick<EventTriggers, 'look'>;
   },
 ): HydrationParts {
   const common = { clock: deps.clock, ...defined({ metrics: deps.queueMetrics }) };

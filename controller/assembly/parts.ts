@@ -30,6 +30,7 @@ import { applicationResource, projectResource } from '../shared/resources.ts';
 import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { EventTriggers } from '../triggers/triggers.ts';
 import type { TriggerDeps } from '../triggers/triggers.ts';
+import type { WorkMetrics } from '../write/apply-metrics.ts';
 import type { ControllerConfig, WatchDeps } from './types.ts';
 
 /**
@@ -55,6 +56,22 @@ export function makeJq({ clock }: WatchDeps, { jqLimitMs = 1000 }: ControllerCon
     await jq.close();
   };
   return [jq, { name: 'jq', run }];
+}
+
+/** What the parts of a controller share while it is put together. */
+export interface WiredParts {
+  readonly apps: Informer;
+  readonly projectInformer: Informer;
+  readonly triggers: EventTriggers;
+  readonly memories: AppMemories;
+  readonly loop: LoopWatch;
+  readonly guard: OwnershipGuard;
+  readonly projects: ProjectPolicies;
+  readonly jq: JqRunner;
+  readonly claims: ManifestClaims;
+  readonly work: WorkMetrics;
+  readonly metrics: AppMetrics;
+  readonly costs: CostBook;
 }
 
 /** The queues that triggers fill. */
@@ -167,12 +184,8 @@ export function isWatched(config: ControllerConfig, namespace: string): boolean 
 export function makeTriggers(
   deps: WatchDeps,
   config: ControllerConfig,
-  parts: Pick<TriggerDeps, 'apps' | 'forget' | 'seen' | 'written' | 'takenUp' | 'changed' | 'confirmReach'> & {
-    readonly queues: TriggerQueues;
-    readonly projectInformer: Informer;
-    readonly guard: OwnershipGuard;
-    readonly projects: ProjectPolicies;
-  },
+  parts: Pick<TriggerDeps, 'forget' | 'seen' | 'written' | 'takenUp' | 'changed' | 'confirmReach'> &
+    Pick<WiredParts, 'apps' | 'projectInformer' | 'guard' | 'projects'> & { readonly queues: TriggerQueues },
 ): EventTriggers {
   const { queues, guard, projects } = parts;
   return new EventTriggers({
@@ -210,9 +223,8 @@ export function ownApplications(triggers: EventTriggers, apps: Informer): () => 
 /** The counters of the Applications of this replica. */
 export function makeAppMetrics(
   { metrics }: WatchDeps,
-  parts: { readonly triggers: EventTriggers; readonly apps: Informer; readonly guard: OwnershipGuard },
+  { triggers, apps, guard }: Pick<WiredParts, 'triggers' | 'apps' | 'guard'>,
 ): AppMetrics {
-  const { triggers, apps, guard } = parts;
   return new AppMetrics({
     metrics,
     serverOf: (app) => guard.clusterOf(app)?.server,
@@ -291,14 +303,8 @@ export function makePool<K extends string, P extends ReasonedPayload>(
 export function makeReport(
   { clock, settings, live, random, desired }: WatchDeps,
   config: ControllerConfig,
-  parts: {
-    readonly apps: Informer;
-    readonly guard: OwnershipGuard;
-    readonly projects: ProjectPolicies;
-    readonly memories: AppMemories;
-    readonly triggers: EventTriggers;
+  parts: Pick<WiredParts, 'apps' | 'guard' | 'projects' | 'memories' | 'triggers' | 'costs'> & {
     readonly pools: readonly MadePool[];
-    readonly costs: CostBook;
   },
 ): ControllerReport {
   const { apps, guard, projects, memories, triggers, pools, costs } = parts;

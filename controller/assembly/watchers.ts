@@ -1,13 +1,12 @@
-import type { Informer } from '#kube';
 import { isReconcileSkipped } from '#model';
 import type { Cluster } from '#model';
-import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { ClusterReachWatch } from '../clusters/cluster-reach.ts';
 import type { ClusterReachDeps } from '../clusters/cluster-reach.ts';
 import { UnownedWarnings } from '../triggers/unowned.ts';
 import { WaitWatch } from '../triggers/wait-watch.ts';
 import type { WaitWatchDeps } from '../triggers/wait-watch.ts';
 import { isWatched } from './parts.ts';
+import type { WiredParts } from './parts.ts';
 import type { ControllerConfig, ControllerDeps } from './types.ts';
 
 /** The watch of this replica; none without `connect` and `unreachedMs`. */
@@ -36,12 +35,14 @@ export function makeClusterReach(
 export function makeWaitWatchers(
   deps: ControllerDeps,
   config: ControllerConfig,
-  parts: Pick<WaitWatchDeps, 'mine' | 'memories' | 'store'> & {
-    readonly apps: Informer;
-    readonly guard: OwnershipGuard;
-  },
+  {
+    apps,
+    guard,
+    mine,
+    memories,
+    store,
+  }: Pick<WaitWatchDeps, 'mine' | 'memories' | 'store'> & Pick<WiredParts, 'apps' | 'guard'>,
 ): readonly [UnownedWarnings, WaitWatch] {
-  const { apps, guard, mine, memories, store } = parts;
   const unowned = new UnownedWarnings({
     ...deps,
     apps,

@@ -3,14 +3,11 @@ import type { AppKey, Application } from '#model';
 import type { ItemHandler, WorkQueue } from '#queues';
 import { WorkMetrics } from '../write/apply-metrics.ts';
 import { ArgoController } from '../assembly/controller.ts';
-import type { ManifestClaims } from '../admission/claims.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
-import type { JqRunner } from '../comparison/jq-runner.ts';
 import { DisagreementLedger } from './ledger.ts';
 import { LoopWatch } from '../comparison/loop-watch.ts';
 import { AppMemories } from '../comparison/memory.ts';
 import { CostBook } from '../report/costs.ts';
-import type { AppMetrics } from '../report/metrics.ts';
 import {
   applicationIn,
   isWatched,
@@ -28,7 +25,7 @@ import {
   warnOfPatterns,
   tenantIn,
 } from '../assembly/parts.ts';
-import type { ControllerParts } from '../assembly/parts.ts';
+import type { ControllerParts, WiredParts } from '../assembly/parts.ts';
 import { ProjectPolicies } from '../admission/projects.ts';
 import { RefreshProcessor } from '../refresh/refresh.ts';
 import { ShadowEffects } from './shadow.ts';
@@ -147,17 +144,7 @@ function makeEffects(
 function makeRefresher(
   deps: ShadowDeps,
   config: ShadowConfig,
-  parts: {
-    readonly effects: ShadowEffects;
-    readonly memories: AppMemories;
-    readonly loop: LoopWatch;
-    readonly guard: OwnershipGuard;
-    readonly projects: ProjectPolicies;
-    readonly jq: JqRunner;
-    readonly claims: ManifestClaims;
-    readonly metrics: AppMetrics;
-    readonly costs: CostBook;
-  },
+  parts: Omit<WiredParts, 'apps' | 'projectInformer' | 'triggers' | 'work'> & { readonly effects: ShadowEffects },
 ): RefreshProcessor {
   const { effects, memories, loop, projects, jq, claims, metrics, costs } = parts;
   const { clock, random, logger, tracer, live } = deps;
