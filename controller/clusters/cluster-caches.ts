@@ -14,7 +14,7 @@ export interface ClusterCachesDeps {
   /** The controller's namespace. */
   readonly namespace: string;
   readonly clock: Clock;
-  /** How long a lost cluster stays watched. */
+  /** How long a lost cluster stays watched (--lost-cluster-cache-seconds); default: not at all. */
   readonly keepLostMs?: number;
   /** Receives the time from owning a cluster to its filled cache or failed discovery. */
   readonly onCacheFilled?: (ms: number) => void;

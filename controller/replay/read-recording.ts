@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '#base';
 import { asApplication } from '#model';
 import type { Application, KubeObject } from '#model';
 import { recordingFormat } from '../recorder/format.ts';
-import type { RecordedConfig } from '../recorder/format.ts';
+import type { RecordedHeader, RecordedPass } from '../recorder/format.ts';
 
 /** A recording cannot be read; the message names the line and the fault. */
 export class RecordingError extends DriftlessError {
@@ -52,25 +52,13 @@ function shownId(id: unknown): string {
 }
 
 /** A pass of a recording with what it refers to. */
-export interface ReadPass {
+export interface ReadPass extends RecordedPass {
   readonly line: number;
   readonly header: ReadHeader;
   readonly values: RecordedValues;
-  readonly type: 'refresh' | 'operation';
-  readonly now: number;
-  readonly startedAt: number;
-  readonly inputs: JsonObject;
-  readonly decisions: JsonObject;
-  readonly inexact: readonly string[];
 }
 
-export interface ReadHeader {
-  readonly version: string;
-  readonly replica: string;
-  readonly application: string;
-  readonly time: string;
-  readonly config: RecordedConfig;
-}
+export type ReadHeader = Omit<RecordedHeader, 'type' | 'format'>;
 
 export type ReadItem =
   | { readonly kind: 'header'; readonly header: ReadHeader }

@@ -1,5 +1,5 @@
 import { untilAborted, deepEqual } from '#base';
-import type { Clock, Json, Runnable, ClockTimer } from '#base';
+import type { Json, Runnable, ClockTimer } from '#base';
 import { equalLoosely, writesNamespaceMetadata } from '#compare';
 import type { Informer, InformerEvent } from '#kube';
 import type { LiveChange, LiveClusters } from '#live';
@@ -20,6 +20,7 @@ import type { Priority, WorkQueue } from '#queues';
 import type { SettingsStore } from '#settings';
 import type { Ownership } from '#sharding';
 import { ClusterCaches } from '../clusters/cluster-caches.ts';
+import type { ClusterCachesDeps } from '../clusters/cluster-caches.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { CompareLevel, RefreshRequest } from '../application/freshness.ts';
 import { hasWork, isNeverSynced } from '../application/operation-state.ts';
@@ -28,7 +29,7 @@ import { ChangePace } from './change-pace.ts';
 import { ForeignStatusWrites } from './foreign-status.ts';
 import { Takeovers } from './takeovers.ts';
 
-export interface TriggerDeps {
+export interface TriggerDeps extends ClusterCachesDeps {
   readonly apps: Informer;
   readonly projects: Informer;
   readonly settings: SettingsStore;
@@ -59,14 +60,6 @@ export interface TriggerDeps {
   readonly serverOf: (app: Application) => string | undefined;
   /** A live object of an Application changed. */
   readonly changed?: (key: AppKey, managed: boolean) => void;
-  /** The controller's namespace. */
-  readonly namespace: string;
-  readonly clock: Clock;
-  /** --lost-cluster-cache-seconds; default: lost clusters are dropped at once. */
-  readonly keepLostMs?: number;
-  readonly onCacheFilled?: (ms: number) => void;
-  /** Finds out whether any cluster answers this replica. */
-  readonly confirmReach?: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
