@@ -15,11 +15,11 @@ import {
 import type { AppProject, Application, ApplicationSource, ResourceIgnoreDifferences } from '#model';
 import { globalProjectFault, namespacePatternFault, projectFaults } from '#policy';
 import type { ProjectFaultReason } from '#policy';
-import { indexClusters, resolveDestination } from '#settings';
 import { isSomething, isTrue, secretsFor } from './facts.ts';
 import { ruleFeatures } from './ignore-rules.ts';
 import type { InstallationFacts } from './facts.ts';
 import { localDiff, rows } from './rows.ts';
+import { destinationOf } from './selection.ts';
 import type { UsedFeature } from './rows.ts';
 
 export { installationFeatures } from './installation-features.ts';
@@ -269,13 +269,8 @@ function ignoreFeatures(list: readonly ResourceIgnoreDifferences[]): readonly Us
 /** Namespace, destination, and skip-reconcile. */
 function placeFeatures(app: Application, installation: InstallationFacts): readonly UsedFeature[] {
   const found: UsedFeature[] = [];
-  const { clusters, settings, namespace } = installation;
-  const target = resolveDestination(
-    app.spec.destination,
-    indexClusters(clusters),
-    settings.inClusterEnabled,
-    projectOf(app),
-  );
+  const { namespace } = installation;
+  const target = destinationOf(app, installation);
   if ('error' in target)
     found.push({
       feature: target.error,

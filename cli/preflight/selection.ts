@@ -73,14 +73,18 @@ export function isLeftAlone(app: Application, installation: InstallationFacts): 
   return isTrue(clusterOf(app, installation)?.annotations[annotations.skipReconcile]);
 }
 
+/** The cluster of an Application, or why there is none. */
+export function destinationOf(
+  app: Application,
+  { clusters, settings }: InstallationFacts,
+): ReturnType<typeof resolveDestination> {
+  const known = indexClusters(clusters);
+  return resolveDestination(app.spec.destination, known, settings.inClusterEnabled, projectOf(app));
+}
+
 /** Undefined if the destination cannot be resolved. */
-export function clusterOf(app: Application, { clusters, settings }: InstallationFacts): Cluster | undefined {
-  const found = resolveDestination(
-    app.spec.destination,
-    indexClusters(clusters),
-    settings.inClusterEnabled,
-    projectOf(app),
-  );
+export function clusterOf(app: Application, installation: InstallationFacts): Cluster | undefined {
+  const found = destinationOf(app, installation);
   return 'error' in found ? undefined : found;
 }
 

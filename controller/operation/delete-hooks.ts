@@ -73,7 +73,7 @@ export class DeleteHooks {
     if (missing.length > 0 && misplaced !== undefined) throw new DeletionBlocked(misplaced);
     if (type === 'PostDelete') this.#deps.memories.note(context.bound.key, { hasPostDeleteBegun: true });
     missing = await this.#createHooks(context, missing, signal);
-    const log = this.#logOf(context);
+    const log = linesAbout(context, this.#deps.logger);
     for (const hook of missing) log(`Creating ${type} hook resource: ${logName(hook)}`);
     if (missing.length > 0) {
       log(`Created ${missing.length} ${type} hooks`);
@@ -138,7 +138,7 @@ export class DeleteHooks {
     const isOver = now - hooksFailedAt >= failedHookMs;
     memories.note(key, { hooksFailedAt: isOver ? undefined : hooksFailedAt });
     if (isOver) {
-      this.#logOf(context)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
+      linesAbout(context, this.#deps.logger)(`Deleting ${degraded.length} failed ${type} hook(s) to allow retry`);
       await this.release(context, degraded, signal);
       const created = new Set(createdHooks);
       for (const hook of degraded) {
@@ -161,7 +161,7 @@ export class DeleteHooks {
         (worst === 'Healthy' && hasDeletePolicy(hook, 'HookSucceeded', 'hook-succeeded')) ||
         (worst === 'Degraded' && hasDeletePolicy(hook, 'HookFailed', 'hook-failed')),
     );
-    const log = this.#logOf(context);
+    const log = linesAbout(context, this.#deps.logger);
     for (const hook of doomed) {
       if (hook.metadata.deletionTimestamp !== undefined) continue;
       log(`Deleting ${type} hook ${hook.metadata.namespace ?? ''}/${hook.metadata.name ?? ''}`);
@@ -169,12 +169,6 @@ export class DeleteHooks {
     }
     if (doomed.length > 0) log(`Waiting for ${doomed.length} ${type} hooks to be deleted`);
     return doomed.length === 0 ? undefined : hookWait('deletion', type, doomed);
-  }
-
-  /** The lines of Argo CD about hooks. */
-  #logOf({ bound }: DeletionContext): (message: string) => void {
-    const fields = { ...appLogFields(bound.app) };
-    return (message) => this.#deps.logger.info(message, fields);
   }
 
   #targets({ bound, cluster }: DeletionContext, signal: AbortSignal): Promise<readonly KubeObject[]> {
@@ -187,6 +181,12 @@ export class DeleteHooks {
   #health(object: KubeObject, { bound }: DeletionContext): HealthStatusCode {
     return healthOf(object, bound.settings)?.status ?? 'Healthy';
   }
+}
+
+/** Writes the lines of Argo CD about a deletion. */
+export function linesAbout({ bound }: DeletionContext, logger: Logger): (message: string) => void {
+  const fields = { ...appLogFields(bound.app) };
+  return (message) => logger.info(message, fields);
 }
 
 function hookWait(event: 'end' | 'deletion', type: DeleteHook, hooks: readonly KubeObject[]): WaitReason {

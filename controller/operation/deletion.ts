@@ -31,7 +31,7 @@ import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/f
 import type { ApplicationStore } from '../application/application-store.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
-import { DeleteHooks, hasFinalizer, ignoreGone, parallelDeletes } from './delete-hooks.ts';
+import { DeleteHooks, hasFinalizer, ignoreGone, linesAbout, parallelDeletes } from './delete-hooks.ts';
 import type { BlockedOn, DeletionContext } from './delete-hooks.ts';
 import { deletionBackstopMs, deletionPauseMs, pausedDeletion } from './deletion-pause.ts';
 import { groupByMark } from './former-marks.ts';
@@ -273,7 +273,7 @@ export class Deleter {
   ): Promise<BlockedOn> {
     const { writer } = context;
     const { app } = context.bound;
-    const log = this.#logOf(context);
+    const log = linesAbout(context, this.#deps.logger);
     log('Deleting resources');
     const { objects, unmarked, unreachable } = await this.#declared(context, signal);
     const candidates = this.#unclaimed(
@@ -337,12 +337,6 @@ export class Deleter {
       unmarked: doubtful.filter((object) => isDeletable(app, object) && !isReplacement(object)),
       unreachable: wasSynced(app) ? far : [],
     };
-  }
-
-  /** The lines of Argo CD about a deletion. */
-  #logOf({ bound }: DeletionContext): (message: string) => void {
-    const fields = { ...appLogFields(bound.app) };
-    return (message) => this.#deps.logger.info(message, fields);
   }
 
   /** Excludes objects that other Applications also declare. */
