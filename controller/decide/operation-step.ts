@@ -22,6 +22,7 @@ import type {
   SyncOperation,
   SyncOperationResult,
 } from '#model';
+import type { BoundApplication } from '../admission/bound.ts';
 import { nextHistory } from '../application/history.ts';
 import { endPass, redactedState } from '../application/operation-state.ts';
 import type { ComparedApplication } from '../comparison/comparer.ts';
@@ -46,6 +47,50 @@ export function endStep(
   return { state, history: nextHistory(begun, state, now) };
 }
 
+/**
+ * What a step does: it compares at the revisions of `state`, and is decided again with what that
+ * found; it runs a wave (or ends the operation, when terminating) as `user`; or it ends at once.
+ */
+export type StepDecision =
+  | { readonly do: 'compare' | 'end'; readonly state: OperationState }
+  | { readonly do: 'run'; readonly state: OperationState; readonly user: string | undefined };
+
+/**
+ * Decides a step, first without and then with a comparison. Pure, except that sync windows are
+ * evaluated at the current time. The controller and replays decide with it.
+ */
+export function decideStep(
+  { app, windows, gate, identity }: BoundApplication,
+  state: OperationState,
+  compared?: ComparedApplication,
+): StepDecision {
+  const { sync } = state.operation;
+  if (sync === undefined) return ended(state, 'Error', 'Invalid operation request: no operation specified');
+  const terminating = state.phase === 'Terminating';
+  if (compared === undefined) {
+    const blocked = terminating ? undefined : windows.blocks(state);
+    if (blocked !== undefined) return { do: 'end', state: { ...state, message: blocked } };
+    const started = withResult(app, state, sync);
+    // Check the destination again: the condition in the status may be outdated or edited by a user.
+    const { misplaced } = gate;
+    if (misplaced === undefined || terminating) return { do: 'compare', state: started };
+    return ended(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: misplaced }]));
+  }
+  const pinned = pinRevisions(state, compared);
+  const refusal = terminating ? undefined : refusalOf(app, sync, compared.comparison);
+  if (refusal !== undefined) return ended(pinned, refusal.phase, refusal.message);
+  try {
+    // As for a deletion: a missing service account must not let hooks run on.
+    return { do: 'run', state: pinned, user: terminating ? identity.deletes() : identity.syncs() };
+  } catch (error) {
+    return ended(pinned, 'Error', messageOf(error));
+  }
+}
+
+function ended(state: OperationState, phase: 'Error' | 'Failed', message: string): StepDecision {
+  return { do: 'end', state: { ...state, phase, message } };
+}
+
 /** The state after a step that failed with an error of the Application. */
 export function failedStep(state: OperationState, error: unknown): OperationState {
   const doubt = state.phase === 'Terminating' ? hooksMayRun(state) : '';
@@ -61,7 +106,7 @@ export function hooksMayRun({ syncResult }: OperationState): string {
 }
 
 /** The first step records the sources and revisions of this operation. */
-export function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
+function withResult(app: Application, state: OperationState, sync: SyncOperation): OperationState {
   if (state.syncResult !== undefined) return state;
   const named = sync.source !== undefined || (sync.sources?.length ?? 0) > 0;
   const sources = named ? (sync.sources ?? []) : hasMultipleSources(app.spec) ? (app.spec.sources ?? []) : [];
@@ -87,14 +132,14 @@ function nonEmpty(text: string | undefined): string | undefined {
 }
 
 /** Pins the operation to the resolved commits, for later passes and other replicas. */
-export function pinRevisions(state: OperationState, { revisions }: ComparedApplication): OperationState {
+function pinRevisions(state: OperationState, { revisions }: ComparedApplication): OperationState {
   const result = state.syncResult;
   if (result === undefined || revisions.length === 0) return state;
   const pinned = (result.sources?.length ?? 0) > 0 ? { revisions } : { revision: revisions[0] ?? '' };
   return { ...state, syncResult: { ...result, ...pinned } };
 }
 
-export function refusalOf(
+function refusalOf(
   app: Application,
   sync: SyncOperation,
   comparison: Comparison,

@@ -1,4 +1,4 @@
-import { defined, messageOf } from '#base';
+import { defined } from '#base';
 import type { Clock } from '#base';
 import { isUnreadKind, maxJqSteps, managedNamespace, migrationManagerOf } from '#compare';
 import type { Comparison } from '#compare';
@@ -7,7 +7,7 @@ import type { ClusterClients } from '#kube';
 import { ClusterIgnored } from '#live';
 import type { LiveCluster } from '#live';
 import { appLogFields, destinationNamespaceOf, hasSyncOption, keyOf, kindFinder, sourceOf, trackedApp } from '#model';
-import type { AppKey, Application, OperationState, ResourceKey, SyncOperation } from '#model';
+import type { AppKey, Application, OperationState, ResourceKey } from '#model';
 import { SlotLoan } from '#queues';
 import type { WorkerSlot } from '#queues';
 import { readSyncOptions, syncStep, terminateSync } from '#sync';
@@ -19,7 +19,6 @@ import type { BoundApplication } from '../admission/bound.ts';
 import type { ComparedApplication, Comparer } from '../comparison/comparer.ts';
 import { pruneCandidates } from '../admission/claims.ts';
 import type { ManifestClaims } from '../admission/claims.ts';
-import { formatConditions } from '../shared/conditions.ts';
 import { ClusterNotReady, ClusterStalled } from '../shared/errors.ts';
 import { afterWrites, noContests } from '../comparison/contest.ts';
 import type { OwnWrite } from '../comparison/contest.ts';
@@ -32,15 +31,7 @@ import type { OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { keepingController } from '../application/kept-objects.ts';
 import { attemptOf } from '../application/operation-state.ts';
-import {
-  differingKeys,
-  isApproved,
-  pinRevisions,
-  refusalOf,
-  requestedRevisions,
-  selectedBy,
-  withResult,
-} from '../decide/operation-step.ts';
+import { decideStep, differingKeys, isApproved, requestedRevisions, selectedBy } from '../decide/operation-step.ts';
 import type { StepTap } from '../recorder/capture.ts';
 import type { AppMetrics } from '../report/metrics.ts';
 import type { KubectlMetrics } from '../write/kubectl-metrics.ts';
@@ -96,9 +87,6 @@ interface StepContext {
   readonly writes: OwnWrite[];
 }
 
-/** The state after a step, input of endPass. */
-type StepState = OperationState;
-
 /**
  * Runs one step of a sync: pins the revisions, compares at them, checks policy, and lets `sync`
  * apply one wave. Source: Argo CD controller/sync.go SyncAppState. A problem of the application
@@ -119,30 +107,16 @@ export class Syncer {
     this.#waveDelayMs = waveDelayMs;
   }
 
-  async step(bound: BoundApplication, state: OperationState, work: StepWork): Promise<StepState> {
-    const sync = state.operation.sync;
-    if (sync === undefined) return failedStep(state, 'Error', 'Invalid operation request: no operation specified');
-    const terminating = state.phase === 'Terminating';
-    const blocked = terminating ? undefined : bound.windows.blocks(state);
-    if (blocked !== undefined) return { ...state, message: blocked };
-    const started = withResult(bound.app, state, sync);
-    // Check the destination again: the condition in the status may be outdated or edited by a user.
-    const { misplaced } = bound.gate;
-    if (misplaced !== undefined && !terminating)
-      return failedStep(started, 'Error', formatConditions([{ type: 'InvalidSpecError', message: misplaced }]));
+  async step(bound: BoundApplication, state: OperationState, work: StepWork): Promise<OperationState> {
+    const first = decideStep(bound, state);
+    if (first.do === 'end') return first.state;
     // Termination is not refused: usually no hook runs, and it writes nothing.
+    const terminating = state.phase === 'Terminating';
     if (!terminating) this.refuseStalled(bound.cluster.server);
-    const compared = await this.#compare(bound, started, sync, work);
-    const pinned = pinRevisions(started, compared);
-    const refusal = refusalOf(bound.app, sync, compared.comparison);
-    if (refusal !== undefined && !terminating) return failedStep(pinned, refusal.phase, refusal.message);
-    let user: string | undefined;
-    try {
-      // As for a deletion: a missing service account must not let hooks run on.
-      user = terminating ? bound.identity.deletes() : bound.identity.syncs();
-    } catch (error) {
-      return failedStep(pinned, 'Error', messageOf(error));
-    }
+    const compared = await this.#compare(bound, first.state, work);
+    const decided = decideStep(bound, first.state, compared);
+    if (decided.do !== 'run') return decided.state;
+    const { state: pinned, user } = decided;
     const loan = new SlotLoan(work.place, this.#deps.clock);
     const writes: OwnWrite[] = [];
     const request = this.#request(bound, pinned, compared, { user, work, loan, writes });
@@ -158,7 +132,6 @@ export class Syncer {
   #compare(
     bound: BoundApplication,
     state: OperationState,
-    sync: SyncOperation,
     { signal, place, tap }: StepWork,
   ): Promise<ComparedApplication> {
     const result = state.syncResult;
@@ -169,7 +142,7 @@ export class Syncer {
         sources: multiple ? (result?.sources ?? []) : [result?.source ?? sourceOf(bound.app.spec)],
         revisions: requestedRevisions(result, multiple),
         cache: { revision: 'current', manifests: 'cached' },
-        localManifests: sync.manifests ?? [],
+        localManifests: state.operation.sync?.manifests ?? [],
         // Reuse valid rows: a sync of one object in thousands compares that one.
         changed: new Set(),
         mustKnowKinds: true,
@@ -354,11 +327,12 @@ export class Syncer {
   }
 }
 
-function failedStep(state: OperationState, phase: 'Error' | 'Failed', message: string): StepState {
-  return { ...state, phase, message };
-}
-
-function afterStep(app: Application, state: OperationState, outcome: SyncOutcome, cluster: LiveCluster): StepState {
+function afterStep(
+  app: Application,
+  state: OperationState,
+  outcome: SyncOutcome,
+  cluster: LiveCluster,
+): OperationState {
   const discovery = cluster.discovery();
   const result = state.syncResult ?? { revision: '', source: { repoURL: '' } };
   return {
