@@ -1,5 +1,6 @@
 import type { ConfigOf, OptionSpec } from '../options/args.ts';
 import { help } from '../options/common-options.ts';
+import { runOptions } from '../options/run-options.ts';
 
 /** The table of `driftless agent`. */
 export const agentOptions = {
@@ -117,15 +118,11 @@ export const agentOptions = {
     help: 'Path of a file with the private ssh key for the repository.',
   },
   allowLocalSources: {
-    flag: 'allow-local-sources',
-    kind: 'bool',
-    env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
+    ...runOptions.allowLocalSources,
     help: 'Allow sources on loopback, on the addresses of this machine and of the API server. For labs and tests.',
   },
   kubeconfig: {
-    flag: 'kubeconfig',
-    kind: 'string',
-    env: 'KUBECONFIG',
+    ...runOptions.kubeconfig,
     help: 'Path of a kubeconfig. Empty: the cluster of this pod.',
   },
   context: {
@@ -134,9 +131,7 @@ export const agentOptions = {
     help: 'Context of the kubeconfig. Empty: the current one.',
   },
   cacheDir: {
-    flag: 'cache-dir',
-    kind: 'string',
-    env: 'DRIFTLESS_CACHE_DIR',
+    ...runOptions.cacheDir,
     help: 'Directory for the cached repository. Empty: a folder in the temporary directory.',
   },
   metricsHost: {

@@ -1,4 +1,5 @@
 import type { OptionSpec } from '../options/args.ts';
+import { runOptions } from '../options/run-options.ts';
 import { help, structuredOutput } from '../options/common-options.ts';
 
 /**
@@ -6,12 +7,10 @@ import { help, structuredOutput } from '../options/common-options.ts';
  */
 export const preflightOptions = {
   kubeconfig: {
-    flag: 'kubeconfig',
-    kind: 'string',
-    env: 'KUBECONFIG',
+    ...runOptions.kubeconfig,
     help: 'Path to the kubeconfig file of the hub cluster. Empty: in-cluster configuration, otherwise ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
+  context: runOptions.context,
   namespace: { flag: 'namespace', short: 'n', kind: 'string', help: 'Namespace of Argo CD.' },
   project: { flag: 'project', kind: 'csv', help: 'Projects to filter Applications by.' },
   selector: {
@@ -28,21 +27,15 @@ export const preflightOptions = {
     help: 'Timeout for the comparison. Applications not compared by then are reported.',
   },
   cacheDir: {
-    flag: 'cache-dir',
-    kind: 'string',
-    env: 'DRIFTLESS_CACHE_DIR',
+    ...runOptions.cacheDir,
     help: 'Directory that caches repositories between runs. Empty: a temporary directory that is deleted afterwards.',
   },
   allowLocalRepositories: {
-    flag: 'allow-local-repositories',
-    kind: 'bool',
-    env: 'DRIFTLESS_ALLOW_LOCAL_REPOSITORIES',
+    ...runOptions.allowLocalRepositories,
     help: 'Allow sources on the local disk (file:// and absolute paths).',
   },
   allowLocalSources: {
-    flag: 'allow-local-sources',
-    kind: 'bool',
-    env: 'DRIFTLESS_ALLOW_LOCAL_SOURCES',
+    ...runOptions.allowLocalSources,
     help: "Allow sources on loopback, this machine's addresses and the API server's. For labs and tests.",
   },
   output: structuredOutput,

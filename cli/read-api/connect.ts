@@ -23,12 +23,10 @@ export const applicationNamespace = {
 /** How a command reaches the read API. */
 export const readApiOptions = {
   kubeconfig: {
-    flag: 'kubeconfig',
-    kind: 'string',
-    env: 'KUBECONFIG',
+    ...runOptions.kubeconfig,
     help: 'Path to the kubeconfig file of the hub. Empty: ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
+  context: runOptions.context,
   controllerNamespace: {
     flag: 'controller-namespace',
     kind: 'string',

@@ -11,12 +11,10 @@ const source = {
     help: 'File that contains a JSON array of {"id","server","name","shard"?,"applications"?,"split"?}; - reads standard input. split: number of parts, 1 to 64.',
   },
   kubeconfig: {
-    flag: 'kubeconfig',
-    kind: 'string',
-    env: 'KUBECONFIG',
+    ...runOptions.kubeconfig,
     help: 'Path to the kubeconfig file of a live hub, whose published table is read. Without this flag and --clusters: ~/.kube/config.',
   },
-  context: { flag: 'context', kind: 'string', help: 'Name of the kubeconfig context to use.' },
+  context: runOptions.context,
   namespace: {
     ...readApiOptions.controllerNamespace,
     aliases: ['namespace'],
