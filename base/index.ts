@@ -59,7 +59,7 @@ export {
 } from './json.ts';
 export type { Json, JsonObject, MutableJson, MutableJsonObject } from './json.ts';
 export { applyMergePatch, createMergePatch, formatPointer, parsePointer, removeAt } from './json-patch.ts';
-export { runGroups } from './lifecycle.ts';
+export { repeatUntilAborted, runGroups } from './lifecycle.ts';
 export type { Runnable } from './lifecycle.ts';
 export { omit } from './omit.ts';
 export { outsideText, splitUserInfo } from './outside.ts';

@@ -14,6 +14,18 @@ export interface Runnable {
 }
 
 /**
+ * The `run` of a component that repeats a step, which waits with `signal`: resolves when it has
+ * aborted, and rejects with the error of a step.
+ */
+export async function repeatUntilAborted(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
+  try {
+    for (;;) await step();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/**
  * Starts `groups` in order: a group starts when all earlier groups are ready. When `signal` aborts
  * or a runnable fails, the groups stop one by one in reverse order, under one deadline for all; at
  * the deadline the remaining groups are aborted at once and not waited for. Rejects with the first

@@ -1,3 +1,4 @@
+import { repeatUntilAborted } from '#base';
 import type { Clock, Runnable } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
@@ -28,16 +29,12 @@ export class RightsReview implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { client, access, clock, logger } = this.#deps;
-    try {
-      for (;;) {
-        await client
-          .mayList(pods, undefined, { signal })
-          .then((mayList) => access.reviewed(mayList))
-          .catch((error: unknown) => logger.debug('Cannot review the rights of the controller', { error }));
-        await clock.sleep(intervalMs, signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await repeatUntilAborted(signal, async () => {
+      await client
+        .mayList(pods, undefined, { signal })
+        .then((mayList) => access.reviewed(mayList))
+        .catch((error: unknown) => logger.debug('Cannot review the rights of the controller', { error }));
+      await clock.sleep(intervalMs, signal);
+    });
   }
 }

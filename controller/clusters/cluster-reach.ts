@@ -1,4 +1,4 @@
-import { Superseded, withChild, withDeadline } from '#base';
+import { repeatUntilAborted, Superseded, withChild, withDeadline } from '#base';
 import type { Clock, Runnable } from '#base';
 import { KubeApiError } from '#kube';
 import { inClusterServer, isReconcileSkipped } from '#model';
@@ -60,18 +60,14 @@ export class ClusterReachWatch implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, leaseMs } = this.#deps;
-    try {
-      for (;;) {
-        const pauseMs = leaseMs / (this.#isSilent && this.#unreached.size === 0 ? 30 : 3);
-        const before = clock.monotonic();
-        await clock.sleep(pauseMs, signal);
-        // This process was stopped: it does not know whether clusters would have answered.
-        if (clock.monotonic() - before > pauseMs + maxDelayMs) this.#silentSince = clock.monotonic();
-        await this.#look(signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await repeatUntilAborted(signal, async () => {
+      const pauseMs = leaseMs / (this.#isSilent && this.#unreached.size === 0 ? 30 : 3);
+      const before = clock.monotonic();
+      await clock.sleep(pauseMs, signal);
+      // This process was stopped: it does not know whether clusters would have answered.
+      if (clock.monotonic() - before > pauseMs + maxDelayMs) this.#silentSince = clock.monotonic();
+      await this.#look(signal);
+    });
   }
 
   /** Probes all clusters now, and reports which do not answer. Never rejects. */

@@ -1,4 +1,4 @@
-import { OwnershipLost } from '#base';
+import { OwnershipLost, repeatUntilAborted } from '#base';
 import type { Clock, Runnable } from '#base';
 import type { ClusterInfo, LiveClusters } from '#live';
 import type { Application, Cluster } from '#model';
@@ -40,14 +40,10 @@ export class ClusterReports implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    try {
-      for (;;) {
-        await this.#publish(signal);
-        await this.#deps.clock.sleep(this.#intervalMs, signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await repeatUntilAborted(signal, async () => {
+      await this.#publish(signal);
+      await this.#deps.clock.sleep(this.#intervalMs, signal);
+    });
   }
 
   async #publish(signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { repeatUntilAborted } from '#base';
 import type { Clock, Runnable } from '#base';
 import { isConflict, isNotFound } from '#kube';
 import type { Informer, KubeClient } from '#kube';
@@ -47,15 +48,11 @@ export class UnownedWarnings implements Runnable {
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, ownership } = this.#deps;
-    try {
-      for (;;) {
-        this.#stepAt = clock.monotonic();
-        await clock.sleep(unownedCheckMs, signal);
-        if (!this.#wasFrozen(unownedCheckMs)) await this.#warn(ownership.unowned().size > 0, signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await repeatUntilAborted(signal, async () => {
+      this.#stepAt = clock.monotonic();
+      await clock.sleep(unownedCheckMs, signal);
+      if (!this.#wasFrozen(unownedCheckMs)) await this.#warn(ownership.unowned().size > 0, signal);
+    });
   }
 
   /** For how long the cluster that waits longest has had no owner; marks outlive replicas. */

@@ -1,4 +1,4 @@
-import { isAbort } from '#base';
+import { isAbort, repeatUntilAborted } from '#base';
 import type { Clock, Runnable } from '#base';
 import { appKeyOf, appLogFields } from '#model';
 import type { AppKey, Application, ApplicationCondition } from '#model';
@@ -59,14 +59,10 @@ export class WaitWatch implements Runnable {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    try {
-      for (;;) {
-        await this.#deps.clock.sleep(checkMs, signal);
-        await this.#check(signal);
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await repeatUntilAborted(signal, async () => {
+      await this.#deps.clock.sleep(checkMs, signal);
+      await this.#check(signal);
+    });
   }
 
   async #check(signal: AbortSignal): Promise<void> {
