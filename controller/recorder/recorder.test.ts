@@ -3,6 +3,7 @@ import { newAbortController } from '#base';
 import type { HealthScripts } from '#model';
 import { appKey } from '#model';
 import { automated, configMap, stage } from '../testing/index.ts';
+import { hook, job } from '../testing/manifests.ts';
 import type { TestStage } from '../testing/index.ts';
 import { replayRecording } from '../replay/replay-pass.ts';
 import type { ReplayedPass } from '../replay/replay-pass.ts';
@@ -56,5 +57,21 @@ describe('a recording', () => {
     expect(passes.map(({ type }) => type)).toEqual(expect.arrayContaining(['refresh', 'operation']));
     expect(passes.flatMap(({ differences }) => differences)).toEqual([]);
     expect(passes.some(({ recorded }) => JSON.stringify(recorded).includes('"OutOfSync"'))).toBe(true);
+  });
+
+  it('replays a termination that its project no longer permits, and names the hook that may still run', async () => {
+    at.world.git.push('sha1', [job('hook', hook('PreSync')), configMap('a')]);
+    at.world.application({}, { operation: { sync: { revision: 'sha1' } } });
+    const { controller } = at.world.replica();
+    const read = recording(controller);
+    await read();
+    await at.pass(5);
+    await read();
+    at.world.hub.delete('AppProject', 'default');
+    at.terminate();
+    await at.pass(10);
+    const passes = await replayed(await read());
+    expect(passes.flatMap(({ differences }) => differences)).toEqual([]);
+    expect(JSON.stringify(passes.map((pass) => pass.replayed))).toContain('its hook Job apps/hook may still run');
   });
 });
