@@ -26,6 +26,7 @@ export type { LiveTuning } from './watch/cluster-watch.ts';
 export { ClusterIgnored, ClusterUnavailable } from './errors.ts';
 export { failureOf } from './discovery/discovery.ts';
 export { isExcluded } from './discovery/exclusions.ts';
+export { KindsInUse } from './discovery/kinds-in-use.ts';
 export { createLiveClusters } from './live-clusters.ts';
 export { ClusterSchemas, SchemaStore } from './queries/cluster-schemas.ts';
 export type {

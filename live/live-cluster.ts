@@ -1,5 +1,5 @@
 import type { Clock, RandomSource, Runnable } from '#base';
-import { ConcurrencyLimiter, defined, omit, RollingSums } from '#base';
+import { abortable, ConcurrencyLimiter, defined, omit, RollingSums } from '#base';
 import { updateContent } from '#diff';
 import { findResource } from '#kube';
 import type { KubeClient, ReflectorOptions } from '#kube';
@@ -22,6 +22,7 @@ import type { LiveBudget } from './bytes/live-budget.ts';
 import { MemoryShedder } from './bytes/memory-shedder.ts';
 import type { ChattyObject } from './store/change-rate-limiter.ts';
 import type { ApiVersionLists } from './discovery/capabilities.ts';
+import type { KindsInUse } from './discovery/kinds-in-use.ts';
 import { ChangeBatch } from './store/change-batch.ts';
 import { ClusterWatch } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
@@ -77,6 +78,7 @@ export interface LiveClusterDeps extends Pick<NodeReaderOptions, 'keep' | 'keeps
   /** Shared by all clusters. */
   readonly schemas: SchemaStore;
   readonly apiVersions?: ApiVersionLists | undefined;
+  readonly kindsInUse?: KindsInUse | undefined;
   /** Shared by all clusters. */
   readonly budget: LiveBudget;
   readonly reflect: (options: ReflectorOptions) => Runnable;
@@ -151,6 +153,7 @@ export class WatchedCluster implements LiveCluster {
       reflect,
       lists: new ConcurrencyLimiter(tuning.lists),
       apiVersions: deps.apiVersions,
+      kindsInUse: deps.kindsInUse,
       onAudit: deps.onAudit,
       maxKinds: maxKindsIn(clusterBytes),
       onState: () => this.#onState(),
@@ -185,22 +188,16 @@ export class WatchedCluster implements LiveCluster {
   }
 
   /** Resolves when the cache is filled, discovery has failed, or the cluster is abandoned. */
-  async settled(signal: AbortSignal): Promise<void> {
-    while (this.#state() === 'connecting' && !this.#abandoned) {
-      signal.throwIfAborted();
-      await new Promise<void>((resolve, reject) => {
-        const done = (): void => {
-          this.#waiters.delete(done);
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        };
-        const onAbort = (): void => {
-          this.#waiters.delete(done);
-          reject(signal.reason as Error);
-        };
-        signal.addEventListener('abort', onAbort, { once: true });
-        this.#waiters.add(done);
-      });
+  settled(signal: AbortSignal): Promise<void> {
+    return this.#until(() => this.#state() !== 'connecting', signal);
+  }
+
+  async #until(isDone: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!isDone() && !this.#abandoned) {
+      let wake = (): void => undefined;
+      const change = new Promise<void>((resolve) => (wake = resolve));
+      this.#waiters.add(wake);
+      await abortable(change, signal).finally(() => this.#waiters.delete(wake));
     }
   }
 
@@ -318,8 +315,11 @@ export class WatchedCluster implements LiveCluster {
   readonly knowKinds: LiveCluster['knowKinds'] = (...given) => this.#watch.knowKinds(...given);
 
   async managed(query: ManagedQuery, signal: AbortSignal): Promise<ManagedObjects> {
+    this.discovery();
+    this.#watch.use(query.targets.map((target) => refOf(target)));
+    // A kind that was not in use before is listed first.
+    if (this.#deps.kindsInUse !== undefined) await this.#until(() => this.#watch.settled(), signal);
     const sources = this.#managedSources(this.discovery());
-    this.#watch.poll(query.targets.map((target) => refOf(target)));
     const before = this.staleKinds();
     signal.throwIfAborted();
     const relevant = staleKindsOf(query, before, this.#store);

@@ -7,6 +7,7 @@ import type { Logger, MetricRegistry } from '#telemetry';
 import { planReconfiguration } from './reconfiguration.ts';
 import type { ClusterConfiguration } from './reconfiguration.ts';
 import type { ApiVersionLists } from './discovery/capabilities.ts';
+import type { KindsInUse } from './discovery/kinds-in-use.ts';
 import { defaultTuning } from './watch/cluster-watch.ts';
 import type { LiveTuning } from './watch/cluster-watch.ts';
 import type { KeepsWhole } from './objects/stored-node.ts';
@@ -40,6 +41,8 @@ export interface LiveClustersDeps {
   readonly clusterLabels?: readonly string[];
   /** Persists the last complete list of API versions of each cluster; in memory only if absent. */
   readonly apiVersions?: ApiVersionLists;
+  /** Limits the watches to some kinds; absent: all kinds are watched. */
+  readonly kindsInUse?: KindsInUse | undefined;
   /** Memory limits for live state. The default suits a heap of 2 GiB. */
   readonly limits?: LiveLimits;
   /**
@@ -197,6 +200,7 @@ class WatchedClusters implements LiveClusters {
     const { cluster } = configuration;
     const { clock, random, logger, clients, tuning, reflect, apiVersions, keep, keepsWhole, onRow, onState } =
       this.#deps;
+    const { kindsInUse } = this.#deps;
     const client = clients.open(cluster.server, cluster.connection);
     const live = new WatchedCluster(configuration, {
       clock,
@@ -208,6 +212,7 @@ class WatchedClusters implements LiveClusters {
       versions: this.#versions,
       schemas: this.#schemas,
       apiVersions,
+      kindsInUse,
       budget: this.#budget,
       reflect: reflect ?? ((options) => new Reflector(options)),
       emit: (change) => {

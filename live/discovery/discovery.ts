@@ -7,6 +7,8 @@ import { isExcluded } from './exclusions.ts';
 export interface WatchPlan {
   readonly resource: ApiResource;
   readonly namespace: string | undefined;
+  /** Only objects that an Application tracks are kept. */
+  readonly onlyTracked?: boolean;
 }
 
 export function kindText(gk: GroupKind): string {

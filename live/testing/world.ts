@@ -6,6 +6,7 @@ import type { Cluster, KubeObject, ResourceKey, Settings } from '#model';
 import type { FakeClock } from '#support';
 import { PromMetrics, silentLogger } from '#telemetry';
 import type { Logger } from '#telemetry';
+import type { KindsInUse } from '../discovery/kinds-in-use.ts';
 import type { LiveTuning } from '../watch/cluster-watch.ts';
 import { createLiveClusters } from '../live-clusters.ts';
 import { FakeServer } from './fake-server.ts';
@@ -78,6 +79,7 @@ export async function world(
     settings?: Settings;
     tuning?: Partial<LiveTuning>;
     logger?: Logger;
+    kindsInUse?: KindsInUse;
     /** Further servers by address. */
     others?: ReadonlyMap<string, FakeServer>;
   } = {},
@@ -100,6 +102,7 @@ export async function world(
     logger: options.logger ?? silentLogger,
     clients,
     tuning: { relistMs: 0, auditMs: 0, ...options.tuning },
+    kindsInUse: options.kindsInUse,
   });
   const changes: LiveChange[] = [];
   live.onChange((change) => changes.push(change));

@@ -1,6 +1,6 @@
 import type { Clock, ConcurrencyLimiter, RandomSource, Runnable } from '#base';
 import { messageOf, outsideText, Shutdown, withChild, withDeadline } from '#base';
-import { findResource, WatchListSupport } from '#kube';
+import { WatchListSupport } from '#kube';
 import type { ApiDiscovery, KubeClient, ReflectorOptions, VersionRegression } from '#kube';
 import type { ApiResource, Cluster, GroupKind, KubeObject, ObjectName, Settings } from '#model';
 import type { StoredNode } from '../objects/stored-node.ts';
@@ -11,11 +11,13 @@ import type { ApiVersionLists } from '../discovery/capabilities.ts';
 import { KindWatch } from './kind-watch.ts';
 import type { ClusterCache } from '../store/cluster-cache.ts';
 import { DiscoveryRounds, NewKinds } from '../discovery/new-kinds.ts';
-import { DiscoveryMemory, failureOf, isPollable, kindText, plainVersion, planWatches } from '../discovery/discovery.ts';
+import { DiscoveryMemory, failureOf, kindText, plainVersion } from '../discovery/discovery.ts';
 import type { WatchPlan } from '../discovery/discovery.ts';
 import type { LiveCapabilities, LiveDiscovery } from '../types.ts';
 import { removalGraceMs, UndiscoveredKinds } from '../discovery/undiscovered-kinds.ts';
+import type { KindsInUse } from '../discovery/kinds-in-use.ts';
 import { WatchTable } from './watch-table.ts';
+import { reflectTracked, WatchedKinds } from './watched-kinds.ts';
 import { ContentVersions } from '../content-versions.ts';
 import type { VersionCounter } from '../content-versions.ts';
 
@@ -69,6 +71,8 @@ export interface ClusterWatchDeps {
   readonly logger: Logger;
   readonly lists: ConcurrencyLimiter;
   readonly apiVersions?: ApiVersionLists | undefined;
+  /** Absent: all kinds are watched. */
+  readonly kindsInUse?: KindsInUse | undefined;
   readonly tuning: LiveTuning;
   readonly versions: VersionCounter;
   readonly reflect: (options: ReflectorOptions) => Runnable;
@@ -131,6 +135,7 @@ export class ClusterWatch {
   #applied = false;
   readonly #running = new Map<string, RunningWatch>();
   readonly #table = new WatchTable();
+  readonly #kinds: WatchedKinds;
   readonly #watchList: WatchListSupport;
   readonly #ended = new Set<Promise<void>>();
   #signal: AbortSignal | undefined;
@@ -138,8 +143,6 @@ export class ClusterWatch {
   #incompleteSince: number | undefined;
   /** When a kind last detected that the server's versions went back. */
   #wentBackAt: number | undefined;
-  /** Kinds without the verb watch that Applications use. */
-  readonly #polled = new Set<string>();
   /** When kinds of a namespace were last tried again because one of them was permitted. */
   readonly #permittedAt = new Map<string, number>();
   #followUps: number[] = [];
@@ -151,6 +154,7 @@ export class ClusterWatch {
     this.#settings = settings;
     this.#deps = deps;
     this.#undiscovered = new UndiscoveredKinds(deps);
+    this.#kinds = new WatchedKinds({ table: this.#table, store: deps.cache.store, inUse: deps.kindsInUse });
     const discoverNow = (signal: AbortSignal): Promise<void> => this.#discoverNow(signal);
     this.#newKinds = new NewKinds({ clock: deps.clock, discovery: () => this.#discovery, discoverNow });
     this.#capabilities = new ClusterCapabilities({ ...deps, server: cluster.server, lists: deps.apiVersions });
@@ -265,16 +269,10 @@ export class ClusterWatch {
     return this.#newKinds.known(objects, isFresh, signal);
   }
 
-  /** Begins to poll kinds without the verb watch, of which an Application has objects. */
-  poll(kinds: Iterable<GroupKind>): void {
+  /** Begins to watch kinds of which an Application has objects, if they are not watched anyway. */
+  use(kinds: readonly GroupKind[]): void {
     const discovery = this.#discovery;
-    if (discovery === undefined) return;
-    const before = this.#polled.size;
-    for (const kind of kinds) {
-      const resource = this.#table.isWatched(kind) ? undefined : findResource(discovery, kind);
-      if (resource !== undefined && isPollable(resource)) this.#polled.add(kindText(resource));
-    }
-    if (this.#polled.size > before) this.#apply(discovery);
+    if (discovery !== undefined && this.#kinds.use(kinds, discovery)) this.#apply(discovery);
   }
 
   #discoverSoon(): void {
@@ -386,7 +384,8 @@ export class ClusterWatch {
   }
 
   #apply(discovery: ApiDiscovery): void {
-    const plan = planWatches(discovery, this.#cluster, this.#settings, this.#polled);
+    const scope = { cluster: this.#cluster, settings: this.#settings };
+    const plan = this.#kinds.plan(discovery, scope, this.settled() && this.discoveryDoubt() === undefined);
     for (const [key, { watch, stop }] of [...this.#running]) {
       if (plan.has(key) || failureOf(discovery, watch.resource.group) !== undefined) continue;
       stop();
@@ -418,7 +417,7 @@ export class ClusterWatch {
     }
   }
 
-  #start(key: string, { resource, namespace }: WatchPlan): void {
+  #start(key: string, { resource, namespace, onlyTracked = false }: WatchPlan): void {
     const parent = this.#signal;
     if (parent === undefined || parent.aborted) return;
     const { client, cache, clock, random, logger, lists, tuning, reflect, onAudit } = this.#deps;
@@ -429,7 +428,7 @@ export class ClusterWatch {
       clock,
       random,
       lists,
-      reflect,
+      reflect: onlyTracked ? reflectTracked(reflect, cache.store, () => this.#settings) : reflect,
       watchList: this.#watchList,
       crowdRetryMs: () => crowdShareMs * this.#table.unsynced().size,
       onState: () => this.#onKindState(watch),
@@ -443,7 +442,7 @@ export class ClusterWatch {
       logger: logger.child({ group: resource.group, kind: resource.kind }),
       pageSize: tuning.pageSize,
       pageAttempts: tuning.pageAttempts,
-      auditMs: tuning.auditMs,
+      auditMs: onlyTracked ? 0 : tuning.auditMs,
       relistMs: tuning.relistMs,
     });
     this.#table.add(watch);
