@@ -134,7 +134,7 @@ beforeEach(() => {
   refreshes = 0;
 });
 
-function record(holder: string, binding: AgentBinding = shop): AgentRecord {
+function record(holder: string, binding: AgentBinding = shop, namespaces: readonly string[] = []): AgentRecord {
   const client = store.client as never;
   const former = {
     client,
@@ -150,6 +150,7 @@ function record(holder: string, binding: AgentBinding = shop): AgentRecord {
     name: 'shop',
     holder,
     binding,
+    namespaces,
     former: new FormerLease(former),
     onWaiting: (reason) => reasons.push(reason),
     onRefresh: () => (refreshes += 1),
@@ -397,7 +398,7 @@ describe('the commit in a record', () => {
     const first = record('a');
     await first.acquire(stop.signal);
     first.keepRevision(kept);
-    await first.revisionStored(stop.signal);
+    await first.stored(stop.signal);
     return first;
   }
 
@@ -414,10 +415,10 @@ describe('the commit in a record', () => {
     const version = (): unknown => store.objects.get(recordKey)?.metadata.resourceVersion;
     const before = version();
     first.keepRevision({ ...kept });
-    await Promise.all([first.revisionStored(stop.signal), first.revisionStored(stop.signal)]);
+    await Promise.all([first.stored(stop.signal), first.stored(stop.signal)]);
     expect(version()).toBe(before);
     first.keepRevision({ ...kept, revision: 'b'.repeat(40) });
-    await Promise.all([first.revisionStored(stop.signal), first.revisionStored(stop.signal)]);
+    await Promise.all([first.stored(stop.signal), first.stored(stop.signal)]);
     expect(version()).toBe(String(Number(before) + 1));
     expect(await next()).toEqual({ revision: { ...kept, revision: 'b'.repeat(40) } });
   });
@@ -461,9 +462,9 @@ describe('the commit in a record', () => {
     const first = await stored();
     first.keepRevision({ ...kept, source: 's2' });
     store.failures.set('replace Lease', unreachable);
-    await expect(first.revisionStored(stop.signal)).rejects.toThrow('no route');
+    await expect(first.stored(stop.signal)).rejects.toThrow('no route');
     store.failures.clear();
-    await first.revisionStored(stop.signal);
+    await first.stored(stop.signal);
     expect(await next()).toEqual({ revision: { ...kept, source: 's2' } });
   });
 
@@ -472,8 +473,106 @@ describe('the commit in a record', () => {
     await first.release(stop.signal);
     await record('b').acquire(stop.signal);
     first.keepRevision({ ...kept, source: 's2' });
-    await expect(first.revisionStored(stop.signal)).rejects.toThrow('(it was given up)');
+    await expect(first.stored(stop.signal)).rejects.toThrow('(it was given up)');
     expect(store.holder()).toBe('b');
+  });
+});
+
+describe('the kinds in a record', () => {
+  const kinds = ['/ConfigMap', 'apps/Deployment'];
+
+  /** Stores kinds, as an agent that then stops without a release. */
+  async function stored(): Promise<AgentRecord> {
+    const first = record('a');
+    await first.acquire(stop.signal);
+    expect(first.kinds).toBeUndefined();
+    first.keepKinds(kinds);
+    await first.stored(stop.signal);
+    return first;
+  }
+
+  async function next(...given: readonly [AgentBinding?, (readonly string[])?]): Promise<AgentRecord> {
+    const second = record('b', ...given);
+    const acquiring = second.acquire(stop.signal);
+    await clock.advance(40_000);
+    await acquiring;
+    return second;
+  }
+
+  it('are stored before a write that waits for them, and outlive renewals, a release and a crash', async () => {
+    const first = await stored();
+    const keeping = first.keep(stop.signal);
+    await clock.advance(25_000);
+    stop.abort();
+    await keeping;
+    stop = new AbortController();
+    expect((await next()).kinds).toEqual(kinds);
+    const third = record('b');
+    await third.acquire(stop.signal);
+    await third.release(stop.signal);
+    expect((await next()).kinds).toEqual(kinds);
+  });
+
+  it('fail the write that waits for them while they cannot be stored', async () => {
+    const first = await stored();
+    first.keepKinds([...kinds, '/Secret']);
+    store.failures.set('replace Lease', unreachable);
+    await expect(first.stored(stop.signal)).rejects.toThrow('no route');
+    store.failures.clear();
+    await first.stored(stop.signal);
+    expect((await next()).kinds).toEqual([...kinds, '/Secret']);
+  });
+
+  const annotated = (text: string) => (): void => store.annotate({ [recordAnnotations.kinds]: text });
+  const changed = (change: object) => (): void => {
+    const text = store.objects.get(recordKey)?.metadata.annotations?.[recordAnnotations.kinds] ?? '';
+    store.annotate({ [recordAnnotations.kinds]: JSON.stringify({ ...(JSON.parse(text) as object), ...change }) });
+  };
+
+  it.each([
+    ['another version of the agent renewed it', (): void => renewedElsewhere()],
+    ['it is no JSON', annotated('{')],
+    ['it is no object', annotated('["/ConfigMap"]')],
+    ['it has an unknown version', changed({ version: 2 })],
+    ['it has no list', changed({ kinds: '/ConfigMap' })],
+    ['it has something else than kinds', changed({ kinds: ['/ConfigMap', 'Deployment'] })],
+  ])('are unknown if %s', async (_how, change) => {
+    await stored();
+    change();
+    expect((await next()).kinds).toBeUndefined();
+    expect(store.objects.get(recordKey)?.metadata.annotations).not.toHaveProperty([recordAnnotations.kinds]);
+  });
+
+  function renewedElsewhere(): void {
+    store.put(recordKey, { ...store.objects.get(recordKey)!, spec: { renewTime: 'later', holderIdentity: '' } });
+  }
+
+  it.each([
+    ['the name was taken over', { ...shop, path: 'other' }, []],
+    ['the agent reads other namespaces', shop, ['staging']],
+  ])('are unknown once %s, and again after that', async (_how, binding, namespaces) => {
+    const first = await stored();
+    const mark = await first.acquire(stop.signal);
+    store.annotate(recordedAs(binding, mark));
+    expect((await next(binding, namespaces)).kinds).toBeUndefined();
+    store.annotate(recordedAs(shop, mark));
+    expect((await next()).kinds).toBeUndefined();
+  });
+
+  it('are unknown in a record that was made again, also from a backup', async () => {
+    await stored();
+    const backup = store.objects.get(recordKey)!;
+    store.objects.delete(recordKey);
+    expect((await next()).kinds).toBeUndefined();
+    store.put(recordKey, { ...backup, metadata: { ...backup.metadata, uid: 'restored' } });
+    expect((await next()).kinds).toBeUndefined();
+  });
+
+  it('are left out if they are too many for an annotation', async () => {
+    const first = await stored();
+    first.keepKinds(Array.from({ length: 10_000 }, (_, index) => `group-${index}.example.com/Kind`));
+    await first.stored(stop.signal);
+    expect((await next()).kinds).toBeUndefined();
   });
 });
 

@@ -9,6 +9,7 @@ import {
   bindingText,
   isSameBinding,
   newMark,
+  reachIdOf,
   readRecord,
   recordAnnotations,
   recordedAs,
@@ -19,6 +20,7 @@ import {
 import type { AgentBinding } from './identity.ts';
 import { keptAs, readKept } from './kept-revision.ts';
 import type { KeptRevision } from './kept-revision.ts';
+import { kindsAs, readKinds } from './recorded-kinds.ts';
 import { clusterIdOf, createRecordNamespace, protectRecordNamespace } from './record-namespace.ts';
 import { LeaseHolder, leases, leaseSeconds, specOf } from './lease-holder.ts';
 
@@ -31,6 +33,8 @@ export interface AgentRecordDeps {
   readonly clock: Clock;
   readonly name: string;
   readonly binding: AgentBinding;
+  /** The namespaces that the agent reads; empty: the whole cluster. */
+  readonly namespaces: readonly string[];
   /** Identity of this process. */
   readonly holder: string;
   readonly former: Pick<FormerLease, 'holder' | 'remove'>;
@@ -38,6 +42,12 @@ export interface AgentRecordDeps {
   readonly onWaiting: (reason: string) => void;
   /** Called when a user requests a refresh with an annotation of the record. */
   readonly onRefresh: () => void;
+}
+
+/** What a record has for a later process. */
+interface RecordContent {
+  readonly revision?: KeptRevision | undefined;
+  readonly kinds?: readonly string[] | undefined;
 }
 
 /**
@@ -53,8 +63,8 @@ export class AgentRecord {
   #held: KubeObject | undefined;
   #mark = '';
   #renewedAt = -Infinity;
-  #kept: KeptRevision | undefined;
-  #storedKept: KeptRevision | undefined;
+  #content: RecordContent = {};
+  #storedContent = this.#content;
   #keptRefusal: string | undefined;
   /** The last write of this process: one at a time. */
   #writing: Promise<unknown> = Promise.resolve();
@@ -102,23 +112,32 @@ export class AgentRecord {
    * not used.
    */
   get kept(): { readonly revision?: KeptRevision | undefined; readonly refusal?: string | undefined } {
-    return { revision: this.#kept, refusal: this.#keptRefusal && `${this.#where()}: ${this.#keptRefusal}` };
+    return { revision: this.#content.revision, refusal: this.#keptRefusal && `${this.#where()}: ${this.#keptRefusal}` };
   }
 
   /** The commit from which objects are applied from now on. */
   keepRevision(kept: KeptRevision): void {
-    const { revision, source } = this.#kept ?? {};
-    if (revision !== kept.revision || source !== kept.source) this.#kept = kept;
+    const { revision, source } = this.#content.revision ?? {};
+    if (revision !== kept.revision || source !== kept.source) this.#content = { ...this.#content, revision: kept };
+  }
+
+  /** The kinds that may have objects of this agent; undefined: any. */
+  get kinds(): readonly string[] | undefined {
+    return this.#content.kinds;
+  }
+
+  keepKinds(kinds: readonly string[]): void {
+    this.#content = { ...this.#content, kinds };
   }
 
   /**
-   * Waits until the record names the commit in force. Without that, a later process could repair
-   * drift by an older one.
+   * Waits until the record names the commit in force and the kinds. Without that, a later process
+   * could repair drift by an older commit, or never find an object that left the folder.
    */
-  async revisionStored(signal: AbortSignal): Promise<void> {
-    if (this.#kept === this.#storedKept) return;
+  async stored(signal: AbortSignal): Promise<void> {
+    if (this.#content === this.#storedContent) return;
     await this.#inTurn(async () => {
-      if (this.#kept !== this.#storedKept) await this.#renew(signal);
+      if (this.#content !== this.#storedContent) await this.#renew(signal);
     });
   }
 
@@ -148,7 +167,7 @@ export class AgentRecord {
     const found = await unlessNotFound(client.get(leases, this.#at, { signal }));
     if (found !== undefined) {
       this.#mark = this.#markIn(found);
-      this.#readKept(found);
+      this.#readContent(found);
       const other = this.#holder.of(found);
       if (other !== undefined && other !== holder) return this.#wait(`agent ${other}`);
     }
@@ -166,11 +185,11 @@ export class AgentRecord {
     return false;
   }
 
-  #readKept(found: KubeObject): void {
-    this.#kept = undefined;
+  #readContent(found: KubeObject): void {
+    this.#content = { kinds: readKinds(found, this.#reachIdOf(found)) };
     this.#keptRefusal = undefined;
     try {
-      this.#kept = readKept(found);
+      this.#content = { ...this.#content, revision: readKept(found) };
     } catch (error) {
       this.#keptRefusal = messageOf(error);
     }
@@ -206,6 +225,9 @@ export class AgentRecord {
   async #create(signal: AbortSignal): Promise<void> {
     const { client, binding, holder } = this.#deps;
     this.#mark = newMark(await clusterIdOf(client, signal), binding);
+    // There may have been a record before, which was deleted.
+    this.#content = {};
+    this.#storedContent = this.#content;
     const create = (): Promise<KubeObject> => client.create(leases, this.#body(holder, undefined), { signal });
     this.#renewedAt = this.#deps.clock.monotonic();
     const created = await unlessNotFound(create());
@@ -250,24 +272,29 @@ export class AgentRecord {
     return { namespace: recordNamespace, name: recordName(this.#deps.name) };
   }
 
+  #reachIdOf({ metadata }: KubeObject): string {
+    return reachIdOf(metadata.uid ?? '', this.#deps.binding, this.#deps.namespaces);
+  }
+
   #where(): string {
     return `lease/${recordName(this.#deps.name)} in namespace ${recordNamespace}`;
   }
 
   async #write(holder: string, signal: AbortSignal): Promise<void> {
-    const kept = this.#kept;
+    const content = this.#content;
     const body = this.#body(holder, this.#held);
     const sentAt = this.#deps.clock.monotonic();
     this.#held = await this.#deps.client.replace(leases, body, { signal, deadlineMs: renewMs });
     this.#renewedAt = sentAt;
-    this.#storedKept = kept;
+    this.#storedContent = content;
   }
 
   #body(holder: string, before: KubeObject | undefined): KubeObject {
     const { binding, clock } = this.#deps;
     const now = new Date(clock.now()).toISOString().replace('Z', '000Z');
-    const { refresh, revision } = recordAnnotations;
-    const annotations = omit(before?.metadata.annotations ?? {}, refresh, revision);
+    const { refresh, ...ours } = recordAnnotations;
+    const annotations = omit(before?.metadata.annotations ?? {}, refresh, ours.revision, ours.kinds);
+    const { revision, kinds } = this.#content;
     const { resourceVersion, labels } = before?.metadata ?? {};
     return {
       apiVersion: 'coordination.k8s.io/v1',
@@ -278,7 +305,8 @@ export class AgentRecord {
         annotations: {
           ...annotations,
           ...recordedAs(binding, this.#mark),
-          ...(this.#kept && keptAs(this.#kept, now)),
+          ...(revision && keptAs(revision, now)),
+          ...(kinds && before && kindsAs(kinds, this.#reachIdOf(before), now)),
         },
         ...(resourceVersion && { resourceVersion }),
       },

@@ -16,6 +16,7 @@ import {
 } from '#base';
 import { createKubeClient } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
+import { KindsInUse } from '#live';
 import { createLogger } from '#telemetry';
 import type { HealthReport, Logger } from '#telemetry';
 import { printHelp, readArgs } from '../options/args.ts';
@@ -224,6 +225,7 @@ class Agent {
     const unkeep = followRevision(hub, plan.name, (revision) =>
       run.record.keepRevision({ revision, source: run.sourceId }),
     );
+    const kindsInUse = new KindsInUse(run.record.kinds, (kinds) => run.record.keepKinds(kinds));
     const connection = { server: hubServer, insecure: false, credentials: {} };
     const controller = {
       config: run.replica,
@@ -233,7 +235,8 @@ class Agent {
       openHub: (onAnswer: () => void) => hubClient(hub, onAnswer),
       inCluster: target.connection,
       telemetry: run.telemetry,
-      wrapClient: (client: KubeClient) => fencedClient(client, run.record),
+      wrapClient: (client: KubeClient) => fencedClient(client, run.record, kindsInUse),
+      kindsInUse,
       sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
     };
     const running = [
@@ -269,13 +272,14 @@ class Agent {
 
   #record(client: KubeClient): AgentRecord {
     const { plan, source, output, config } = this.#parts;
-    const { name, path, namespace, binding } = plan;
+    const { name, path, namespace, namespaces, binding } = plan;
     const former = { client, clock: systemClock, namespace, name: config.name, repository: originOf(source), path };
     return new AgentRecord({
       client,
       clock: systemClock,
       name,
       binding,
+      namespaces,
       holder: `${hostname()}-${process.pid}-${randomBytes(4).toString('hex')}`,
       former: new FormerLease(former),
       onWaiting: (reason) => {

@@ -1,12 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { apiResource } from '#kube';
 import type { CallOptions, KubeClient } from '#kube';
+import type { GroupKind } from '#model';
 import { fencedClient } from './fenced-client.ts';
 
 const maps = apiResource('v1', 'ConfigMap', 'configmaps', 'namespaced');
 const at = { namespace: 'shop', name: 'one' };
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: at };
 const { signal } = new AbortController();
+const kinds = { add: () => undefined };
 
 /** Calls `beforeSend` as a client does before each attempt. */
 function recordingClient(sent: string[]): KubeClient {
@@ -38,7 +40,7 @@ describe('a fenced client', () => {
     const check = (): void => {
       if (!isHeld) throw new Error('lost');
     };
-    const plain = fencedClient(recordingClient(sent), { check, revisionStored: () => Promise.resolve() });
+    const plain = fencedClient(recordingClient(sent), { check, stored: () => Promise.resolve() }, kinds);
     for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
       const writes = writesOf(client);
       for (const write of writes) await write();
@@ -52,22 +54,38 @@ describe('a fenced client', () => {
   });
 
   it('runs the check of the caller, too', async () => {
-    const record = { check: () => undefined, revisionStored: () => Promise.resolve() };
-    const client = fencedClient(recordingClient([]), record);
+    const record = { check: () => undefined, stored: () => Promise.resolve() };
+    const client = fencedClient(recordingClient([]), record, kinds);
     const beforeSend = (): void => {
       throw new Error('not the owner');
     };
     await expect(async () => client.delete(maps, at, { signal, beforeSend })).rejects.toThrow('not the owner');
   });
 
+  it('adds the kind of each write to the record before it waits for it', async () => {
+    const steps: string[] = [];
+    const noted = { add: (added: Iterable<GroupKind>) => void steps.push(...[...added].map(({ kind }) => kind)) };
+    const record = {
+      check: () => undefined,
+      stored: (): Promise<void> => {
+        steps.push('stored');
+        return Promise.resolve();
+      },
+    };
+    const client = fencedClient(recordingClient(steps), record, noted);
+    for (const write of writesOf(client)) await write();
+    const order = ['create', 'replace', 'patch', 'delete'].flatMap((verb) => ['ConfigMap', 'stored', verb]);
+    expect(steps).toEqual(order);
+  });
+
   it('sends no write before the record names its commit, and none if that fails', async () => {
     const sent: string[] = [];
     let settle: (error?: Error) => void = () => undefined;
-    const revisionStored = (): Promise<void> =>
+    const stored = (): Promise<void> =>
       new Promise((resolve, reject) => {
         settle = (error) => (error === undefined ? resolve() : reject(error));
       });
-    const plain = fencedClient(recordingClient(sent), { check: () => undefined, revisionStored });
+    const plain = fencedClient(recordingClient(sent), { check: () => undefined, stored }, kinds);
     for (const client of [plain, plain.impersonate('system:serviceaccount:shop:sync')]) {
       const writes = writesOf(client);
       for (const write of writes) {

@@ -18,6 +18,8 @@ export const recordAnnotations = {
   mark: 'driftless.io/agent-mark',
   /** The commit that the folder was last compared with. */
   revision: 'driftless.io/agent-revision',
+  /** The kinds that may have objects of the agent. */
+  kinds: 'driftless.io/agent-kinds',
   /** Asks the running agent to read its source now. */
   refresh: 'driftless.io/refresh',
 } as const;
@@ -83,6 +85,14 @@ export function isMark(text: string): boolean {
  */
 export function sourceIdOf(mark: string, binding: AgentBinding, followed: readonly string[]): string {
   return hashOf([mark, ...partsOf(binding), ...followed], markHashLength);
+}
+
+/**
+ * Identifies what the kinds in a record belong to: the Lease, which a backup may bring back with
+ * older ones, the folder, and the namespaces that the agent reads.
+ */
+export function reachIdOf(leaseUid: string, binding: AgentBinding, namespaces: readonly string[]): string {
+  return hashOf([leaseUid, ...partsOf(binding), ...[...namespaces].sort()], markHashLength);
 }
 
 /** The installation id on each object of an agent; pruning goes by it and by the name. */

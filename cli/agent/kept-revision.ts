@@ -39,7 +39,8 @@ export function readKept(lease: KubeObject): KeptRevision | undefined {
   return { revision, source };
 }
 
-function membersOf(text: string): Readonly<Record<string, unknown>> {
+/** The members of a JSON object; none if it is something else. */
+export function membersOf(text: string): Readonly<Record<string, unknown>> {
   try {
     const value = parseJson(text);
     return isObject(value) ? value : {};

@@ -26,6 +26,7 @@ import type {
 import { createKubeClient, SharedClients } from '#kube';
 import type { ClusterClients, KubeClient, KubeClientDeps, LoadedConnection, RunCommand } from '#kube';
 import { ApiVersionFiles, createLiveClusters } from '#live';
+import type { KindsInUse } from '#live';
 import type { ClusterConnection } from '#model';
 import type { RedisSettings } from '#publish';
 import { QueueMetrics } from '#queues';
@@ -80,6 +81,8 @@ export interface WireInputs {
   readonly telemetry?: Pick<TelemetryPort, 'report'> | undefined;
   /** Wraps the clients of managed clusters, to refuse writes. */
   readonly wrapClient?: ((client: KubeClient) => KubeClient) | undefined;
+  /** Limits the watches to some kinds. */
+  readonly kindsInUse?: KindsInUse | undefined;
   /** Replaces limits of sources. */
   readonly sourceLimits?: Partial<DesiredLimits> | undefined;
   /** Compiles health scripts; loads the Lua engine when there is one. */
@@ -148,8 +151,8 @@ export function createInfrastructure(
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
   const limits = liveLimits(config.clusterMemory, heapBytes());
   const clusterLabels = config.metricsClusterLabels;
-  const tuning = liveTuning(config);
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, clusterLabels, tuning });
+  const watching = { clusterLabels, tuning: liveTuning(config), kindsInUse: inputs.kindsInUse };
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, ...watching });
   const rendering = desiredSource(inputs, settings, metrics);
   const { source: desired, repositories } = observeSource(rendering, systemClock);
   if (!verifiesSignatures(config))

@@ -48,6 +48,8 @@ export interface ReplicaParts extends SourceHelpers {
   readonly telemetry?: WireInputs['telemetry'];
   /** Wraps the clients of managed clusters, to refuse writes. */
   readonly wrapClient?: WireInputs['wrapClient'];
+  /** Limits the watches to some kinds. */
+  readonly kindsInUse?: WireInputs['kindsInUse'];
   /** Replaces limits of sources. */
   readonly sourceLimits?: WireInputs['sourceLimits'];
 }
