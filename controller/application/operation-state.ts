@@ -133,6 +133,11 @@ export function isNeverSynced({ status }: Application): boolean {
   return (status?.history ?? []).length === 0;
 }
 
+/** A sync began at least once, so the resources of the status may be the Application's own. */
+export function wasSynced({ status }: Application): boolean {
+  return (status?.history ?? []).length > 0 || status?.operationState !== undefined;
+}
+
 /** Whether an operation or a deletion is in progress. */
 export function hasWork(app: Application): boolean {
   return hasOperation(app) || app.metadata.deletionTimestamp !== undefined;

@@ -23,7 +23,7 @@ import type { ManifestClaims } from '../admission/claims.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import type { StageTimes, WorkMetrics } from '../write/apply-metrics.ts';
 import { withIncompleteApis } from '../discovery/capabilities.ts';
-import { formerMarks } from '../operation/former-marks.ts';
+import { formerMarks } from '../application/former-marks.ts';
 import { ClusterNotReady, SourceRefused } from '../shared/errors.ts';
 import { basisOf, hasChangedSince, isSameBasis } from './basis.ts';
 import type { ComparisonBasis, LiveSight, SeenQuestion } from './basis.ts';

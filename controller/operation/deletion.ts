@@ -29,12 +29,13 @@ import { ClusterNotReady, DeletionBlocked, FinalizersKept, SettingsUnreadable } 
 import type { WaitReason } from '../shared/waits.ts';
 import { cascadeNames, cleanupFinalizers, ownFinalizers } from '../application/finalizers.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
+import { groupByMark } from '../application/former-marks.ts';
+import { wasSynced } from '../application/operation-state.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import type { AppMemories } from '../comparison/memory.ts';
 import { DeleteHooks, hasFinalizer, ignoreGone, linesAbout, parallelDeletes } from './delete-hooks.ts';
 import type { BlockedOn, DeletionContext } from './delete-hooks.ts';
 import { deletionBackstopMs, deletionPauseMs, pausedDeletion } from './deletion-pause.ts';
-import { groupByMark } from './former-marks.ts';
 import {
   describeObjects,
   isBlind,
@@ -47,7 +48,7 @@ import {
   refuseUnreadKinds,
   refuseUnreadResources,
 } from './deletion-rules.ts';
-import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave, wasSynced } from './unresolved-deletion.ts';
+import { isInReach, judgeUnresolved, lastSyncOf, refuseToLeave } from './unresolved-deletion.ts';
 
 export interface DeleterDeps {
   readonly store: ApplicationStore;

@@ -57,11 +57,6 @@ export function isInReach({ metadata }: ObjectName, { namespaces, clusterResourc
   return namespace === '' ? clusterResources : namespaces.includes(namespace);
 }
 
-/** A sync began at least once, so the resources of the status may be the Application's own. */
-export function wasSynced({ status }: Application): boolean {
-  return (status?.history ?? []).length > 0 || status?.operationState !== undefined;
-}
-
 /** When the last sync ended (wall time); Infinity if that is unknown. */
 export function lastSyncOf({ status }: Application): number {
   const last = status?.operationState?.finishedAt ?? status?.history?.at(-1)?.deployedAt;

@@ -20,7 +20,7 @@ export interface KnownDifference {
 const ownConditions = {
   SourceUnavailableWarning: 'self-heal while a source cannot be read',
   KeptResourceWarning:
-    'objects that automated sync cannot prune: kept by `Prune=false`, or whose deletion does not end',
+    'objects that automated sync cannot prune: kept by `Prune=false` or by an owner that controls them, or whose deletion does not end',
   WaitingWarning: 'an operation, deletion, refresh or comparison that waits',
 } as const;
 

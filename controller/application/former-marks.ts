@@ -15,7 +15,7 @@ import {
   tracksItself,
 } from '#model';
 import type { Application, KubeObject, Settings, TrackingId, TrackingSettings } from '#model';
-import { wasSynced } from './unresolved-deletion.ts';
+import { wasSynced } from './operation-state.ts';
 
 /** How an object that an Application declares is marked. */
 export type ObjectMark =
