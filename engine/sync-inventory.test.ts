@@ -77,6 +77,26 @@ describe('the inventory of runSync', () => {
     expect([has('a'), has('kept')]).toEqual([false, true]);
   });
 
+  it.each(['PreSinc', 'PostSync'])('prunes no object of others that only a hook names: %s', async (hook) => {
+    const annotations = {
+      'argocd.argoproj.io/hook': hook,
+      'argocd.argoproj.io/hook-delete-policy': 'HookFailed',
+    };
+    const targets = [configMap('theirs', { annotations })];
+    sim.store.create(configMap('theirs', { namespace: 'default' }));
+    const plan = await planSync({ targets, writer, ...prune });
+    expect(plan.filter(({ action }) => action === 'prune')).toEqual([]);
+    await sync(targets, { ...prune, onWarning: () => {} });
+    expect([deletions, has('theirs')]).toEqual([[], true]);
+  });
+
+  it('prunes an object that has become a hook', async () => {
+    const { inventory } = await sync([configMap('a')]);
+    const hook = configMap('a', { annotations: { 'argocd.argoproj.io/hook': 'PreDelete' } });
+    const { results } = await sync([hook], { inventory, ...prune });
+    expect(results).toMatchObject([{ name: 'a', status: 'Pruned' }]);
+  });
+
   it('prunes a definition only if told to, and serves its kind again when it returns', async () => {
     const widget: KubeObject = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'one' } };
     const definition = (): KubeObject | undefined =>

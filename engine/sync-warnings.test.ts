@@ -82,4 +82,39 @@ describe('warnings of the server', () => {
     expect(phase).toBe('Succeeded');
     expect(sim.store.get('', 'ConfigMap', 'default', 'thrown')?.metadata.name).toBe('thrown');
   });
+
+  it.each([
+    ['throws', thrown('no scale'), 'no scale'],
+    ['returns no status', () => ({ status: 'healthy' }) as never, 'it must return null or { status }'],
+  ])('name the object for which the health of the caller %s', async (_how, health, why) => {
+    const wave = { 'argocd.argoproj.io/sync-wave': '1' };
+    const targets = [configMap('sick'), configMap('next', { metadata: { name: 'next', annotations: wave } })];
+    const waiting = new AbortController();
+    const onWarning: SyncInputs['onWarning'] = (message, warning) => {
+      warnings.push([message, warning]);
+      waiting.abort();
+    };
+    await expect(sync(targets, { health, onWarning, signal: waiting.signal })).rejects.toThrow('aborted');
+    const text = `ConfigMap default/sick: inputs.health failed, so the sync waits for the object: ${why}`;
+    const object = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'sick' };
+    expect(warnings).toMatchObject([[expect.stringContaining(text), { source: 'sync', object }]]);
+  });
+
+  it('name an object whose hook type is unknown, and no hook that others run', async () => {
+    const hooks = ['Presync', 'Skip', 'PreDelete', 'PostSync'].map((type) =>
+      configMap(`hook-${type.toLowerCase()}`, {
+        metadata: { name: `hook-${type.toLowerCase()}`, annotations: { 'argocd.argoproj.io/hook': type } },
+      }),
+    );
+    expect((await sync(hooks)).results.map(({ name }) => name)).toEqual(['hook-postsync']);
+    expect(warnings.map(([text]) => text)).toEqual([
+      'ConfigMap default/hook-presync: it is left out: "Presync" is no hook type (PreSync, Sync, PostSync, SyncFail or Skip)',
+    ]);
+  });
 });
+
+function thrown(message: string): () => never {
+  return () => {
+    throw new Error(message);
+  };
+}

@@ -2,8 +2,9 @@ import { isDeeperThan, isObject, UsageError } from '#base';
 import type { Json } from '#base';
 import { findResource } from '#kube';
 import type { ApiDiscovery } from '#kube';
-import { gkOf, isHook, keyOf, versionOf } from '#model';
+import { annotationOf, annotations, gkOf, hookTypes, isHook, keyOf, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey } from '#model';
+import { isPostDeleteHook, isPreDeleteHook } from '#sync';
 
 /**
  * The targets with their namespaces: namespaced objects without one get the default, cluster-scoped
@@ -68,4 +69,10 @@ export function inNamespace<T extends ObjectName>(object: T, namespace: string, 
   const metadata = { ...object.metadata };
   delete (metadata as { namespace?: string }).namespace;
   return { ...object, metadata };
+}
+
+/** The hook annotation of a target that is a hook of no type, and therefore never applied. */
+export function unknownHookType(target: KubeObject): string | undefined {
+  const isValid = hookTypes(target).length > 0 || isPreDeleteHook(target) || isPostDeleteHook(target);
+  return isValid ? undefined : annotationOf(target, annotations.hook);
 }

@@ -3,7 +3,7 @@ import type { Clock, RandomSource } from '#base';
 import { diffObjects, isCustomResource } from '#diff';
 import type { DiffRules } from '#diff';
 import { healthOf } from '#health';
-import { clientSideManager, defaultSettings, gkOf, keyOf, versionOf } from '#model';
+import { clientSideManager, defaultSettings, gkOf, isHook, keyOf, refOf, versionOf } from '#model';
 import type { KubeObject, ObjectName, ResourceKey, ResourceRef, ResourceResult } from '#model';
 import {
   canKindBeMissing,
@@ -18,8 +18,9 @@ import {
 } from '#sync';
 import type { ClusterWriter, PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
+import { reportingHealth } from './caller-health.ts';
 import { checkSyncInputs } from './check-inputs.ts';
-import { inNamespace, placedTargets } from './inputs.ts';
+import { inNamespace, placedTargets, unknownHookType } from './inputs.ts';
 import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
 import { OpenedWriter } from './open-writer.ts';
@@ -61,6 +62,8 @@ export interface SyncDeps {
 interface SyncState {
   readonly targets: readonly KubeObject[];
   readonly live: ReadonlyMap<ResourceKey, KubeObject>;
+  /** The objects of earlier syncs: only these may be pruned. */
+  readonly earlier: ReadonlySet<ResourceKey>;
 }
 
 /** A sync over a writer: reads the live objects, runs steps, and waits between them. */
@@ -80,7 +83,7 @@ export class SyncRun {
   #hasWarned = false;
   /** The current step has sent something that changed an object. */
   #hasWritten = false;
-  #state: SyncState = { targets: [], live: new Map() };
+  #state: SyncState = { targets: [], live: new Map(), earlier: new Set() };
 
   /** @throws UsageError for inputs that are no inputs of a sync. */
   constructor(inputs: SyncInputs, deps: SyncDeps) {
@@ -267,7 +270,8 @@ export class SyncRun {
       attempt: this.#attempt,
       results: this.#results,
       isSelected: this.#inputs.isSelected ?? isAny,
-      health: health ?? ((object) => healthOf(object, defaultSettings)),
+      health:
+        health === undefined ? (object) => healthOf(object, defaultSettings) : reportingHealth(health, this.#warnings),
       canPrune: () => true,
       prunesDefinitions: this.#inputs.pruneDefinitions === true,
       otherOwner: (object) => this.#owner.whyKept(object),
@@ -289,10 +293,16 @@ export class SyncRun {
     return { ...this.#rules, schemas: (await writer.schemas(custom, signal)).kinds };
   }
 
+  /** A live object that only a hook names is not ours to prune: others may have created it. */
   #paired(): ReturnType<typeof pairObjects> {
-    const { targets, live } = this.#state;
+    const { targets, live, earlier } = this.#state;
     const { discovery } = this.#inputs.writer;
-    return pairObjects(targets, live, this.#namespace, (gk) => findResource(discovery, gk)?.namespaced);
+    const paired = pairObjects(targets, live, this.#namespace, (gk) => findResource(discovery, gk)?.namespaced);
+    const isEarlier = (object: KubeObject): boolean =>
+      earlier.has(keyOf(object)) && this.#inventory.isOurs(keyOf(object), object);
+    const isOurs = (pair: (typeof paired.pairs)[number]): boolean =>
+      pair.target !== null || pair.live === null || isHook(pair.live) || isEarlier(pair.live);
+    return { ...paired, pairs: paired.pairs.filter(isOurs) };
   }
 
   /** New kinds are discovered first: they decide about the namespaces of targets. */
@@ -301,10 +311,12 @@ export class SyncRun {
     await writer.refresh?.(given, signal);
     const targets = this.#owner.labelled(placedTargets(given, this.#namespace, writer.discovery));
     this.#warnOfDefault(targets);
-    const read = await this.#readLive(targets, signal);
+    this.#warnOfHooks(targets);
+    const earlier = this.#earlier();
+    const read = await this.#readLive([...targets, ...earlier], signal);
     const wanted = new Set(targets.map(keyOf));
     const live = new Map([...read].filter(([key, object]) => wanted.has(key) || this.#inventory.isOurs(key, object)));
-    this.#state = { targets, live };
+    this.#state = { targets, live, earlier: new Set(earlier.map(keyOf)) };
     return this.#state;
   }
 
@@ -323,13 +335,26 @@ export class SyncRun {
     );
   }
 
-  /** Reads the targets, the hooks that this sync has created, and the objects of earlier syncs. */
-  #readLive(targets: readonly KubeObject[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
-    const { discovery } = this.#inputs.writer;
-    const earlier = [...(this.#inputs.known ?? []), ...this.#inventory.names()];
-    const placed = earlier.map((object) => inNamespace(object, this.#namespace, discovery));
+  /** A misspelt hook type leaves the object out of the sync, as in Argo CD. */
+  #warnOfHooks(targets: readonly KubeObject[]): void {
+    for (const target of targets) {
+      const type = unknownHookType(target);
+      if (type === undefined) continue;
+      const message = `it is left out: "${type}" is no hook type (PreSync, Sync, PostSync, SyncFail or Skip)`;
+      this.#warnings.report({ source: 'sync', message, object: refOf(target) });
+    }
+  }
+
+  /** The objects that earlier syncs have applied, by `known` and the inventory. */
+  #earlier(): readonly ObjectName[] {
+    const names = [...(this.#inputs.known ?? []), ...this.#inventory.names()];
+    return names.map((object) => inNamespace(object, this.#namespace, this.#inputs.writer.discovery));
+  }
+
+  /** Reads the objects, and the hooks that this sync has created. */
+  #readLive(objects: readonly ObjectName[], signal: AbortSignal): Promise<ReadonlyMap<ResourceKey, KubeObject>> {
     const created = this.#results.filter(({ hookType }) => hookType !== undefined).map(nameOfResult);
-    return this.#reader.read([...targets, ...placed, ...created], signal);
+    return this.#reader.read([...objects, ...created], signal);
   }
 
   #waveAppliedAt(wave: string): number {
