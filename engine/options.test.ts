@@ -54,6 +54,7 @@ describe('invalid options', () => {
     [{ health: 'x' }, 'options.health', 'an object'],
     [{ kubeConfig: 5 }, 'options.kubeConfig', 'a path', '5'],
     [{ kubeConfig: {} }, 'options.kubeConfig', 'getCurrentContext', 'an object'],
+    [{ kubeConfig: 'apiVersion: v1\nkind: Config\n' }, 'options.kubeConfig', 'path', 'not its text'],
     [{ context: 5 }, 'options.context', 'a text', '5'],
     [{ kubeconfig: '/x' }, '"kubeconfig"', 'kubeConfig', 'namespaces'],
     [null, 'options must be an object, not null'],

@@ -1,3 +1,4 @@
+import { UsageError } from '#base';
 import { connectionFromConfig, connectionFromKubeconfig, inClusterConnection } from '#kube';
 import type { KubeConfigReader, LoadedConnection } from '#kube';
 
@@ -12,8 +13,10 @@ export interface ClusterAddress {
 }
 
 /** @throws an error with `code` `USAGE` in one line, for what cannot be read */
-export function connectionOf({ kubeConfig, context }: ClusterAddress): Promise<LoadedConnection> {
+export async function connectionOf({ kubeConfig, context }: ClusterAddress): Promise<LoadedConnection> {
   if (kubeConfig === undefined) return inClusterConnection('', {}, 'name the KubeConfig by the option kubeConfig');
+  if (typeof kubeConfig === 'string' && kubeConfig.includes('\n'))
+    throw new UsageError('options.kubeConfig must be the path of a KubeConfig, not its text: write it to a file');
   return typeof kubeConfig === 'string'
     ? connectionFromKubeconfig(kubeConfig, context)
     : connectionFromConfig(kubeConfig, context);
