@@ -4,6 +4,7 @@ import type { KindState } from '#live';
 import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf, trackedApp } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
+import type { PairedResources } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
 import { isManagedNamespace, lacksMetadata, managedNamespace, managesNamespaceMetadata } from './namespaces.ts';
 import { afterTargets, isAnyHook, isDeleteHook, liveOrTarget } from './row.ts';
@@ -36,12 +37,9 @@ export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
     yield;
   }
   const targets = withManagedNamespace(facts, deletion.targets, live);
-  const { pairs, hooks, liveHooks } = pairResources(
-    targets,
-    live,
-    destinationNamespaceOf(facts.app),
-    facts.isNamespaced,
-  );
+  const paired = pairResources(targets, live, destinationNamespaceOf(facts.app), facts.isNamespaced);
+  const { hooks, liveHooks } = paired;
+  const pairs = withoutOthers(paired.pairs, facts);
   const unread = new Set(facts.live.unread?.map(({ key }) => key));
   // Every target of a kind that is left out or polled was read by name if the cache lacks it.
   const staleKindAt = kindFinder(facts.live.degraded);
@@ -63,6 +61,21 @@ export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
     };
   });
   return { frame: { hooks, liveHooks, ...deletion.flags }, resources };
+}
+
+type Pair = PairedResources['pairs'][number];
+
+/**
+ * Leaves out the objects that nothing but a hook of the sources names, or a manifest that is left
+ * out: others have created them, and they are not to be pruned.
+ */
+function withoutOthers(pairs: readonly Pair[], { rendered, settings, instance }: CompareFacts): readonly Pair[] {
+  const resources = new Set(pairs.map(({ target }) => target));
+  const apart = new Set(rendered.targets.filter((target) => !resources.has(target)).map(keyOf));
+  if (apart.size === 0) return pairs;
+  const isOurs = (live: KubeObject): boolean =>
+    !apart.has(keyOf(live)) || isAnyHook(live) || trackedApp(live, settings.tracking) === instance;
+  return pairs.filter(({ target, live }) => target !== null || live === null || isOurs(live));
 }
 
 /** States of a kind in which a target that was not found does not exist. */

@@ -14,6 +14,7 @@ export { isLostHook, isPostDeleteHook, isPreDeleteHook, phasesOf, waveOf, withHo
 export { containsTarget, optionValue, readSyncOptions, resourceOption } from './options.ts';
 export { missingNameMessage } from './prepare.ts';
 export { pairObjects, pairResources } from './reconcile.ts';
+export type { PairedResources } from './reconcile.ts';
 export { removeHookFinalizer } from './release.ts';
 export { canKindBeMissing, hasHookFinalizer, kindsDefinedBySync } from './step.ts';
 export { parseWaitingMessage } from './waiting-message.ts';

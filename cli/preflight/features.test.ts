@@ -711,6 +711,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a port whose number was edited in the cluster (`containerPort`, port of a Service)': atSync,
   'a volume whose source was changed in the cluster to one of another type, with server-side apply': atSync,
   'hooks that the sources no longer call hooks, and annotations of hooks that only the live object has': byComparison,
+  'an object of the name of a hook, or of a manifest with a hook type that is unknown, that others created': harmless,
   'an object that leaves Git after a change of the tracking method or label key, before the next sync': byComparison,
   'an object whose manifest is gone, and that has an owner': byComparison,
   '`serviceAccountName` that Git drops': byComparison,

@@ -53,6 +53,27 @@ describe('an object that leaves Git', () => {
     });
   });
 
+  it.each(['PreSinc', 'PostSync', 'Skip', 'PreDelete'])(
+    'is none that others created, and only a manifest that is no resource names: %s',
+    async (hook) => {
+      const annotations = { 'argocd.argoproj.io/hook': hook, 'argocd.argoproj.io/hook-delete-policy': 'HookFailed' };
+      const metadata = { name: 'theirs', namespace: 'apps' };
+      world.cluster.store.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: 'theirs' } });
+      const deletions: string[] = [];
+      world.cluster.store.subscribe(({ type, object }) => {
+        if (type === 'DELETED') deletions.push(object.metadata.name ?? '');
+      });
+      repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('theirs', '1', annotations) });
+      await world.replica();
+      world.application('demo', { ...repo.source(), ...automated });
+      await world.until('demo', (app) => {
+        expect(app.status?.operationState?.phase).toBe('Succeeded');
+        synced(app);
+      });
+      expect(deletions).toEqual([]);
+    },
+  );
+
   it('stays and is reported if the sync policy or the object itself does not allow pruning', async () => {
     const keep = { 'argocd.argoproj.io/sync-options': 'Prune=false' };
     repo.commit({ 'app/a.yaml': config('a'), 'app/b.yaml': config('b'), 'app/c.yaml': config('c', '1', keep) });
