@@ -44,7 +44,7 @@ export interface AgentRecordDeps {
   readonly onRefresh: () => void;
 }
 
-/** What a record has for a later process. */
+/** Facts that one process stores in the record, and the next one reads. */
 interface RecordContent {
   readonly revision?: KeptRevision | undefined;
   readonly kinds?: readonly string[] | undefined;

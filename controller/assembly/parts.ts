@@ -58,7 +58,7 @@ export function makeJq({ clock }: WatchDeps, { jqLimitMs = 1000 }: ControllerCon
   return [jq, { name: 'jq', run }];
 }
 
-/** What the parts of a controller share while it is put together. */
+/** Components that several parts of the controller use. The assembly creates each of them once. */
 export interface WiredParts {
   readonly apps: Informer;
   readonly projectInformer: Informer;

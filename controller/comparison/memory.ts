@@ -154,7 +154,7 @@ export class AppMemories {
   /** Changes the memory of an application. */
   note(key: AppKey, change: MemoryChange): void {
     const memory: object = this.of(key);
-    // What was never set stays absent: V8 reads an object slowly after a deletion.
+    // Deleting a member makes V8 read the object slowly, so a removed one stays as undefined.
     for (const [name, value] of Object.entries(change))
       if (value !== undefined || Object.hasOwn(memory, name)) Reflect.set(memory, name, value);
   }

@@ -48,8 +48,8 @@ export function endStep(
 }
 
 /**
- * What a step does: it compares at the revisions of `state`, and is decided again with what that
- * found; it runs a wave (or ends the operation, when terminating) as `user`; or it ends at once.
+ * The next action of a step. `compare`: compare at the revisions of `state`, then decide again with
+ * the result. `run`: run a wave as `user`, or end a terminating operation. `end`: nothing is left.
  */
 export type StepDecision =
   | { readonly do: 'compare' | 'end'; readonly state: OperationState }

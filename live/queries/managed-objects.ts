@@ -354,7 +354,7 @@ function checkReach(target: ObjectName, cluster: Pick<Cluster, 'namespaces' | 'c
     throw new LiveStateError(`namespace "${namespace}" for ${kind} "${name}" is not managed`);
 }
 
-/** What the cache says of a target. Null: it does not exist; undefined: ask the server. */
+/** The cached object of a target. Null: it does not exist; undefined: ask the API server. */
 function cachedAnswer(
   key: ResourceKey,
   target: ObjectName,

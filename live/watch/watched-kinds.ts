@@ -18,7 +18,7 @@ export interface WatchedKindsDeps {
   readonly inUse: KindsInUse | undefined;
 }
 
-/** What decides about watches beside discovery. */
+/** The cluster and the settings, which limit the watches. */
 interface WatchScope {
   readonly cluster: Cluster;
   readonly settings: Settings;
