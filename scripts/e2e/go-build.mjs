@@ -84,6 +84,24 @@ export async function goRun(program, runs, say) {
   }
 }
 
+/**
+ * The folder of a module's sources in Go's cache, fetched if it is not there.
+ * @throws Error if the module proxy does not serve the version
+ */
+export async function moduleFolder(module, cache, say) {
+  say(`fetching ${module.path}@${module.version}`);
+  const folder = mkdtempSync(join(tmpdir(), 'driftless-module-'));
+  const command = goCommand(module.language, cache, say);
+  try {
+    writeFileSync(join(folder, 'go.mod'), 'module driftless.local/tools\n');
+    return (await fetchModule(module, (args) => run(command, args, folder))).Dir;
+  } catch (cause) {
+    throw new Error(`the module proxy does not serve ${module.path}@${module.version}`, { cause });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 async function fetchModule({ path, version }, go) {
   return JSON.parse(await go(['mod', 'download', '-json', `${path}@${version}`]));
 }
