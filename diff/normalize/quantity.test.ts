@@ -18,6 +18,11 @@ describe('canonicalQuantity', () => {
     expect(canonicalQuantity('')).toBeUndefined();
   });
 
+  it('cuts off outer spaces, which the API server does, but no tab, which JSON escapes', () => {
+    expect([' 1Gi', '1000m ', '\u00a00.5\u3000'].map((text) => canonicalQuantity(text))).toEqual(['1Gi', '1', '500m']);
+    expect(['\t1', '1\n', '1 Gi', ' '].map((text) => canonicalQuantity(text))).toEqual(Array(4).fill(undefined));
+  });
+
   it('accepts numbers and is idempotent', () => {
     expect([0.5, 1, 1500n, -2].map((value) => canonicalQuantity(value))).toEqual(['500m', '1', '1500', '-2']);
     const quantity = fc.tuple(

@@ -4,6 +4,9 @@
  * resource.Quantity: CanonicalizeBytes). Exact: computes in whole nano units.
  */
 const quantityPattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?[0-9]+))?$/;
+/** Spaces that the API server cuts off when it reads JSON: only those that JSON does not escape. */
+const outerSpaces =
+  /^[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+|[ \u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+$/g;
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const nanosPerUnit = 1_000_000_000n;
@@ -70,7 +73,7 @@ interface ParsedQuantity {
 }
 
 function parseQuantity(value: string | number | bigint): ParsedQuantity | undefined {
-  const written = String(value);
+  const written = String(value).replaceAll(outerSpaces, '');
   // Go reads a sign, a point or a suffix without digits as zero.
   const match = written === '' || written.length > maxParsedLength ? null : quantityPattern.exec(written);
   if (match === null) return undefined;

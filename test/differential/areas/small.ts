@@ -157,13 +157,14 @@ function quantityCase(draw: Draw): Json {
       '-0',
       '٣',
     ]);
-  const text = `${draw.pick(['', '', '', '-', '+', ' '])}${digits()}${draw.pick(suffixes)}`;
+  const text = `${draw.pick(['', '', '', '-', '+', ' ', '\u00a0'])}${digits()}${draw.pick(suffixes)}${draw.pick(['', '', '', ' ', '\t'])}`;
   return { text: draw.chance(0.1) ? stringifyJson(mutateOnce({ text }, draw)) : text };
 }
 
 function judgeQuantity(input: Json, answer: OracleAnswer): Verdict {
-  const text = isObject(input) ? ownMember(input, 'text') : '';
-  const milli = milliQuantity(typeof text === 'string' ? text : '');
+  // An absent quantity and null are zero.
+  const text = (isObject(input) ? ownMember(input, 'text') : null) ?? 0;
+  const milli = milliQuantity(typeof text === 'string' || typeof text === 'number' ? text : '');
   if (answer.kind === 'error') return { ours: { valid: milli !== undefined }, theirs: { valid: false } };
   const value = failureOf(answer);
   const theirs = isObject(value) ? Number(value['milli']) : 0;

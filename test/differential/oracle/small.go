@@ -64,7 +64,7 @@ func shardingArea(input json.RawMessage) (any, error) {
 }
 
 type quantityCase struct {
-	Text string `json:"text"`
+	Text resource.Quantity `json:"text"`
 }
 
 func quantityArea(input json.RawMessage) (any, error) {
@@ -72,9 +72,5 @@ func quantityArea(input json.RawMessage) (any, error) {
 	if err := json.Unmarshal(input, &c); err != nil {
 		return nil, err
 	}
-	quantity, err := resource.ParseQuantity(c.Text)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]any{"text": quantity.String(), "milli": quantity.MilliValue()}, nil
+	return map[string]any{"text": c.Text.String(), "milli": c.Text.MilliValue()}, nil
 }
