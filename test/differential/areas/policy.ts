@@ -122,7 +122,9 @@ interface ProjectInput {
 function judgeProject(input: Json, answer: OracleAnswer): Verdict {
   const given = input as unknown as ProjectInput;
   const address = readSourceAddress({ repoURL: given.source });
-  const place: PermittedDestination = { ...given.cluster, namespace: given.namespace };
+  // What a shrunk case lacks is empty for the original.
+  const { cluster, namespace = '' }: Partial<ProjectInput> = given;
+  const place: PermittedDestination = { ...{ name: '', server: '' }, ...cluster, namespace };
   return {
     ours: {
       source: !isRefused(address) && isSourcePermitted(given.project, address),
@@ -133,12 +135,20 @@ function judgeProject(input: Json, answer: OracleAnswer): Verdict {
   };
 }
 
+/** A destination that denies by one pattern, and has another that is no glob. */
+function isUnreadableDeny(item: object): boolean {
+  const patterns = Object.values(item).map(String);
+  const isGlob = (text: string): boolean => compileGlob(text.replace(/^!/, '')) !== undefined;
+  return patterns.some((text) => text.startsWith('!')) && !patterns.every(isGlob);
+}
+
 function explainProject(input: Json, { ours, theirs }: Verdict): string | undefined {
   const { project } = input as unknown as ProjectInput;
   if (!isObject(ours) || !isObject(theirs)) return undefined;
   const texts = JSON.stringify(project.spec).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
   const patterns = texts.map((text) => JSON.parse(text) as string);
   if (patterns.some((text) => text.startsWith('!') && compileGlob(text.slice(1)) === undefined)) return rows.denyGlob;
+  if (ours['destination'] === false && (project.spec.destinations ?? []).some(isUnreadableDeny)) return rows.denyGlob;
   const denied = (project.spec.destinations ?? []).some(
     ({ name = '', namespace = '' }) => name.startsWith('!') && namespace !== '*',
   );
