@@ -47,15 +47,16 @@ function explainFound(given: DiffCase): string | undefined {
 }
 
 /** Why only the original finds a difference. */
-function explainPassedOver({ target }: DiffCase, answer: Json): string | undefined {
+function explainPassedOver({ target, live }: DiffCase, answer: Json): string | undefined {
   if (isObject(answer) && answer['sameStored'] === true) return rows.filledIn;
-  // Kinds that the original knows no type of: what Go omits is never stored.
+  // Kinds that the original knows no type of: what Go omits is never stored, defaults always are.
   const isUnknownType = /^(?:apiextensions[.]k8s[.]io|example[.]com|argoproj[.]io)/.test(
     textOf(target?.['apiVersion']),
   );
-  return isUnknownType && target !== null && stringifyJson(without(target, isEmpty)) !== stringifyJson(target)
-    ? rows.filledIn
-    : undefined;
+  const isLeftOut = (value: Json): boolean =>
+    isEmpty(value) || (isObject(value) && value['strategy'] === 'None' && Object.keys(value).length === 1);
+  const hasLeftOut = (object: Json): boolean => stringifyJson(without(object, isLeftOut)) !== stringifyJson(object);
+  return isUnknownType && [target, live, lastApplied(live)].some(hasLeftOut) ? rows.filledIn : undefined;
 }
 
 function explainError(text: string): string | undefined {

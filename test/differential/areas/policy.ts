@@ -110,8 +110,8 @@ function projectCase(draw: Draw): Json {
 interface ProjectInput {
   readonly project: AppProject;
   readonly source: string;
-  readonly cluster: { readonly server: string; readonly name: string };
-  readonly namespace: string;
+  readonly cluster?: { readonly server: string; readonly name: string };
+  readonly namespace?: string;
   readonly scoped: readonly Pick<Cluster, 'server' | 'name'>[];
   readonly group: string;
   readonly kind: string;
@@ -123,7 +123,7 @@ function judgeProject(input: Json, answer: OracleAnswer): Verdict {
   const given = input as unknown as ProjectInput;
   const address = readSourceAddress({ repoURL: given.source });
   // What a shrunk case lacks is empty for the original.
-  const { cluster, namespace = '' }: Partial<ProjectInput> = given;
+  const { cluster, namespace = '' } = given;
   const place: PermittedDestination = { ...{ name: '', server: '' }, ...cluster, namespace };
   return {
     ours: {
