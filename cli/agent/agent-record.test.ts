@@ -390,6 +390,24 @@ describe('the record of an identity', () => {
   });
 });
 
+/** Renews a record three times, and ends without a release. */
+async function renewAndCrash(held: AgentRecord): Promise<void> {
+  const keeping = held.keep(stop.signal);
+  await clock.advance(25_000);
+  stop.abort();
+  await keeping;
+  stop = new AbortController();
+}
+
+/** The record as the next process acquires it, once the one before has expired. */
+async function acquiredNext(...given: readonly [AgentBinding?, (readonly string[])?]): Promise<AgentRecord> {
+  const next = record('b', ...given);
+  const acquiring = next.acquire(stop.signal);
+  await clock.advance(40_000);
+  await acquiring;
+  return next;
+}
+
 describe('the commit in a record', () => {
   const kept = { revision: 'a'.repeat(40), source: 's1' };
 
@@ -402,13 +420,7 @@ describe('the commit in a record', () => {
     return first;
   }
 
-  async function next(): Promise<AgentRecord['kept']> {
-    const second = record('b');
-    const acquiring = second.acquire(stop.signal);
-    await clock.advance(40_000);
-    await acquiring;
-    return second.kept;
-  }
+  const next = async (): Promise<AgentRecord['kept']> => (await acquiredNext()).kept;
 
   it('is stored before anything of it is written, once, and outlives the process', async () => {
     const first = await stored();
@@ -425,11 +437,7 @@ describe('the commit in a record', () => {
 
   it('outlives renewals, a release, and a process that compared nothing', async () => {
     const first = await stored();
-    const keeping = first.keep(stop.signal);
-    await clock.advance(25_000);
-    stop.abort();
-    await keeping;
-    stop = new AbortController();
+    await renewAndCrash(first);
     await first.release(stop.signal);
     const second = record('b');
     await second.acquire(stop.signal);
@@ -491,26 +499,14 @@ describe('the kinds in a record', () => {
     return first;
   }
 
-  async function next(...given: readonly [AgentBinding?, (readonly string[])?]): Promise<AgentRecord> {
-    const second = record('b', ...given);
-    const acquiring = second.acquire(stop.signal);
-    await clock.advance(40_000);
-    await acquiring;
-    return second;
-  }
-
   it('are stored before a write that waits for them, and outlive renewals, a release and a crash', async () => {
     const first = await stored();
-    const keeping = first.keep(stop.signal);
-    await clock.advance(25_000);
-    stop.abort();
-    await keeping;
-    stop = new AbortController();
-    expect((await next()).kinds).toEqual(kinds);
+    await renewAndCrash(first);
+    expect((await acquiredNext()).kinds).toEqual(kinds);
     const third = record('b');
     await third.acquire(stop.signal);
     await third.release(stop.signal);
-    expect((await next()).kinds).toEqual(kinds);
+    expect((await acquiredNext()).kinds).toEqual(kinds);
   });
 
   it('fail the write that waits for them while they cannot be stored', async () => {
@@ -520,7 +516,7 @@ describe('the kinds in a record', () => {
     await expect(first.stored(stop.signal)).rejects.toThrow('no route');
     store.failures.clear();
     await first.stored(stop.signal);
-    expect((await next()).kinds).toEqual([...kinds, '/Secret']);
+    expect((await acquiredNext()).kinds).toEqual([...kinds, '/Secret']);
   });
 
   const annotated = (text: string) => (): void => store.annotate({ [recordAnnotations.kinds]: text });
@@ -539,7 +535,7 @@ describe('the kinds in a record', () => {
   ])('are unknown if %s', async (_how, change) => {
     await stored();
     change();
-    expect((await next()).kinds).toBeUndefined();
+    expect((await acquiredNext()).kinds).toBeUndefined();
     expect(store.objects.get(recordKey)?.metadata.annotations).not.toHaveProperty([recordAnnotations.kinds]);
   });
 
@@ -554,25 +550,25 @@ describe('the kinds in a record', () => {
     const first = await stored();
     const mark = await first.acquire(stop.signal);
     store.annotate(recordedAs(binding, mark));
-    expect((await next(binding, namespaces)).kinds).toBeUndefined();
+    expect((await acquiredNext(binding, namespaces)).kinds).toBeUndefined();
     store.annotate(recordedAs(shop, mark));
-    expect((await next()).kinds).toBeUndefined();
+    expect((await acquiredNext()).kinds).toBeUndefined();
   });
 
   it('are unknown in a record that was made again, also from a backup', async () => {
     await stored();
     const backup = store.objects.get(recordKey)!;
     store.objects.delete(recordKey);
-    expect((await next()).kinds).toBeUndefined();
+    expect((await acquiredNext()).kinds).toBeUndefined();
     store.put(recordKey, { ...backup, metadata: { ...backup.metadata, uid: 'restored' } });
-    expect((await next()).kinds).toBeUndefined();
+    expect((await acquiredNext()).kinds).toBeUndefined();
   });
 
   it('are left out if they are too many for an annotation', async () => {
     const first = await stored();
     first.keepKinds(Array.from({ length: 10_000 }, (_, index) => `group-${index}.example.com/Kind`));
     await first.stored(stop.signal);
-    expect((await next()).kinds).toBeUndefined();
+    expect((await acquiredNext()).kinds).toBeUndefined();
   });
 });
 
