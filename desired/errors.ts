@@ -78,8 +78,8 @@ export class UnsafeInput extends DesiredError {
 
 /** The path of the source is missing, is a file, or leads out of the repository. */
 export class SourcePathError extends DesiredError {
-  constructor(message: string) {
-    super('DESIRED_PATH', message);
+  constructor(message: string, cause?: unknown) {
+    super('DESIRED_PATH', message, cause === undefined ? {} : { cause });
   }
 }
 

@@ -66,11 +66,31 @@ describe('a folder of this machine', () => {
 
   it('that is too large or missing is refused by name', async () => {
     for (const name of ['a', 'b', 'c']) writeFileSync(join(folder, name), 'xx');
-    await expect(readDirectory(folder, { files: 2, bytes: 100 })).rejects.toThrow('has more than 2 files or 100 bytes');
+    await expect(readDirectory(folder, { files: 2, bytes: 100 })).rejects.toMatchObject({
+      code: 'DESIRED_LIMIT',
+      message: expect.stringContaining('has more than 2 files or 100 bytes'),
+    });
     await expect(readDirectory(folder, { files: 9, bytes: 5 })).rejects.toThrow('has more than 9 files or 5 bytes');
     await expect(readDirectory(folder, { files: 3, bytes: 6 })).resolves.toHaveLength(3);
-    await expect(readDirectory(join(root, 'nowhere'), bounds)).rejects.toThrow(
-      `cannot read the directory ${root}/nowhere`,
-    );
+    await expect(readDirectory(join(root, 'nowhere'), bounds)).rejects.toMatchObject({
+      code: 'DESIRED_PATH',
+      message: expect.stringContaining(`cannot read the directory ${root}/nowhere: ENOENT`),
+    });
+  });
+
+  it('that loses a file while it is read is refused by the name of the file', async () => {
+    for (const name of ['a', 'b']) writeFileSync(join(folder, name), '');
+    const bytes = {
+      files: 100,
+      // Read for each file after its size is known, and before its content is.
+      get bytes(): number {
+        rmSync(join(folder, 'b'), { force: true });
+        return 100;
+      },
+    };
+    await expect(readDirectory(folder, bytes)).rejects.toMatchObject({
+      code: 'DESIRED_PATH',
+      message: expect.stringContaining(`${folder}/b'`),
+    });
   });
 });

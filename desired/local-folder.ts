@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { lstat, mkdir, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, outsideText, UsageError } from '#base';
-import { RepositoryError } from './errors.ts';
+import { messageOf, outsideText } from '#base';
+import { RepositoryError, SizeLimitExceeded, SourcePathError } from './errors.ts';
 
 /** One file of a folder of this machine. */
 export interface LocalFile {
@@ -20,7 +20,7 @@ export interface FolderBounds {
 
 /**
  * The files of a directory, without those of Git, in the order of their paths.
- * @throws UsageError if it cannot be read or is too large.
+ * @throws SourcePathError if it is missing or changes while it is read; SizeLimitExceeded.
  */
 export async function readDirectory(root: string, bounds: FolderBounds): Promise<readonly LocalFile[]> {
   const files: LocalFile[] = [];
@@ -34,7 +34,7 @@ export async function readDirectory(root: string, bounds: FolderBounds): Promise
       if (!found.isFile() && !found.isSymbolicLink()) continue;
       bytes += found.size;
       if (bytes > bounds.bytes || files.length >= bounds.files)
-        throw new UsageError(
+        throw new SizeLimitExceeded(
           `${root} has more than ${bounds.files} files or ${bounds.bytes} bytes: name a smaller folder`,
         );
       files.push(await localFile(join(root, path), path, found));
@@ -43,8 +43,8 @@ export async function readDirectory(root: string, bounds: FolderBounds): Promise
   try {
     await visit('');
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`cannot read the directory ${root}: ${messageOf(error)}`, { cause: error });
+    if (error instanceof SizeLimitExceeded) throw error;
+    throw new SourcePathError(`cannot read the directory ${root}: ${messageOf(error)}`, error);
   }
   return files;
 }
