@@ -42,7 +42,7 @@ export interface RenderedCacheDeps {
 }
 
 /** Manifests, and when they were rendered. */
-export interface CachedManifests extends Pick<RenderedManifests, 'objects' | 'unnamed'> {
+export interface CachedManifests extends Pick<RenderedManifests, 'objects' | 'unnamed' | 'ignored'> {
   readonly at: number;
 }
 
@@ -93,18 +93,18 @@ export class RenderedCache {
   }
 
   /**
-   * Unnamed objects are not kept on disk, where their files would be lost, and neither is what was
-   * decrypted.
+   * What has unnamed objects or ignored files is not kept on disk, where their files would be lost,
+   * and neither is what was decrypted.
    */
   async set(
     key: string,
-    { objects, unnamed = [], bytes, isSecret = false }: RenderedManifests,
+    { objects, unnamed = [], ignored = [], bytes, isSecret = false }: RenderedManifests,
     owner: string,
   ): Promise<CachedManifests> {
-    const manifests = { objects, unnamed, at: this.#deps.clock.now() };
+    const manifests = { objects, unnamed, ignored, at: this.#deps.clock.now() };
     this.#memory.set(key, manifests, bytes, owner);
-    const isKept = this.#deps.limits.renderedDiskBytes > 0 && unnamed.length === 0 && !isSecret;
-    if (isKept) await this.#write(key, objects);
+    const isPlain = unnamed.length === 0 && ignored.length === 0 && !isSecret;
+    if (this.#deps.limits.renderedDiskBytes > 0 && isPlain) await this.#write(key, objects);
     return manifests;
   }
 

@@ -314,10 +314,11 @@ function reading({ url }: Repository): string {
 /** Manifests that are rendered again may differ: a plugin may depend on more than its input. */
 function answerOf(
   key: string,
-  { objects, unnamed = [], at }: CachedManifests,
+  { objects, unnamed = [], ignored = [], at }: CachedManifests,
   source: Pick<SourceManifests, 'revision' | 'sourceType'>,
 ): SourceManifests {
-  return { objects, ...(unnamed.length > 0 && { unnamed }), contentId: `${key} ${at}`, ...source };
+  const warnings = { ...(unnamed.length > 0 && { unnamed }), ...(ignored.length > 0 && { ignored }) };
+  return { objects, ...warnings, contentId: `${key} ${at}`, ...source };
 }
 
 /** The inputs besides the source itself that affect the manifests. */

@@ -137,6 +137,8 @@ export interface SourceManifests {
   readonly objects: readonly KubeObject[];
   /** Those without a name, hooks included. Absent: there is none. */
   readonly unnamed?: readonly UnnamedObject[];
+  /** Files that have some keys of a manifest but are none, each with its fault. Absent: no file. */
+  readonly ignored?: readonly string[];
   /** Equal for equal objects of one source. Absent if the source does not know. */
   readonly contentId?: string;
   /**

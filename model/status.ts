@@ -63,6 +63,8 @@ export type ConditionType =
   | 'RepeatedItemWarning'
   /** Ours: an object of a source has no name. */
   | 'UnnamedResourceWarning'
+  /** Ours: a file of a source has some keys of a manifest, but is none. */
+  | 'IgnoredFileWarning'
   /** Ours: a setting that narrows every write cannot be read, and no value of it is known. */
   | 'SettingsError'
   /** Ours: the same, but its last readable value stays in force. */

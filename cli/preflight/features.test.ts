@@ -785,6 +785,7 @@ const undetected: Readonly<Record<string, string>> = {
   'a repository that was read before with other credentials': byComparison,
   'a branch and a tag of one name': byComparison,
   'an application path that is a symbolic link, a kustomization that is one': byComparison,
+  'a YAML file that has some keys of a manifest but is none': byComparison,
   'a manifest without a name': byComparison,
   'a manifest without apiVersion, labels that are not text': byComparison,
   'a List inside a List': byComparison,

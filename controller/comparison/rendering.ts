@@ -43,7 +43,7 @@ import { generatorCapabilities, capabilitiesOf, incompleteApis, usesCapabilities
 import type { IncompleteApis } from '../discovery/capabilities.ts';
 import type { OwnedReads } from './owned-reads.ts';
 import { sourceDecryption } from './source-decryption.ts';
-import { unnamedConditions } from './unnamed-conditions.ts';
+import { sourceConditions } from './source-conditions.ts';
 import { IntegrityRulesUnusable, SourceRefused } from '../shared/errors.ts';
 
 export interface RendererDeps {
@@ -164,7 +164,7 @@ export class Renderer {
       facts: {
         revisions: answer.sources.map((one) => one.revision),
         sourceTypes: answer.sources.map((one) => one.sourceType).filter((type) => type !== ''),
-        conditions: answer.sources.flatMap(({ unnamed = [] }) => unnamedConditions(unnamed)),
+        conditions: answer.sources.flatMap(sourceConditions),
         failed: false,
         mayHaveChanges: mayHaveChanges(request),
       },

@@ -24,6 +24,7 @@ export const ownedConditions = {
     'LastAppliedWarning',
     'RepeatedItemWarning',
     'UnnamedResourceWarning',
+    'IgnoredFileWarning',
     'ContestedResourceWarning',
     'KeptResourceWarning',
     'SourceUnavailableWarning',

@@ -25,6 +25,8 @@ export interface ManifestFile {
 
 const skipMarker = Buffer.from('+argocd:skip-file-rendering');
 const maxListDepth = 16;
+/** A top-level key of manifests. */
+const manifestKey = /^(?:apiVersion|kind|metadata)[ \t]*:/m;
 
 /** Whether a file contains the marker that excludes it from rendering, anywhere in its text. */
 export function isSkipped(content: Uint8Array): boolean {
@@ -48,9 +50,10 @@ export function checkCombinedSize(sizes: Iterable<number>, limit: number): void 
  *
  * Deliberate differences: messages name the document and its fault, but never its text, which may
  * be a Secret; an object without apiVersion fails here and not only at the cluster.
+ * @param onIgnored called with the fault of an ignored file that has some keys of a manifest
  * @throws ManifestError
  */
-export function objectsOf(file: ManifestFile): KubeObject[] {
+export function objectsOf(file: ManifestFile, onIgnored?: (fault: string) => void): KubeObject[] {
   const text = decode(file);
   const objects: KubeObject[] = [];
   const json = file.name.endsWith('.json');
@@ -62,7 +65,10 @@ export function objectsOf(file: ManifestFile): KubeObject[] {
   } catch (error) {
     if (!(error instanceof BadDocument)) throw error;
     const looksLikeManifest = ['apiVersion:', 'kind:', 'metadata:'].every((word) => text.includes(word));
-    if (file.strict !== true && !json && !error.isManifest && objects.length === 0 && !looksLikeManifest) return [];
+    if (file.strict !== true && !json && !error.isManifest && objects.length === 0 && !looksLikeManifest) {
+      if (manifestKey.test(text)) onIgnored?.(error.message);
+      return [];
+    }
     throw new ManifestError(`Failed to unmarshal "${file.path}": ${error.message}`, error);
   }
   return objects;

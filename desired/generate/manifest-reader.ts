@@ -12,6 +12,8 @@ import type { ManifestFile } from './documents.ts';
 export interface ReadFile {
   readonly file: ManifestFile;
   readonly objects: readonly KubeObject[];
+  /** The fault of a file that is ignored although it has some keys of a manifest. */
+  readonly ignored?: string | undefined;
 }
 
 /**
@@ -44,14 +46,16 @@ export class ManifestReader {
     try {
       for (const file of files) {
         if (this.#process === undefined || !isBig(file.content)) {
-          yield { file, objects: objectsOf(file) };
+          let ignored: string | undefined;
+          const objects = objectsOf(file, (fault) => (ignored = fault));
+          yield { file, objects, ignored };
           continue;
         }
         turn ??= await this.#process.begin(this.#share, signal);
         const { path, name, strict, content } = file;
         const head = { path, name, strict: strict === true };
         const answer = await turn.ask({ head, content }, (why, cause) => fault(file, why, cause), signal);
-        yield { file, objects: await parsed(answer, signal) };
+        yield { file, ...(await parsed(answer, signal)) };
       }
     } finally {
       turn?.end();
@@ -63,7 +67,7 @@ function fault(file: ManifestFile, why: string, cause?: unknown): ManifestError 
   return new ManifestError(`Failed to unmarshal "${file.path}": ${why}; split it into smaller files`, cause);
 }
 
-async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly KubeObject[]> {
+async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<Omit<ReadFile, 'file'>> {
   const bytes = Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength);
   const objects: KubeObject[] = [];
   let sinceTurn = 0;
@@ -72,6 +76,8 @@ async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly
     const line = parseJson(bytes.toString('utf8', from, end));
     const failure = isObject(line) ? ownMember(line, 'failure') : undefined;
     if (typeof failure === 'string') throw new ManifestError(failure);
+    const ignored = isObject(line) ? ownMember(line, 'ignored') : undefined;
+    if (typeof ignored === 'string') return { objects, ignored };
     objects.push((isObject(line) ? ownMember(line, 'object') : undefined) as unknown as KubeObject);
     sinceTurn += end - from;
     from = end + 1;
@@ -80,7 +86,7 @@ async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly
     await yieldToLoop();
     signal.throwIfAborted();
   }
-  return objects;
+  return { objects };
 }
 
 /**
@@ -88,10 +94,10 @@ async function parsed(stdout: Uint8Array, signal: AbortSignal): Promise<readonly
  * a crash.
  */
 export function answerOf(file: ManifestFile): string {
+  let ignored = '';
   try {
-    return objectsOf(file)
-      .map((object) => `${stringifyJson({ object: object as unknown as Json })}\n`)
-      .join('');
+    const objects = objectsOf(file, (fault) => (ignored = `${stringifyJson({ ignored: fault })}\n`));
+    return objects.map((object) => `${stringifyJson({ object: object as unknown as Json })}\n`).join('') + ignored;
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     return `${stringifyJson({ failure: error.message })}\n`;

@@ -59,6 +59,8 @@ export interface RenderJob extends RelatedFetches {
 export interface RenderedManifests {
   readonly objects: readonly KubeObject[];
   readonly unnamed?: readonly UnnamedObject[];
+  /** Files that have some keys of a manifest but are none, each with its fault. */
+  readonly ignored?: readonly string[];
   /** Approximate memory of the objects. */
   readonly bytes: number;
   /** Files were decrypted for it: it is never written to disk. */

@@ -183,8 +183,8 @@ async function rendered(
   try {
     const [found] = (await desired.manifests(request, signal)).sources;
     if (found === undefined || found.sourceType === '') throw new TypeError('the source renders nothing');
-    const { objects, revision, sourceType } = found;
-    return { objects, revision, sourceType };
+    const { objects, revision, ignored = [], sourceType } = found;
+    return { objects, revision, ignored, sourceType };
   } catch (error) {
     signal.throwIfAborted();
     throw error instanceof SourceFailed ? error.cause : error;

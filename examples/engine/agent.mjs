@@ -23,7 +23,8 @@ async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = ()
   }
 
   async function sync() {
-    const { objects } = await renderer.render({ source: { folder }, namespace, ...cache.capabilities() });
+    const { objects, ignored } = await renderer.render({ source: { folder }, namespace, ...cache.capabilities() });
+    for (const file of ignored) console.error('ignored:', file);
     const outcome = await runSync({
       targets: objects,
       namespace,
@@ -32,7 +33,8 @@ async function openAgent({ kubeConfig, folder, stateFile, namespace, onSync = ()
       inventory,
       inventoryName: 'agent',
       owner: { label: 'example.com/agent', value: namespace },
-      options: { prune: true, serverSideApply: true, createNamespace: true },
+      // A file that cannot be read may have had objects: they stay until it can.
+      options: { prune: ignored.length === 0, serverSideApply: true, createNamespace: true },
       // Stored after each step: a crash loses nothing that was created.
       onStep: (step) => store(step.inventory),
     });

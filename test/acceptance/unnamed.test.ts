@@ -14,8 +14,8 @@ beforeEach(async () => {
 afterEach(() => world.close());
 
 const hook = 'metadata: {annotations: {argocd.argoproj.io/hook: PreSync}, generateName: up-}';
-const warnings = ({ status }: Application): readonly string[] =>
-  (status?.conditions ?? []).filter(({ type }) => type === 'UnnamedResourceWarning').map(({ message }) => message);
+const warnings = ({ status }: Application, of = 'UnnamedResourceWarning'): readonly string[] =>
+  (status?.conditions ?? []).filter(({ type }) => type === of).map(({ message }) => message);
 
 it('names the file of an object without a name, and compares the others', async () => {
   repo.commit({
@@ -41,4 +41,23 @@ it('names the file of an object without a name, and compares the others', async 
   repo.commit({ 'app/b.yaml': config('b') });
   world.refresh('demo');
   await world.until('demo', (one) => expect(warnings(one)).toEqual([]), 60_000);
+});
+
+it('names a file that is ignored although it has some keys of a manifest, and its document', async () => {
+  repo.commit({
+    'app/a.yaml': config('a'),
+    'app/kindless.yaml': 'apiVersion: v1\nmetadata: {name: b}\n',
+    'app/broken.yaml': 'kind: ConfigMap\napiVersion: v1\ndata: [\n',
+    'app/values.yaml': 'replicas: 3\n',
+  });
+  await world.replica();
+  world.application('demo', repo.source());
+  const app = await world.until('demo', (one) => expect(warnings(one, 'IgnoredFileWarning')).toHaveLength(2));
+  expect(warnings(app, 'IgnoredFileWarning')).toEqual([
+    expect.stringMatching(/^The file is ignored, as it is no manifest: app\/broken\.yaml: document 1: .*With prune/),
+    "The file is ignored, as it is no manifest: app/kindless.yaml: document 1: Object 'Kind' is missing. With prune, objects that it had are deleted",
+  ]);
+  repo.commit({ 'app/kindless.yaml': config('b'), 'app/broken.yaml': null });
+  world.refresh('demo');
+  await world.until('demo', (one) => expect(warnings(one, 'IgnoredFileWarning')).toEqual([]), 60_000);
 });

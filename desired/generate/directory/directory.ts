@@ -99,13 +99,15 @@ async function manifestsOf(
 ): Promise<RenderedManifests> {
   const objects: KubeObject[] = [];
   const unnamed: UnnamedObject[] = [];
-  for await (const { file, objects: some } of render(files, deps, signal)) {
+  const ignored: string[] = [];
+  for await (const { file, objects: some, ignored: fault } of render(files, deps, signal)) {
     for (const object of some) objects.push(object);
+    if (fault !== undefined) ignored.push(`${file.path}: ${fault}`);
     unnamed.push(...unnamedIn(some, file.path));
     await yieldToLoop();
     signal.throwIfAborted();
   }
-  return { objects, unnamed, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
+  return { objects, unnamed, ignored, bytes: files.reduce((sum, { content }) => sum + content.length, 256) };
 }
 
 function isJsonnet(name: string): boolean {
