@@ -1,4 +1,4 @@
-import { defined, DriftlessError, isObject, messageOf, newAbortController, Shutdown, withDeadline } from '#base';
+import { defined, DriftlessError, isObject, newAbortController, Shutdown, withDeadline } from '#base';
 import type { Clock, Json, RandomSource } from '#base';
 import { createKubeClient, findResource, readOpenApiDocument, SharedClients } from '#kube';
 import type { KubeClient, LoadedConnection } from '#kube';
@@ -21,6 +21,7 @@ import {
 import { incompleteKinds, unknownExistence } from './completeness.ts';
 import type { CacheScope, UnknownExistence } from './completeness.ts';
 import { ChangeDelivery } from './delivery.ts';
+import { KeepFaults } from './keep-faults.ts';
 import { labelSelector } from './label-selector.ts';
 import { RowListeners, waitForRow } from './waiting.ts';
 import { FollowedObjects, readWhole } from './whole-objects.ts';
@@ -87,10 +88,12 @@ class FilledCache implements ClusterCache {
   readonly #deliveries = new Set<ChangeDelivery>();
   readonly #followed = new FollowedObjects();
   readonly #listeners = new RowListeners();
+  readonly #keepFaults: KeepFaults;
   readonly #running: Promise<void>;
 
   constructor(connection: Cluster['connection'], options: CacheOptions, deps: CacheDeps) {
     const { clock, random } = deps;
+    this.#keepFaults = new KeepFaults(clock, deps.report);
     this.server = connection.server;
     this.#connection = connection;
     this.#options = options;
@@ -128,6 +131,7 @@ class FilledCache implements ClusterCache {
       this.#live.cluster(this.server, signal),
     );
     cluster.discovery();
+    this.#keepFaults.flush();
   }
 
   async list(options: CacheListOptions = {}): Promise<CacheList> {
@@ -283,6 +287,7 @@ class FilledCache implements ClusterCache {
     this.#deliveries.clear();
     await this.#running;
   }
+    this.#keepFaults.flush();
 
   #cluster(): LiveCluster {
     this.#controller.signal.throwIfAborted();
@@ -304,13 +309,7 @@ class FilledCache implements ClusterCache {
       const value = keep?.(object);
       if (value !== undefined) kept['value'] = jsonOf(structuredClone(value));
     } catch (cause) {
-      const ref = refOf(object);
-      this.#deps.report({
-        kind: 'threw',
-        message: `keep of ${keyOfRef(ref)} failed: ${messageOf(cause)}`,
-        object: ref,
-        cause,
-      });
+      this.#keepFaults.add({ object: refOf(object), cause });
     }
     return Object.keys(kept).length === 0 ? undefined : kept;
   }
