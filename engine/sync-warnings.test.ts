@@ -100,6 +100,18 @@ describe('warnings of the server', () => {
     expect(warnings).toMatchObject([[expect.stringContaining(text), { source: 'sync', object }]]);
   });
 
+  it.each(['first', '1.5', '', '9223372036854775808'])(
+    'name an object whose sync wave is no number: %j',
+    async (wave) => {
+      const waves = { 'argocd.argoproj.io/sync-wave': wave, 'helm.sh/hook-weight': '1' };
+      const targets = [configMap('waved', { metadata: { name: 'waved', annotations: waves } }), configMap('plain')];
+      expect((await sync(targets)).phase).toBe('Succeeded');
+      const message = `its wave is ignored: "${wave}" (argocd.argoproj.io/sync-wave) is not a whole number of 64 bits`;
+      const object = { group: '', kind: 'ConfigMap', namespace: 'default', name: 'waved' };
+      expect(warnings).toEqual([[`ConfigMap default/waved: ${message}`, { source: 'sync', message, object }]]);
+    },
+  );
+
   it('name an object whose hook type is unknown, and no hook that others run', async () => {
     const hooks = ['Presync', 'Skip', 'PreDelete', 'PostSync'].map((type) =>
       configMap(`hook-${type.toLowerCase()}`, {

@@ -53,17 +53,28 @@ export function deletePolicies(object: KubeObject): readonly HookDeletePolicy[] 
   return all.length > 0 ? all : ['BeforeHookCreation'];
 }
 
+const waveAnnotations = [annotations.syncWave, annotations.helmHookWeight] as const;
+
 /**
  * Sync wave: Argo CD's annotation, else Helm's weight, else 0. What Go's Atoi refuses counts as
  * absent: other text, and numbers out of the range of 64 bits.
  */
 export function waveOf(object: KubeObject): ExactInteger {
-  for (const name of [annotations.syncWave, annotations.helmHookWeight]) {
+  for (const name of waveAnnotations) {
     const text = annotationOf(object, name);
     const wave = text === undefined ? undefined : parseGoAtoi(text);
     if (wave !== undefined) return wave;
   }
   return 0;
+}
+
+/** The first annotation of a sync wave that counts as absent, with its value. */
+export function unreadableWave(object: KubeObject): { readonly name: string; readonly value: string } | undefined {
+  for (const name of waveAnnotations) {
+    const value = annotationOf(object, name);
+    if (value !== undefined && parseGoAtoi(value) === undefined) return { name, value };
+  }
+  return undefined;
 }
 
 /** The hook with the finalizer that keeps it, if it is deleted, until we have seen how it ended. */

@@ -14,6 +14,7 @@ import {
   pairObjects,
   planSync as planTasks,
   syncStep,
+  unreadableWave,
   terminateSync,
 } from '#sync';
 import type { ClusterWriter, PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
@@ -311,7 +312,7 @@ export class SyncRun {
     await writer.refresh?.(given, signal);
     const targets = this.#owner.labelled(placedTargets(given, this.#namespace, writer.discovery));
     this.#warnOfDefault(targets);
-    this.#warnOfHooks(targets);
+    for (const target of targets) this.#warnOf(target);
     const earlier = this.#earlier();
     const read = await this.#readLive([...targets, ...earlier], signal);
     const wanted = new Set(targets.map(keyOf));
@@ -335,14 +336,14 @@ export class SyncRun {
     );
   }
 
-  /** A misspelt hook type leaves the object out of the sync, as in Argo CD. */
-  #warnOfHooks(targets: readonly KubeObject[]): void {
-    for (const target of targets) {
-      const type = unknownHookType(target);
-      if (type === undefined) continue;
-      const message = `it is left out: "${type}" is no hook type (PreSync, Sync, PostSync, SyncFail or Skip)`;
-      this.#warnings.report({ source: 'sync', message, object: refOf(target) });
-    }
+  /** As in Argo CD, a misspelt hook is left out, and a misspelt wave counts as absent. */
+  #warnOf(target: KubeObject): void {
+    const [type, wave] = [unknownHookType(target), unreadableWave(target)];
+    const warn = (message: string): void => this.#warnings.report({ source: 'sync', message, object: refOf(target) });
+    if (type !== undefined)
+      warn(`it is left out: "${type}" is no hook type (PreSync, Sync, PostSync, SyncFail or Skip)`);
+    if (wave !== undefined)
+      warn(`its wave is ignored: "${wave.value}" (${wave.name}) is not a whole number of 64 bits`);
   }
 
   /** The objects that earlier syncs have applied, by `known` and the inventory. */
