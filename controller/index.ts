@@ -55,6 +55,6 @@ export type {
 export { createController } from './assembly/create-controller.ts';
 export { sendDryRun } from './comparison/dry-run-sending.ts';
 export { JqRunner } from './comparison/jq-runner.ts';
-export { ApplyGate } from './write/apply-gate.ts';
+export { ApplyGate, contentHashOf } from './write/apply-gate.ts';
 export { GuardedWriter } from './write/writer.ts';
 export type { ApplyIntent, WriterDeps, WriterGate } from './write/writer.ts';

@@ -129,6 +129,27 @@ describe('@driftless/engine/sync', () => {
     expect([has('gone'), has('kept'), has('new')]).toEqual([false, true, true]);
   });
 
+  it.each([
+    ['client-side', {}],
+    ['server-side', { serverSideApply: true }],
+  ] as const)('says which objects it changed, or would change in a dry run (%s)', async (_how, how) => {
+    const first = [configMap('same'), configMap('changed'), configMap('gone')];
+    const hook = configMap('hook', argo('hook', 'PreSync'));
+    const options = { ...how, prune: true };
+    const changedBy = async (inputs: Partial<SyncInputs>): Promise<readonly string[]> => {
+      const { results } = await sync({ known: first, options, ...inputs });
+      return results.flatMap(({ name, changed }) => (changed ? [name] : [])).sort();
+    };
+    expect(await changedBy({ targets: [hook, ...first] })).toEqual(['changed', 'gone', 'hook', 'same']);
+    expect(await changedBy({ targets: first })).toEqual([]);
+    const targets = [configMap('same'), { ...configMap('changed'), data: { of: 'other' } }, configMap('new')];
+    const trial = await open({ dryRun: true });
+    expect(await changedBy({ targets, writer: trial })).toEqual(['changed', 'gone', 'new']);
+    expect(await changedBy({ targets })).toEqual(['changed', 'gone', 'new']);
+    expect(await changedBy({ targets, known: [] })).toEqual([]);
+    await trial.close();
+  });
+
   it('prunes nothing without the option, and nothing that is not named', async () => {
     await sync({ targets: [configMap('mine'), configMap('other')] });
     const { results } = await sync({ targets: [], known: [configMap('mine')] });

@@ -38,6 +38,7 @@ export type {
   SyncInventory,
   SyncOwner,
   SyncReport,
+  SyncResult,
   SyncWarning,
   SyncWriter,
   WriterOptions,

@@ -161,7 +161,7 @@ function manifestHashOf({ server, user, target, how }: GateQuestion): string {
  * The hash of everything that an apply could change. Excludes what every write changes (version,
  * generation, times of managed fields), and the status unless the manifest contains one.
  */
-function contentHashOf(object: KubeObject, target: KubeObject): string {
+export function contentHashOf(object: KubeObject, target: KubeObject): string {
   const metadata = omit(object.metadata, 'resourceVersion', 'generation', 'managedFields');
   const content = Object.hasOwn(target, 'status') ? object : omit(object, 'status');
   return hashJson(jsonOf([{ ...content, metadata }, fieldOwnersOf(object)]));

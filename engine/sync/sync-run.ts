@@ -7,17 +7,16 @@ import { clientSideManager, defaultSettings, gkOf, isHook, keyOf, refOf, version
 import type { KubeObject, ObjectName, ResourceKey, ResourceRef, ResourceResult } from '#model';
 import {
   canKindBeMissing,
-  changedWriter,
   crdGroupKind,
   groupKindText,
   kindsDefinedBySync,
   pairObjects,
   planSync as planTasks,
   syncStep,
-  unreadableWave,
   terminateSync,
+  unreadableWave,
 } from '#sync';
-import type { ClusterWriter, PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
+import type { PlannedTask, SyncOptions, SyncOutcome, SyncRequest } from '#sync';
 import { findResource } from '#kube';
 import { reportingHealth } from './caller-health.ts';
 import { checkSyncInputs } from './check-inputs.ts';
@@ -26,6 +25,7 @@ import { Inventory } from './inventory.ts';
 import { LiveReader } from './live-reader.ts';
 import { OpenedWriter } from './open-writer.ts';
 import { OwnerLabel } from './owner.ts';
+import { SyncChanges } from './sync-changes.ts';
 import { diffOnServer } from './server-diff.ts';
 import { SyncWarnings } from './warnings.ts';
 import type { ServerDiff, SyncInputs, SyncInventory, SyncReport } from './types.ts';
@@ -74,6 +74,7 @@ export class SyncRun {
   readonly #warnings: SyncWarnings;
   readonly #reader: LiveReader;
   readonly #inventory: Inventory;
+  readonly #changes: SyncChanges;
   readonly #namespace: string;
   readonly #owner: OwnerLabel;
   readonly #rules: DiffRules;
@@ -82,8 +83,6 @@ export class SyncRun {
   readonly #waves = new Map<string, number>();
   #results: readonly ResourceResult[] = [];
   #hasWarned = false;
-  /** The current step has sent something that changed an object. */
-  #hasWritten = false;
   #state: SyncState = { targets: [], live: new Map(), earlier: new Set() };
 
   /** @throws UsageError for inputs that are no inputs of a sync. */
@@ -94,6 +93,7 @@ export class SyncRun {
     this.#deps = { ...deps, warn: (message) => this.#warnings.report({ source: 'sync', message }) };
     this.#reader = new LiveReader(inputs.writer, inputs.cache, this.#deps.warn);
     const { inventory, inventoryName: name = '', targets, writer } = inputs;
+    this.#changes = new SyncChanges(inputs.writer.dryRun === true);
     this.#inventory = new Inventory(inventory, targets.length, { name, server: writer.server });
     this.#namespace = inputs.namespace ?? 'default';
     this.#owner = new OwnerLabel(inputs.owner);
@@ -156,10 +156,10 @@ export class SyncRun {
   async #runSteps(signal: AbortSignal): Promise<SyncReport> {
     let pauseMs = firstPauseMs;
     for (;;) {
-      this.#hasWritten = false;
+      this.#changes.beginStep();
       const step = await syncStep(await this.#request(signal));
       const hasNews = JSON.stringify(step.results) !== JSON.stringify(this.#results);
-      const needsNoPause = step.results.length > this.#results.length && !this.#hasWritten;
+      const needsNoPause = step.results.length > this.#results.length && !this.#changes.hasWritten;
       this.#results = step.results;
       const outcome = this.#reportOf(step);
       await this.#reportStep(outcome, signal);
@@ -168,25 +168,6 @@ export class SyncRun {
       pauseMs = hasNews ? firstPauseMs : Math.min(2 * pauseMs, maxPauseMs);
       await this.#deps.clock.sleep(pauseMs, signal);
     }
-  }
-
-  /** The writer; notes whether a step changes anything. The next wave then waits for it. */
-  #noting(writer: ClusterWriter): ClusterWriter {
-    const wrote = <T>(result: T): T => {
-      this.#hasWritten ||= this.#inputs.writer.dryRun !== true;
-      return result;
-    };
-    return changedWriter(writer, {
-      apply: async (target, live, how, signal) => {
-        const result = await writer.apply(target, live, how, signal);
-        const { resourceVersion } = result.object.metadata;
-        const isSame = resourceVersion !== undefined && resourceVersion === live?.metadata.resourceVersion;
-        return isSame || result.object === live ? result : wrote(result);
-      },
-      create: async (object, signal) => wrote(await writer.create(object, signal)),
-      delete: async (live, propagation, signal) => wrote(await writer.delete(live, propagation, signal)),
-      patchMetadata: async (live, patch, signal) => wrote(await writer.patchMetadata(live, patch, signal)),
-    });
   }
 
   /** A fault of the caller's function must not leave a sync half done. */
@@ -207,7 +188,8 @@ export class SyncRun {
   }
 
   #reportOf(outcome: SyncOutcome): SyncReport {
-    return { ...outcome, results: this.#located(outcome.results), inventory: this.#inventoryAfter(outcome) };
+    const results = this.#located(outcome.results).map((result) => ({ ...result, changed: this.#changes.has(result) }));
+    return { ...outcome, results, inventory: this.#inventoryAfter(outcome) };
   }
 
   /** Entries with the namespaces of their objects: "" for cluster-scoped ones, in all reports. */
@@ -256,7 +238,7 @@ export class SyncRun {
     const rules = compares === true ? await this.#rulesWithSchemas(signal) : this.#rules;
     const wanted = new Set(targets.map(keyOf));
     const liveTargets = new Map([...live].filter(([key]) => wanted.has(key)));
-    const writer = this.#owner.guard(this.#warnings.reporting(this.#noting(this.#reader.writer)), liveTargets);
+    const writer = this.#owner.guard(this.#warnings.reporting(this.#changes.noting(this.#reader.writer)), liveTargets);
     return {
       resources: pairs.map((pair) => ({
         ...pair,

@@ -1,5 +1,5 @@
 import type { DiffResult, DiffRules } from '#diff';
-import type { HealthStatus, KubeObject, ObjectName, ResourceRef } from '#model';
+import type { HealthStatus, KubeObject, ObjectName, ResourceRef, ResourceResult } from '#model';
 import type { ClusterCache } from '../cache/types.ts';
 import type { ClusterAddress } from '../connect/connection.ts';
 import type { ClusterWriter, SyncOptions, SyncOutcome } from '#sync';
@@ -105,8 +105,18 @@ export interface SyncInventory {
   readonly objects: readonly InventoryObject[];
 }
 
+/** What a sync did with one object. */
+export interface SyncResult extends ResourceResult {
+  /**
+   * Whether it changed the object or the owners of its fields, except status; in a dry run, whether
+   * it would.
+   */
+  readonly changed: boolean;
+}
+
 /** The outcome of a sync or of one of its steps. */
 export interface SyncReport extends SyncOutcome {
+  readonly results: readonly SyncResult[];
   /** Store it, and pass it to the next sync. */
   readonly inventory: SyncInventory;
 }
