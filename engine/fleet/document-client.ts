@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '#base';
+import type { Clock } from '#base';
 import { KubeApiError } from '#kube';
 import type { KubeClient, ListPage, WatchEvent, WatchOptions } from '#kube';
 import type { ApiResource, KubeObject } from '#model';
@@ -14,6 +15,7 @@ interface Cancellable {
 }
 
 const namespace = 'fleet';
+const gatherMs = 150;
 export const workloadName = 'fleet';
 
 /**
@@ -22,12 +24,14 @@ export const workloadName = 'fleet';
  */
 export class DocumentClient {
   readonly namespace = namespace;
+  readonly #clock: Clock;
   readonly #documents: FleetDocuments;
   #members: number;
   #resizes = 0;
   readonly #resized = new Set<() => void>();
 
-  constructor(documents: FleetDocuments, members: number) {
+  constructor(documents: FleetDocuments, members: number, clock: Clock) {
+    this.#clock = clock;
     this.#documents = documents;
     this.#members = members;
   }
@@ -82,7 +86,10 @@ export class DocumentClient {
     return { ...object, metadata: { ...object.metadata, uid: name, resourceVersion: version } };
   }
 
-  /** Each change becomes an event with the present object: events between two reads are one. */
+  /**
+   * Each change becomes an event with the present object. Changes within `gatherMs` of a read
+   * become one, or every renewal of a member would cost a read of each other member.
+   */
   async *#watch(resource: ApiResource, { signal, fieldSelector, onOpen }: WatchOptions): AsyncGenerator<WatchEvent> {
     const name = nameIn(fieldSelector);
     const news = { isThere: false, wake: (): void => undefined };
@@ -91,13 +98,16 @@ export class DocumentClient {
       news.wake();
     };
     const stop = this.#follow(resource, name, changed);
+    let readAt = Number.NEGATIVE_INFINITY;
     signal.addEventListener('abort', changed, { once: true });
     try {
       onOpen?.();
       for (;;) {
         if (!news.isThere) await new Promise<void>((resolve) => (news.wake = resolve));
+        await this.#clock.sleep(Math.max(0, readAt + gatherMs - this.#clock.monotonic()), signal);
         news.isThere = false;
         signal.throwIfAborted();
+        readAt = this.#clock.monotonic();
         const object = await this.#read(resource, name, signal);
         if (object !== undefined) yield { type: 'MODIFIED', object };
       }

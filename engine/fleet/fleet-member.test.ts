@@ -183,6 +183,26 @@ describe('a fleet', () => {
     });
   });
 
+  it.each([
+    [3, 10_000, 1.5],
+    [10, 10_000, 3],
+    [30, 10_000, 6],
+    [3, 1000, 12],
+    [10, 1000, 15],
+    [30, 1000, 20],
+  ])('of %i members that renew each %i ms sends few requests at rest', async (count, heartbeatMs, maxRate) => {
+    store.delay = (signal) => clock.sleep(20, signal);
+    for (let i = 0; i < count; i += 1) {
+      join(`member-${i}`, { members: count, heartbeatMs, algorithm: 'consistent-hashing' });
+      await clock.advance(137);
+    }
+    await clock.advance(leaseMs);
+    const before = store.requests;
+    await clock.advance(20_000);
+    const rate = (store.requests - before) / 20 / count;
+    expect(rate).toBeLessThan(maxRate);
+  });
+
   it('reads the documents less often if told to', async () => {
     const members = ['one', 'two'].map((name) => join(name, { documents: store.way(false), pollMs: 5000 }));
     await clock.advance(2 * leaseMs);

@@ -72,7 +72,7 @@ export class OpenedFleetMember implements FleetMember {
       successorMs = 0,
       pollMs = 250,
     } = options;
-    this.#documents = new DocumentClient(documents, members);
+    this.#documents = new DocumentClient(documents, members, clock);
     [this.#clock, this.#warn] = [clock, warn];
     this.#ownership = createOwnership({
       client: this.#documents.client(),
