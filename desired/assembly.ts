@@ -48,7 +48,7 @@ import { GitCommitter } from './hydrate/git-committer.ts';
 import { HydrationTexts } from './hydrate/hydration-texts.ts';
 import type { HydrationCommitter } from './hydrate/types.ts';
 import { defaultLimits } from './limits.ts';
-import type { DesiredLimits } from './limits.ts';
+import type { DesiredLimits, SourceOptionNames } from './limits.ts';
 import { RepoServerPlugins } from './remote/plugins.ts';
 import type { RemoteSourceDeps } from './remote/source.ts';
 import { createFairRenderer, FairLimiter } from './render/fair.ts';
@@ -97,6 +97,8 @@ export interface DesiredSourceDeps {
    * addresses are not denied, except loopback.
    */
   readonly reach?: SourceReach;
+  /** Without it, messages name no option. */
+  readonly optionNames?: SourceOptionNames | undefined;
   /**
    * This process's identity in Azure. Without it, a repository that needs a workload identity is
    * refused.
@@ -118,7 +120,7 @@ export interface DesiredSourceDeps {
 /** Creates the embedded generator. The caller runs it, and the renderer. */
 export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Required<Pick<DesiredSource, 'verify'>> {
   const wiring: Wiring = { ...deps, limits: { ...defaultLimits, ...deps.limits } };
-  const { clock, cacheDir, limits, localRepositories = true } = wiring;
+  const { clock, cacheDir, limits, localRepositories = true, optionNames } = wiring;
   const access = remoteAccess(wiring);
   const renderer = deps.renderer ?? noRenderer;
   const parser = deps.parseInRenderer === true ? new ParseProcess({ renderer, clock, limits }) : undefined;
@@ -129,8 +131,9 @@ export function createDesiredSource(deps: DesiredSourceDeps): DesiredSource & Re
     git: access.git,
     limits,
     localRepositories,
+    optionNames,
   });
-  const unpacker = new Unpacker({ clock, limits });
+  const unpacker = new Unpacker({ clock, limits, optionNames });
   const remotes = createRemotes(wiring, { ...access, repositories, parser, unpacker });
   return new EmbeddedSource({
     clock,
@@ -202,10 +205,11 @@ interface RemoteAccess {
 }
 
 function remoteAccess(wiring: Wiring): RemoteAccess {
-  const { clock, cacheDir, limits, reach, azureWorkload, proxies = {} } = wiring;
+  const { clock, cacheDir, limits, reach, optionNames, azureWorkload, proxies = {} } = wiring;
   const { deadlineMs, maxGitAllocationBytes: maxAllocationBytes } = limits;
   const trust = { ...defaultTrust, ...wiring.trust };
-  const hosts = new HostGate(limits.hostParallelism, new DeniedNetworks(limits.deniedNetworks, reach), clock);
+  const denied = new DeniedNetworks(limits.deniedNetworks, reach, optionNames);
+  const hosts = new HostGate(limits.hostParallelism, denied, clock);
   const web = new WebClient({ clock, tlsCertificates: trust.tlsCertificates, proxies, hosts });
   const apps = new GitHubApps({ clock, web, deadlineMs, maxTokenMs: limits.githubTokenMs });
   const tokens = new CloudTokens({
@@ -284,9 +288,9 @@ interface GeneratorsWiring extends RemoteAccess {
 }
 
 function createGenerators(wiring: Wiring, { git, renderer, parser, unpacker }: GeneratorsWiring): Generators {
-  const { clock, logger, limits, cacheDir } = wiring;
+  const { clock, logger, limits, cacheDir, optionNames } = wiring;
   const reader = new ManifestReader(parser);
-  const inputs = new InputBudget(clock, limits.inputBytes);
+  const inputs = new InputBudget(clock, limits.inputBytes, optionNames?.inputMemory);
   const fairRenderer = createFairRenderer({ renderer, clock, slots: limits.toolParallelism, inputs });
   const { sshKnownHosts } = { ...defaultTrust, ...wiring.trust };
   const withToken = withTokenBy(git, cacheDir);

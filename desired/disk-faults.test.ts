@@ -82,7 +82,7 @@ const refusals: readonly Refusal[] = [
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const error = await failureOf(made.render(repository, app, current));
       expect(error).toBeInstanceOf(CacheUnwritable);
-      expect(error.message).toContain(`cannot write to its cache (--cache-dir): ${refusal.reason}`);
+      expect(error.message).toContain(`the cache on disk cannot be written: ${refusal.reason}`);
       expect(error.message).toContain(`of ${repository.path}: `);
       expect(error.message).not.toContain(disk.path);
     }

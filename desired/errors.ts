@@ -64,7 +64,7 @@ export class MirrorLost extends DesiredError {
 /** The disk of the cache is full or read-only. Retried; known commits are rendered meanwhile. */
 export class CacheUnwritable extends DesiredError {
   constructor(reason: string, { cause, doing = '' }: { readonly cause?: unknown; readonly doing?: string } = {}) {
-    const what = `the controller cannot write to its cache (--cache-dir): ${reason}. Check the volume and its size`;
+    const what = `the cache on disk cannot be written: ${reason}. Check the volume and its size`;
     super('DESIRED_DISK', doing === '' ? what : `${doing}: ${what}`, cause === undefined ? {} : { cause });
   }
 }

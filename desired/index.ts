@@ -29,7 +29,7 @@ export { isUnreachable } from './failures.ts';
 export { commitFiles, readDirectory } from './local-folder.ts';
 export type { FolderBounds, LocalFile } from './local-folder.ts';
 export { defaultLimits } from './limits.ts';
-export type { DesiredLimits } from './limits.ts';
+export type { DesiredLimits, SourceOptionNames } from './limits.ts';
 export type { PublicKeys } from './fetch/signatures/keyring.ts';
 export { archiveFiles } from './fetch/files/archive.ts';
 export { branchFolder } from './hydrate/branch-files.ts';

@@ -137,12 +137,12 @@ it('resolves a repeated request again once its first answer is too old', async (
 
 describe('repositories on the local disk', () => {
   it('are refused before anything runs if they are not allowed', async () => {
-    const made = bench({ localRepositories: false });
+    const made = bench({ localRepositories: false, optionNames: { localRepositories: 'theOption' } });
     const { path } = made.repository({ 'a.yaml': configMap('a') });
     for (const url of [path, `file://${path}`, `file://localhost${path}`]) {
       const request = requestOf({ repoURL: url, path: '.' }, bareRepository(url));
       const error = await failureOf(made.desired.manifests(request, new AbortController().signal));
-      expect(error.message).toContain('--allow-local-repositories');
+      expect(error.message).toContain('it points to the local disk (theOption allows that)');
     }
     expect(made.ran).toEqual([]);
   });

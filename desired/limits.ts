@@ -136,6 +136,14 @@ export interface DesiredLimits {
   readonly fetchesPerCleanup: number;
 }
 
+/** How messages name the options of the embedding program. Absent: it has no such option. */
+export interface SourceOptionNames {
+  readonly localRepositories?: string | undefined;
+  readonly localSources?: string | undefined;
+  readonly deniedNetworks?: string | undefined;
+  readonly inputMemory?: string | undefined;
+}
+
 export const defaultLimits: DesiredLimits = {
   deadlineMs: 60_000,
   fetchTimeoutMs: 600_000,

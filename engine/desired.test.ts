@@ -85,8 +85,15 @@ describe('@driftless/engine/desired', () => {
     git('-c', 'user.name=a', '-c', 'user.email=a@b.invalid', 'commit', '--quiet', '-m', 'one');
     const source = { repoURL: folder, path: 'app', targetRevision: 'main' };
     const strict = await open();
-    await expect(strict.render({ source })).rejects.toMatchObject({ code: expect.stringMatching(/^DESIRED_/) });
-    await expect(strict.render({ source: { ...source, repoURL: `file://${folder}` } })).rejects.toThrow();
+    for (const [repoURL, why] of [
+      [folder, 'it points to the local disk (options.allowLocal allows that)'],
+      [`file://${folder}`, 'it points to the local disk (options.allowLocal allows that)'],
+      ['http://127.0.0.1:1/app.git', 'is a loopback address (options.allowLocal permits it, for labs)'],
+    ] as const)
+      await expect(strict.render({ source: { ...source, repoURL } })).rejects.toMatchObject({
+        code: expect.stringMatching(/^DESIRED_/),
+        message: expect.stringContaining(why),
+      });
     const local = await open({ allowLocal: true, cacheDir: join(root, 'local') });
     const { objects, revision } = await local.render({ source });
     expect(objects).toMatchObject([{ metadata: { name: 'one' } }]);
@@ -99,7 +106,7 @@ describe('@driftless/engine/desired', () => {
   it.each<[string, RenderSource, string, RegExp]>([
     ['a path that is not there', { folder: '', path: 'gone' }, 'DESIRED_PATH', /gone/],
     ['a path that leads out', { folder: '', path: '../..' }, 'DESIRED_', /./],
-    ['a folder that is not there', { folder: '/gone/nowhere' }, 'USAGE', /cannot read the directory/],
+    ['a folder that is not there', { folder: '/gone/nowhere' }, 'DESIRED_PATH', /cannot read the directory/],
     ['no origin', {}, 'USAGE', /either a folder or a repoURL/],
     ['two origins', { folder: '', repoURL: 'https://a.invalid' }, 'USAGE', /either a folder or a repoURL/],
     ['a revision of a folder', { folder: '', targetRevision: 'main' }, 'USAGE', /a folder has no revisions/],
@@ -134,6 +141,28 @@ describe('@driftless/engine/desired', () => {
       await expect(renderer.render({ source: { folder, path: 'gone' } })).rejects.toMatchObject({
         code: 'DESIRED_PATH',
       });
+  });
+
+  it('names the option by which a network is denied', async () => {
+    const renderer = await open({ limits: { deniedNetworks: ['10.0.0.0/8'] } });
+    await expect(renderer.render({ source: { repoURL: 'https://10.1.2.3/app.git' } })).rejects.toThrow(
+      'lies in a network that options.limits.deniedNetworks keeps sources out of',
+    );
+  });
+
+  it('names files that have some keys of a manifest and are none', async () => {
+    write({
+      'a.yaml': configMap('one'),
+      'values.yaml': 'replicas: 3\n',
+      'kindless.yaml': 'apiVersion: v1\nmetadata: {name: b}\n',
+      'big.yaml': `kind: ConfigMap\napiVersion: v1\ntext: "${'x'.repeat(2 ** 20)}"\ndata: [\n`,
+    });
+    const { objects, ignored } = await (await open()).render({ source: { folder } });
+    expect(objects).toHaveLength(1);
+    expect(ignored).toEqual([
+      expect.stringMatching(/^big\.yaml: document 1: ./),
+      "kindless.yaml: document 1: Object 'Kind' is missing",
+    ]);
   });
 
   it('ends with the signal, and refuses work after close', async () => {

@@ -94,12 +94,12 @@ export class EndlessListError extends DriftlessError {
   }
 }
 
-/** Messages of size errors: the exceeded limit, and the setting to change. */
-const sizeSettings = {
-  object: 'an object larger than the limit of one; allow more with --cluster-object-mb',
-  envelope: 'a list with more around its items than any that is known; allow more with --cluster-object-mb',
-  document: 'an answer larger than any that is known; allow more with --cluster-object-mb',
-  page: 'a page of a list larger than any that is known; shorten it with ARGOCD_CLUSTER_CACHE_LIST_PAGE_SIZE',
+/** The exceeded limit, for messages. */
+const sizeTexts = {
+  object: 'an object larger than the limit of one',
+  envelope: 'a list with more around its items than any that is known',
+  document: 'an answer larger than any that is known',
+  page: 'a page of a list larger than any that is known',
 } as const;
 
 /** A response, or an object in it, exceeds a size limit. Nothing of it is kept. */
@@ -111,14 +111,14 @@ export class KubeSizeError extends DriftlessError {
   /**
    * One response exceeds its own limit. It was expensive, so retry no sooner than in ten minutes.
    */
-  static of(what: keyof typeof sizeSettings, request: string, bytes: number, limitBytes: number): KubeSizeError {
-    const message = `the server sends ${sizeSettings[what]} (${bytes} bytes or more, limit ${limitBytes})`;
+  static of(what: keyof typeof sizeTexts, request: string, bytes: number, limitBytes: number): KubeSizeError {
+    const message = `the server sends ${sizeTexts[what]} (${bytes} bytes or more, limit ${limitBytes})`;
     return new KubeSizeError(request, message, 600_000);
   }
 
   /** All unfinished responses of one server together exceed their limit. */
   static inFlight(request: string, bytes: number): KubeSizeError {
-    const message = `the unfinished answers of this server are too large together (this one has ${bytes} bytes so far); allow more with --cluster-object-mb`;
+    const message = `the unfinished answers of this server are too large together (this one has ${bytes} bytes so far)`;
     return new KubeSizeError(request, message, 60_000);
   }
 }

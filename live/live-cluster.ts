@@ -156,6 +156,7 @@ export class WatchedCluster implements LiveCluster {
       kindsInUse: deps.kindsInUse,
       onAudit: deps.onAudit,
       maxKinds: maxKindsIn(clusterBytes),
+      memoryRemedy: deps.budget.remedy,
       onState: () => this.#onState(),
       onProcessed: (durationMs) => this.#changes.processed(durationMs),
       onEvent: (resource, object) => {

@@ -45,6 +45,8 @@ export interface LiveClustersDeps {
   readonly kindsInUse?: KindsInUse | undefined;
   /** Memory limits for live state. The default suits a heap of 2 GiB. */
   readonly limits?: LiveLimits;
+  /** What users do about a cluster that takes too much memory. Default: `exclude kinds`. */
+  readonly memoryRemedy?: string | undefined;
   /**
    * Facts of an object that its row has as `kept`. Called for every version of every object; must
    * not throw.
@@ -91,7 +93,7 @@ class WatchedClusters implements LiveClusters {
 
   constructor(deps: LiveClustersDeps) {
     this.#deps = deps;
-    this.#budget = new LiveBudget(deps.limits);
+    this.#budget = new LiveBudget(deps.limits, deps.memoryRemedy);
     this.#instruments = registerMetrics(deps.metrics, deps.clock, {
       all: () => this.#measured(),
       has: (server) => this.#kept.get(server)?.isSpare === false,

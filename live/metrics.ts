@@ -130,7 +130,7 @@ function registerOwnGauges(metrics: MetricRegistry, clusters: MeasuredClusters):
   gauge('driftless_cluster_open_watches', open, ({ info, openWatches }) => [
     { labels: { server: info.server }, value: openWatches() },
   ]);
-  const taken = 'Estimated memory of the live state of the cluster: see --cluster-memory-mb.';
+  const taken = 'Estimated memory of the live state of the cluster.';
   gauge('driftless_cluster_live_bytes', taken, ({ info, bytes }) => [
     { labels: { server: info.server }, value: bytes() },
   ]);

@@ -72,7 +72,7 @@ const specRules: readonly MessageRule[] = [
 
 const sourceRules: readonly MessageRule[] = [
   [
-    /the renderer is unavailable|rpc error: code = (?:Unavailable|DeadlineExceeded)|cannot write to its cache|is not installed/,
+    /the renderer is unavailable|rpc error: code = (?:Unavailable|DeadlineExceeded)|the cache on disk cannot be written|is not installed/,
     'renderer',
   ],
   [/app path (?:does not exist|is (?:absolute|not a directory))/, 'path'],

@@ -28,6 +28,7 @@ import type { CommandOutput } from '../process/output.ts';
 import { packageVersion } from '../process/root.ts';
 import { runReplica, startSourceHelpers } from '../run/replica.ts';
 import type { SourceHelpers } from '../run/replica.ts';
+import type { OptionNames } from '../run/option-names.ts';
 import { createMetrics } from '../run/telemetry/metrics.ts';
 import { TelemetryPort } from '../run/telemetry/telemetry-port.ts';
 import { AgentRecord } from './agent-record.ts';
@@ -48,6 +49,10 @@ import { followState, requestRefresh, settledOrReason, stateLine } from './progr
 import type { AgentState } from './progress.ts';
 import { SourceImport } from './source-import.ts';
 
+const agentOptionNames: OptionNames = {
+  sources: { localSources: `--${agentOptions.allowLocalSources.flag}` },
+  memoryRemedy: `exclude kinds in the file of --${agentOptions.configFile.flag}`,
+};
 const releaseMs = 3000;
 /** How long the processes for git and for rendering stay after their last use. */
 const idleLimitMs = 10_000;
@@ -238,6 +243,7 @@ class Agent {
       wrapClient: (client: KubeClient) => fencedClient(client, run.record, kindsInUse),
       kindsInUse,
       sourceLimits: { refsTtlMs: refsTtlMs(config.interval) },
+      names: agentOptionNames,
     };
     const running = [
       runReplica({ ...controller, redis: undefined, ...run.helpers }, signal),

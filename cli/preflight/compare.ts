@@ -17,6 +17,7 @@ import type { SettingsStore } from '#settings';
 import { PromMetrics, silentLogger } from '#telemetry';
 import { readOnlyClient } from '../process/hub.ts';
 import { loadHealthScripts } from '../run/health-scripts.ts';
+import { controllerOptionNames } from '../run/option-names.ts';
 import type { ReadInstallation } from './installation.ts';
 import { ownershipOf } from './selection.ts';
 
@@ -153,6 +154,7 @@ async function sourceFor(query: ComparisonQuery, settings: Pick<SettingsStore, '
     cacheDir,
     localRepositories,
     reach,
+    optionNames: controllerOptionNames.sources,
     commands,
     renderer,
     proxies,

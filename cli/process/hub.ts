@@ -25,7 +25,9 @@ export const hubKinds = {
 
 /** From a kubeconfig; in a pod, with an empty path, from its ServiceAccount. */
 export function loadConnection(path: string, context: string): Promise<LoadedConnection> {
-  return path === '' ? inClusterConnection() : connectionFromKubeconfig(path, context === '' ? undefined : context);
+  return path === ''
+    ? inClusterConnection('', {}, 'give --kubeconfig')
+    : connectionFromKubeconfig(path, context === '' ? undefined : context);
 }
 
 /** kubectl's default path below a home directory; empty if there is no such file. */

@@ -41,10 +41,11 @@ import { HubAccess } from './hub-access.ts';
 import { answeredHere, hubTimeListener } from './hub-answers.ts';
 import { RightsReview } from './rights-review.ts';
 import { desiredLimits } from './desired-limits.ts';
-import { answerLimits, comparisonMemory, heapBytes, liveLimits } from './memory.ts';
+import { answerLimits, comparisonMemory, heapBytes } from './memory.ts';
+import type { OptionNames } from './option-names.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import type { TelemetryPort } from './telemetry/telemetry-port.ts';
-import { connectionLimits, liveTuning } from './tuning.ts';
+import { connectionLimits, watchingOf } from './tuning.ts';
 import type { RunConfig } from '../options/run-options.ts';
 import type { ApiParts } from './api-parts.ts';
 import { repoServerSettings } from './repo-server.ts';
@@ -85,6 +86,7 @@ export interface WireInputs {
   readonly kindsInUse?: KindsInUse | undefined;
   /** Replaces limits of sources. */
   readonly sourceLimits?: Partial<DesiredLimits> | undefined;
+  readonly names: OptionNames;
   /** Compiles health scripts; loads the Lua engine when there is one. */
   readonly healthScripts: NonNullable<SettingsStoreDeps['healthScripts']>;
   /** Kept with the settings, for a later start. */
@@ -149,10 +151,7 @@ export function createInfrastructure(
   const connect = clientFactory(inputs, { rate: 1, instruments, onRequest: () => (requests += 1), ...plugins });
   const clients = new SharedClients((connection) => wrapClient(connect(connection)));
   const apiVersions = new ApiVersionFiles({ ...surroundings, folder: join(config.cacheDir, 'api-versions') });
-  const limits = liveLimits(config.clusterMemory, heapBytes());
-  const clusterLabels = config.metricsClusterLabels;
-  const watching = { clusterLabels, tuning: liveTuning(config), kindsInUse: inputs.kindsInUse };
-  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, limits, ...watching });
+  const live = createLiveClusters({ ...surroundings, clients, metrics, apiVersions, ...watchingOf(inputs) });
   const rendering = desiredSource(inputs, settings, metrics);
   const { source: desired, repositories } = observeSource(rendering, systemClock);
   if (!verifiesSignatures(config))
@@ -239,6 +238,7 @@ function embeddedSource(
     ...(inputs.renderer === undefined ? {} : { renderer: inputs.renderer, parseInRenderer: true }),
     proxies: inputs.proxies,
     reach: inputs.reach,
+    optionNames: inputs.names.sources,
     plugins: withPlugins(inputs.plugins, pluginsElsewhere),
     submodules: config.gitModules,
     ...(config.helmUserAgent === '' ? {} : { helmUserAgent: config.helmUserAgent }),

@@ -17,6 +17,8 @@ import type { WireInputs } from './infrastructure.ts';
 import { pluginExclusions } from './desired-limits.ts';
 import { healthScriptsOnDemand } from './health-scripts.ts';
 import { withoutSecrets } from './hub-connection.ts';
+import { controllerOptionNames } from './option-names.ts';
+import type { OptionNames } from './option-names.ts';
 import { rendersHere } from './repo-server.ts';
 import { sourceReach } from './source-reach.ts';
 import { tracingOf } from './telemetry/tracing.ts';
@@ -52,6 +54,8 @@ export interface ReplicaParts extends SourceHelpers {
   readonly kindsInUse?: WireInputs['kindsInUse'];
   /** Replaces limits of sources. */
   readonly sourceLimits?: WireInputs['sourceLimits'];
+  /** Default: those of the controller. */
+  readonly names?: OptionNames;
 }
 
 export interface SourceHelperOptions {
@@ -85,9 +89,10 @@ export function startSourceHelpers(
 
 /** Runs one replica until `signal` aborts and everything has stopped. */
 export async function runReplica({ config, env, ...parts }: ReplicaParts, signal: AbortSignal): Promise<void> {
-  const { hub, logger } = parts;
+  const { hub, logger, names = controllerOptionNames } = parts;
   const inputs = {
     ...parts,
+    names,
     config: withoutSecrets(config),
     healthScripts: healthScriptsOnDemand(config.healthScripts),
     azureWorkload: azureWorkloadOf(env),

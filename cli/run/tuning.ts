@@ -1,6 +1,8 @@
 import type { KubeClientLimits } from '#kube';
-import type { LiveTuning } from '#live';
+import type { createLiveClusters, KindsInUse, LiveTuning } from '#live';
 import type { RunConfig } from '../options/run-options.ts';
+import { heapBytes, liveLimits } from './memory.ts';
+import type { OptionNames } from './option-names.ts';
 
 /** Go's interval of TCP probes for a dialer whose interval is 0. */
 const goKeepAliveMs = 15_000;
@@ -23,6 +25,28 @@ export function connectionLimits(config: RunConfig, rate: number): Omit<KubeClie
     serverTimeoutMs: config.k8sServerSideTimeout,
     attempts: 1 + (config.k8sClientRetryMax === 0 ? usualRetries : config.k8sClientRetryMax),
     retryMs: config.k8sClientRetryBaseBackoff,
+  };
+}
+
+type LiveOptions = Omit<
+  Parameters<typeof createLiveClusters>[0],
+  'clients' | 'clock' | 'random' | 'logger' | 'metrics'
+>;
+
+interface WatchInputs {
+  readonly config: RunConfig;
+  readonly kindsInUse?: KindsInUse | undefined;
+  readonly names: OptionNames;
+}
+
+/** What is watched of clusters, and within which limits. */
+export function watchingOf({ config, kindsInUse, names }: WatchInputs): LiveOptions {
+  return {
+    clusterLabels: config.metricsClusterLabels,
+    tuning: liveTuning(config),
+    limits: liveLimits(config.clusterMemory, heapBytes()),
+    kindsInUse,
+    memoryRemedy: names.memoryRemedy,
   };
 }
 

@@ -130,7 +130,7 @@ export function refuseEncrypted(
           ? notConfigured
           : origin === 'us'
             ? 'only files that the source names are decrypted'
-            : 'a repo-server renders the sources (--repo-server), and decrypts nothing without a plugin';
+            : 'a repo-server renders the sources, and decrypts nothing without a plugin';
     throw new DecryptionFailed(
       `the ${object.kind} "${object.metadata.name ?? ''}" is encrypted by SOPS and not applied: ${why}`,
     );

@@ -6,7 +6,8 @@ import type { Repository, SourceAddress } from '#model';
 import type { Logger } from '#telemetry';
 import { CommandError, DesiredError, RepositoryError, UnsafeInput, UnsupportedSource } from '../errors.ts';
 import type { Git } from '../fetch/git/git.ts';
-import { checkRepository, checkUrl } from '../fetch/shared/input-checks.ts';
+import { checkGitUrl, checkRepository } from '../fetch/shared/input-checks.ts';
+import type { GitAddressRules } from '../fetch/shared/input-checks.ts';
 import { repositoryKey } from '../fetch/shared/repository-key.ts';
 import type { DesiredLimits } from '../limits.ts';
 import { blobIdOf, checkBranch, filesOf, foldersOf, gitAttributes, pathMetadata } from './branch-files.ts';
@@ -20,16 +21,13 @@ import { WorkRepository } from './work-repository.ts';
 import type { HydrationCommit, HydrationCommitter } from './types.ts';
 import { makeFolder } from '../fetch/shared/disk-failure.ts';
 
-export interface GitCommitterDeps {
+export interface GitCommitterDeps extends GitAddressRules {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly logger: Logger;
   readonly git: Git;
   readonly limits: DesiredLimits;
-  readonly cacheDir: string;
   readonly texts: HydrationTexts;
-  /** False refuses repositories on the local disk. */
-  readonly localRepositories?: boolean;
 }
 
 /** A branch that others keep moving is left to the next hydration. */
@@ -119,12 +117,7 @@ export class GitCommitter implements HydrationCommitter {
   #remoteOf(repository: Repository): { readonly url: SourceAddress; readonly repository: Repository } {
     checkRepository(repository);
     if (repository.type !== 'git') throw new UnsupportedSource(`hydration to repositories of type ${repository.type}`);
-    const url = checkUrl(repository.url, this.#deps.cacheDir);
-    if (url.transport === 'local' && this.#deps.localRepositories === false)
-      throw new UnsafeInput(
-        'the repository URL is refused: it points to the local disk of the controller (--allow-local-repositories allows that)',
-      );
-    return { url, repository };
+    return { url: checkGitUrl(repository.url, this.#deps), repository };
   }
 
   /** Returns the commit of the branch that has the manifests. @throws BranchMoved */

@@ -20,9 +20,12 @@ export class InputBudget {
   readonly #clock: Clock;
   readonly #shares: InputShares;
   readonly #starts: ScheduledStarts;
+  readonly #remedy: string;
 
-  constructor(clock: Clock, totalBytes: number) {
+  /** @param option name of the option that sets `totalBytes`, for messages */
+  constructor(clock: Clock, totalBytes: number, option?: string) {
     this.#clock = clock;
+    this.#remedy = option === undefined ? 'split the source' : `split the source, or raise ${option}`;
     this.#shares = new InputShares({ totalBytes, claimAfterMs });
     this.#starts = new ScheduledStarts(clock, this.#shares);
   }
@@ -44,7 +47,7 @@ export class InputBudget {
     const shares = this.#shares;
     if (bytes > shares.maxInputBytes)
       throw new SizeLimitExceeded(
-        `the source needs ${bytes} bytes of files, more than the ${shares.maxInputBytes} bytes that one source may hold in memory: split the source, or raise --render-input-mb of the controller`,
+        `the source needs ${bytes} bytes of files, more than the ${shares.maxInputBytes} bytes that one source may hold in memory: ${this.#remedy}`,
       );
     const id = shares.add(project, bytes, this.#clock.monotonic());
     await this.#starts.wait(id, signal);

@@ -108,6 +108,7 @@ class FilledCache implements ClusterCache {
       clients: this.#clients,
       logger: silentLogger,
       metrics: new PromMetrics(),
+      memoryRemedy: 'exclude kinds with options.exclude',
       ...(options.resyncMs === undefined ? {} : { tuning: { relistMs: options.resyncMs } }),
       keep: (object) => this.#keep(object),
       keepsWhole: (key) => this.#followed.has(key),
@@ -130,8 +131,8 @@ class FilledCache implements ClusterCache {
     const cluster = await withDeadline(this.#controller.signal, deadline, (signal) =>
       this.#live.cluster(this.server, signal),
     );
-    cluster.discovery();
     this.#keepFaults.flush();
+    cluster.discovery();
   }
 
   async list(options: CacheListOptions = {}): Promise<CacheList> {
@@ -286,8 +287,8 @@ class FilledCache implements ClusterCache {
     for (const delivery of this.#deliveries) delivery.close();
     this.#deliveries.clear();
     await this.#running;
-  }
     this.#keepFaults.flush();
+  }
 
   #cluster(): LiveCluster {
     this.#controller.signal.throwIfAborted();

@@ -26,7 +26,7 @@ import {
   startCommandHelper,
   startLocalRenderer,
 } from '#desired';
-import type { CommandHelper, DesiredSource, ManifestsRequest, Renderer } from '#desired';
+import type { CommandHelper, DesiredSource, ManifestsRequest, Renderer, SourceOptionNames } from '#desired';
 import { bareRepository, defaultSettings } from '#model';
 import type { ApplicationSource, Repository } from '#model';
 import { silentLogger } from '#telemetry';
@@ -36,6 +36,11 @@ import type { RenderedSource, RendererOptions, RenderInputs, RenderSource, Sourc
 const programParallelism = 4;
 const programMemoryBytes = 4 * 2 ** 30;
 const maxRequestBytes = 2 ** 30;
+const optionNames: SourceOptionNames = {
+  localRepositories: 'options.allowLocal',
+  localSources: 'options.allowLocal',
+  deniedNetworks: 'options.limits.deniedNetworks',
+};
 
 export interface OpenedRendererOptions extends RendererOptions {
   readonly cacheDir: string;
@@ -115,6 +120,7 @@ export class OpenedRenderer implements SourceRenderer {
       parseInRenderer: true,
       localRepositories,
       reach: { allowLocal },
+      optionNames,
       proxies: proxySettingsOf(env),
       version: packageVersion(),
       limits: { ...defined(limits ?? {}), pauseAfterFailures: 0 },

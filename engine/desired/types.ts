@@ -64,8 +64,8 @@ export interface RenderedSource {
   /** The commit or the chart version; for a folder, equal for equal content. */
   readonly revision: string;
   /**
-   * Files of a directory that have some keys of a manifest but are none, each with its fault. Do not
-   * prune while there are some: the objects that such a file had are not in `objects`.
+   * Files of a directory that have some keys of a manifest but are none, each with its fault. Do
+   * not prune while there are some: the objects that such a file had are not in `objects`.
    */
   readonly ignored: readonly string[];
   readonly sourceType: SourceType;

@@ -148,7 +148,7 @@ clusters: [{name: c1, cluster: {server: "https://first"}}]
       'no current context',
       write('contexts: [{name: a, context: {cluster: c}}]'),
       undefined,
-      /no current-context: name one with --context \(it has: a\)/,
+      /no current-context: name a context \(it has: a\)/,
     ],
     ['an unknown context', path, 'prod', /has no context "prod" \(it has: dev, certs, /],
     ['an unknown cluster', path, 'lost', /names cluster "nowhere", which does not exist/],
@@ -159,12 +159,7 @@ clusters: [{name: c1, cluster: {server: "https://first"}}]
       'legacy',
       /auth provider "gcp", which Kubernetes has removed: use an exec plugin/,
     ],
-    [
-      'groups to act with, and no user',
-      path,
-      'halfacting',
-      /a user must be named to act as \(--as\) beside its groups/,
-    ],
+    ['groups to act with, and no user', path, 'halfacting', /a user must be named to act as beside its groups/],
     ['a missing certificate', path, 'badca', /certificate authority .*missing\.crt does not exist/],
     ['a server that is no URL', path, 'badurl', /has server "three:6443", which is not a URL/],
   ];
@@ -225,7 +220,7 @@ describe('inClusterConnection', () => {
     writeFileSync(join(account, 'token'), 'pod-token');
     writeFileSync(join(account, 'namespace'), 'argocd\n');
     await expect(inClusterConnection(folder)).rejects.toThrow(
-      'not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): give --kubeconfig',
+      'not running inside a cluster (KUBERNETES_SERVICE_HOST is not set): name a kubeconfig',
     );
     // eslint-disable-next-line no-restricted-properties -- the library reads these two by itself
     const { env } = process;

@@ -69,7 +69,7 @@ function contextOf(
   if (typeof name !== 'string' || name === '') {
     if (nonEmptyString(overrides.cluster) !== undefined || nonEmptyString(overrides.server) !== undefined)
       return { name: '', cluster: '', user: '' };
-    throw new UsageError(`kubeconfig ${path} has no current-context: name one with --context (it has: ${known})`);
+    throw new UsageError(`kubeconfig ${path} has no current-context: name a context (it has: ${known})`);
   }
   const found = config.contexts.find((item) => item.name === name);
   if (found === undefined)
@@ -126,7 +126,7 @@ export async function connectionFromConfig(config: KubeConfigReader, context?: s
 export async function inClusterConnection(
   root = '',
   overrides: ConnectionOverrides = {},
-  fix = 'give --kubeconfig',
+  fix = 'name a kubeconfig',
 ): Promise<LoadedConnection> {
   const config = await emptyConfig();
   config.loadFromCluster(root);

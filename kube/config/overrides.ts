@@ -66,7 +66,7 @@ export function checkedImpersonation(acting: ImpersonatedUser): ImpersonatedUser
   const { user, uid = '', groups, extra } = acting;
   const also = uid !== '' || groups.length > 0 || Object.keys(extra).length > 0;
   if (user === '' && also)
-    throw new UsageError('a user must be named to act as (--as) beside its groups, UID or extra fields');
+    throw new UsageError('a user must be named to act as beside its groups, UID or extra fields');
   // A line break would start another header.
   const texts = [user, uid, ...groups, ...Object.values(extra).flat()];
   if (texts.some((text) => /[^\t\x20-\x7e\u0080-\u00ff]/u.test(text)))

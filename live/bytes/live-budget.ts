@@ -41,11 +41,14 @@ const shedToShare = 0.9;
  */
 export class LiveBudget {
   readonly limits: LiveLimits;
+  /** What users do about a cluster that takes too much, for messages. */
+  readonly remedy: string;
   readonly #holders = new Set<LiveStateHolder>();
   #bytes = 0;
 
-  constructor(limits: LiveLimits = defaultLiveLimits) {
+  constructor(limits: LiveLimits = defaultLiveLimits, remedy = 'exclude kinds') {
     this.limits = limits;
+    this.remedy = remedy;
   }
 
   get bytes(): number {
@@ -67,7 +70,8 @@ export class LiveBudget {
     this.#bytes += bytes;
     if (bytes <= 0) return;
     const { clusterBytes, totalBytes } = this.limits;
-    if (holder.bytes > clusterBytes) holder.shed(clusterBytes * shedToShare, limitText('of one cluster', clusterBytes));
+    if (holder.bytes > clusterBytes)
+      holder.shed(clusterBytes * shedToShare, this.#limitText('of one cluster', clusterBytes));
     if (this.#bytes > totalBytes) this.#shedLargest();
   }
 
@@ -75,6 +79,10 @@ export class LiveBudget {
   hasRoom(holder: LiveStateHolder, bytes: number): boolean {
     const { clusterBytes, totalBytes } = this.limits;
     return holder.bytes + bytes <= clusterBytes * restoreShare && this.#bytes + bytes <= totalBytes * restoreShare;
+  }
+
+  #limitText(whose: string, bytes: number): string {
+    return `the limit ${whose} is ${bytes} bytes; ${this.remedy}`;
   }
 
   #shedLargest(): void {
@@ -86,10 +94,6 @@ export class LiveBudget {
     }
     const surplus = kept - totalBytes * shedToShare;
     if (kept <= totalBytes || largest === undefined) return;
-    largest.shed(Math.max(0, largest.retainedBytes - surplus), limitText('of all clusters together', totalBytes));
+    largest.shed(Math.max(0, largest.retainedBytes - surplus), this.#limitText('of all clusters together', totalBytes));
   }
-}
-
-function limitText(whose: string, bytes: number): string {
-  return `the limit ${whose} is ${bytes} bytes; raise --cluster-memory-mb, or exclude kinds with resource.exclusions`;
 }

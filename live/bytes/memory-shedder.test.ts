@@ -47,7 +47,7 @@ class Cluster {
 }
 
 /** Why a kind is kept without whole objects. */
-const leanReason = /read one by one, .* took \d+ bytes: .*--cluster-memory-mb/;
+const leanReason = /read one by one, .* took \d+ bytes: .* bytes; exclude kinds$/;
 
 const small: LiveLimits = { clusterBytes: 512 * kib, totalBytes: 800 * kib };
 
@@ -96,12 +96,12 @@ describe('a cluster that takes more memory than its share', () => {
   });
 
   it('suspends its largest kind if rows alone exceed the limit, with a message about kind, bytes and setting', () => {
-    const cluster = new Cluster(new LiveBudget(small));
+    const cluster = new Cluster(new LiveBudget(small, 'do this'));
     cluster.put('Secret', 20);
     cluster.put('ConfigMap', 600);
     expect([...cluster.stopped.keys()]).toEqual(['/ConfigMap']);
     expect(cluster.stopped.get('/ConfigMap')).toMatch(
-      /no longer watched, because its \d+ objects took \d+ bytes: .*--cluster-memory-mb.*resource\.exclusions/,
+      /no longer watched, because its \d+ objects took \d+ bytes: .* bytes; do this\. Watching/,
     );
   });
 

@@ -163,7 +163,7 @@ class FoundObjects {
     this.#bytes += value instanceof ObjectBody ? value.bytes : (rawTextOf(value)?.length ?? 0);
     if (this.#bytes <= this.#limitBytes) return;
     throw new LiveStateError(
-      `the live objects of this Application take at least ${this.#bytes} bytes, more than the limit of ${this.#limitBytes} bytes per Application; split it, or raise --cluster-memory-mb`,
+      `the live objects of this Application take at least ${this.#bytes} bytes, more than the limit of ${this.#limitBytes} bytes per Application; split it`,
     );
   }
 }

@@ -85,6 +85,7 @@ export interface ClusterWatchDeps {
   readonly onAudit: (resource: ApiResource, differing: number) => void;
   /** Limit of watched kinds, because each takes a connection and memory. */
   readonly maxKinds: number;
+  readonly memoryRemedy: string;
 }
 
 /**
@@ -376,10 +377,10 @@ export class ClusterWatch {
   }
 
   #checkKinds({ preferred }: ApiDiscovery): void {
-    const { maxKinds } = this.#deps;
+    const { maxKinds, memoryRemedy } = this.#deps;
     if (preferred.length <= maxKinds) return;
     throw new Error(
-      `the cluster serves ${preferred.length} kinds, more than the limit of ${maxKinds}; raise --cluster-memory-mb`,
+      `the cluster serves ${preferred.length} kinds, more than the limit of ${maxKinds}; ${memoryRemedy}`,
     );
   }
 

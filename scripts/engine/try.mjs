@@ -58,6 +58,15 @@ const readsItsOwnFiles = ['wasmoon'];
 /** Every door but `desired`, which starts programs of the package: a bundle does not contain them. */
 const bundled = ['diff', 'fleet', 'health', 'operator'];
 
+/** Texts with flags that no option of the package leads to. */
+const unreachable = [
+  'exclude it from plugins with --plugin-tar-exclude=.git',
+  'is not among the programs that --credential-plugins permits',
+  '--heartbeat-seconds',
+  '--certificate-authority and --insecure-skip-tls-verify exclude each other',
+  '--client-certificate needs its key',
+];
+
 const top = mkdtempSync(join(tmpdir(), 'driftless-engine-'));
 try {
   say(run(process.execPath, [join(root, 'scripts', 'engine', 'pack.mjs')], root).trim());
@@ -66,6 +75,7 @@ try {
   const alone = installed('alone');
   checkSize(alone);
   checkLinks(join(alone, 'node_modules', packageName));
+  checkTexts(join(alone, 'node_modules', packageName, 'lib'));
   const user = installed('user', '@types/node@20', `webpack@${webpackVersion}`);
   runExamples(user);
   checkModules(user);
@@ -116,6 +126,21 @@ function checkLinks(folder) {
       if (!/^[a-z]+:/.test(link) && !existsSync(join(folder, dirname(page), link)))
         throw new Error(`${page} links to ${link}, which is not in the package`);
   say(`links of ${pages.length} pages: ok`);
+}
+
+/** No message names a flag of the controller: users of the package have options. */
+function checkTexts(folder) {
+  const flags = readFileSync(join(root, 'docs', 'options.md'), 'utf8').matchAll(/^\| `(--[a-z0-9-]+)/gm);
+  const known = new Set([...flags].map(([, flag]) => flag));
+  const found = readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith('.js'))
+    .flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'))
+    .filter((line) => !/^\s*(?:\/\*|\*|\/\/)/.test(line))
+    .flatMap((line) => [...line.matchAll(/[ (](--[a-z][a-z0-9-]+)/g)].map(([, flag]) => [flag, line.trim()]))
+    .filter(([flag, line]) => known.has(flag) && !unreachable.some((text) => line.includes(text)));
+  if (found.length > 0)
+    throw new Error(`texts name flags of the controller:\n${found.map(([, line]) => line).join('\n')}`);
+  say('flags of the controller in texts: none');
 }
 
 function runExamples(folder) {

@@ -274,7 +274,7 @@ describe('real processes that fail in the middle of syncs', () => {
           await eventually(async () => {
             const { conditions = [] } = (await app.read()).status ?? {};
             const message = expect.stringContaining(
-              `/${app.name}: the controller cannot write to its cache (--cache-dir): No space left on device. Check the volume and its size`,
+              `/${app.name}: the cache on disk cannot be written: No space left on device. Check the volume and its size`,
             );
             expect(conditions).toContainEqual(expect.objectContaining({ type: 'ComparisonError', message }));
           }, limitMs);

@@ -143,10 +143,11 @@ describe('big archives', () => {
     expect(order).toEqual(['hostile', 'modest', 'hostile', 'hostile']);
   });
 
-  it('are refused if they unpack to more than half of the memory for inputs, with the flag', async () => {
-    const unpacker = new Unpacker({ clock: new FakeClock(), limits: { ...defaultLimits, inputBytes: 9 * megabyte } });
+  it('are refused if they unpack to more than half of the memory for inputs, with its option', async () => {
+    const limits = { ...defaultLimits, inputBytes: 9 * megabyte };
+    const unpacker = new Unpacker({ clock: new FakeClock(), limits, optionNames: { inputMemory: 'theOption' } });
     const refused = unpacker.run(packedBy('a'), none, () => 'unpacked');
-    await expect(refused).rejects.toThrow('raise --render-input-mb of the controller');
+    await expect(refused).rejects.toThrow(/: raise theOption$/);
     const tooBig = unpacker.run({ ...packedBy('a'), maxBytes: 1000 }, none, () => 'unpacked');
     await expect(tooBig).rejects.toThrow(/^the archive unpacks to more than 1000 bytes$/);
   });

@@ -76,7 +76,7 @@ export function refuseOutsideLinks(snapshot: Snapshot, what: string): void {
     throw new DesiredError('DESIRED_PATH', `${what} contains out-of-bounds symlinks. file: ${link}`);
 }
 
-const switchedOff = 'submodules are switched off (--enable-git-submodule, ARGOCD_GIT_MODULES_ENABLED)';
+const switchedOff = 'submodules are switched off (ARGOCD_GIT_MODULES_ENABLED)';
 
 /** Explains why the files of a submodule are missing. */
 export function submoduleError(path: string, { fault = switchedOff }: SubmoduleNode): SourcePathError {

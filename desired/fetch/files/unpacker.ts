@@ -1,6 +1,6 @@
 import type { Clock } from '#base';
 import { SizeLimitExceeded } from '../../errors.ts';
-import type { DesiredLimits } from '../../limits.ts';
+import type { DesiredLimits, SourceOptionNames } from '../../limits.ts';
 import { FairLimiter } from '../../render/fair.ts';
 import { unpack } from './archive.ts';
 import type { UnpackedArchive } from './archive.ts';
@@ -21,6 +21,7 @@ export interface PackedArchive {
 export interface UnpackerDeps {
   readonly clock: Clock;
   readonly limits: Pick<DesiredLimits, 'maxCheckoutFiles' | 'inputBytes'>;
+  readonly optionNames?: SourceOptionNames | undefined;
 }
 
 /**
@@ -72,12 +73,13 @@ export class Unpacker {
   }
 
   async #big({ read, maxBytes }: PackedArchive): Promise<UnpackedArchive> {
-    const mostBytes = Math.floor(this.#deps.limits.inputBytes / 2);
+    const { limits, optionNames: { inputMemory: option } = {} } = this.#deps;
+    const mostBytes = Math.floor(limits.inputBytes / 2);
     try {
       return await this.#unpacked(await read(), Math.min(maxBytes, mostBytes));
     } catch (error) {
-      if (!(error instanceof SizeLimitExceeded) || maxBytes <= mostBytes) throw error;
-      throw new SizeLimitExceeded(`${error.message}: raise --render-input-mb of the controller`);
+      if (!(error instanceof SizeLimitExceeded) || maxBytes <= mostBytes || option === undefined) throw error;
+      throw new SizeLimitExceeded(`${error.message}: raise ${option}`);
     }
   }
 

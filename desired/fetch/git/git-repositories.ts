@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { KeyedMutex, newAbortController } from '#base';
 import type { Repository, SourceAddress } from '#model';
 import type { CommandResult } from '../../command/types.ts';
-import { UnsafeInput, UnsupportedSource } from '../../errors.ts';
+import { UnsupportedSource } from '../../errors.ts';
 import { CommitFolders } from './commit-folders.ts';
 import { describeArgs, DescribedCommits, maxCommitBytes } from './commit-facts.ts';
 import type { CommitFacts } from './commit-facts.ts';
@@ -20,7 +20,7 @@ import { repositoryKey } from '../shared/repository-key.ts';
 import { checkoutSize, readCheckout } from '../files/checkout-bytes.ts';
 import type { Snapshot } from '../files/snapshot.ts';
 import type { Tree } from '../files/tree.ts';
-import { checkUrl } from '../shared/input-checks.ts';
+import { checkGitUrl } from '../shared/input-checks.ts';
 
 /** Beyond this many, idle repositories are dropped from memory; their mirrors stay on disk. */
 const maxIdleRepositories = 4096;
@@ -123,11 +123,7 @@ export class GitRepositories {
   }
 
   #addressOf({ url }: Repository): SourceAddress {
-    const address = checkUrl(url, this.#deps.cacheDir);
-    if (address.transport !== 'local' || this.#deps.localRepositories !== false) return address;
-    throw new UnsafeInput(
-      'the repository URL is refused: it points to the local disk of the controller (--allow-local-repositories allows that)',
-    );
+    return checkGitUrl(url, this.#deps);
   }
 
   /** Never drops a repository in use: two objects for one mirror would not share their locks. */

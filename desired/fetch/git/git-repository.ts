@@ -19,19 +19,17 @@ import { MirrorFolder } from './mirror-folder.ts';
 import { isFullSha, mayBeShortSha, parseRefs, resolveInRefs } from './refs.ts';
 import type { ResolvedRef, Refs } from './refs.ts';
 import { withGitRetries } from './retries.ts';
+import type { GitAddressRules } from '../shared/input-checks.ts';
 import { repositoryKey } from '../shared/repository-key.ts';
 import { SmallBlobs } from './small-blobs.ts';
 import type { Blob, BlobContents, BlobsAhead } from './small-blobs.ts';
 import type { Tree } from '../files/tree.ts';
 
-export interface GitRepositoryDeps {
+export interface GitRepositoryDeps extends GitAddressRules {
   readonly clock: Clock;
   readonly random: RandomSource;
   readonly git: Git;
   readonly limits: DesiredLimits;
-  readonly cacheDir: string;
-  /** False refuses repositories on the local disk. */
-  readonly localRepositories?: boolean;
   readonly trees: ListingCaches;
   /** Held while a mirror's folder is created or removed, by its name. */
   readonly folders: KeyedMutex<string>;

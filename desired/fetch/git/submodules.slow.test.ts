@@ -64,7 +64,7 @@ describe('submodules', () => {
     const outer = bench.repository({ 'app/a.yaml': map('a') });
     add(outer, inner.path, 'app/sub');
     expect((await failureOf(render(outer, 'app'))).message).toBe(
-      'the submodule "sub" cannot be read: submodules are switched off (--enable-git-submodule, ARGOCD_GIT_MODULES_ENABLED)',
+      'the submodule "sub" cannot be read: submodules are switched off (ARGOCD_GIT_MODULES_ENABLED)',
     );
   });
 

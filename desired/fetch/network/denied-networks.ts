@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { outsideText } from '#base';
 import { RepositoryError } from '../../errors.ts';
+import type { SourceOptionNames } from '../../limits.ts';
 
 /**
  * Returns all addresses of a host as a connecting program would find them; rejects if there are
@@ -38,7 +39,6 @@ const metadataRule: NetworkRule = {
   networks: blockList(metadata),
   text: 'is a link-local or metadata address',
 };
-const labFlag = '(--allow-local-sources permits it, for labs)';
 
 const systemAddresses: FindAddresses = async (host) =>
   (await lookup(host, { all: true })).map(({ address }) => address);
@@ -50,7 +50,7 @@ export function invalidNetworks(networks: readonly string[]): readonly string[] 
 
 /**
  * Denies addresses to repositories, charts, registries and files of a source (not in Argo CD):
- * loopback, link-local and metadata addresses, the controller's own, and `--denied-networks`.
+ * loopback, link-local and metadata addresses, the controller's own, and the given networks.
  * A host is resolved before each connection and after each redirect, and the connection uses the
  * addresses that were checked, so a name server that changes its answer gains nothing. A proxy
  * resolves names itself; its answers are not visible here.
@@ -58,6 +58,8 @@ export function invalidNetworks(networks: readonly string[]): readonly string[] 
 export class DeniedNetworks {
   readonly #rules: readonly NetworkRule[];
   readonly #reach: SourceReach;
+  /** Follows a rule that the embedding program has an option for. */
+  readonly #labHint: string;
   readonly #find: FindAddresses;
   /**
    * Lookups in flight: concurrent connections to a host share one, so a slow name occupies one
@@ -66,14 +68,16 @@ export class DeniedNetworks {
   readonly #lookups = new Map<string, Promise<readonly string[]>>();
 
   /** @param networks validated entries, see {@link invalidNetworks} */
-  constructor(networks: readonly string[], reach: SourceReach = {}) {
+  constructor(networks: readonly string[], reach: SourceReach = {}, names: SourceOptionNames = {}) {
+    const { localSources, deniedNetworks = 'the configuration' } = names;
     this.#reach = reach;
+    this.#labHint = localSources === undefined ? '' : ` (${localSources} permits it, for labs)`;
     this.#find = reach.find ?? systemAddresses;
-    const local = { networks: blockList(loopback), text: `is a loopback address ${labFlag}` };
+    const local = { networks: blockList(loopback), text: `is a loopback address${this.#labHint}` };
     this.#rules = [
       metadataRule,
       ...(reach.allowLocal === true ? [] : [local]),
-      { networks: blockList(networks), text: 'lies in a network that --denied-networks keeps sources out of' },
+      { networks: blockList(networks), text: `lies in a network that ${deniedNetworks} keeps sources out of` },
     ];
   }
 
@@ -154,8 +158,8 @@ export class DeniedNetworks {
       return isIP(name) === 0 ? this.#lookUp(name).catch(() => []) : [name];
     });
     return [
-      { networks: blockList(interfaceAddresses()), text: `is an address of the controller itself ${labFlag}` },
-      { networks: blockList((await Promise.all(hub)).flat()), text: `is the hub's API server ${labFlag}` },
+      { networks: blockList(interfaceAddresses()), text: `is an address of the controller itself${this.#labHint}` },
+      { networks: blockList((await Promise.all(hub)).flat()), text: `is the hub's API server${this.#labHint}` },
     ];
   }
 }

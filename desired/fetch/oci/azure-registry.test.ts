@@ -195,6 +195,6 @@ it('a pod without an identity gets an error that names what it needs', async () 
 
 it('a denied network gets no request', async () => {
   const { message } = await failureOf(blob(repositoryWith(), client({ denied: ['127.0.0.0/8'] })));
-  expect(message).toContain('127.0.0.1 lies in a network that --denied-networks keeps sources out of');
+  expect(message).toContain('127.0.0.1 lies in a network that the configuration keeps sources out of');
   expect([...registry.asked, ...entra.asked]).toEqual([]);
 });

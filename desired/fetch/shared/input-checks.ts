@@ -2,6 +2,7 @@ import { isAbsolute, normalize, relative, resolve } from 'node:path';
 import { isRefused, readAddress, readAnswerAddress } from '#model';
 import type { AddressUse, Repository, SourceAddress } from '#model';
 import { RepositoryError, SourcePathError, UnsafeInput } from '../../errors.ts';
+import type { SourceOptionNames } from '../../limits.ts';
 
 // Everything that an Application's author writes and that reaches a program or a file path passes
 // these checks first (T-SEC-30, T-SEC-31).
@@ -18,6 +19,22 @@ export function checkUrl(raw: string, cacheDir: string, use: AddressUse = 'git')
   if (isRefused(address)) throw refused(address.refused);
   if (address.transport === 'local') checkLocal(address.url, cacheDir);
   return address;
+}
+
+/** Which addresses of Git repositories are permitted. */
+export interface GitAddressRules {
+  readonly cacheDir: string;
+  /** False refuses repositories on the local disk. */
+  readonly localRepositories?: boolean;
+  readonly optionNames?: SourceOptionNames | undefined;
+}
+
+/** Reads the address of a Git repository. @throws UnsafeInput */
+export function checkGitUrl(raw: string, rules: GitAddressRules): SourceAddress {
+  const { cacheDir, localRepositories, optionNames: { localRepositories: option } = {} } = rules;
+  const address = checkUrl(raw, cacheDir);
+  if (address.transport !== 'local' || localRepositories !== false) return address;
+  throw refused(`it points to the local disk${option === undefined ? '' : ` (${option} allows that)`}`);
 }
 
 /**

@@ -137,7 +137,7 @@ dependencies:
     const repository = bench.repository({
       'app/Chart.yaml': `apiVersion: v2\nname: app\nversion: 1.0.0\ndependencies: [{name: web, version: 1.x, repository: "${server.url}"}]\n`,
     });
-    expect((await failureOf(rendered(repository))).message).toMatch(/127\.0\.0\.2 .*denied-networks/);
+    expect((await failureOf(rendered(repository))).message).toMatch(/127\.0\.0\.2 .*keeps sources out of/);
   });
 });
 

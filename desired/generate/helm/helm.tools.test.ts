@@ -326,7 +326,7 @@ describeWithTool('helm', 'rendering Helm charts', () => {
         const { message } = failure;
         expect(message).toContain(`the values file "${scheme}://…" needs a plugin of helm`);
         expect(message.includes('(helm-secrets)')).toBe(scheme.startsWith('secrets'));
-        expect(message).toContain('a config management plugin, or with the repo-server of Argo CD (--repo-server)');
+        expect(message).toContain('a config management plugin, or with the repo-server of Argo CD');
         expect(message).not.toContain('key.txt');
       }
     },

@@ -109,7 +109,7 @@ export class ValuesFiles {
       if (scheme === 'http' || scheme === 'https') return { kind: 'url', url: text };
       throw new DesiredError(
         'DESIRED_HELM_PLUGIN',
-        `the values file "${scheme}://…" needs a plugin of helm${scheme.startsWith('secrets') ? ' (helm-secrets)' : ''}, and helm runs without plugins here: render it with a config management plugin, or with the repo-server of Argo CD (--repo-server)`,
+        `the values file "${scheme}://…" needs a plugin of helm${scheme.startsWith('secrets') ? ' (helm-secrets)' : ''}, and helm runs without plugins here: render it with a config management plugin, or with the repo-server of Argo CD`,
         { retry: 'never' },
       );
     }

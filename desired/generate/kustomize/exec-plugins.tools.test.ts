@@ -29,7 +29,7 @@ const script = ksops
 const container = ksops.replace('exec:', 'container:').replace('path: ksops', 'image: example.com/fn:v1');
 const files = { 'app/secret.enc.yaml': 'a: b\n', 'app/fn.sh': '#!/bin/sh\ncat\n' };
 const plugins = '--enable-alpha-plugins --enable-exec';
-const hint = 'render it with a config management plugin, or with the repo-server of Argo CD (--repo-server)';
+const hint = 'render it with a config management plugin, or with the repo-server of Argo CD';
 
 const render = (kustomization: string, generator: string, kustomizeBuildOptions = plugins): Promise<Error> =>
   failureOf(

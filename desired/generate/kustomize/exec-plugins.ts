@@ -5,7 +5,7 @@ import { parseSmallYaml } from '../small-yaml.ts';
 import { mapOf, textOf } from '../options.ts';
 
 const wayOut =
-  'the renderer starts no programs for a source: render it with a config management plugin, or with the repo-server of Argo CD (--repo-server)';
+  'the renderer starts no programs for a source: render it with a config management plugin, or with the repo-server of Argo CD';
 
 /**
  * Refuses a generator, transformer or validator that runs a program: an exec plugin by its kind, or
