@@ -9,10 +9,13 @@ const checkIntervalMs = 5000;
 const calmCpuMs = checkIntervalMs / 10;
 /** A collection stops the process for about a millisecond per MiB of live objects. */
 const maxHeapBytes = 512 * mebibyte;
-const minGarbageBytes = 16 * mebibyte;
+const minGarbageBytes = 8 * mebibyte;
+const minEmptyBytes = 2 * mebibyte;
 
-/** V8 returns pages to the system over several collections. */
-const maxFollowUps = 2;
+/** V8 empties pages for 4 MiB of objects in one collection, so that one returns few pages. */
+const maxFollowUps = 8;
+/** A follow-up that returns less is the last one. */
+const minReturnedBytes = mebibyte;
 
 /** Inputs of the decision to collect. */
 export interface HeapObservation {
@@ -32,7 +35,7 @@ export function shouldCollect(observation: HeapObservation): 'garbage' | 'pages'
   const { cpuMs, usedBytes, totalBytes, afterLastBytes, followUps } = observation;
   if (cpuMs >= calmCpuMs || usedBytes > maxHeapBytes) return undefined;
   if (usedBytes >= 1.25 * afterLastBytes + minGarbageBytes) return 'garbage';
-  return followUps > 0 && totalBytes >= 1.25 * usedBytes + minGarbageBytes ? 'pages' : undefined;
+  return followUps > 0 && totalBytes >= 1.05 * usedBytes + minEmptyBytes ? 'pages' : undefined;
 }
 
 /** The process, as far as a collection needs it. */
@@ -51,7 +54,7 @@ export interface CalmCollectionDeps {
 }
 
 /**
- * Collects garbage when the process becomes calm: once, and up to twice more to return the pages.
+ * Collects garbage when the process becomes calm: once, and again while that returns pages.
  * V8 collects when it allocates, so a replica that has just synced its fleet keeps all garbage of
  * that burst, which can be more than its live objects.
  */
@@ -77,15 +80,17 @@ export class CalmCollection implements Runnable {
 
   #check(cpuMs: number): void {
     const { clock, logger, process } = this.#deps;
-    const usedBytes = process.usedHeapBytes();
+    const [usedBytes, totalBytes] = [process.usedHeapBytes(), process.totalHeapBytes()];
     const last = { afterLastBytes: this.#afterLastBytes, followUps: this.#followUps };
-    const reason = shouldCollect({ cpuMs, usedBytes, totalBytes: process.totalHeapBytes(), ...last });
+    const reason = shouldCollect({ cpuMs, usedBytes, totalBytes, ...last });
     if (reason === undefined) return;
     this.#followUps = reason === 'garbage' ? maxFollowUps : this.#followUps - 1;
     const begin = clock.monotonic();
     process.collect();
     const pauseMs = Math.round(clock.monotonic() - begin);
     this.#afterLastBytes = process.usedHeapBytes();
+    const returnedBytes = totalBytes - process.totalHeapBytes();
+    if (reason === 'pages' && returnedBytes < minReturnedBytes) this.#followUps = 0;
     const [beforeMb, afterMb] = [usedBytes, this.#afterLastBytes].map((bytes) => Math.round(bytes / mebibyte));
     logger.debug('Collected garbage of a calm process', { beforeMb, afterMb, pauseMs });
   }
