@@ -48,6 +48,9 @@ describe('the kinds in use', () => {
     });
     await w.clock.advance(600_000);
     expect([watched(w), w.reported]).toEqual([['configmaps', 'deployments', 'pods'], []]);
+    // A page is read whole only if it has a tracked object.
+    expect(w.server.requests).not.toContain('list pods whole');
+    expect(w.server.requests).toContain('list deployments whole');
     // Nothing is kept of objects that are not tracked.
     w.server.put({ kind: 'Pod', metadata: { name: 'later', namespace: 'ns' } });
     await w.clock.advance(600_000);

@@ -1,7 +1,7 @@
 import type { Runnable } from '#base';
 import { findResource } from '#kube';
-import type { ApiDiscovery, ReflectorOptions } from '#kube';
-import { keyOf, trackedApp } from '#model';
+import type { ApiDiscovery, KubeClient, ListOptions, ListPage, ReflectorOptions } from '#kube';
+import { apiVersionOf, keyOf, trackedApp } from '#model';
 import type { ApiResource, Cluster, GroupKind, KubeObject, Settings } from '#model';
 import { isPollable, kindText, planWatches } from '../discovery/discovery.ts';
 import type { WatchPlan } from '../discovery/discovery.ts';
@@ -90,7 +90,7 @@ type Reflect = (options: ReflectorOptions) => Runnable;
 
 /**
  * Leaves out objects that no Application tracks: a cluster has many, and none of them is read. One
- * that was tracked before is not left out.
+ * that was tracked before is not left out. A page is read whole only if it has others.
  */
 export function reflectTracked(
   reflect: Reflect,
@@ -99,9 +99,14 @@ export function reflectTracked(
 ): Reflect {
   const isTracked = (object: KubeObject): boolean =>
     trackedApp(object, settings().tracking) !== undefined || store.get(keyOf(object)) !== undefined;
-  return ({ sink, ...options }) =>
+  return ({ client, sink, ...options }) =>
     reflect({
       ...options,
+      client: {
+        server: client.server,
+        list: (resource, query) => listTracked(client, isTracked, resource, query),
+        watch: (resource, query) => client.watch(resource, query),
+      },
       sink: {
         ...sink,
         startList: () => {
@@ -113,6 +118,23 @@ export function reflectTracked(
         },
       },
     });
+}
+
+/** A page with whole objects, or none if its metadata shows that none of them is tracked. */
+async function listTracked(
+  client: Pick<KubeClient, 'list'>,
+  isTracked: (object: KubeObject) => boolean,
+  resource: ApiResource,
+  query: ListOptions,
+): Promise<ListPage> {
+  const type = { apiVersion: apiVersionOf(resource.group, resource.version), kind: resource.kind };
+  const found = { isTracked: false };
+  const add = (items: readonly KubeObject[]): void => {
+    found.isTracked ||= items.some((item) => isTracked({ ...item, ...type }));
+  };
+  const page = await client.list(resource, { ...query, metadataOnly: true, items: { begin: () => undefined, add } });
+  add(page.items);
+  return found.isTracked ? client.list(resource, query) : { ...page, items: [] };
 }
 
 /** Whether its objects can be watched, unless settings exclude it. */
