@@ -60,6 +60,30 @@ describe('a collection of garbage', () => {
     await running;
   });
 
+  it.each([
+    [60, 9],
+    [70, 3],
+  ])('of %i MiB happens at most %i times', async (liveMb, times) => {
+    const clock = new FakeClock();
+    let [usedMb, totalMb, collections] = [300, 4000, 0];
+    const process = {
+      cpuMs: () => 0,
+      usedHeapBytes: () => usedMb * mebibyte,
+      totalHeapBytes: () => totalMb * mebibyte,
+      collect: () => {
+        collections += 1;
+        usedMb = liveMb;
+        totalMb -= 4;
+      },
+    };
+    const stop = newAbortController();
+    const running = new CalmCollection({ clock, logger: silentLogger, process }).run(stop.signal);
+    await clock.advance(600_000);
+    expect(collections).toBe(times);
+    stop.abort(new Shutdown());
+    await running;
+  });
+
   it('frees what this process no longer uses', async () => {
     const own = ownProcess();
     const dropped = new WeakRef({ text: 'no longer used' });

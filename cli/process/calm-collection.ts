@@ -12,8 +12,10 @@ const maxHeapBytes = 512 * mebibyte;
 const minGarbageBytes = 8 * mebibyte;
 const minEmptyBytes = 2 * mebibyte;
 
+/** Pauses for a larger heap are longer than a repair takes. */
+const smallHeapBytes = 64 * mebibyte;
 /** V8 empties pages for 4 MiB of objects in one collection, so that one returns few pages. */
-const maxFollowUps = 8;
+const followUpsOf = (usedBytes: number): number => (usedBytes > smallHeapBytes ? 2 : 8);
 /** A follow-up that returns less is the last one. */
 const minReturnedBytes = mebibyte;
 
@@ -84,13 +86,13 @@ export class CalmCollection implements Runnable {
     const last = { afterLastBytes: this.#afterLastBytes, followUps: this.#followUps };
     const reason = shouldCollect({ cpuMs, usedBytes, totalBytes, ...last });
     if (reason === undefined) return;
-    this.#followUps = reason === 'garbage' ? maxFollowUps : this.#followUps - 1;
     const begin = clock.monotonic();
     process.collect();
     const pauseMs = Math.round(clock.monotonic() - begin);
     this.#afterLastBytes = process.usedHeapBytes();
     const returnedBytes = totalBytes - process.totalHeapBytes();
-    if (reason === 'pages' && returnedBytes < minReturnedBytes) this.#followUps = 0;
+    if (reason === 'garbage') this.#followUps = followUpsOf(this.#afterLastBytes);
+    else this.#followUps = returnedBytes < minReturnedBytes ? 0 : this.#followUps - 1;
     const [beforeMb, afterMb] = [usedBytes, this.#afterLastBytes].map((bytes) => Math.round(bytes / mebibyte));
     logger.debug('Collected garbage of a calm process', { beforeMb, afterMb, pauseMs });
   }
