@@ -1,5 +1,13 @@
 import { DriftlessError } from '#base';
-import { applyMethodOf, diffDryRun, diffObjects, displacedItemsPatch, hasOtherVersions, isMigrated } from '#diff';
+import {
+  applyMethodOf,
+  diffDryRun,
+  diffObjects,
+  displacedItemsPatch,
+  hasOtherVersions,
+  hiddenFields,
+  isMigrated,
+} from '#diff';
 import type { ApplyMethod, DiffResult, DiffRules, WebhookMutations } from '#diff';
 import type { KubeObject } from '#model';
 import type { DryRunOutcome } from './types.ts';
@@ -68,9 +76,14 @@ function isRefusedForVersions(target: KubeObject, live: KubeObject, rules: DiffR
   return applyMethodOf(target, live, rules) === 'server' && hasOtherVersions(live);
 }
 
-/** Before its server-side apply, the sync sends other writes, which a dry run cannot follow. */
+/**
+ * Before its server-side apply, the sync sends other writes, which a dry run cannot follow. Its
+ * response does not show what only another API version has.
+ */
 export function isPreparedByWrites(target: KubeObject, live: KubeObject, rules: DiffRules): boolean {
-  if (applyMethodOf(target, live, rules) !== 'server') return false;
+  const method = applyMethodOf(target, live, rules);
+  if (hiddenFields(target, live, { ...rules, method }, rules).length > 0) return true;
+  if (method !== 'server') return false;
   return isMigrated(target, live, rules) || displacedItemsPatch(target, live, rules) !== undefined;
 }
 

@@ -3,7 +3,7 @@ import type { ApplicationCondition, KubeObject } from '#model';
 
 /** Findings of a comparison besides a difference. */
 interface ResourceFindings {
-  readonly diff: Pick<DiffResult, 'lastAppliedFault'>;
+  readonly diff: Pick<DiffResult, 'lastAppliedFault' | 'hiddenFields'>;
   /** Why the API server refuses the change of a server-side diff. */
   readonly refusedChange?: string;
   /** Whether the object is deployed by the Application, and nothing in it says what was applied. */
@@ -11,15 +11,18 @@ interface ResourceFindings {
 }
 
 const none: readonly ApplicationCondition[] = [];
+const maxShownFields = 3;
 
 /** Warnings about one resource; none of them stops a sync. */
 export function resourceWarnings(object: KubeObject, found: ResourceFindings): readonly ApplicationCondition[] {
   const { refusedChange: refusal, diff, isUnrecorded } = found;
-  if (refusal === undefined && diff.lastAppliedFault === undefined && !isUnrecorded) return none;
+  const { lastAppliedFault: fault, hiddenFields: hidden } = diff;
+  if (refusal === undefined && fault === undefined && hidden === undefined && !isUnrecorded) return none;
   const which = namedInWarning(object);
   return [
     ...(refusal === undefined ? [] : [refusedChange(which, refusal)]),
-    ...(diff.lastAppliedFault === undefined ? [] : [lastApplied(which, diff.lastAppliedFault)]),
+    ...(fault === undefined ? [] : [lastApplied(which, fault)]),
+    ...(hidden === undefined ? [] : [hiddenByVersion(which, object, hidden)]),
     ...(isUnrecorded ? [unrecorded(which)] : []),
   ];
 }
@@ -40,6 +43,14 @@ function lastApplied(which: string, fault: string): ApplicationCondition {
   return {
     type: 'LastAppliedWarning',
     message: `The last-applied-configuration annotation of ${which} ${fault}: nothing is removed because of it. The next sync that changes the object rewrites it`,
+  };
+}
+
+function hiddenByVersion(which: string, { apiVersion }: KubeObject, paths: readonly string[]): ApplicationCondition {
+  const more = paths.length > maxShownFields ? ` and ${paths.length - maxShownFields} more` : '';
+  return {
+    type: 'LastAppliedWarning',
+    message: `${which} was applied at another API version, with fields that ${apiVersion} does not show: ${paths.slice(0, maxShownFields).join(', ')}${more}. The next sync removes what Git has dropped`,
   };
 }
 

@@ -35,6 +35,7 @@ export {
   shownShape,
 } from './applied/adopt.ts';
 export type { MigrationFacts } from './applied/adopt.ts';
+export { hiddenFields, recordAtVersion } from './applied/hidden-fields.ts';
 export { hasOtherVersions, retiredVersions } from './applied/retired-versions.ts';
 export { serverSideTarget } from './applied/server-side-target.ts';
 export { foldStringData } from './normalize/secret.ts';

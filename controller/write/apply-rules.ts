@@ -1,10 +1,10 @@
 import { valueAt, deepEqual, DriftlessError, isObject } from '#base';
 import type { Json } from '#base';
-import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError } from '#kube';
+import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError, warningsOf } from '#kube';
 import type { ApiDiscovery, DeleteOptions, NamedObject } from '#kube';
 import { groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
-import type { ApplyOptions } from '#sync';
+import type { ApplyOptions, ApplyResult } from '#sync';
 
 /** A binding's role is immutable: recreate the binding, like kubectl auth reconcile. */
 export function isRoleRefChanged(target: KubeObject, live: KubeObject): boolean {
@@ -124,4 +124,10 @@ function marksOf(object: KubeObject, appOf: TrackedAppLookup): Json {
 /** Whether the markings of an object changed since it was read. */
 export function hasChangedMarks(before: KubeObject, now: KubeObject, appOf: TrackedAppLookup): boolean {
   return !deepEqual(marksOf(before, appOf), marksOf(now, appOf));
+}
+
+/** The object that the server has returned, with its warnings. */
+export function warned(object: KubeObject): Omit<ApplyResult, 'message'> {
+  const warnings = warningsOf(object);
+  return warnings.length === 0 ? { object } : { object, warnings };
 }

@@ -1,3 +1,4 @@
+import { recordAtVersion } from '#diff';
 import { isConflict } from '#kube';
 import type { KubeObject } from '#model';
 import { needsVersion } from './apply-rules.ts';
@@ -50,4 +51,14 @@ function isSame(live: KubeObject | null, object: KubeObject): live is KubeObject
 
 export function withVersion(object: KubeObject, resourceVersion: string | undefined): KubeObject {
   return resourceVersion === undefined ? object : { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+/** The manifest with our record in the managed fields at its own API version, if that changes. */
+export function withRecord(
+  sent: KubeObject,
+  under: KubeObject | null,
+  own: { readonly fieldManager?: string },
+): KubeObject {
+  const managedFields = under === null ? undefined : recordAtVersion(sent, under, own);
+  return managedFields === undefined ? sent : { ...sent, metadata: { ...sent.metadata, managedFields } };
 }

@@ -1,10 +1,17 @@
 import { defined, DriftlessError } from '#base';
 import type { Clock } from '#base';
-import { clientSideApplyPatch, displacedItemsPatch, serverSideTarget, withLastApplied } from '#diff';
-import { findResource, isConflict, isForbidden, unlessNotFound, warningsOf } from '#kube';
+import {
+  clientSideApplyPatch,
+  displacedItemsPatch,
+  hiddenFields,
+  recordAtVersion,
+  serverSideTarget,
+  withLastApplied,
+} from '#diff';
+import { findResource, isConflict, isForbidden, unlessNotFound } from '#kube';
 import type { ApiDiscovery, CheckedCall, KubeClient, NamedObject, WriteOptions } from '#kube';
 import type { LiveCluster } from '#live';
-import { fieldManager as controllerManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
+import { clientSideManager, fieldManager as controllerManager, gkOf, gvkOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import { missingNameMessage } from '#sync';
 import type { ApplyOptions, ApplyResult, ClusterWriter, DeleteOutcome } from '#sync';
@@ -20,6 +27,7 @@ import {
   isBeyondDryRun,
   resolveManifest,
   servedVersions,
+  warned,
   withoutNulls,
   withResourceVersion,
 } from './apply-rules.ts';
@@ -30,7 +38,7 @@ import type { KubectlCommand, KubectlMetrics } from './kubectl-metrics.ts';
 import { migrateAfterApply, migrateBeforeApply } from './migration.ts';
 import { recreate, recreatedText, tryCreate } from './recreate.ts';
 import type { RecreateDeps } from './recreate.ts';
-import { maxConflictAttempts, replaceObject, withVersion } from './replace.ts';
+import { maxConflictAttempts, replaceObject, withRecord, withVersion } from './replace.ts';
 import type { Replacement } from './replace.ts';
 import type { FencedSend } from '../admission/ownership-guard.ts';
 import type { WritePace } from './write-pace.ts';
@@ -272,6 +280,10 @@ export class GuardedWriter implements ClusterWriter {
     { resource, target, live, how }: OutgoingApply & { readonly live: KubeObject },
     signal: AbortSignal,
   ): Promise<ApplyResult> {
+    // Only a server-side apply, of what is recorded as applied, removes what another version shows.
+    const outgoing = { resource, target: withLastApplied(target), live, how: { ...how, adoptFrom: clientSideManager } };
+    if (hiddenFields(target, live, { method: 'client' }, this.#tools).length > 0)
+      return this.#serverSide(outgoing, signal);
     const patch = clientSideApplyPatch(target, live, this.#tools);
     this.#countClientSide({ target, live, how }, patch === undefined);
     if (patch === undefined) return this.#resultOf(live, 'unchanged');
@@ -370,11 +382,12 @@ export class GuardedWriter implements ClusterWriter {
     const compared = live ?? current;
     const replacement: Replacement = {
       target,
-      isMerged: how.buildTarget !== undefined,
+      isMerged: how.buildTarget !== undefined || recordAtVersion(target, current, this.#tools) !== undefined,
       isTaken: inPlace ? (fresh) => hasChangedMarks(compared, fresh, this.#deps.appOf) : undefined,
       read: () => this.#read(resource, name, signal),
       send: async (under, version) => {
-        const sent = withVersion(await resolveManifest(target, under, how, signal), version);
+        const merged = await resolveManifest(target, under, how, signal);
+        const sent = withVersion(withRecord(merged, under, this.#tools), version);
         const send = (call: CheckedCall): Promise<KubeObject> =>
           this.#client.replace(resource, sent, this.#options(call, how));
         return inPlace ? this.#write(signal, send) : this.#command('replace', signal, send);
@@ -456,11 +469,6 @@ export class GuardedWriter implements ClusterWriter {
   #observe(object: KubeObject): void {
     if (!this.#isDryRun && object.metadata.resourceVersion !== undefined) this.#deps.cluster.observe(object);
   }
-}
-
-function warned(object: KubeObject): Omit<ApplyResult, 'message'> {
-  const warnings = warningsOf(object);
-  return warnings.length === 0 ? { object } : { object, warnings };
 }
 
 /** kubectl's short name of an object: `deployment.apps/web`. */

@@ -69,9 +69,7 @@ function adoptedEntries(live: KubeObject, from: readonly string[], known: Migrat
   const after = reshapedEntries(moved ?? entriesOf(live), live, known) ?? moved;
   const { retired = [], isRefused = false } = known;
   const isForgotten = isRefused || schemaOf(live) !== undefined;
-  return retired.length === 0 || !isForgotten
-    ? after
-    : withoutRetired(after ?? entriesOf(live), retired, live.apiVersion);
+  return retired.length === 0 || !isForgotten ? after : withoutRetired(after ?? entriesOf(live), retired, live);
 }
 
 function movedEntries(
@@ -120,7 +118,8 @@ function entriesOfLastApplied(
     { ...withoutMembers(manifest, ['apiVersion', 'kind', 'status']), metadata },
     shape ?? shapeOf(live) ?? unknownShape,
   );
-  const entry = { ...applyBy({ fieldManager }), apiVersion: live.apiVersion, fieldsType: 'FieldsV1' };
+  const apiVersion = textOf(ownMember(manifest, 'apiVersion')) || live.apiVersion;
+  const entry = { ...applyBy({ fieldManager }), apiVersion, fieldsType: 'FieldsV1' };
   return [{ ...entry, fieldsV1: fieldsV1Of(fields) }];
 }
 

@@ -1,4 +1,4 @@
-import { deepEqual, isObject, ownMember } from '#base';
+import { deepEqual, isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { unionOf } from '../field-ownership/field-owners.ts';
@@ -7,6 +7,7 @@ import type { FieldSet } from '../field-ownership/field-set.ts';
 import type { OwnershipRules } from '../field-ownership/known-shape.ts';
 import { appliedFields, foreignFields, updatedFields } from '../field-ownership/own-entries.ts';
 import type { OwnManager } from '../field-ownership/own-entries.ts';
+import { shownFields } from '../field-ownership/other-version.ts';
 import { asStored, withDefaults } from '../normalize/defaults.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { applyJsonPatch, threeWayJsonPatch } from '../patch/json-merge.ts';
@@ -93,8 +94,8 @@ export function predictApply(
  * The patch to send before a server-side apply that the server would refuse: live has an item of
  * ours under another key (a port whose number was edited), or what excludes the target: a default
  * (`rollingUpdate` of a strategy that becomes Recreate), another source of a volume. An apply
- * removes none of them. An empty map of a custom resource becomes null in an apply that removes its
- * members (structured-merge-diff 259).
+ * removes none of them, nor what another API version has as a field of its own. An empty map of a
+ * custom resource becomes null in an apply that removes its members (structured-merge-diff 259).
  */
 export function displacedItemsPatch(
   target: KubeObject,
@@ -111,7 +112,18 @@ export function displacedItemsPatch(
     const body = emptiedMaps(asJson(target), present, { ours, others });
     return isObject(body) ? { type: 'merge', body } : undefined;
   }
-  return hasDisplaced(asJson(target), asJson(live), type) ? mergePatch(target, live, 'replace', own) : undefined;
+  const isBefore = hasDisplaced(asJson(target), asJson(live), type) || dropsShownFields(target, live, own);
+  return isBefore ? mergePatch(target, live, 'replace', own) : undefined;
+}
+
+/** Whether live shows, as annotations, fields of a later version that Git has dropped. */
+function dropsShownFields(target: KubeObject, live: KubeObject, own: OwnManager): boolean {
+  const shown = shownFields(asJson(live)).filter((steps) => valueAt(asJson(target), ...steps) === undefined);
+  if (shown.length === 0) return false;
+  const [ours, others] = [appliedFields(asJson(live), own), foreignFields(asJson(live), own)];
+  const isOwned = (sets: readonly JsonObject[], steps: readonly string[]): boolean =>
+    sets.some((fields) => valueAt(fields, ...steps.map((step) => `f:${step}`)) !== undefined);
+  return shown.some((steps) => isOwned(ours, steps) && !isOwned(others, steps));
 }
 
 interface MapOwners {

@@ -4,6 +4,7 @@ import { groupOf } from '#model';
 import type { KubeObject } from '#model';
 import { hasOwnEntry } from '../field-ownership/own-entries.ts';
 import type { OwnManager } from '../field-ownership/own-entries.ts';
+import { manifestAtVersion } from '../field-ownership/other-version.ts';
 import { foldStringData } from '../normalize/secret.ts';
 import { lastAppliedText, parseLastApplied } from '../patch/last-applied.ts';
 import { asJson, textOf, withoutNulls } from '../shared/values.ts';
@@ -24,7 +25,7 @@ export function readLastApplied(live: KubeObject): LastApplied {
   const other = otherObject(manifest, live);
   if (other !== undefined) return { fault: `is of ${other}` };
   // A null removed something when it was applied, and set nothing.
-  return { manifest: foldStringData(withoutNulls(manifest) as JsonObject) };
+  return { manifest: manifestAtVersion(foldStringData(withoutNulls(manifest) as JsonObject), asJson(live)) };
 }
 
 /** The object that the manifest names, if it is another one. */

@@ -2,7 +2,8 @@ import { ownMember } from '#base';
 import type { JsonObject } from '#base';
 import type { KubeObject } from '#model';
 import { unionOf } from '../field-ownership/field-owners.ts';
-import { textOf } from '../shared/values.ts';
+import { fieldsAtVersion } from '../field-ownership/other-version.ts';
+import { asJson, textOf } from '../shared/values.ts';
 import { entriesOf, fieldsIn, fieldsV1Of } from './entries.ts';
 
 /** The API versions of managed fields that the API server does not serve. */
@@ -23,17 +24,22 @@ export function hasOtherVersions(live: KubeObject): boolean {
 export function withoutRetired(
   entries: readonly JsonObject[],
   retired: readonly string[],
-  apiVersion: string,
+  live: KubeObject,
 ): readonly JsonObject[] {
   const owners = new Map<string, JsonObject>();
   for (const entry of entries) {
-    const moved = retired.includes(versionIn(entry)) ? { ...entry, apiVersion } : entry;
+    const moved = retired.includes(versionIn(entry)) ? entryAtVersion(entry, live) : entry;
     const owner = ['manager', 'operation', 'subresource', 'apiVersion'].map((key) => textOf(ownMember(moved, key)));
     const before = owners.get(owner.join('\n'));
     const both = before === undefined ? undefined : unionOf([before, moved].map(fieldsIn));
     owners.set(owner.join('\n'), both === undefined ? moved : { ...moved, fieldsV1: fieldsV1Of(both) });
   }
   return [...owners.values()];
+}
+
+function entryAtVersion(entry: JsonObject, live: KubeObject): JsonObject {
+  const fieldsV1 = fieldsAtVersion(fieldsIn(entry), versionIn(entry), asJson(live));
+  return { ...entry, apiVersion: live.apiVersion, fieldsV1 };
 }
 
 function versionIn(entry: JsonObject): string {

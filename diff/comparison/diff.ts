@@ -1,5 +1,5 @@
-import { deepEqual, defined, DriftlessError, isObject, ownMember } from '#base';
-import type { JsonObject } from '#base';
+import { deepEqual, defined, DriftlessError, isObject, ownMember, parsePointer, valueAt } from '#base';
+import type { Json, JsonObject } from '#base';
 import { annotations, withLeftoverTracking } from '#model';
 import type { KubeObject } from '#model';
 import { appliedBefore, mergeShape, withDropped } from '../applied/applied-before.ts';
@@ -7,6 +7,7 @@ import type { AppliedBefore, MergeMethod } from '../applied/applied-before.ts';
 import { withEmptyTexts } from '../applied/sent-form.ts';
 import { serverSideTarget } from '../applied/server-side-target.ts';
 import { withAdoptedFields } from '../applied/adopt.ts';
+import { hiddenFields } from '../applied/hidden-fields.ts';
 import { allOwnedFields, fieldOwnersOf } from '../field-ownership/field-owners.ts';
 import { shapeForManagedFields } from '../field-ownership/known-shape.ts';
 import { withoutManaged } from '../field-ownership/managed-fields.ts';
@@ -32,7 +33,7 @@ import { applyMethodOf } from './apply-method.ts';
 import { preparePair } from './kept-forms.ts';
 import type { BeforePair } from './kept-forms.ts';
 import { preparer } from './prepare.ts';
-import { compareStates } from './result.ts';
+import { compareStates, withHidden } from './result.ts';
 import type { DiffResult } from './result.ts';
 
 /**
@@ -67,7 +68,18 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
     method === 'server'
       ? predictServerSide(wanted, present, asJson(live), rules)
       : predictClientSide(original, wanted, present, schemaOf(target));
-  return { ...compareStates(predicted, observed, ignored), ...defined({ lastAppliedFault: fault }) };
+  const hidden = hiddenFields(target, live, { ...rules, method }, rules).filter((path) => !isIgnored(path, ignored));
+  return {
+    ...withHidden(compareStates(predicted, observed, ignored), hidden),
+    ...defined({ lastAppliedFault: fault }),
+  };
+}
+
+/** Whether the rules ignore a field that neither side shows. */
+function isIgnored(pointer: string, ignored: IgnoredFields): boolean {
+  const steps = parsePointer(pointer) ?? [];
+  const only = steps.reduceRight<Json>((inner, step) => ({ [step]: inner }), true) as JsonObject;
+  return valueAt(ignored.remove(only), ...steps) === undefined;
 }
 
 /** The manifest that we applied before, and the target to merge. */

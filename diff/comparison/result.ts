@@ -32,6 +32,8 @@ export interface DiffResult {
   readonly undecided: boolean;
   /** Why last-applied removes nothing, as the end of a sentence. Absent: no fault. */
   readonly lastAppliedFault?: string;
+  /** Fields of another API version that neither side shows. Absent: none. */
+  readonly hiddenFields?: readonly string[];
 }
 
 /** Compares two prepared states of a live object. */
@@ -46,6 +48,12 @@ export function compareStates(predicted: JsonObject, observed: JsonObject, ignor
     faults,
     undecided: modified && faults.some((fault) => fault.undecided),
   };
+}
+
+/** A result in which fields that neither side shows are a difference too. */
+export function withHidden(result: DiffResult, hidden: readonly string[]): DiffResult {
+  if (hidden.length === 0) return result;
+  return { ...result, modified: true, paths: [...result.paths, ...hidden].slice(0, maxPaths), hiddenFields: hidden };
 }
 
 /** JSON pointers of the first differences; empty exactly when both values are equal. */

@@ -5,6 +5,7 @@ import type { ValuePath } from '../shared/removal.ts';
 import { isList, textOf } from '../shared/values.ts';
 import type { SidePair } from '../shared/values.ts';
 import { canonicalStep } from './field-set.ts';
+import { fieldsAtVersion } from './other-version.ts';
 import { listItemStep } from './shape.ts';
 import type { OwnershipShape } from './shape.ts';
 
@@ -41,14 +42,18 @@ export function managedDifferences(
   return found;
 }
 
-/** Returns the field sets of the accepted entries of `metadata.managedFields`. */
+/**
+ * Returns the field sets of the accepted entries of `metadata.managedFields`, as the version of the
+ * live object has these fields.
+ */
 export function fieldsOwned(live: JsonObject, wanted: (entry: JsonObject) => boolean): readonly JsonObject[] {
   const metadata = ownMember(live, 'metadata');
   const entries = isObject(metadata) ? ownMember(metadata, 'managedFields') : undefined;
   if (!isList(entries)) return [];
   return entries.flatMap((entry) => {
-    const fields = isObject(entry) && wanted(entry) ? ownMember(entry, 'fieldsV1') : undefined;
-    return isObject(fields) ? [fields] : [];
+    if (!isObject(entry) || !wanted(entry)) return [];
+    const fields = ownMember(entry, 'fieldsV1');
+    return isObject(fields) ? [fieldsAtVersion(fields, textOf(ownMember(entry, 'apiVersion')), live)] : [];
   });
 }
 
