@@ -18,6 +18,7 @@ import type { ComparisonFrame } from './pairing.ts';
 import { liveOrTarget } from './row.ts';
 import type { ResourceComparison, RowFacts } from './row.ts';
 import { faultConditions } from './rule-faults.ts';
+import { leftConditions } from './left-objects.ts';
 import { inheritOrder } from './order.ts';
 import { comparedToOf } from './sources.ts';
 import { unreadConditions, unreadRow } from './unread.ts';
@@ -67,8 +68,8 @@ export function foldRows(
   const pairs = rows.map(pairOf);
   const { rendered, live } = facts;
   const unread = live.unread ?? [];
-  const extra = trackedUnread(facts, rows);
-  const counters = countersOf(rows, extra.length);
+  const extra = [...trackedUnread(facts, rows), ...frame.left.map(({ status }) => status), ...carriedRows(facts, rows)];
+  const counters = countersOf(rows, { unread: trackedUnread(facts, rows).length, left: frame.left.length });
   const failed = rendered.failed || live.failed;
   // Without a live cache the health is Unknown (Argo CD takes every resource for missing).
   const health = live.failed ? ({ status: 'Unknown', message: '' } as const) : applicationHealth(rows.map(judgedOf));
@@ -82,6 +83,7 @@ export function foldRows(
       ...rendered.conditions,
       ...live.conditions,
       ...unreadConditions(unread),
+      ...leftConditions(frame.left),
       ...faultConditions(pairs.filter((pair) => pair.own)),
       ...conditionsOf(rows, 'ComparisonError'),
       ...rowWarnings.flatMap((type) => conditionsOf(rows, type)),
@@ -199,10 +201,13 @@ function judgedOf({ facts, row }: ComparedRow): Parameters<typeof applicationHea
   return { target: facts.target, live: facts.live, unread: facts.unread, health: row.health };
 }
 
-/** @param unread number of unreadable objects without a row. */
-function countersOf(rows: readonly ComparedRow[], unread: number): RowCounters {
+/** @param others numbers of objects without a row. */
+function countersOf(
+  rows: readonly ComparedRow[],
+  others: { readonly unread: number; readonly left: number },
+): RowCounters {
   const health: Partial<Record<HealthStatusCode, number>> = {};
-  let [outOfSync, unknown] = [0, unread];
+  let [outOfSync, unknown] = [others.left, others.unread];
   for (const { row } of rows) {
     if (row.makesOutOfSync) outOfSync += 1;
     if (row.isUnknown) unknown += 1;
@@ -237,6 +242,17 @@ function trackedUnread(facts: CompareFacts, rows: readonly ComparedRow[]): reado
   const paired = new Set(rows.map(({ row }) => row.key));
   const rest = (facts.live.unread ?? []).filter(({ key }) => !paired.has(key));
   return rest.map((object) => unreadRow(object, facts.persistResourceHealth));
+}
+
+/**
+ * While one side is unknown, the record keeps what was to be pruned: it names objects that nothing
+ * else may name later.
+ */
+function carriedRows({ app, rendered, live }: CompareFacts, rows: readonly ComparedRow[]): readonly ResourceStatus[] {
+  if (!rendered.failed && !live.failed) return [];
+  const known = new Set(rows.map(({ row }) => row.key));
+  const open = (app.status?.resources ?? []).filter(({ requiresPruning }) => requiresPruning === true);
+  return open.filter((row) => !known.has(keyOfStatus(row))).map((row) => ({ ...row, status: 'Unknown' as const }));
 }
 
 function conditionsOf(rows: readonly ComparedRow[], type: ConditionType): readonly ApplicationCondition[] {

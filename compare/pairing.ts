@@ -1,17 +1,21 @@
 import { runSteps, omit } from '#base';
 import type { SlicedWork } from '#base';
 import type { KindState } from '#live';
-import { annotations, destinationNamespaceOf, gkOf, keyOf, kindFinder, refOf, trackedApp } from '#model';
+import { annotations, destinationNamespaceOf, gkOf, keyOf, keyOfStatus, kindFinder, refOf, trackedApp } from '#model';
 import type { KubeObject, ResourceKey } from '#model';
 import { isPostDeleteHook, isPreDeleteHook, pairResources, phasesOf } from '#sync';
 import type { PairedResources } from '#sync';
 import type { CompareFacts, Comparison } from './types.ts';
 import { isManagedNamespace, lacksMetadata, managedNamespace, managesNamespaceMetadata } from './namespaces.ts';
+import { leftObjects, withoutHookMarks } from './left-objects.ts';
 import { afterTargets, isAnyHook, isDeleteHook, liveOrTarget } from './row.ts';
 import type { RowFacts } from './row.ts';
 
 /** Parts of a comparison besides its rows. */
-export type ComparisonFrame = Pick<Comparison, 'hooks' | 'liveHooks' | 'hasPreDeleteHooks' | 'hasPostDeleteHooks'>;
+export type ComparisonFrame = Pick<
+  Comparison,
+  'hooks' | 'liveHooks' | 'left' | 'hasPreDeleteHooks' | 'hasPostDeleteHooks'
+>;
 
 /** Desired and live state of an Application, resource by resource. */
 export interface PairedUp {
@@ -31,9 +35,12 @@ export function pairUp(facts: CompareFacts): PairedUp {
 /** {@link pairUp} in small steps. */
 export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
   const deletion = partitionDeleteHooks(facts.rendered.targets);
+  const left = leftObjects(facts);
+  const isMarkedLater = laterMarks(facts);
   const live = new Map<ResourceKey, KubeObject>();
   for (const [key, object] of facts.live.objects) {
-    if (facts.permitted(object)) live.set(key, object);
+    if (facts.permitted(object) && !left.has(key))
+      live.set(key, isMarkedLater(key, object) ? withoutHookMarks(object) : object);
     yield;
   }
   const targets = withManagedNamespace(facts, deletion.targets, live);
@@ -60,7 +67,18 @@ export function* pairUpSteps(facts: CompareFacts): SlicedWork<PairedUp> {
       namespaced: facts.isNamespaced(gk),
     };
   });
-  return { frame: { hooks, liveHooks, ...deletion.flags }, resources };
+  return { frame: { hooks, liveHooks, left: [...left.values()], ...deletion.flags }, resources };
+}
+
+/**
+ * Finds objects that were marked as hooks in the cluster: the last comparison had them as
+ * resources, and no manifest names them now. A mark alone keeps nothing from a prune.
+ */
+function laterMarks({ app, rendered }: CompareFacts): (key: ResourceKey, object: KubeObject) => boolean {
+  const targets = new Set(rendered.targets.map(keyOf));
+  const isCompared = (key: ResourceKey): boolean =>
+    (app.status?.resources ?? []).some((row) => row.hook !== true && keyOfStatus(row) === key);
+  return (key, object) => isAnyHook(object) && !targets.has(key) && isCompared(key);
 }
 
 type Pair = PairedResources['pairs'][number];

@@ -9,11 +9,21 @@ import type {
   HealthStatusCode,
   KubeObject,
   ResourceKey,
+  ResourceRef,
   ResourceStatus,
   Settings,
   SyncStatus,
 } from '#model';
 import type { NamespaceSharer } from './namespaces.ts';
+
+/** A live object that the sources no longer have, and that no prune may touch. */
+export interface LeftObject {
+  readonly ref: ResourceRef;
+  /** Its entry in `status.resources`, which keeps it in memory. */
+  readonly status: ResourceStatus;
+  /** `Kind/namespace/name (why it stays)`. */
+  readonly text: string;
+}
 
 /** One managed resource of a comparison. At least one of `target` and `live` is set. */
 export interface ManagedPair {
@@ -133,6 +143,8 @@ export interface Comparison {
   readonly pairs: readonly ManagedPair[];
   readonly hooks: readonly KubeObject[];
   readonly liveHooks: readonly KubeObject[];
+  /** Objects that the sources no longer have, and that are not this sync's to prune. */
+  readonly left: readonly LeftObject[];
   readonly sourceTypes: readonly string[];
   readonly hasPreDeleteHooks: boolean;
   readonly hasPostDeleteHooks: boolean;

@@ -1,6 +1,6 @@
-import { cloneJson, isObject, ownMember } from '#base';
+import { cloneJson, isObject, ownMember, valueAt } from '#base';
 import type { Json, JsonObject } from '#base';
-import { annotations, labels } from './annotations.ts';
+import { annotations, fieldManager, labels } from './annotations.ts';
 import { annotationOf, groupOf, labelOf, namespaceIn, refOf } from './object.ts';
 import type { KubeObject, ResourceRef } from './object.ts';
 
@@ -167,9 +167,25 @@ export function trackedApp(object: KubeObject, settings: TrackingSettings): stri
   const text = annotationOf(object, annotations.trackingId);
   const id = text === undefined ? undefined : parseTrackingId(text);
   if (id === undefined) return undefined;
+  return otherInstallation(object, settings) === undefined ? nonEmpty(id.app) : undefined;
+}
+
+/**
+ * The ID of the installation that an object is marked by, if it is not ours; "" if the mark has
+ * none. Without an ID of ours, or with tracking by label, no installation is another.
+ */
+export function otherInstallation(object: KubeObject, settings: TrackingSettings): string | undefined {
+  if (settings.method === 'label' || settings.installationId === '') return undefined;
   const installation = annotationOf(object, annotations.installationId) ?? '';
-  if (settings.installationId !== '' && installation !== settings.installationId) return undefined;
-  return nonEmpty(id.app);
+  return installation === settings.installationId ? undefined : installation;
+}
+
+/** Whether this controller, under the name of its applies, has set a label. */
+export function isLabelledByUs({ metadata }: KubeObject, key: string): boolean {
+  return (metadata.managedFields ?? []).some((entry) => {
+    const owned: Json | undefined = valueAt(entry, 'fieldsV1', 'f:metadata', 'f:labels');
+    return entry['manager'] === fieldManager && isObject(owned) && Object.hasOwn(owned, `f:${key}`);
+  });
 }
 
 /** Whether the tracking annotation names the object itself: a copy has that of its original. */

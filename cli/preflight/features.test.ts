@@ -713,6 +713,8 @@ const undetected: Readonly<Record<string, string>> = {
   'hooks that the sources no longer call hooks, and annotations of hooks that only the live object has': byComparison,
   'an object of the name of a hook, or of a manifest with a hook type that is unknown, that others created': harmless,
   'an object that leaves Git after a change of the tracking method or label key, before the next sync': byComparison,
+  'an API version that Git changes to one with fewer fields': byComparison,
+  'an object that leaves Git, and that the project no longer permits (its namespace or kind)': byComparison,
   'an object whose manifest is gone, and that has an owner': byComparison,
   '`serviceAccountName` that Git drops': byComparison,
   'several items of one key in a list that is merged by keys (two `env` entries of one name)': byComparison,

@@ -1,14 +1,13 @@
-import { isObject, valueAt } from '#base';
-import type { Json } from '#base';
 import { isManagedNamespace } from '#compare';
 import {
   annotationOf,
   annotations,
   controllerOf,
-  fieldManager,
+  isLabelledByUs,
   isTrackable,
   labelOf,
   labels,
+  otherInstallation,
   parseTrackingId,
   refOf,
   trackedApp,
@@ -23,6 +22,8 @@ export type ObjectMark =
   | 'own'
   /** As this Application's, by settings that were in force before. */
   | 'former'
+  /** As this Application's, by an installation of another ID. */
+  | 'doubtful'
   /** As another Application's. */
   | 'foreign'
   /** Not at all: it was never synced, or its marks were removed. */
@@ -52,18 +53,20 @@ export function markOf(object: KubeObject, context: MarkContext): ObjectMark {
   if (present === app) return 'own';
   if (!isTrackable(object)) return 'exempt';
   const id = parseTrackingId(annotationOf(object, annotations.trackingId) ?? '');
-  const installation = annotationOf(object, annotations.installationId) ?? '';
-  const isOtherInstallation = tracking.installationId !== '' && installation !== tracking.installationId;
-  if (id !== undefined && isOfObject(id, object)) return id.app === app && !isOtherInstallation ? 'former' : 'foreign';
+  if (id !== undefined && isOfObject(id, object)) {
+    if (id.app !== app) return 'foreign';
+    // Another installation, or this one under another ID, may have set the mark.
+    return otherInstallation(object, tracking) === undefined ? 'former' : 'doubtful';
+  }
   if (present !== undefined) return 'foreign';
   if (context.isManagedNamespace(object)) return 'exempt';
   const isOurs = (key: string): boolean => labelOf(object, key) === app;
   const maybe = [...usualKeys, tracking.labelKey];
-  const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isSetByUs(object, key));
+  const isFormer = labelKeys.some(isOurs) || maybe.some((key) => isOurs(key) && isLabelledByUs(object, key));
   return isFormer ? 'former' : 'none';
 }
 
-/** Whether an object that the Application has synced carries its former mark. */
+/** Whether an object that the Application has synced carries its former mark, or a doubtful one. */
 export function formerMarks(
   app: Application,
   instance: string,
@@ -71,7 +74,7 @@ export function formerMarks(
 ): (object: KubeObject) => boolean {
   const isNamespace = (object: KubeObject): boolean => isManagedNamespace(app, object);
   const context = { app: instance, tracking, labelKeys: [], isManagedNamespace: isNamespace };
-  return (object) => wasSynced(app) && markOf(object, context) === 'former';
+  return (object) => wasSynced(app) && ['former', 'doubtful'].includes(markOf(object, context));
 }
 
 /** Whether an owner decides about the object, and not the Application that applied it. */
@@ -85,7 +88,14 @@ export function groupByMark(
   objects: readonly KubeObject[],
   context: MarkContext,
 ): Readonly<Record<ObjectMark, readonly KubeObject[]>> {
-  const groups: Record<ObjectMark, KubeObject[]> = { own: [], former: [], foreign: [], none: [], exempt: [] };
+  const groups: Record<ObjectMark, KubeObject[]> = {
+    own: [],
+    former: [],
+    doubtful: [],
+    foreign: [],
+    none: [],
+    exempt: [],
+  };
   for (const object of objects) groups[markOf(object, context)].push(object);
   return groups;
 }
@@ -97,11 +107,4 @@ const usualKeys = [labels.instance, labels.legacyInstance, 'argocd.argoproj.io/i
 function isOfObject(id: TrackingId, object: KubeObject): boolean {
   const { group, kind, name } = refOf(object);
   return id.group === group && id.kind === kind && id.name === name;
-}
-
-function isSetByUs({ metadata }: KubeObject, key: string): boolean {
-  return (metadata.managedFields ?? []).some((entry) => {
-    const owned: Json | undefined = valueAt(entry, 'fieldsV1', 'f:metadata', 'f:labels');
-    return entry['manager'] === fieldManager && isObject(owned) && Object.hasOwn(owned, `f:${key}`);
-  });
 }

@@ -14,6 +14,8 @@ export interface KeptObject {
   readonly isInUse?: boolean;
   /** The owner that manages it, see {@link keepingController}. */
   readonly controller?: string;
+  /** The comparison names it in a condition of its own. */
+  readonly isNamed?: true;
   readonly finalizers: readonly string[];
 }
 
@@ -24,10 +26,14 @@ export const deletionGraceMs = 60_000;
 const maxShown = 5;
 
 /** The objects whose prune has no effect: by an option, or because their deletion already runs. */
-export function keptObjects({ pairs }: Pick<Comparison, 'pairs'>, { spec }: Pick<Application, 'spec'>): KeptObjects {
+export function keptObjects(
+  { pairs, left }: Pick<Comparison, 'pairs' | 'left'>,
+  { spec }: Pick<Application, 'spec'>,
+): KeptObjects {
   const fallback = optionValue(spec.syncPolicy?.syncOptions ?? [], 'Prune');
   const targets = (): readonly (KubeObject | null)[] => pairs.map(({ target }) => target);
   const kept = new Map<ResourceKey, KeptObject>();
+  for (const { ref } of left) kept.set(keyOfRef(ref), { ref, isNamed: true, finalizers: [] });
   for (const { target, live } of pairs) {
     if (target !== null || live === null) continue;
     const deletedAt = deletionOf(live);
@@ -59,8 +65,8 @@ export function deletionsRestMs(kept: readonly KeptObject[], now: number): numbe
 
 /** Names what automated sync leaves alone, and why. */
 export function keptConditions(kept: KeptObjects): readonly ApplicationCondition[] {
-  if (kept.size === 0) return [];
-  const objects = [...kept.values()];
+  const objects = [...kept.values()].filter(({ isNamed }) => isNamed !== true);
+  if (objects.length === 0) return [];
   const shown = objects.slice(0, maxShown).map(describe).sort();
   const more = objects.length > maxShown ? `, and ${objects.length - maxShown} more` : '';
   const message =

@@ -1,6 +1,6 @@
 import { buildTree } from '#compare';
 import type { BuiltTree, Comparison } from '#compare';
-import { instanceName, isAutomated } from '#model';
+import { instanceName, isAutomated, keyOfRef } from '#model';
 import type { Application, ApplicationCondition, TrackingSettings } from '#model';
 import type { SpecVerdict } from '../admission/bound.ts';
 import { pruneCandidates } from '../admission/claims.ts';
@@ -199,6 +199,7 @@ function describeDifferences(comparison: Comparison): readonly string[] {
     const what = live === null ? 'is missing' : target === null ? 'is not in the manifests' : diff.paths.join(', ');
     lines.push(`${key}: ${what}`);
   }
+  for (const { ref } of comparison.left) lines.push(`${keyOfRef(ref)}: is not in the manifests, and is left alone`);
   return lines.sort().slice(0, maxShownDifferences);
 }
 

@@ -49,6 +49,7 @@ const comparison = (isLeftOver: boolean, more: Partial<Comparison> = {}): Compar
   return {
     conditions: [],
     failed: false,
+    left: [],
     hasPreDeleteHooks: false,
     hasPostDeleteHooks: false,
     pairs: isLeftOver ? [{ target: null, live }] : [],

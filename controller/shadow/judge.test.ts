@@ -77,6 +77,7 @@ function assessment(
     hooks: [],
     liveHooks: [],
     sourceTypes: [],
+    left: [],
     hasPreDeleteHooks: false,
     hasPostDeleteHooks: false,
     mayHaveChanges: true,

@@ -2,7 +2,7 @@ import { valueAt, deepEqual, DriftlessError, isObject } from '#base';
 import type { Json } from '#base';
 import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError, warningsOf } from '#kube';
 import type { ApiDiscovery, DeleteOptions, NamedObject } from '#kube';
-import { groupOf, jsonOf, versionOf } from '#model';
+import { annotations, groupOf, jsonOf, versionOf } from '#model';
 import type { ApiResource, KubeObject } from '#model';
 import type { ApplyOptions, ApplyResult } from '#sync';
 
@@ -107,16 +107,17 @@ export type TrackedAppLookup = (object: KubeObject) => string | undefined;
 
 /** Annotations that control how a sync, prune or deletion treats an object. */
 const directivePrefixes = ['argocd.argoproj.io/', 'helm.sh/'] as const;
+const hookMarks: readonly string[] = [annotations.hook, annotations.helmHook];
 
 /**
  * The parts of an object that a deletion decision was based on, and that can be read again without
- * a comparison: tracking, presence of owners, and annotations such as `Prune=false`, `keep` or a
- * hook. Everything else may change at any time.
+ * a comparison: tracking, presence of owners, and annotations such as `Prune=false` or `keep`, but
+ * not the marks of a hook, which only sources set. Everything else may change at any time.
  */
 function marksOf(object: KubeObject, appOf: TrackedAppLookup): Json {
-  const { annotations = {}, ownerReferences = [] } = object.metadata;
-  const said = Object.entries(annotations).filter(([name]) =>
-    directivePrefixes.some((prefix) => name.startsWith(prefix)),
+  const { annotations: given = {}, ownerReferences = [] } = object.metadata;
+  const said = Object.entries(given).filter(
+    ([name]) => directivePrefixes.some((prefix) => name.startsWith(prefix)) && !hookMarks.includes(name),
   );
   return [appOf(object) ?? null, ownerReferences.length > 0, jsonOf(Object.fromEntries(said))];
 }
