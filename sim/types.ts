@@ -226,6 +226,8 @@ export interface FaultRule {
       }
     | { readonly kind: 'hang' }
     | { readonly kind: 'reset' }
+    /** Acts, and resets the connection before its answer, or in the middle of it. */
+    | { readonly kind: 'lostAnswer' | 'halfAnswer' }
     /** Watches only: ends after this many events, with or without an error. */
     | { readonly kind: 'cutWatch'; readonly afterEvents: number; readonly code?: 410 | 500 }
     /** Watches only: drops events. */

@@ -96,6 +96,16 @@ describe('faults', () => {
     await expect(hanging).rejects.toThrow();
   });
 
+  it.each(['lostAnswer', 'halfAnswer'] as const)(
+    'lose the answer to a write that was carried out: %s',
+    async (kind) => {
+      cluster.addFault({ verb: 'delete', resource: 'configmaps', times: 1, fault: { kind } });
+      add('a');
+      await expect(client.delete(`${maps}/a`)).rejects.toThrow();
+      expect((await client.get(`${maps}/a`)).code).toBe(404);
+    },
+  );
+
   it('cut watches after a number of events, with or without an error', async () => {
     cluster.addFault({ verb: 'watch', times: 1, fault: { kind: 'cutWatch', afterEvents: 2, code: 410 } });
     const watch = await client.watch(

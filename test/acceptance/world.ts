@@ -144,6 +144,8 @@ export class World {
   metrics: () => { readonly metrics: PromMetrics; readonly instruments?: ClientInstruments } = () => ({
     metrics: new PromMetrics(),
   });
+  /** Limits of the clients of replicas, besides their rate. */
+  limits: { readonly deadlineMs?: number } = {};
   /** Labels of cluster Secrets that metrics show. */
   clusterLabels: readonly string[] = [];
   /** Commits hydrated manifests; without it, hydration is off. */
@@ -215,7 +217,7 @@ export class World {
       const client = createKubeClient(connection, {
         ...common,
         userAgent: 'test',
-        limits: { qps: 1000, burst: 1000 },
+        limits: { qps: 1000, burst: 1000, ...this.limits },
         ...defined({ instruments, runCommand: this.plugins }),
       });
       opened.push(client);

@@ -2,7 +2,7 @@ import type { RandomSource } from '#base';
 import type { FaultRule } from '../../types.ts';
 import type { ResourceRequest } from './request.ts';
 
-type InjectedFault = FaultRule['fault'];
+export type InjectedFault = FaultRule['fault'];
 
 interface ArmedRule {
   readonly rule: FaultRule;

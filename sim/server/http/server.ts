@@ -7,7 +7,7 @@ import type { SimOptions, SimRequest } from '../../types.ts';
 import type { SimResponse, HandlerDeps } from '../handlers/response.ts';
 import type { DiscoveryDocuments } from '../discovery/discovery.ts';
 import { ServerDocuments } from '../discovery/documents.ts';
-import type { FaultInjector } from './faults.ts';
+import type { FaultInjector, InjectedFault } from './faults.ts';
 import { handleRequest } from '../handlers/handle.ts';
 import type { KindRegistry, ServedKind } from '../discovery/registry.ts';
 import { ResponseWriter, representationFormOf } from '../reads/representation.ts';
@@ -95,8 +95,9 @@ export class ApiServer {
     const resource = { ...route, agent: request.headers['user-agent'] ?? '' };
     this.#count(resource);
     this.#notify(resource);
-    if (await this.#injectFault(resource, request, response)) return;
-    await this.#serveResource(resource, request, response);
+    const fault = this.#deps.faults.faultFor(resource);
+    if (await this.#injectFault(fault, resource, { request, response })) return;
+    await this.#serveResource(resource, request, response, fault?.kind);
   }
 
   /** True if the request was forwarded to a pod. */
@@ -141,10 +142,12 @@ export class ApiServer {
   }
 
   /** True if the fault has completed the request. */
-  async #injectFault(resource: ResourceRequest, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-    const fault = this.#deps.faults.faultFor(resource);
-    if (fault === undefined) return false;
-    switch (fault.kind) {
+  async #injectFault(
+    fault: InjectedFault | undefined,
+    resource: ResourceRequest,
+    { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  ): Promise<boolean> {
+    switch (fault?.kind) {
       case 'latency':
         await this.#deps.clock.sleep(fault.ms);
         return false;
@@ -168,13 +171,21 @@ export class ApiServer {
         request.resume();
         sendResponse(response, { code: 200, body: '{"kind":"' });
         return true;
+      case 'lostAnswer':
+      case 'halfAnswer':
       case 'cutWatch':
       case 'loseEvents':
+      case undefined:
         return false;
     }
   }
 
-  async #serveResource(resource: ResourceRequest, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serveResource(
+    resource: ResourceRequest,
+    request: IncomingMessage,
+    response: ServerResponse,
+    fault: InjectedFault['kind'] | undefined,
+  ): Promise<void> {
     const { clock } = this.#deps;
     const shape = representationFormOf(request.headers.accept, resource.query.get('includeObject'));
     if (shape === undefined && resource.subresource !== 'log')
@@ -190,6 +201,9 @@ export class ApiServer {
     const body = await readBody(request);
     const { 'content-type': contentType, 'user-agent': userAgent = '' } = request.headers;
     const answer = handleRequest(this.#deps, { request: resource, body, contentType, userAgent }, show);
+    if (fault === 'lostAnswer') request.socket.resetAndDestroy();
+    if (fault === 'halfAnswer') sendHalf(response, answer);
+    if (fault === 'lostAnswer' || fault === 'halfAnswer') return;
     sendResponse(response, {
       ...answer,
       warnings: [...deprecationWarnings(resource.kind), ...(answer.warnings ?? [])],
@@ -253,6 +267,12 @@ function sendResponse(response: ServerResponse, answer: SimResponse): void {
   response.setHeader('Content-Length', Buffer.byteLength(answer.body));
   response.statusCode = answer.code;
   response.end(answer.body);
+}
+
+/** Ends the connection in the middle of an answer. */
+function sendHalf(response: ServerResponse, { code, body }: SimResponse): void {
+  response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
+  response.write(body.slice(0, body.length / 2), () => response.destroy());
 }
 
 function sendError(response: ServerResponse, error: unknown): void {
