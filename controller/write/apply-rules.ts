@@ -1,5 +1,6 @@
 import { valueAt, deepEqual, DriftlessError, isObject } from '#base';
 import type { Json } from '#base';
+import { isCustomResource } from '#diff';
 import { findResource, isAlreadyExists, isConflict, isNotFound, KubeApiError, warningsOf } from '#kube';
 import type { ApiDiscovery, DeleteOptions, NamedObject } from '#kube';
 import { annotations, groupOf, jsonOf, versionOf } from '#model';
@@ -55,16 +56,19 @@ export function isBeyondDryRun(error: unknown): boolean {
   return error.status === 400 && error.message.includes('does not support dry run');
 }
 
-/** In a manifest, null means an absent field; a server would store or refuse it on creation. */
+/**
+ * In a manifest, null means an absent field; a server would store or refuse it on creation. Lists
+ * of custom resources are sent as they are, as in a patch.
+ */
 export function withoutNulls(object: KubeObject): KubeObject {
-  return dropNulls(jsonOf(object)) as unknown as KubeObject;
+  return dropNulls(jsonOf(object), isCustomResource(object)) as unknown as KubeObject;
 }
 
-function dropNulls(value: Json): Json {
-  if (Array.isArray(value)) return value.map(dropNulls);
+function dropNulls(value: Json, keepsLists: boolean): Json {
+  if (Array.isArray(value)) return keepsLists ? (value as Json) : value.map((item: Json) => dropNulls(item, false));
   if (!isObject(value)) return value;
   const members = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null)]));
+  return Object.fromEntries(members.map(([key, member]) => [key, dropNulls(member ?? null, keepsLists)]));
 }
 
 /** Whether the server serves the kind of an object at an API version. */

@@ -109,3 +109,18 @@ describe('the first client-side apply of a custom resource that we replaced befo
     expect(diffObjects(rollout({ mode: 'on', steps: stored.steps }), helm, bare).modified).toBe(false);
   });
 });
+
+describe('a null in a list of a custom resource', () => {
+  const withNull = rollout({ steps: [{ name: 'a', note: null }, null] });
+
+  it.each<[string, DiffRules]>([
+    ['client-side', bare],
+    ['server-side', { ...bare, serverSideApply: true }],
+    ['by a replacement', replaced],
+  ])('is no difference where live has none or the same, and one where live has a value, sent %s', (_how, rules) => {
+    const modified = (...steps: readonly (object | null)[]): boolean =>
+      diffObjects(withNull, rollout({ steps }), rules).modified;
+    expect([modified({ name: 'a' }, null), modified({ name: 'a', note: null }, null)]).toEqual([false, false]);
+    expect([modified({ name: 'a', note: 'x' }, null), modified({ name: 'b' }, null)]).toEqual([true, true]);
+  });
+});

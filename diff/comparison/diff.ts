@@ -27,7 +27,7 @@ import { schemaOf } from '../schema/schema.ts';
 import type { TypeSchema } from '../schema/schema.ts';
 import { TypedMemo } from '../schema/typed-memo.ts';
 import { removeSteps } from '../shared/removal.ts';
-import { asJson, asKube, isList } from '../shared/values.ts';
+import { asJson, asKube, isList, withoutUnsetNulls } from '../shared/values.ts';
 import type { SidePair } from '../shared/values.ts';
 import { applyMethodOf } from './apply-method.ts';
 import { preparePair } from './kept-forms.ts';
@@ -61,9 +61,10 @@ export function diffObjects(target: KubeObject | null, live: KubeObject | null, 
   const method = applyMethodOf(target, live, rules);
   const before = method === 'server' ? undefined : beforePair(trusted, method, rules);
   const sides = before === undefined ? trusted : { ...trusted, target: before.target };
-  const { original, wanted, present, fault } = repeatUntilNoNewFault(ignored, () =>
-    preparePair(sides, before, settings, ignored),
-  );
+  const prepared = repeatUntilNoNewFault(ignored, () => preparePair(sides, before, settings, ignored));
+  const { original, present, fault } = prepared;
+  const isCustom = schemaOf(target) === undefined;
+  const wanted = isCustom ? (withoutUnsetNulls(prepared.wanted, present) as JsonObject) : prepared.wanted;
   const [predicted, observed] =
     method === 'server'
       ? predictServerSide(wanted, present, asJson(live), rules)

@@ -68,8 +68,8 @@ export function diffDryRun(
   const trusted = withoutManaged(after, present, ignored.managers, () => shapeForManagedFields(target, present, rules));
   const prepare = preparer(rules.settings, ignored);
   const sides = repeatUntilNoNewFault(ignored, () => ({
-    predicted: prepare(withoutServerFields(trusted.target)),
-    observed: prepare(withoutServerFields(trusted.live)),
+    predicted: prepare(withoutNulls(withoutServerFields(trusted.target)) as JsonObject),
+    observed: prepare(withoutNulls(withoutServerFields(trusted.live)) as JsonObject),
   }));
   return compareStates(sides.predicted, sides.observed, ignored);
 }

@@ -1,4 +1,4 @@
-import { isObject, setOwnMember } from '#base';
+import { isObject, ownMember, setOwnMember } from '#base';
 import type { Json, JsonObject, MutableJson, MutableJsonObject } from '#base';
 import type { KubeObject } from '#model';
 
@@ -55,6 +55,29 @@ export function withoutNulls(value: Json): Json {
     if (after !== undefined) setOwnMember(result, key, after as MutableJson);
   }
   return changed ? result : value;
+}
+
+/**
+ * Drops null members of list items that live lacks: a server stores a null in an item only where
+ * its schema permits it.
+ */
+export function withoutUnsetNulls(wanted: Json, live: Json | undefined, isInList = false): Json {
+  if (isList(wanted)) {
+    const present = isList(live) ? live : [];
+    const items = wanted.map((item, i) => withoutUnsetNulls(item, present[i], true));
+    return items.every((item, i) => item === wanted[i]) ? wanted : items;
+  }
+  if (!isObject(wanted)) return wanted;
+  const present = isObject(live) ? live : {};
+  let result = wanted;
+  for (const key of Object.keys(wanted)) {
+    const [member, there] = [wanted[key] ?? null, ownMember(present, key)];
+    const isUnset = isInList && member === null && there === undefined;
+    const after = isUnset ? undefined : withoutUnsetNulls(member, there, isInList);
+    if (after === undefined) result = withoutMembers(result, [key]);
+    else if (after !== member) result = withMember(result, key, after);
+  }
+  return result;
 }
 
 /** A Kubernetes object is a JSON object; the two differ only in their static types. */
