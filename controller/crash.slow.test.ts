@@ -62,6 +62,25 @@ const scenarios: readonly CrashScenario[] = [
     },
   },
   {
+    name: 'a self-heal, which is recorded after it has written',
+    begin: (world) => {
+      world.git.push(sha, [configMap('first'), configMap('second')]);
+      world.application({ syncPolicy: { automated: { selfHeal: true } } });
+      world.clock.timer(5000, () => {
+        for (const name of ['first', 'second']) {
+          const live = world.dest.get('ConfigMap', name);
+          if (live !== undefined) world.dest.put({ ...live, data: { key: 'by hand' } });
+        }
+      });
+    },
+    end: (world) => {
+      expect(world.app.operation).toBeUndefined();
+      expect(world.app.status).toMatchObject({ sync: { status: 'Synced' }, operationState: { phase: 'Succeeded' } });
+      expect(world.app.status?.history).toHaveLength(1);
+      for (const name of ['first', 'second']) expect(world.dest.get('ConfigMap', name)?.['data']).toEqual({ key: '1' });
+    },
+  },
+  {
     name: 'a cascade deletion',
     begin: (world) => {
       pushWaves(world);

@@ -72,12 +72,20 @@ describe('published state', () => {
     expect(world.app.metadata.annotations?.['argocd.argoproj.io/refresh']).toBeUndefined();
   });
 
-  it('of drift is available with the status that reports it, and again with its repair', async () => {
+  it.each([
+    ['with the record of its repair', {}, [false]],
+    [
+      'with the status that reports it, and again with its repair, if that is recorded first',
+      { 'argocd.argoproj.io/sync-options': 'Replace=true' },
+      [false, false],
+    ],
+  ])('of drift is available %s', async (_, added, awaited) => {
     mayWait();
-    const live = world.dest.get('ConfigMap', 'one');
-    if (live !== undefined) world.dest.put({ ...live, data: { key: 'by hand' } });
+    const { metadata, ...live } = world.dest.get('ConfigMap', 'one') ?? configMap('one');
+    const annotations = { ...metadata.annotations, ...added };
+    world.dest.put({ ...live, metadata: { ...metadata, annotations }, data: { key: 'by hand' } });
     await clock.advance(10_000);
     expect(world.dest.get('ConfigMap', 'one')?.['data']).toEqual({ key: '1' });
-    expect(mayWaitThough()).toEqual([false, false]);
+    expect(mayWaitThough()).toEqual(awaited);
   });
 });

@@ -804,6 +804,8 @@ const undetected: Readonly<Record<string, string>> = {
   'a health script or check that fails': 'an Application that it affects in Argo CD shows the ComparisonError',
   '"invalidate cache" of a cluster': harmless,
   'self-heal of a namespace that is deleted with its objects': 'about operations that are still to come',
+  'self-heal of objects of one wave, without hooks, prunes, Namespaces, CustomResourceDefinitions, Replace and Force':
+    harmless,
   'self-heal while a source cannot be read': outage,
   'self-heal backoff': harmless,
   'self-heal of an Unknown resource': 'about rules that cannot be read, which are reported as such',

@@ -51,6 +51,7 @@ import {
   isContentRefused,
   isPatchRefused,
   isSameStep,
+  isUnrecorded,
   isStateRefused,
   isTransient,
   hasForeignChanges,
@@ -333,35 +334,41 @@ export class ApplicationStore {
       return app;
     }
     const deadline = this.#deps.clock.monotonic() + stateWriteLimitMs;
+    let base = app;
     for (;;) {
       try {
-        const stored = await this.#patch(app, operationPatch(this.#withLastComparison(app), write));
+        const stored = await this.#patch(base, operationPatch(this.#withLastComparison(base), write));
         this.#logOperation(app, (name) => `updated '${name}' operation (phase: ${wanted.phase})`);
         return stored;
       } catch (error) {
         if (this.#deps.clock.monotonic() >= deadline) throw error;
-        const next = await this.#afterFailure(app, write, error);
+        const next = await this.#afterFailure(base, write, error);
         if (next === undefined) return undefined;
-        write = next;
+        [base, write] = next;
       }
     }
   }
 
-  /** The state to store after a failed write; undefined: the Application is gone. */
-  async #afterFailure(app: Application, write: StateWrite, error: unknown): Promise<StateWrite | undefined> {
+  /** The version and state to store after a failed write; undefined: the Application is gone. */
+  async #afterFailure(
+    app: Application,
+    write: StateWrite,
+    error: unknown,
+  ): Promise<readonly [Application, StateWrite] | undefined> {
     if (isNotFound(error)) return undefined;
-    if (isTooLarge(error)) return { ...write, state: shrinkState(write.state, error) };
+    if (isTooLarge(error)) return [app, { ...write, state: shrinkState(write.state, error) }];
     if (isStateRefused(error)) {
       const fresh = await this.fetch(app);
       if (fresh === undefined) return undefined;
-      if (isSameStep(fresh, app) && !isConflict(error)) return { state: shrinkState(write.state, error) };
+      if (isSameStep(fresh, app) && !isConflict(error)) return [app, { state: shrinkState(write.state, error) }];
       this.#store(app, asObject(fresh));
+      if (isSameStep(fresh, app) && isUnrecorded(app, write.state)) return [fresh, write];
       throw new ApplicationChanged(appKeyOf(app));
     }
     if (!isTransient(error)) throw error;
     this.#deps.logger.warn('error patching application with operation state', { ...appLogFields(app), error });
     await this.#deps.clock.sleep(1000, this.#deps.signal);
-    return write;
+    return [app, write];
   }
 
   /**

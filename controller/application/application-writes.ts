@@ -1,4 +1,4 @@
-import { deepEqual, messageOf } from '#base';
+import { deepEqual, defined, messageOf } from '#base';
 import type { JsonObject } from '#base';
 import { isConflict, isTooLarge, KubeApiError } from '#kube';
 import type { Patch } from '#kube';
@@ -8,7 +8,7 @@ import { StateRefused } from '../shared/errors.ts';
 import { isSameRequest, refreshAnnotation } from './refresh-annotation.ts';
 import type { RefreshAnnotation } from './refresh-annotation.ts';
 import { stateWithoutResults } from './state-size.ts';
-import { operationStateMerge, operationStatePatch } from './status-patch.ts';
+import { endPatch, operationStateMerge, operationStatePatch, reconciledAtBeforeEnd } from './status-patch.ts';
 
 /** After this time the pass fails: its step is repeated, and a condition can report it. */
 export const stateWriteLimitMs = 60_000;
@@ -111,9 +111,21 @@ export function statusMerge(before: Application, patch: JsonObject, { isExact = 
 }
 
 export function operationPatch(app: Application, { state, history }: StateWrite): Patch {
+  if (isUnrecorded(app, state)) return { type: 'merge', body: recordPatch(app, { state, history }) };
   return app.status === undefined
     ? { type: 'merge', body: operationStateMerge(app, state, history) }
     : { type: 'json', body: operationStatePatch(app, state, history) };
+}
+
+/** Whether an operation has ended that `app` does not have, neither running nor as its last one. */
+export function isUnrecorded({ operation, status }: Application, { phase, startedAt }: OperationState): boolean {
+  return operation === undefined && isCompleted(phase) && status?.operationState?.startedAt !== startedAt;
+}
+
+/** For the version of `app` only: a user may have started an operation since. */
+function recordPatch(app: Application, { state, history }: StateWrite): JsonObject {
+  const reconciledAt = reconciledAtBeforeEnd(app.status?.reconciledAt, state);
+  return endPatch(app, state, { ...app.status, ...defined({ history, reconciledAt }) });
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Clock } from '#base';
 import { apiResource } from '#kube';
 import type { KubeClient } from '#kube';
 import { appLogFields, destinationNamespaceOf, malformedStatusOf } from '#model';
-import type { Application, KubeObject, Settings } from '#model';
+import type { Application, KubeObject, Operation, Settings } from '#model';
 import type { CounterMetric, LogFields, Logger, MetricRegistry } from '#telemetry';
 import { kubeTime } from '../shared/kube-time.ts';
 
@@ -39,6 +39,12 @@ export function repairEvent(app: Application): AppEvent | undefined {
     `Removed what has another type than in the schema of Applications from ${names}: ` +
     'install the CRDs of this version, which refuse it';
   return { type: 'Warning', reason: 'StatusRepaired', message };
+}
+
+/** Announces the start of an automated sync. */
+export function startedEvent({ sync }: Operation): AppEvent {
+  const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
+  return { type: 'Normal', reason: 'OperationStarted', message: `Initiated automated sync to '${revisions}'` };
 }
 
 export type EventLabels = Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-import { defined, newAbortController } from '#base';
+import { defined, newAbortController, untilAborted } from '#base';
 import { appKeyOf, asApplication, instanceName } from '#model';
 import type { AppKey, Application, Settings } from '#model';
 import { createWorkQueue } from '#queues';
@@ -145,6 +145,7 @@ function makeWatchers(
 ): ControllerParts['watchers'] {
   return [
     recompareLostPublications(deps, config, shared.queues.refresh),
+    { name: 'records', run: (signal) => untilAborted(signal).finally(() => shared.memories.records.open()) },
     makeClusterReports(deps, config, shared),
     ...makeWaitWatchers(deps, config, { ...shared, mine: ownApplications(shared.triggers, shared.apps) }),
   ];
@@ -296,7 +297,7 @@ function makeHandlers(
       bind: (app) => projects.ofOperation(app),
       policyFacts: (app) => projects.facts(app),
       isStalled: (app) => slots.isStalled(guard.clusterOf(app)?.server ?? ''),
-      refresh: (key, request) => queues.refresh.add(key, { payload: request, priority: 'user' }),
+      refresh: (key, payload, priority = 'user') => queues.refresh.add(key, { payload, priority }),
     },
     config,
   );
@@ -351,7 +352,7 @@ function withQuarantine(
 function makeEffects(
   deps: ControllerDeps,
   config: ControllerConfig,
-  { store, queues, guard }: SharedParts,
+  { store, queues, guard, memories: { records } }: SharedParts,
 ): RefreshWrites {
   return new RefreshWrites({
     store,
@@ -359,6 +360,7 @@ function makeEffects(
     fence: (key) => publishFence(guard, () => store.get(key), key),
     requeue: (key, options) => queues.refresh.add(key, options),
     startOperation: (key, priority) => queues.operation.add(key, { priority }),
+    records,
     clock: deps.clock,
     namespace: config.namespace,
   });

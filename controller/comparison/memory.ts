@@ -1,6 +1,6 @@
 import { RowStore } from '#compare';
 import type { DryRunOutcome, TreeRoot } from '#compare';
-import type { AppKey, Application, ApplicationSource, ResourceKey } from '#model';
+import type { AppKey, Application, ApplicationSource, OperationState, ResourceKey } from '#model';
 import type { RefreshBudget } from '../admission/refresh-budget.ts';
 import type { ApplyGate } from '../write/apply-gate.ts';
 import type { AutosyncObservation } from '../application/autosync-checks.ts';
@@ -11,6 +11,7 @@ import type { WaitReason } from '../shared/waits.ts';
 import type { LiveSight, RestingPass } from './basis.ts';
 import type { ContestMemory } from './contest.ts';
 import { OwnedReads } from './owned-reads.ts';
+import { RecordTurns } from './record-turns.ts';
 import { StatusHold } from './status-hold.ts';
 import { TreeStore } from './tree-store.ts';
 
@@ -85,12 +86,22 @@ export interface AppMemory {
   readonly hooksFailedAt?: number;
   /** The version that our last write of a running operation stored, and when (monotonic). */
   readonly operationWrite?: { readonly version: string; readonly at: number };
+  /** A self-heal that writes before it is recorded in the Application. */
+  readonly repair?: UnrecordedRepair;
+  /** The last repair did not succeed without a record: the next operation is recorded first. */
+  readonly hasRepairFailed?: true;
   /** The wave applied last, and when, by the monotonic clock. A restart restarts the wave delay. */
   readonly wave?: { readonly name: string; readonly at: number };
   /** Since when a terminating operation has waited for an unresponsive cluster. */
   readonly terminatingSince?: number;
   /** The first differences as `<Kind>/<name>: <paths>`. */
   readonly differences?: readonly string[];
+}
+
+/** The Application that a repair was decided for, and the operation with which it begins. */
+export interface UnrecordedRepair {
+  readonly before: Application;
+  readonly state: OperationState;
 }
 
 /** Members to set; undefined removes one. */
@@ -135,6 +146,7 @@ export class AppMemories {
   readonly passLog: PassLog;
   /** Reads of sources in flight. */
   readonly reads = new OwnedReads();
+  readonly records = new RecordTurns();
   readonly #byKey = new Map<AppKey, { -readonly [K in keyof AppMemory]: AppMemory[K] }>();
 
   /** @param maxBytes of the objects that rows keep; passes keep a quarter of that. */
@@ -172,5 +184,6 @@ export class AppMemories {
     this.dryRuns.delete(key);
     this.gate?.forget(key);
     this.reads.end(key);
+    this.records.end(key);
   }
 }

@@ -8,6 +8,7 @@ import { refreshAnnotation } from '../application/refresh-annotation.ts';
 import type { PassResult, RefreshEffects } from '../refresh/pass.ts';
 import type { RefreshProcessor } from '../refresh/refresh.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
+import { isSameStep } from '../application/application-writes.ts';
 
 export interface OperationCompleterDeps {
   readonly store: Pick<ApplicationStore, 'get' | 'endOperation'>;
@@ -71,10 +72,9 @@ export class OperationCompleter {
    */
   #known(app: Application): Application | undefined {
     const known = this.#deps.store.get(appKeyOf(app));
-    const [now, then] = [known?.status?.operationState, app.status?.operationState];
-    const same = now !== undefined && now.phase === then?.phase && now.startedAt === then.startedAt;
-    const leaves = known?.metadata.deletionTimestamp !== undefined;
-    return !same || leaves || known === undefined || refreshAnnotation(known) !== undefined ? undefined : known;
+    if (known?.status?.operationState === undefined || !isSameStep(known, app)) return undefined;
+    const leaves = known.metadata.deletionTimestamp !== undefined;
+    return leaves || refreshAnnotation(known) !== undefined ? undefined : known;
   }
 
   async #evaluate(

@@ -59,6 +59,12 @@ function resultLine(before: ResourceResult | undefined, after: ResourceResult): 
   return `Updating resource result, status: '${wasStatus}' -> '${status}', phase '${wasPhase}' -> '${hookPhase}', message '${wasMessage}' -> '${message}'`;
 }
 
+/** How Events name an operation. */
+export function operationName({ operation: { sync }, syncResult }: OperationState): string {
+  const isPartial = (sync?.resources?.length ?? 0) > 0;
+  return `${isPartial ? 'Partial sync' : 'Sync'} operation${syncResult === undefined ? '' : ` to ${syncResult.revision}`}`;
+}
+
 /** The fields of `Finished processing requested app operation`. */
 export function finishedFields(state: OperationState | undefined): LogFields {
   if (state === undefined) return {};

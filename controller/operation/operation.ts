@@ -1,9 +1,9 @@
-import { deepEqual, isAbort, messageOf, recordedText } from '#base';
+import { deepEqual, defined, isAbort, messageOf, recordedText } from '#base';
 import type { Clock } from '#base';
 import { appLogFields, hasOperation, isCompleted, jsonOf } from '#model';
 import type { AppKey, Application, OperationState } from '#model';
 import { SlotLoan } from '#queues';
-import type { HandlerResult, WorkerSlot, TakenItem } from '#queues';
+import type { HandlerResult, Priority, WorkerSlot, TakenItem } from '#queues';
 import { noTracer } from '#telemetry';
 import type { Logger, Span, Tracer } from '#telemetry';
 import type { BoundApplication } from '../admission/bound.ts';
@@ -31,7 +31,8 @@ import { unstoredState } from '../application/state-size.ts';
 import { PassTimes } from '../report/pass-times.ts';
 import { stepWait } from '../report/waits.ts';
 import type { WaitReason } from '../shared/waits.ts';
-import { finishedFields, logStart, logStep } from './operation-log.ts';
+import { finishedFields, logStart, logStep, operationName } from './operation-log.ts';
+import { Repairs } from './repairs.ts';
 
 export interface OperationDeps {
   readonly store: ApplicationStore;
@@ -46,7 +47,7 @@ export interface OperationDeps {
   readonly policyFacts: (app: Application) => PolicyFacts;
   /** Whether its cluster stopped answering writes. */
   readonly isStalled: (app: Application) => boolean;
-  readonly refresh: (key: AppKey, request: RefreshRequest) => void;
+  readonly refresh: (key: AppKey, request: RefreshRequest, priority?: Priority) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly tracer?: Tracer | undefined;
@@ -77,12 +78,20 @@ interface OperationPass {
   readonly span: Span;
   /** The times that are logged. */
   readonly times: PassTimes;
+  /** The stored Application of a repair, which the operation is not recorded in yet. */
+  readonly unrecorded?: Application | undefined;
 }
 
 /** A time in which an operation has nothing to do. */
 interface OperationRest {
   readonly reason: WaitReason;
   readonly ms: number;
+}
+
+/** The Application with the end of its operation; undefined: it is gone. */
+interface StoredEnd {
+  readonly stored: Application | undefined;
+  readonly isCompared: boolean;
 }
 
 /** Empty: the state of an operation is in its object. */
@@ -96,11 +105,13 @@ export type OperationPayload = undefined;
 export class OperationProcessor {
   readonly #deps: OperationDeps;
   readonly #config: OperationConfig;
+  readonly #repairs: Repairs;
   #passes = 0;
 
   constructor(deps: OperationDeps, config: OperationConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#repairs = new Repairs(deps);
   }
 
   /**
@@ -113,19 +124,24 @@ export class OperationProcessor {
     place?: WorkerSlot,
   ): Promise<HandlerResult<OperationPayload>> {
     const known = this.#deps.store.get(taken.key);
-    if (known === undefined || !hasWork(known)) return 'done';
+    const repair = this.#deps.memories.peek(taken.key)?.repair;
+    if (known === undefined || (repair === undefined && !hasWork(known))) return 'done';
     const rest = this.#rest(taken.key, known);
     if (rest !== undefined) return this.#awaitRest(taken.key, rest);
-    const app = await this.#current(taken.key, known);
+    const stored = await this.#current(taken.key, known);
+    const app = stored && repair ? this.#repairs.begin(stored, repair) : stored;
     if (app === undefined || !hasWork(app)) return 'done';
+    const unrecorded = app === stored ? undefined : stored;
     this.#passes += 1;
     const logger = this.#deps.logger.child({ ...appLogFields(app), pass: `operation-${this.#passes}` });
     const isDeletion = !hasOperation(app);
     const name = isDeletion ? 'controller.finalizeApplicationDeletion' : 'controller.Operation';
     const times = new PassTimes(this.#deps.clock);
-    return tracePass(this.#deps.tracer, { name, app }, (span) =>
-      this.#guarded({ key: taken.key, logger, place, span, times }, app, signal),
-    );
+    return tracePass(this.#deps.tracer, { name, app }, (span) => {
+      const pass = { key: taken.key, logger, place, span, times, unrecorded };
+      if (unrecorded === undefined) return this.#guarded(pass, app, signal);
+      return this.#repairs.run(taken.key, logger, signal, () => this.#pass(pass, app, signal));
+    });
   }
 
   /**
@@ -255,8 +271,9 @@ export class OperationProcessor {
     try {
       pass.capture.policy = this.#deps.policyFacts(app);
       const tap = captureStep(pass.capture);
-      const step = (): Promise<OperationState> =>
-        this.#deps.syncer.step(this.#deps.bind(app), state, { signal, place: pass.place, tap });
+      const mayWrite = pass.unrecorded && this.#repairs.mayWrite(pass.unrecorded);
+      const work = { signal, place: pass.place, tap, ...defined({ mayWrite }) };
+      const step = (): Promise<OperationState> => this.#deps.syncer.step(this.#deps.bind(app), state, work);
       return redactedState(await (this.#deps.tracer ?? noTracer).span('controller.SyncAppState', {}, step));
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof ClusterNotReady) throw error;
@@ -271,6 +288,8 @@ export class OperationProcessor {
     { state, history }: StepResult,
     signal: AbortSignal,
   ): Promise<HandlerResult<OperationPayload>> {
+    if (pass.unrecorded !== undefined && state.phase !== 'Succeeded')
+      return this.#repairs.fail(pass.key, pass.logger, state.message ?? '');
     if (isCompleted(state.phase)) return this.#end(pass, app, { state, history }, signal);
     let stored: Application | undefined;
     try {
@@ -298,18 +317,13 @@ export class OperationProcessor {
     { state, history }: StepResult,
     signal: AbortSignal,
   ): Promise<HandlerResult<OperationPayload>> {
-    const { store, completer } = this.#deps;
     const level = levelAfter(state);
-    const { hold } = this.#deps.memories.of(pass.key);
-    const { stored, isCompared } = await hold.complete(this.#deps.clock.monotonic(), async () => {
-      const loan = new SlotLoan(pass.place, this.#deps.clock);
-      const completion = level === undefined ? undefined : completer.complete(app, { state, history, level }, signal);
-      const closed = completion === undefined ? undefined : await loan.during(completion);
-      return {
-        stored: closed ?? (await store.writeOperationState(app, state, history)),
-        isCompared: closed !== undefined,
-      };
-    });
+    const { unrecorded, place } = pass;
+    const write = (): Promise<StoredEnd> => this.#storeEnd(pass, unrecorded ?? app, { state, history, level }, signal);
+    const { stored, isCompared } =
+      unrecorded === undefined
+        ? await write()
+        : await this.#repairs.record({ stored: unrecorded, state, place, signal }, write);
     if (stored === undefined) return 'done';
     this.#completed(pass, stored, state);
     if (level !== undefined)
@@ -323,6 +337,24 @@ export class OperationProcessor {
     return stored.metadata.deletionTimestamp === undefined ? 'done' : { requeueAfterMs: 0 };
   }
 
+  #storeEnd(
+    { key, place }: OperationPass,
+    app: Application,
+    { state, history, level }: StepResult & { readonly level: CompareLevel | undefined },
+    signal: AbortSignal,
+  ): Promise<StoredEnd> {
+    const { store, completer, clock, memories } = this.#deps;
+    return memories.of(key).hold.complete(clock.monotonic(), async () => {
+      const loan = new SlotLoan(place, clock);
+      const completion = level === undefined ? undefined : completer.complete(app, { state, history, level }, signal);
+      const closed = completion === undefined ? undefined : await loan.during(completion);
+      return {
+        stored: closed ?? (await store.writeOperationState(app, state, history)),
+        isCompared: closed !== undefined,
+      };
+    });
+  }
+
   #completed({ key, logger, span }: OperationPass, app: Application, state: OperationState): void {
     const { store, metrics, memories } = this.#deps;
     memories.of(key).hold.operationEnded();
@@ -331,12 +363,11 @@ export class OperationProcessor {
       terminatingSince: undefined,
       wave: undefined,
       operationWrite: undefined,
+      hasRepairFailed: undefined,
     });
     metrics.synced(app, state);
     this.#recordSync(key, state);
-    const partial = (state.operation.sync?.resources?.length ?? 0) > 0;
-    const revision = state.syncResult === undefined ? '' : ` to ${state.syncResult.revision}`;
-    const what = `${partial ? 'Partial sync' : 'Sync'} operation${revision}`;
+    const what = operationName(state);
     const ok = state.phase === 'Succeeded';
     span.set({ 'argocd.operation.phase': state.phase });
     if (!ok) span.fail(state.message ?? '');

@@ -27,7 +27,7 @@ import type { AppMemories } from '../comparison/memory.ts';
 import { recordingWriter } from './recording.ts';
 import { respectingWriter } from './respect.ts';
 import { adviceFor } from './result-advice.ts';
-import type { OwnershipGuard } from '../admission/ownership-guard.ts';
+import type { FencedSend, OwnershipGuard } from '../admission/ownership-guard.ts';
 import { parseTime } from '../shared/kube-time.ts';
 import { keepingController } from '../application/kept-objects.ts';
 import { attemptOf } from '../application/operation-state.ts';
@@ -67,6 +67,8 @@ export interface WritingAs {
   readonly dryRun?: boolean;
   /** Objects the comparison found different; absent: no comparison, everything is sent. */
   readonly differing?: ReadonlySet<ResourceKey>;
+  /** Throws right before each write that must not be sent any more. */
+  readonly mayWrite?: (() => void) | undefined;
   /** Lends the worker slot of the pass while the cluster is slow. */
   readonly loan: SlotLoan;
 }
@@ -78,6 +80,8 @@ export interface StepWork {
   readonly place: WorkerSlot | undefined;
   /** Sees what the step reads, and what it sends to the cluster. */
   readonly tap?: StepTap;
+  /** Throws right before each write that must not be sent any more. */
+  readonly mayWrite?: () => void;
 }
 
 /** Identity, slot and recorded writes of one step. */
@@ -203,7 +207,7 @@ export class Syncer {
     bound: BoundApplication,
     { operation }: OperationState,
     { comparison, cluster }: ComparedApplication,
-    context: StepContext,
+    context: StepContext & { readonly work: StepWork },
   ): ClusterWriter {
     const { app, key, settings } = bound;
     const sync = operation.sync ?? {};
@@ -212,6 +216,7 @@ export class Syncer {
       dryRun: sync.dryRun === true,
       differing: differingKeys(comparison),
       loan: context.loan,
+      mayWrite: context.work.mayWrite,
     };
     return respectingWriter(
       this.#recorded(
@@ -292,7 +297,7 @@ export class Syncer {
    * from one must not be written to the other.
    */
   writer({ app, key, gate, settings }: BoundApplication, cluster: LiveCluster, as: WritingAs): GuardedWriter {
-    const { user, dryRun = false, differing: differs } = as;
+    const { user, dryRun = false, differing: differs, mayWrite } = as;
     const client = this.#deps.clients.of(cluster.server);
     if (client === undefined || this.#deps.peek(cluster.server) !== cluster)
       throw new ClusterNotReady(cluster.server, new ClusterIgnored(cluster.server));
@@ -300,7 +305,8 @@ export class Syncer {
     return new GuardedWriter({
       cluster,
       client: observedClient(acting, (record) => this.#deps.metrics.requested(app, record)),
-      fenced: (signal, send) => this.#deps.toCluster(cluster.server, key, signal, send),
+      fenced: (signal, send) =>
+        this.#deps.toCluster(cluster.server, key, signal, mayWrite === undefined ? send : checked(send, mayWrite)),
       denied: (object, namespaced) => gate.denied(object, namespaced),
       appOf: (object) => trackedApp(object, settings.tracking),
       pace: new WritePace(this.#deps.slots, cluster.server, as.loan),
@@ -325,6 +331,17 @@ export class Syncer {
       },
     };
   }
+}
+
+function checked<T>(send: FencedSend<T>, mayWrite: () => void): FencedSend<T> {
+  return ({ signal, beforeSend }) =>
+    send({
+      signal,
+      beforeSend: () => {
+        mayWrite();
+        beforeSend();
+      },
+    });
 }
 
 function afterStep(

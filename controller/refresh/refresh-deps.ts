@@ -26,7 +26,7 @@ export interface RefreshDeps
 }
 
 /** The in-memory state that passes use. */
-export interface RefreshMemories extends Pick<AppMemories, 'of' | 'note' | 'activity'> {
+export interface RefreshMemories extends Pick<AppMemories, 'of' | 'note' | 'activity' | 'records'> {
   readonly gate: Pick<ApplyGate, 'forget'> | undefined;
   readonly trees: Pick<TreeStore, 'read'>;
   readonly passLog: Pick<PassLog, 'keep' | 'isFollowed'>;

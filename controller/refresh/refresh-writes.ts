@@ -5,16 +5,19 @@ import type { AppKey, Application } from '#model';
 import type { OwnershipFence, Publisher } from '#publish';
 import type { AddOptions, Priority } from '#queues';
 import { operationWrite, waitOn } from '../comparison/memory.ts';
+import type { RecordTurns } from '../comparison/record-turns.ts';
 import type { AutosyncDecision } from '../application/autosync.ts';
+import { startedEvent } from '../application/events.ts';
 import { droppedFields, removalEvent } from '../application/dropped-fields.ts';
 import { compareLevel } from '../application/freshness.ts';
 import type { RefreshRequest } from '../application/freshness.ts';
-import { isNeverSynced } from '../application/operation-state.ts';
+import { initialOperationState, isNeverSynced } from '../application/operation-state.ts';
 import { canHideAnother } from '../application/refresh-annotation.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withSyncError } from '../decide/next-status.ts';
 import type { StatusWrite } from '../application/application-writes.ts';
 import type { Decisions } from '../decide/decide-refresh.ts';
+import { whyRecordFirst } from '../decide/repair-first.ts';
 import { rememberDecided } from './pass.ts';
 import type { PassAssessment, PassStart, RefreshEffects, RefreshPass, SettledAssessment } from './pass.ts';
 import type { ApplicationStore } from '../application/application-store.ts';
@@ -26,6 +29,7 @@ export interface RefreshWritesDeps {
   readonly fence: (key: AppKey) => OwnershipFence;
   readonly requeue: (key: AppKey, options: AddOptions<RefreshRequest>) => void;
   readonly startOperation: (key: AppKey, priority: Priority) => void;
+  readonly records: Pick<RecordTurns, 'begin' | 'hurry'>;
   readonly clock: Clock;
   /** The controller's own namespace. */
   readonly namespace: string;
@@ -73,6 +77,8 @@ export class RefreshWrites implements RefreshEffects {
 
   /** Without Redis the UI shows stale data, but reconciliation continues. */
   async publish(pass: RefreshPass, assessment: PassAssessment, signal: AbortSignal): Promise<void> {
+    // The comparison after a repair is published.
+    if (this.#mayRepairFirst(pass, assessment)) return;
     const { publisher, namespace, fence } = this.#deps;
     const { tree, managed } = assessment;
     const terms = { signal, fence: fence(pass.key), mayWait: mayWait(pass, assessment) };
@@ -113,7 +119,12 @@ export class RefreshWrites implements RefreshEffects {
     // The wait of an operation goes on, and keeps its begin.
     const isOver = decision !== undefined && decision.do !== 'wait' && pass.before.operation === undefined;
     if (isOver) pass.note({ waiting: undefined });
-    if (decision?.do === 'start') return this.#start(pass, { before, change: assessment, decision });
+    // It drifts again: the last repair counts for the backoff as soon as it is recorded.
+    if (decision?.do === 'start' && pass.memory.repair !== undefined) this.#deps.records.hurry(pass.key);
+    else if (decision?.do === 'start') {
+      const start = { before, change: assessment, decision };
+      return this.#mayRepairFirst(pass, assessment) ? this.#repair(pass, start) : this.#start(pass, start);
+    }
     const settled = await this.#storeStatus(pass, before, assessment);
     if (decision?.do === 'wait') {
       const wait = { cause: 'automated sync', what: decision.reason } as const;
@@ -139,6 +150,25 @@ export class RefreshWrites implements RefreshEffects {
       if (!isAbort(error)) pass.logger.warn('Error updating application', { error });
       throw error;
     }
+  }
+
+  #mayRepairFirst({ before: app, asked, memory }: RefreshPass, { decisions }: SettledAssessment): boolean {
+    if (decisions?.decision?.do !== 'start' || memory.repair !== undefined) return false;
+    const { comparison, decision } = decisions;
+    const facts = { app, comparison, isAsked: asked !== undefined, hasFailed: memory.hasRepairFailed === true };
+    return whyRecordFirst({ ...facts, operation: decision.operation }) === undefined;
+  }
+
+  /** Runs a self-heal that is not in the Application: its end is recorded with the next status. */
+  #repair(pass: RefreshPass, { before, change, decision }: AutosyncStart): StatusWrite {
+    const state = initialOperationState(decision.operation, pass.now, before.status?.operationState);
+    pass.note({ repair: { before, state } });
+    this.#deps.records.begin(pass.key);
+    pass.memory.hold.operationStarted();
+    rememberDecided(pass, change);
+    pass.logger.info(startedEvent(decision.operation).message, { reason: decision.reason });
+    this.#deps.startOperation(pass.key, automatedPriority(before));
+    return { app: before, answered: true };
   }
 
   /**
@@ -200,11 +230,9 @@ export class RefreshWrites implements RefreshEffects {
   }
 
   #announceStart(pass: RefreshPass, app: Application, decision: StartDecision): void {
-    const sync = decision.operation.sync;
-    const revisions = (sync?.revisions ?? [sync?.revision ?? '']).join(', ');
-    const message = `Initiated automated sync to '${revisions}'`;
-    pass.logger.info(message, { reason: decision.reason });
-    this.#deps.store.announce(app, { type: 'Normal', reason: 'OperationStarted', message });
+    const event = startedEvent(decision.operation);
+    pass.logger.info(event.message, { reason: decision.reason });
+    this.#deps.store.announce(app, event);
     this.#deps.startOperation(pass.key, automatedPriority(app));
   }
 }

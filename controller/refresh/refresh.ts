@@ -1,4 +1,4 @@
-import { inSlices, isAbort, messageOf, omit, recordedText } from '#base';
+import { defined, inSlices, isAbort, messageOf, omit, recordedText } from '#base';
 import { managedResourceSteps } from '#compare';
 import { appKeyOf, isCompleted } from '#model';
 import type { AppKey, Application } from '#model';
@@ -8,6 +8,7 @@ import type { StatusWrite } from '../application/application-writes.ts';
 import { syncedLine } from '../application/autosync-log.ts';
 import { compareLevel, msUntilExpiry, refreshDue, resyncDelayMs } from '../application/freshness.ts';
 import type { DueRefresh, FreshnessFacts, RefreshRequest } from '../application/freshness.ts';
+import { hasWork } from '../application/operation-state.ts';
 import type { RefreshAnnotation } from '../application/refresh-annotation.ts';
 import { withReconciledAt } from '../application/status-patch.ts';
 import type { ComparisonBasis, RestingPass } from '../comparison/basis.ts';
@@ -69,6 +70,9 @@ export class RefreshProcessor {
     const memory = this.#deps.memories.of(key);
     const decidedBy = { app, request: this.#deps.effects.request(key, payload), facts: this.#facts(memory) };
     const due = refreshDue(app, decidedBy.request, decidedBy.facts);
+    const { records } = this.#deps.memories;
+    if (due?.requested !== undefined || hasWork(app)) records.hurry(key);
+    else if (!records.turn(key)) return { requeueAfterMs: completionRecheckMs, ...defined({ payload }) };
     if (due === undefined) return this.#untilExpiry(app, memory);
     const again = omit(due, 'hard', 'requested');
     const heldMs = this.#heldMs(app, due, memory);
@@ -109,8 +113,8 @@ export class RefreshProcessor {
   /**
    * How long a running operation delays this refresh. Refreshes that users request are not delayed.
    */
-  #heldMs(app: Application, { requested }: DueRefresh, { hold }: AppMemory): number {
-    if (!isRunning(app)) hold.operationEnded();
+  #heldMs(app: Application, { requested }: DueRefresh, { hold, repair }: AppMemory): number {
+    if (!isRunning(app) && repair === undefined) hold.operationEnded();
     return requested === undefined ? hold.remainingMs(this.#deps.clock.monotonic()) : 0;
   }
 
