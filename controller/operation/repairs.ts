@@ -1,17 +1,18 @@
 import { isAbort, messageOf, Superseded } from '#base';
 import { appKeyOf } from '#model';
 import type { AppKey, Application, OperationState } from '#model';
-import type { HandlerResult, WorkerSlot } from '#queues';
+import type { HandlerResult, Priority, WorkerSlot } from '#queues';
 import type { Logger } from '#telemetry';
 import type { ApplicationStore } from '../application/application-store.ts';
 import { startRefusal } from '../application/application-writes.ts';
 import { startedEvent } from '../application/events.ts';
 import { compareLevel } from '../application/freshness.ts';
+import type { RefreshRequest } from '../application/freshness.ts';
 import type { AppMemories, UnrecordedRepair } from '../comparison/memory.ts';
 import { operationName } from './operation-log.ts';
-import type { OperationDeps } from './operation.ts';
 
-export interface RepairsDeps extends Pick<OperationDeps, 'refresh'> {
+export interface RepairsDeps {
+  readonly refresh: (key: AppKey, request: RefreshRequest, priority?: Priority) => void;
   readonly store: Pick<ApplicationStore, 'get' | 'announce'>;
   readonly memories: Pick<AppMemories, 'note' | 'peek' | 'records'>;
 }
