@@ -3,7 +3,7 @@
 // and names stay the same. Stack traces name functions of the bundles.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { build, transform } from 'esbuild';
+import { build } from 'esbuild';
 // @peculiar/x509 needs it, also when its exports are listed.
 import 'reflect-metadata';
 import { ownAddresses } from './own-addresses.mjs';
@@ -73,19 +73,13 @@ await build({
 });
 for (const name of readdirSync(folder)) {
   const path = join(folder, name);
-  writeFileSync(path, inLatin1(await withoutComments(withoutNameCalls(readFileSync(path, 'utf8')))));
+  writeFileSync(path, inLatin1(withoutNameCalls(readFileSync(path, 'utf8'))));
 }
 for (const entry of entries) {
   const path = join(root, 'dist', `${entry}.js`);
   const bundle = relative(dirname(path), join(folder, `${basename(entry)}.js`));
   const start = entry.startsWith('cli/') && dirname(entry) === 'cli' ? '#!/usr/bin/env node\n' : '';
   writeFileSync(path, `${start}import '${bundle.startsWith('.') ? bundle : `./${bundle}`}';\n`);
-}
-
-/** V8 holds the whole text of a bundle: a quarter of it are comments and indentation. */
-async function withoutComments(text) {
-  const { code } = await transform(text, { format: 'esm', target: 'node20', minifyWhitespace: true, lineLimit: 120 });
-  return code;
 }
 
 /**
