@@ -1,6 +1,3 @@
-import { createServer } from 'node:https';
-import type { Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { omit } from '#base';
 import type { Json } from '#base';
@@ -9,7 +6,7 @@ import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import type { SyncMethod } from '../../controller/testing/index.ts';
 import { ChangingKinds, text, versionWith } from './changing-kinds.ts';
-import { CertificateAuthority } from './support/certificates.ts';
+import { ConversionServer } from './conversion-server.ts';
 import { clientOf, startServers } from './support/index.ts';
 import type { Servers } from './support/index.ts';
 import { SyncedObject } from './synced-object.ts';
@@ -19,8 +16,7 @@ const methods: readonly SyncMethod[] = ['client', 'server', 'replace'];
 
 let world: Servers<'hub'>;
 let client: KubeClient;
-let conversion: HttpsServer;
-let webhook: object;
+let conversion: ConversionServer;
 let kinds: ChangingKinds;
 
 beforeAll(async () => {
@@ -28,18 +24,7 @@ beforeAll(async () => {
   client = clientOf(world.servers.hub);
   kinds = new ChangingKinds(client, world.servers.hub.api, signal);
   await world.servers.hub.api.create('/api/v1/namespaces', { metadata: { name: 'cases' } });
-  const authority = await CertificateAuthority.create(world.folder);
-  await authority.server('conversion');
-  const tls = { cert: authority.read('conversion.crt'), key: authority.read('conversion.key') };
-  conversion = createServer(tls, (request, response) => {
-    let text = '';
-    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    request.on('end', () => response.end(JSON.stringify(converted(JSON.parse(text) as ConversionReview))));
-  });
-  await new Promise<void>((resolve) => conversion.listen(0, '127.0.0.1', resolve));
-  const { port } = conversion.address() as AddressInfo;
-  const clientConfig = { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.ca).toString('base64') };
-  webhook = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+  conversion = await ConversionServer.start(world.folder, converted);
 });
 afterAll(async () => {
   conversion.close();
@@ -47,25 +32,9 @@ afterAll(async () => {
   await world.close();
 });
 
-interface ConversionReview {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly request: {
-    readonly uid: string;
-    readonly desiredAPIVersion: string;
-    readonly objects: readonly KubeObject[];
-  };
-}
-
 /** A conversion that loses `spec.lost`. */
-function converted(review: ConversionReview): object {
-  const { uid, desiredAPIVersion: apiVersion, objects } = review.request;
-  const convertedObjects = objects.map((object) => {
-    const spec = omit(object['spec'] as Record<string, Json>, 'lost');
-    return { ...object, apiVersion, spec };
-  });
-  const { apiVersion: reviewVersion, kind } = review;
-  return { apiVersion: reviewVersion, kind, response: { uid, result: { status: 'Success' }, convertedObjects } };
+function converted(object: KubeObject, apiVersion: string): KubeObject {
+  return { ...object, apiVersion, spec: omit(object['spec'] as Record<string, Json>, 'lost') };
 }
 
 describe.each(methods)('applied with %s', (method) => {
@@ -84,7 +53,7 @@ describe.each(methods)('applied with %s', (method) => {
   it('a field that a conversion webhook loses is named by a condition, and nothing of others is removed', async () => {
     const properties = { kept: text, lost: text, theirs: text };
     const versions = [versionWith('v1', false, properties), versionWith('v2', true, properties)];
-    const thing = await kinds.define(versions, { conversion: webhook });
+    const thing = await kinds.define(versions, { conversion: conversion.conversion });
     const target = thing.manifest({ kept: '1', lost: '2' });
     const one = await SyncedObject.begin(client, method, signal);
     await eventually(() => one.first(method, target));

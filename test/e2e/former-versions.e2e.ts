@@ -1,7 +1,4 @@
 /** @seconds 60 */
-import { createServer } from 'node:https';
-import type { Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isObject } from '#base';
 import type { Json, JsonObject } from '#base';
@@ -10,7 +7,7 @@ import type { KubeObject } from '#model';
 import { eventually } from '#support';
 import type { SyncMethod } from '../../controller/testing/index.ts';
 import { ChangingKinds, listOf, text, versionWith } from './changing-kinds.ts';
-import { CertificateAuthority } from './support/certificates.ts';
+import { ConversionServer } from './conversion-server.ts';
 import { clientOf, startServers } from './support/index.ts';
 import type { Servers } from './support/index.ts';
 import { SyncedObject } from './synced-object.ts';
@@ -22,20 +19,9 @@ const stash = 'conversion.example.com/later';
 
 let world: Servers<'hub'>;
 let client: KubeClient;
-let conversion: HttpsServer;
-let lossless: object;
+let conversion: ConversionServer;
 let kinds: ChangingKinds;
 let count = 0;
-
-interface ConversionReview {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly request: {
-    readonly uid: string;
-    readonly desiredAPIVersion: string;
-    readonly objects: readonly KubeObject[];
-  };
-}
 
 /** As the conversions of Cluster API do: an annotation of v1 has what only v2 shows. */
 function converted(object: KubeObject, apiVersion: string): KubeObject {
@@ -53,28 +39,12 @@ function converted(object: KubeObject, apiVersion: string): KubeObject {
   return { ...object, apiVersion, metadata: { ...object.metadata, annotations }, spec: all };
 }
 
-function answerOf({ apiVersion, kind, request }: ConversionReview): object {
-  const convertedObjects = request.objects.map((object) => converted(object, request.desiredAPIVersion));
-  return { apiVersion, kind, response: { uid: request.uid, result: { status: 'Success' }, convertedObjects } };
-}
-
 beforeAll(async () => {
   world = await startServers({ names: ['hub'] });
   client = clientOf(world.servers.hub);
   kinds = new ChangingKinds(client, world.servers.hub.api, signal);
   await world.servers.hub.api.create('/api/v1/namespaces', { metadata: { name: 'cases' } });
-  const authority = await CertificateAuthority.create(world.folder);
-  await authority.server('conversion');
-  const tls = { cert: authority.read('conversion.crt'), key: authority.read('conversion.key') };
-  conversion = createServer(tls, (request, response) => {
-    let body = '';
-    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-    request.on('end', () => response.end(JSON.stringify(answerOf(JSON.parse(body) as ConversionReview))));
-  });
-  await new Promise<void>((resolve) => conversion.listen(0, '127.0.0.1', resolve));
-  const { port } = conversion.address() as AddressInfo;
-  const clientConfig = { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(authority.ca).toString('base64') };
-  lossless = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+  conversion = await ConversionServer.start(world.folder, converted);
 });
 afterAll(async () => {
   conversion.close();
@@ -186,7 +156,9 @@ describe.each(methods)('a custom resource that is applied with %s', (method) => 
   });
 
   it('loses what a conversion keeps in an annotation, and keeps what others set (cluster-api)', async () => {
-    const kind = await kinds.define([v1({ old: text }), v2({ later, renamed: text })], { conversion: lossless });
+    const kind = await kinds.define([v1({ old: text }), v2({ later, renamed: text })], {
+      conversion: conversion.conversion,
+    });
     const one = await begin(kind.manifest({ kept: '1', renamed: 'x', later: { a: '1' } }, 'v2'));
     await one.describe(await kind.schemas());
     await one.patch('operator', { spec: { theirs: 'y' } });
