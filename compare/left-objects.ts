@@ -4,7 +4,6 @@ import {
   annotationOf,
   annotations,
   controllerOf,
-  gvkOf,
   isLabelledByUs,
   isNamedBy,
   isTrackable,
@@ -19,6 +18,7 @@ import {
 } from '#model';
 import type { Application, ApplicationCondition, KubeObject, ResourceKey, ResourceStatus } from '#model';
 import { namedInWarning } from './resource-warnings.ts';
+import { identityInStatus } from './row.ts';
 import type { CompareFacts, LeftObject } from './types.ts';
 
 /** Objects that a condition names. */
@@ -90,16 +90,7 @@ function lastSyncOf({ status }: Application): number {
 }
 
 function statusOf(object: KubeObject): ResourceStatus {
-  const { group, kind, namespace, name } = refOf(object);
-  return {
-    ...(group === '' ? {} : { group }),
-    version: gvkOf(object).version,
-    kind,
-    ...(namespace === '' ? {} : { namespace }),
-    name,
-    status: 'OutOfSync',
-    requiresPruning: true,
-  };
+  return { ...identityInStatus(object), status: 'OutOfSync', requiresPruning: true };
 }
 
 export function leftConditions(left: readonly LeftObject[]): readonly ApplicationCondition[] {

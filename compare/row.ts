@@ -324,6 +324,20 @@ function computeHealth(
   return { health, scripted };
 }
 
+/** The members of an entry in `status.resources` that identify the object. */
+export function identityInStatus(
+  object: KubeObject,
+): Pick<ResourceStatus, 'group' | 'version' | 'kind' | 'namespace' | 'name'> {
+  const { group, kind, namespace, name } = refOf(object);
+  return {
+    ...(group === '' ? {} : { group }),
+    version: gvkOf(object).version,
+    kind,
+    ...(namespace === '' ? {} : { namespace }),
+    name,
+  };
+}
+
 /** One entry of `status.resources`; empty members are left out. */
 function statusOf(
   facts: RowFacts,
@@ -336,18 +350,13 @@ function statusOf(
   },
 ): ResourceStatus {
   const object = liveOrTarget(facts);
-  const { group, kind, namespace, name } = refOf(object);
   // Argo CD: the wave of the manifest; none for an object that no manifest names, such as a hook
   // with generateName, or a prune candidate.
   const declared = facts.target ?? facts.manifest;
   const wave = declared === null ? 0 : waveOf(declared);
   const confirm = [facts.target, facts.live].some((side) => needsConfirmation(app, side));
   return {
-    ...(group === '' ? {} : { group }),
-    version: gvkOf(object).version,
-    kind,
-    ...(namespace === '' ? {} : { namespace }),
-    name,
+    ...identityInStatus(object),
     ...defined({ status: facet.verdict }),
     ...(facet.health === null ? {} : { health: facet.health }),
     ...(facet.hook ? { hook: true } : {}),
