@@ -45,7 +45,7 @@ export interface LiveClustersDeps {
   readonly kindsInUse?: KindsInUse | undefined;
   /** Memory limits for live state. The default suits a heap of 2 GiB. */
   readonly limits?: LiveLimits;
-  /** What users do about a cluster that takes too much memory. Default: `exclude kinds`. */
+  /** Advice for messages: how to make a cluster take less memory. Default: `exclude kinds`. */
   readonly memoryRemedy?: string | undefined;
   /**
    * Facts of an object that its row has as `kept`. Called for every version of every object; must

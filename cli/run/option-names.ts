@@ -4,7 +4,7 @@ import { runOptions } from '../options/run-options.ts';
 /** How messages name the options of a command that runs a replica. */
 export interface OptionNames {
   readonly sources: SourceOptionNames;
-  /** What to do about a cluster that takes too much memory. */
+  /** Advice for messages: how to make a cluster take less memory. */
   readonly memoryRemedy: string;
 }
 

@@ -39,7 +39,7 @@ interface WatchInputs {
   readonly names: OptionNames;
 }
 
-/** What is watched of clusters, and within which limits. */
+/** The watched kinds of the clusters, and the limits of their caches. */
 export function watchingOf({ config, kindsInUse, names }: WatchInputs): LiveOptions {
   return {
     clusterLabels: config.metricsClusterLabels,

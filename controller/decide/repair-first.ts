@@ -4,7 +4,7 @@ import type { Application, Operation, SyncOperation } from '#model';
 import { crdGroupKind, resourceOption, waveOf } from '#sync';
 import { selectedBy } from './operation-step.ts';
 
-/** What decides whether a self-heal writes before it is recorded in the Application. */
+/** Inputs of the decision whether a self-heal writes before it is recorded. */
 export interface RepairFacts {
   readonly app: Application;
   readonly operation: Operation;

@@ -220,7 +220,7 @@ describe('a repair that does not succeed', () => {
     drift('one');
     await at.clock.advance(1000);
     expect(calls.filter(isStart)).toHaveLength(1);
-    expect(at.world.app.operation).toBeDefined();
+    expect(at.world.app).toMatchObject({ operation: healed });
     expect(state()).toMatchObject({ phase: 'Running', retryCount: 1, operation: healed });
     expect(state()?.message).toMatch(new RegExp(`it is ${reason}.*Retrying attempt #1`));
     isRefused = false;

@@ -26,7 +26,7 @@ export interface EndedRepair {
   readonly signal: AbortSignal;
 }
 
-/** What differs in the pass of a self-heal that is recorded when it has ended. */
+/** The steps around the pass of a self-heal that is recorded after its writes. */
 export class Repairs {
   readonly #deps: RepairsDeps;
 

@@ -105,7 +105,7 @@ export interface SyncInventory {
   readonly objects: readonly InventoryObject[];
 }
 
-/** What a sync did with one object. */
+/** The result of a sync for one object. */
 export interface SyncResult extends ResourceResult {
   /**
    * Whether it changed the object or the owners of its fields, except status; in a dry run, whether

@@ -41,7 +41,7 @@ const shedToShare = 0.9;
  */
 export class LiveBudget {
   readonly limits: LiveLimits;
-  /** What users do about a cluster that takes too much, for messages. */
+  /** Advice for messages: how to make a cluster take less memory. */
   readonly remedy: string;
   readonly #holders = new Set<LiveStateHolder>();
   #bytes = 0;

@@ -96,7 +96,7 @@ function drop(all: readonly BrokenCase[]): string {
   return repo.commit(Object.fromEntries(files) as Record<string, string | null>);
 }
 
-/** What is left in the cluster of what Git has dropped. */
+/** Objects and fields that Git has dropped and the cluster still has. */
 function leftIn(name: string): readonly string[] {
   const kept = world.cluster.store.get('', 'ConfigMap', name, 'kept');
   const gone = world.cluster.store.get('', 'ConfigMap', name, 'gone');

@@ -122,7 +122,7 @@ interface ProjectInput {
 function judgeProject(input: Json, answer: OracleAnswer): Verdict {
   const given = input as unknown as ProjectInput;
   const address = readSourceAddress({ repoURL: given.source });
-  // What a shrunk case lacks is empty for the original.
+  // The original reads an absent field of a shrunk case as empty.
   const { cluster, namespace = '' } = given;
   const place: PermittedDestination = { ...{ name: '', server: '' }, ...cluster, namespace };
   return {

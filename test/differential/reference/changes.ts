@@ -12,7 +12,7 @@ export interface Change {
   readonly ours?: string;
 }
 
-/** What our sources contain when we follow a fact; undefined for areas that they do not name. */
+/** The word to look for in our sources; undefined for areas whose names they do not contain. */
 function wordOf(area: Area, name: string): string | undefined {
   if (area === 'module' || area === 'file') return undefined;
   if (area === 'flag') return name.slice('--'.length);
